@@ -156,17 +156,22 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(
-      name: "FleetConsole",
+      name: "FleetCommand",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
-        "Telemetry", "TOML",
+        "Bytes", "CLinux", "Fleet", "JSON", "MQTT", "Platform", "Spatial", "Telemetry", "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
+    .target(
+      name: "FleetTerminal",
+      dependencies: [
+        "Bytes", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
+        "Spatial", "Telemetry",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
       name: "FleetControl",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning",
+        "Bytes", "Compression", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning",
         "Sensors", "Simulation", "Spatial", "Telemetry", "TOML", "XML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -174,7 +179,7 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetConsole", "FleetControl",
+        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetCommand", "FleetControl",
         "JSON",
         "MQTT",
         "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
@@ -184,7 +189,7 @@ let package = Package(
     .target(
       name: "FleetAlerts",
       dependencies: [
-        "Bytes", "CLinux", "COpenSSL", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform",
+        "Bytes", "CLinux", "COpenSSL", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform",
         "Positioning", "SQLite", "Spatial", "Telemetry", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -195,7 +200,7 @@ let package = Package(
     .target(
       name: "FleetWeb",
       dependencies: [
-        "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetConsole",
+        "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetCommand",
         "FleetControl", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "Positioning", "SQLite",
         "Sensors",
         "Spatial",
@@ -215,8 +220,8 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "CommandHelp", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl", "FleetStore", "FleetWeb",
-        "MQTT", "Platform", "Telemetry",
+        "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore", "FleetTerminal",
+        "FleetWeb", "MQTT", "Platform", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -329,16 +334,23 @@ let package = Package(
         "TestSupport",
       ]),
     .testTarget(
-      name: "FleetConsoleTests",
+      name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetConsole", "FleetFixtures", "MQTT", "Platform", "Positioning", "Sensors",
-        "Spatial",
-        "Telemetry", "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Positioning",
+        "Sensors",
+        "Spatial", "Telemetry", "TestSupport",
+      ]),
+    .testTarget(
+      name: "FleetTerminalTests",
+      dependencies: [
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Positioning",
+        "Sensors", "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "FleetControlTests",
       dependencies: [
-        "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Sensors",
+        "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetTerminal", "MQTT",
+        "Positioning", "Sensors",
         "Spatial",
         "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -346,22 +358,23 @@ let package = Package(
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "JSON", "FleetConsole", "FleetControl", "FleetFixtures",
-        "FleetStore", "MQTT", "Platform", "Positioning", "Recordings", "SQLite", "Sensors", "Simulation",
+        "Bytes", "Compression", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures",
+        "FleetStore", "FleetTerminal", "MQTT", "Platform", "Positioning", "Recordings", "SQLite", "Sensors",
+        "Simulation",
         "Spatial", "Telemetry", "TestSupport", "Traces", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetAlertsTests",
       dependencies: [
-        "COpenSSL", "Fleet", "FleetAlerts", "FleetConsole", "FleetFixtures", "JSON", "MQTT", "Platform",
+        "COpenSSL", "Fleet", "FleetAlerts", "FleetCommand", "FleetFixtures", "JSON", "MQTT", "Platform",
         "SQLite", "Simulation",
         "Spatial", "Telemetry", "TestSupport", "Transfers",
       ]),
     .testTarget(
       name: "FleetWebTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl", "FleetFixtures",
+        "Bytes", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetFixtures",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -434,8 +447,8 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetConsole", "FleetControl",
-  "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
+  "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl",
+  "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML",

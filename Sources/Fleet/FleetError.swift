@@ -1,39 +1,30 @@
 package import MQTT
 package import Platform
 
-/// The exit status of an `odograph` command. Scripts rely on these numbers, so they do not change.
-///
-/// The numbers are those of `sysexits.h`, and 128 plus the signal's number.
-public enum ExitStatus: Int32, Error, Hashable, Sendable {
-  /// The command succeeded, also if the reader of the output closed it early.
-  case done = 0
-  /// A comparison found differences, as with diff(1).
-  case differs = 1
-  /// The command line is invalid.
-  case usage = 64
-  /// The broker is unreachable or rejected this client.
-  case unavailable = 69
-  /// The output cannot be written.
-  case outputFailed = 74
-  /// The time limit expired before the requested number of messages arrived.
-  case timedOut = 75
-  /// Ctrl-C (SIGINT).
-  case interrupted = 130
-  /// SIGTERM.
-  case terminated = 143
-}
-
-/// The reason why a command failed: operation, object, cause, and the remedy if there is one, in a sentence.
+/// The reason why an operation failed: operation, object, cause, and the remedy if there is one, in a sentence.
 public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation, such as "reach".
   public var operation: String
   /// The object of the operation: a broker, a file.
   public var object: String
   public var cause: String
-  /// The exit status of a command that stops because of this error.
-  public var exit: ExitStatus
+  public var kind: Kind
   /// The kind of failure to connect to the broker; nil for other errors.
   package var link: LinkFailure?
+
+  /// The kinds of errors.
+  public enum Kind: Hashable, Sendable {
+    /// An option, a setting, or a file with settings or data is invalid.
+    case invalidInput
+    /// The broker, a vehicle or another service is unreachable, or rejected the request.
+    case unavailable
+    /// The output, or the resource of the machine that it requires, cannot be written.
+    case outputFailed
+    /// The time limit expired.
+    case timedOut
+    /// A signal stopped the operation.
+    case stopped(signal: Int32)
+  }
 
   /// A kind of failure to connect to the broker.
   package enum LinkFailure: Hashable, Sendable {
@@ -43,11 +34,11 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
     case unusable
   }
 
-  public init(operation: String, object: String, cause: String, exit: ExitStatus) {
+  public init(operation: String, object: String, cause: String, kind: Kind) {
     self.operation = operation
     self.object = object
     self.cause = cause
-    self.exit = exit
+    self.kind = kind
   }
 
   public var description: String { "cannot \(operation) \(object): \(cause)" }
@@ -56,7 +47,7 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
 extension FleetError {
   /// Creates an error for an invalid command line, or for an invalid file that it names.
   package static func usage(_ operation: String, _ object: String, _ cause: String) -> FleetError {
-    FleetError(operation: operation, object: object, cause: cause, exit: .usage)
+    FleetError(operation: operation, object: object, cause: cause, kind: .invalidInput)
   }
 
   /// Creates an error for a subscription that the broker rejected.
@@ -66,13 +57,13 @@ extension FleetError {
       cause: filter.hasPrefix("$share/")
         ? "\(reason); leave out --share, or check the broker's access list for this user"
         : "\(reason); check the broker's access list for this user",
-      exit: .unavailable)
+      kind: .unavailable)
   }
 
   package init(_ error: SystemError) {
     self.init(
       operation: error.operation, object: error.object, cause: SystemError.message(for: error.code),
-      exit: .outputFailed)
+      kind: .outputFailed)
   }
 
   /// Creates an error for invalid session settings.
@@ -82,7 +73,7 @@ extension FleetError {
   package init(_ reason: MQTTDisconnection) {
     self.init(
       operation: "reach", object: "the broker",
-      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
+      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), kind: .unavailable)
     link = reason.phase <= .tcp && reason.cause.isWithoutAnswer ? .unreachable : .unusable
   }
 }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FleetConsole
+internal import FleetTerminal
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(

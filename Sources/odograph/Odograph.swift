@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CommandHelp
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import FleetStore
 internal import Platform
 
@@ -66,7 +66,7 @@ func perform<Options>(
   } catch {
     StandardError.report(error.description)
     (given as? any BrokerOptions)?.advice(on: error).forEach(StandardError.report)
-    status = error.exit
+    status = ExitStatus(error.kind)
   }
   if status != .done { throw ExitCode(status.rawValue) }
 }

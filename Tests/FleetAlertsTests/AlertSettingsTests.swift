@@ -1,5 +1,5 @@
 import Fleet
-import FleetConsole
+import FleetCommand
 import Spatial
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import ArgumentParser
-import FleetConsole
+import FleetCommand
 import FleetControl
 import Testing
 

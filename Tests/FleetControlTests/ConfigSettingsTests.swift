@@ -57,7 +57,7 @@ import Testing
   ])
   func aWrongArrayNamesTheKeyAndTheRemedy(text: String, problem: String, remedy: String) throws {
     let error = try #require(throws: FleetError.self) { try settings("motion.events=\(text)") }
-    #expect(error.exit == .usage && error.object.hasPrefix("motion.events to "), "\(error)")
+    #expect(error.kind == .invalidInput && error.object.hasPrefix("motion.events to "), "\(error)")
     #expect(error.description.contains(problem) && (remedy.isEmpty || error.description.contains(remedy)))
   }
 
@@ -79,7 +79,7 @@ import Testing
       let error = try #require(throws: FleetError.self) {
         try ConfigSettings(assignments: assignments, removals: [], file: file)
       }
-      #expect(error.exit == .usage && error.description.contains(cause), "\(error)")
+      #expect(error.kind == .invalidInput && error.description.contains(cause), "\(error)")
       if let file { #expect(error.object.contains(file)) }
     }
   }

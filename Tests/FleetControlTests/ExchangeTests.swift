@@ -15,7 +15,7 @@ import Testing
     #expect(try queue.next() == 0)
     queue.append(4)
     let error = try #require(throws: FleetError.self) { try queue.next() }
-    #expect(error.exit == .unavailable && error.cause.contains("1 messages found no room"))
+    #expect(error.kind == .unavailable && error.cause.contains("1 messages found no room"))
   }
 
   /// Table: a time that somebody gives holds, however short.
@@ -29,7 +29,7 @@ import Testing
   @Test func everybodyIsMeantOnlyWhenItIsSaid() throws {
     var targets = VehicleTargets(root: "odograph/v1", fleets: [], vehicles: [])
     let error = try #require(throws: FleetError.self) { try targets.requireChoice() }
-    #expect(error.exit == .usage)
+    #expect(error.kind == .invalidInput)
     for remedy in ["--fleet", "--vehicle", "--every-vehicle"] { #expect(error.cause.contains(remedy)) }
     targets.meansEveryVehicle = true
     #expect(throws: Never.self) { try targets.requireChoice() }

@@ -91,7 +91,7 @@ import Testing
       let error = #expect(throws: FleetError.self) {
         _ = try SampleFile(path: path, title: "history of van-1")
       }
-      #expect(error?.exit == .usage && error?.description.contains("name another file") == true)
+      #expect(error?.kind == .invalidInput && error?.description.contains("name another file") == true)
       #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
   }
@@ -114,7 +114,7 @@ import Testing
     let text = "# a; t 0 at 2026-11-21T08:00:00.000Z\nt,ax,ay,az\n\(time),0,0,0\n"
     let path = try directory.write("history.csv", text)
     let error = #expect(throws: FleetError.self) { _ = try SampleFile(path: path, title: "a") }
-    #expect(error?.exit == .usage && error?.description.contains("its last row begins with") == true)
+    #expect(error?.kind == .invalidInput && error?.description.contains("its last row begins with") == true)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
   }
 

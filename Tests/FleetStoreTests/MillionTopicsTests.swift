@@ -7,8 +7,9 @@ import TestSupport
 import Testing
 
 @testable import Fleet
-@testable import FleetConsole
+@testable import FleetCommand
 @testable import FleetStore
+@testable import FleetTerminal
 
 /// A broker that is full of made-up vehicles: everything that remembers vehicles or topics has a bound, says what was
 /// beyond it, and its memory stays where it is.

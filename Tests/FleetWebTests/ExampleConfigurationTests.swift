@@ -1,7 +1,7 @@
 import ArgumentParser
 import Fleet
 import FleetAlerts
-import FleetConsole
+import FleetCommand
 import FleetWeb
 import Platform
 import TestSupport

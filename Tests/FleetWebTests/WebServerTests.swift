@@ -165,7 +165,7 @@ import Testing
       #expect(throws: FleetError.self) { try configuration.check(LocalAccess()) }
       // With a login, but nobody who encrypts.
       let error = #expect(throws: FleetError.self) { try configuration.check(NamedAccess()) }
-      #expect(error?.exit == .usage && error?.description.contains("plain = true") == true)
+      #expect(error?.kind == .invalidInput && error?.description.contains("plain = true") == true)
       #expect(try configuration.check(NamedAccess(isSecure: true)) == nil)
       #expect(try configuration.check(NamedAccess(isBehindProxy: true)) == nil)
       configuration.allowsPlain = true

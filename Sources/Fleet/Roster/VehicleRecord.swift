@@ -417,6 +417,10 @@ extension VehicleRecord {
     validPrediction?.reports ?? []
   }
 
+  /// The number of messages that the vehicle has accepted and the broker has not acknowledged; nil if
+  /// unknown.
+  package var backlog: Int? { status?.message.counters["queue.records"] }
+
   /// True if the position's time is plausible on the local clock. In the replay of an old recording it is
   /// not: the measurement is then as old as its message.
   package var isLocationOfOurTime: Bool {

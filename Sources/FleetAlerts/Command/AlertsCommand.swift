@@ -1,6 +1,6 @@
 internal import Bytes
 package import Fleet
-internal import FleetConsole
+package import FleetCommand
 internal import Glibc
 internal import JSON
 internal import Platform

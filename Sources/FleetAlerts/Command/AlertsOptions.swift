@@ -1,6 +1,6 @@
 package import ArgumentParser
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 
 /// The configuration file, which `odograph serve` reads, too.
 package struct AlertsFileArguments: ParsableArguments {

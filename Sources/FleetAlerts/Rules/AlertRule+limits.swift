@@ -1,4 +1,4 @@
-internal import FleetConsole
+internal import FleetCommand
 
 extension AlertRule.Condition {
   /// The limits or the selection for people, such as `above 130 km/h, ends at 117 km/h`; nil for a condition without them.

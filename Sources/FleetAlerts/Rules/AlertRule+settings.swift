@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import Motion
 internal import Telemetry
 

@@ -1,7 +1,7 @@
 package import ArgumentParser
 internal import Bytes
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import JSON
 internal import MQTT
 internal import Telemetry

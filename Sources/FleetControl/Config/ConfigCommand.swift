@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import JSON
 internal import MQTT
 internal import Spatial

@@ -1,6 +1,6 @@
 internal import DequeModule
 package import Fleet
-internal import FleetConsole
+package import FleetCommand
 internal import Glibc
 package import MQTT
 internal import Platform
@@ -102,7 +102,7 @@ package final class FleetExchange: Sendable {
       guard let event = try next(until: deadline) else {
         throw FleetError(
           operation: "use", object: "the broker", cause: "it did not answer within \(Int(seconds)) s",
-          exit: .unavailable)
+          kind: .unavailable)
       }
       switch event {
       case .connected: isConnected = true
@@ -185,7 +185,7 @@ package final class FleetExchange: Sendable {
               "after \(messages.count) messages it did not say that this was all, so that some may be missing; "
               + "name fewer vehicles with --fleet and --vehicle, or let more wait for a client (mosquitto: "
               + "max_queued_messages)",
-            exit: .unavailable)
+            kind: .unavailable)
         }
       }
     }
@@ -228,13 +228,6 @@ package final class FleetExchange: Sendable {
   package func close() { session.stop(drain: 2) }
 }
 
-extension FleetError {
-  /// Creates the error of a command that was interrupted before it had a result.
-  static func interrupted(_ status: ExitStatus) -> FleetError {
-    FleetError(operation: "finish", object: "the command", cause: "it was interrupted", exit: status)
-  }
-}
-
 /// A bounded queue of events. After an overflow the next read fails, because a command would continue with
 /// incomplete data.
 struct EventQueue<Event: Sendable>: Sendable {
@@ -260,7 +253,7 @@ struct EventQueue<Event: Sendable>: Sendable {
       throw FleetError(
         operation: "keep up with", object: "the broker",
         cause: "\(dropped) messages found no room; name fewer vehicles with --fleet and --vehicle",
-        exit: .unavailable)
+        kind: .unavailable)
     }
     return events.popFirst()
   }

@@ -1,6 +1,6 @@
 internal import DequeModule
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 package import MQTT
 internal import Platform
 
@@ -175,8 +175,8 @@ package struct PublishLink: Sendable {
       case .failed(let error): throw error
       case .ended(let status):
         link.stop(drain: 0)
-        throw FleetError(
-          operation: "reach", object: "the broker", cause: "interrupted before it answered", exit: status)
+        throw .interrupted(
+          status, operation: "reach", object: "the broker", cause: "interrupted before it answered")
       }
     }
     return link

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 package import JSON
 internal import MQTT
 internal import Platform

@@ -1,7 +1,7 @@
 package import ArgumentParser
 internal import Bytes
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import MQTT
 internal import Platform
 internal import Telemetry
@@ -74,7 +74,7 @@ package struct VehicleTargets: Hashable, Sendable {
         operation: "find", object: "the vehicles",
         cause:
           "the broker has no retained messages of them, or delivers them for exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
-        exit: .unavailable)
+        kind: .unavailable)
     }
     guard let share else { return keys }
     let count = max(1, Int((Double(keys.count) * share / 100).rounded()))

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import JSON
 internal import MQTT
 internal import Platform
@@ -51,7 +51,7 @@ package enum ForgetCommand {
           operation: "find", object: "their retained messages",
           cause:
             "the broker has no retained messages of these names, or delivers them for exact topics only; "
-            + "name the fleet, too, with --fleet", exit: .unavailable)
+            + "name the fleet, too, with --fleet", kind: .unavailable)
       }
       StandardError.report(
         "nothing to forget: no retained messages on the documented topics of these vehicles"
@@ -70,7 +70,7 @@ package enum ForgetCommand {
         throw FleetError(
           operation: "forget", object: vehicle.key.description,
           cause: "it is online and would publish again immediately; stop it first, or add --online",
-          exit: .unavailable)
+          kind: .unavailable)
       }
     }
     for vehicle in vehicles { try print(vehicle, options) }
@@ -168,7 +168,7 @@ package enum ForgetCommand {
     guard let first = refusals.first else { return .done }
     throw FleetError(
       operation: "delete", object: first,
-      cause: "and \(refusals.count - 1) more; check the access list for this user", exit: .unavailable)
+      cause: "and \(refusals.count - 1) more; check the access list for this user", kind: .unavailable)
   }
 }
 

@@ -1,6 +1,6 @@
 internal import Compression
 package import Fleet
-internal import FleetConsole
+internal import FleetCommand
 package import JSON
 internal import Telemetry
 

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import JSON
 internal import Spatial
 internal import Telemetry
@@ -77,7 +77,7 @@ package enum HistoryCommand {
       case .interrupted(let status): return status
       case .problem(let problem):
         throw FleetError(
-          operation: "fetch", object: "the history of \(question.vehicle)", cause: problem, exit: .unavailable
+          operation: "fetch", object: "the history of \(question.vehicle)", cause: problem, kind: .unavailable
         )
       case .timedOut:
         failures += 1
@@ -122,7 +122,7 @@ package enum HistoryCommand {
         ?? "no samples recorded yet"
       throw FleetError(
         operation: "find", object: "anything of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
-        cause: there, exit: .unavailable)
+        cause: there, kind: .unavailable)
     }
     let end = table.last.map { ", up to \(UTCTime(nanoseconds: $0 * 1000).rfc3339)" } ?? ""
     StandardError.report("\(table.rowCount)\(isResumed ? " more" : "") samples of \(vehicle)\(end)")
@@ -143,6 +143,6 @@ package enum HistoryCommand {
   }
 
   static func malformed(_ vehicle: VehicleKey, _ problem: String) -> FleetError {
-    FleetError(operation: "read", object: "the answer of \(vehicle)", cause: problem, exit: .unavailable)
+    FleetError(operation: "read", object: "the answer of \(vehicle)", cause: problem, kind: .unavailable)
   }
 }

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import Glibc
 internal import Platform
 internal import Spatial
@@ -39,7 +39,7 @@ internal import Spatial
     guard descriptor >= 0 else {
       throw FleetError(
         operation: "write", object: path,
-        cause: "\(SystemError.message(for: errno)); check the folder and its permissions", exit: .outputFailed
+        cause: "\(SystemError.message(for: errno)); check the folder and its permissions", kind: .outputFailed
       )
     }
     let end: (origin: UTCTime, last: Int64)?
@@ -47,7 +47,7 @@ internal import Spatial
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw FleetError(
           operation: "write", object: path, cause: "another odograph is writing it; wait for its end",
-          exit: .outputFailed)
+          kind: .outputFailed)
       }
       end = try Self.end(of: descriptor, path, title)
     } catch {
@@ -126,7 +126,7 @@ internal import Spatial
     guard let problem = OutputStream.write(bytes, to: descriptor) else { return true }
     throw FleetError(
       operation: "write", object: path ?? "the output", cause: SystemError.message(for: problem.rawValue),
-      exit: .outputFailed)
+      kind: .outputFailed)
   }
 
   private static func read(_ descriptor: Int32, count: Int, at place: Int64) -> [UInt8] {

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import JSON
 internal import Spatial
 internal import Telemetry
@@ -110,7 +110,7 @@ package enum SamplesCommand {
         return try finish(.timedOut)
       case .problem(let problem):
         throw FleetError(
-          operation: "get", object: "samples of \(question.vehicle)", cause: problem, exit: .unavailable)
+          operation: "get", object: "samples of \(question.vehicle)", cause: problem, kind: .unavailable)
       case .result(let result):
         let number = result["piece"]?.integer ?? 0
         guard number >= expected else { continue }

@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 package import JSON
 internal import MQTT
 internal import Platform
@@ -41,7 +41,7 @@ package final class VehicleQuestion {
       }
       guard VehicleRequests.unmanaged(retained, root: targets.root).isEmpty else {
         throw FleetError(
-          operation: "ask", object: vehicle.description, cause: VehicleRequests.notManaged, exit: .unavailable
+          operation: "ask", object: vehicle.description, cause: VehicleRequests.notManaged, kind: .unavailable
         )
       }
       (self.exchange, self.vehicle) = (exchange, vehicle)

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import MQTT
 internal import Platform
 internal import Telemetry
@@ -59,7 +59,7 @@ struct SimulateLinks: Sendable {
       do throws(FleetError) { try link.start() } catch {
         throw FleetError(
           operation: error.operation, object: error.object,
-          cause: error.cause + "; use fewer --connections", exit: .unavailable)
+          cause: error.cause + "; use fewer --connections", kind: .unavailable)
       }
     }
   }

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import JSON
 internal import Platform
 internal import Sensors
@@ -36,7 +36,7 @@ extension BeaconsCommand {
       isUnknown: { run.isUnknown($0) })
     guard let client = GeolocateClient(service.address, shouldContinue: { monitor.shouldContinue() }) else {
       throw FleetError(
-        operation: "ask", object: service.address.host, cause: "libcurl cannot be used", exit: .unavailable)
+        operation: "ask", object: service.address.host, cause: "libcurl cannot be used", kind: .unavailable)
     }
     monitor.awaited = service.address.host
     for (index, question) in questions.enumerated() {

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import JSON
 internal import Platform
 internal import Positioning
@@ -96,7 +96,7 @@ package enum BeaconsCommand {
     if let service, let fault = lookup?.fault {
       throw FleetError(
         operation: "go on asking", object: service.address.host,
-        cause: "\(fault); the map is written with what came before", exit: .unavailable)
+        cause: "\(fault); the map is written with what came before", kind: .unavailable)
     }
     return .done
   }

@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import FleetControl
 internal import MQTT
 internal import Positioning

@@ -1,6 +1,6 @@
 package import ArgumentParser
 internal import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import Spatial
 internal import Telemetry
 

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 
 /// A writer that converts trips or driving events to a document, piece by piece.
 protocol JournalWriter<Entry>: Sendable {

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 
 /// A reader of trips or driving events from a recording into a document.
 final class JournalReading<Entry> {

@@ -1,4 +1,4 @@
-internal import FleetConsole
+internal import FleetCommand
 
 /// The columns of lines that are printed immediately: each is as wide as its widest value so far.
 struct LineColumns: Sendable {

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import JSON
 internal import Spatial
 internal import Telemetry

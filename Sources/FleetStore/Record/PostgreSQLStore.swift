@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import MQTT
 internal import Spatial
 internal import Telemetry
@@ -382,7 +382,7 @@ final class PostgreSQLStore: MessageStore {
 
   private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetError {
     let remedy = error.recordingRemedy.map { "; \($0)" } ?? ""
-    return FleetError(operation: operation, object: name, cause: error.message + remedy, exit: .outputFailed)
+    return FleetError(operation: operation, object: name, cause: error.message + remedy, kind: .outputFailed)
   }
 
   /// Returns the address without password and parameters.

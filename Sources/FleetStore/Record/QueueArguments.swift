@@ -1,7 +1,7 @@
 internal import AMQP
 package import ArgumentParser
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import MQTT
 
 /// The options for recording from a queue of a cluster instead of a broker's topics.
@@ -92,13 +92,13 @@ extension FleetError {
     FleetError(
       operation: "reach", object: "the queue",
       cause: "no answer within \(limit) s; check that the port speaks AMQP 0-9-1, or wait longer",
-      exit: .unavailable)
+      kind: .unavailable)
   }
 
   /// Creates the error for a command that stops because the queue is unavailable.
   init(_ reason: AMQPDisconnection) {
     self.init(
       operation: "reach", object: "the queue",
-      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
+      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), kind: .unavailable)
   }
 }

@@ -1,7 +1,7 @@
 internal import AMQP
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import FleetControl
 internal import Glibc
 internal import MQTT

@@ -1,6 +1,6 @@
 internal import AMQP
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import MQTT
 internal import Platform
 

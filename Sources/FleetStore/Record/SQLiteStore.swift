@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import Glibc
 internal import SQLite
 internal import Spatial
@@ -85,7 +85,7 @@ final class SQLiteStore: MessageStore {
   }
 
   private func failure(_ operation: String, _ cause: String) -> FleetError {
-    FleetError(operation: operation, object: name, cause: cause, exit: .outputFailed)
+    FleetError(operation: operation, object: name, cause: cause, kind: .outputFailed)
   }
 
   private func failure(_ operation: String, _ error: SQLiteError) -> FleetError {

@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import Glibc
 internal import Platform
 
@@ -97,6 +97,6 @@ final class SessionSlot: Sendable {
     FleetError(
       operation: operation, object: object,
       cause: cause + "; name the session with --client-id, or set XDG_STATE_HOME to a folder of yours",
-      exit: .outputFailed)
+      kind: .outputFailed)
   }
 }

@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+internal import FleetCommand
 package import MQTT
 
 /// A recorder inside another program, such as a server that shows what it records.

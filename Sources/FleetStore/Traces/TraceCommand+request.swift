@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-package import FleetConsole
+package import FleetCommand
 internal import FleetControl
 internal import Glibc
 internal import JSON
@@ -84,7 +84,7 @@ extension TraceCommand {
       return .timedOut
     case .problem(let problem):
       throw FleetError(
-        operation: "have", object: "a trace of \(question.vehicle)", cause: problem, exit: .unavailable)
+        operation: "have", object: "a trace of \(question.vehicle)", cause: problem, kind: .unavailable)
     case .result(let result):
       try CommandOutput.print(try line(result, of: question.vehicle, asJSON: options.json))
       if !options.json {
@@ -106,7 +106,7 @@ extension TraceCommand {
     else {
       throw FleetError(
         operation: "read", object: "the answer of \(vehicle)", cause: "it does not identify the trace",
-        exit: .unavailable)
+        kind: .unavailable)
     }
     guard asJSON else {
       let text = "\(vehicle)  trace \(Int(number))  \(time.rfc3339)  "

@@ -1,6 +1,6 @@
 package import ArgumentParser
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import Glibc
 
 /// The format of a trace file.

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import Fleet
-internal import FleetConsole
+package import FleetCommand
 internal import FleetControl
 internal import Glibc
 internal import JSON

@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import JSON
 internal import Platform
 
@@ -28,7 +28,7 @@ package struct AccessStore: Sendable {
       throw FleetError(
         operation: "read", object: path,
         cause: "\(error.description); delete it: everybody then logs in again, and links are made again",
-        exit: .outputFailed)
+        kind: .outputFailed)
     }
     control.restore(
       shares: (document["shares"]?.array ?? []).compactMap(Self.share),

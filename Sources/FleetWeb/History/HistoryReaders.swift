@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import FleetStore
 internal import Platform
 

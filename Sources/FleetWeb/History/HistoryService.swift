@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+internal import FleetCommand
 package import FleetStore
 package import Prometheus
 

@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+internal import FleetCommand
 package import JSON
 internal import Positioning
 internal import Sensors

@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetConsole
+package import FleetCommand
 internal import FleetStore
 internal import Glibc
 internal import Hummingbird

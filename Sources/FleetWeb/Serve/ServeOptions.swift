@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import Fleet
 internal import FleetAlerts
-package import FleetConsole
+package import FleetCommand
 internal import FleetStore
 
 /// The options of `odograph serve`, which take precedence over the configuration file.

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore

@@ -72,8 +72,8 @@ extension WebError {
   /// Converts an error of a command.
   package init(_ error: FleetError) {
     let cause = "\(error)"
-    switch error.exit {
-    case .usage: self.init(.badRequest, "invalid-request", cause)
+    switch error.kind {
+    case .invalidInput: self.init(.badRequest, "invalid-request", cause)
     case .unavailable: self.init(.serviceUnavailable, "unavailable", cause)
     case .timedOut: self.init(.gatewayTimeout, "timed-out", cause)
     default: self.init(.internalServerError, "failed", cause)

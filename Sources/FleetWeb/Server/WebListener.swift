@@ -72,6 +72,6 @@ package final class WebListener: Sendable {
     } else if error is SocketAddressError {
       cause = "unknown host; write an address of this machine"
     }
-    return FleetError(operation: "listen at", object: address.text, cause: cause, exit: .unavailable)
+    return FleetError(operation: "listen at", object: address.text, cause: cause, kind: .unavailable)
   }
 }

@@ -33,7 +33,7 @@ import Testing
     let error = try #require(throws: FleetError.self) {
       try removal(["yard", "nosuch"], from: vehicles, kept)
     }
-    #expect(error.exit == .usage && error.object.contains("nosuch") && !error.object.contains("yard"))
+    #expect(error.kind == .invalidInput && error.object.contains("nosuch") && !error.object.contains("yard"))
     #expect(error.cause.contains("none of the 12 vehicles"))
   }
 

@@ -8,8 +8,9 @@ import Telemetry
 import Testing
 
 @testable import Fleet
-@testable import FleetConsole
+@testable import FleetCommand
 @testable import FleetControl
+@testable import FleetTerminal
 
 @Suite struct SimulatedFleetTests {
   private func fleet(_ change: (inout SimulateOptions) -> Void = { _ in }) throws -> SimulatedFleet {
@@ -160,6 +161,6 @@ import Testing
         }
       }
     }
-    #expect(error.object.hasPrefix(option) && error.exit == .usage)
+    #expect(error.object.hasPrefix(option) && error.kind == .invalidInput)
   }
 }

@@ -164,6 +164,6 @@ import Transfers
     do {
       _ = try GeolocateCache(path: text, day: 1)
       Issue.record("a text is taken")
-    } catch { #expect(error.exit == .usage && error.description.contains("name another")) }
+    } catch { #expect(error.kind == .invalidInput && error.description.contains("name another")) }
   }
 }

@@ -96,7 +96,7 @@ enum GeolocateScene {
         Issue.record("\(bad) is taken")
       } catch {
         #expect(error.description.contains(reason) && !error.description.contains("hidden"), "\(error)")
-        #expect(error.exit == .usage)
+        #expect(error.kind == .invalidInput)
       }
     }
     for text in ["", "two words\n", "\u{1}\n"] {

@@ -14,7 +14,7 @@ import Testing
     #expect(selection.to?.rfc3339 == "2026-11-21T11:00:00.000Z")
     for (from, to) in [("yesterday", nil), (nil, "2026-13-01"), ("2026-11-21", "2026-11-21")] {
       let error = try #require(throws: FleetError.self) { try selection.setTimes(from: from, to: to) }
-      #expect(error.exit == .usage)
+      #expect(error.kind == .invalidInput)
     }
   }
 
@@ -42,7 +42,7 @@ import Testing
     #expect(!selection.contains(nil))
     let crossed = try directory.write("crossed.wkt", "x: POLYGON ((0 0, 1 1, 1 0, 0 1))\n")
     let error = try #require(throws: FleetError.self) { try selection.setRegion(crossed) }
-    #expect(error.description.contains("crosses edge") && error.exit == .usage)
+    #expect(error.description.contains("crosses edge") && error.kind == .invalidInput)
   }
 
   @Test func formsByName() throws {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Fleet
-import FleetConsole
+import FleetCommand
 import Foundation
 import HTTPTypes
 import Hummingbird

@@ -1,5 +1,5 @@
 import Fleet
-import FleetConsole
+import FleetCommand
 import FleetWeb
 import HTTPTypes
 import Platform
@@ -61,7 +61,8 @@ struct AccessConfigurationTests {
   ]) func mistakesHaveTheirPlace(_ text: String, _ place: String, _ remedy: String) throws {
     let error = #expect(throws: FleetError.self) { try AccessFixture.configuration(text) }
     let sentence = error?.description ?? ""
-    #expect(sentence.contains(place) && sentence.contains(remedy) && error?.exit == .usage, "\(sentence)")
+    #expect(
+      sentence.contains(place) && sentence.contains(remedy) && error?.kind == .invalidInput, "\(sentence)")
   }
 
   @Test func twoTokensAreNeverOne() throws {
@@ -80,7 +81,7 @@ struct AccessConfigurationTests {
   func allOthersDo(_ text: String) throws {
     let address = try ListenAddress(parsing: text)
     let error = #expect(throws: FleetError.self) { try AccessConfiguration.none.check(listening: address) }
-    #expect(error?.description.contains("odograph access password") == true && error?.exit == .usage)
+    #expect(error?.description.contains("odograph access password") == true && error?.kind == .invalidInput)
     try AccessFixture.configuration(AccessFixture.settings()).check(listening: address)
   }
 

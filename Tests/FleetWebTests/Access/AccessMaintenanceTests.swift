@@ -1,5 +1,5 @@
 import Fleet
-import FleetConsole
+import FleetCommand
 import FleetWeb
 import Glibc
 import Platform

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Fleet
-import FleetConsole
+import FleetCommand
 import FleetWeb
 import Hummingbird
 import JSON

@@ -1,5 +1,5 @@
 import Fleet
-import FleetConsole
+import FleetCommand
 import FleetWeb
 import Glibc
 import TestSupport
@@ -82,7 +82,8 @@ struct TLSTests {
         try CertificateStore(certificateFile: certificate, keyFile: key)
       }
       #expect(
-        error?.exit == .usage && error?.description.contains("[tls]") == true, "\(error?.description ?? "")")
+        error?.kind == .invalidInput && error?.description.contains("[tls]") == true,
+        "\(error?.description ?? "")")
     }
     for text in ["[tls]\nkey = \"x\"", "[tls]\ncertificate = \"x\""] {
       let file = try SettingsFile(text: text, path: "serve.toml")

@@ -132,7 +132,7 @@ import Testing
     let port: Int = try FreePort.next()
     let options = MQTTConfiguration.consumer(of: BrokerAddress(host: "127.0.0.1", port: port))
     let fleet = try FleetSubscriber(broker: options, filters: ["#"], session: SubscriberSession())
-    await #expect { for try await _ in fleet {} } throws: { ($0 as? FleetError)?.exit == .unavailable }
+    await #expect { for try await _ in fleet {} } throws: { ($0 as? FleetError)?.kind == .unavailable }
     await fleet.leave(drain: 0)
   }
 

@@ -52,7 +52,7 @@ struct GeolocateCache: ~Copyable {
       operation: "keep answers in", object: path,
       cause: error.isDamage
         ? "\(error); not a cache file: name another one, or delete it" : error.description,
-      exit: error.isDamage ? .usage : .outputFailed)
+      kind: error.isDamage ? .invalidInput : .outputFailed)
   }
 
   /// Returns a cached answer; nil if there is none.

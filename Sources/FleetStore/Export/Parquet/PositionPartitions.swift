@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetConsole
+internal import FleetCommand
 internal import Glibc
 internal import Platform
 internal import Spatial

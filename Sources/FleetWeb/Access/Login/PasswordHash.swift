@@ -50,7 +50,7 @@ package struct PasswordHash: Hashable, Sendable {
       throw FleetError(
         operation: "hash", object: "the password",
         cause: "the C library has no yescrypt, or memory is missing",
-        exit: .outputFailed)
+        kind: .outputFailed)
     }
     text = hash
   }

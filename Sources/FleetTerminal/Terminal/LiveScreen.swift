@@ -1,0 +1,114 @@
+internal import Fleet
+internal import FleetCommand
+internal import Glibc
+internal import Platform
+
+/// The effect of a key.
+enum LiveAction: Hashable, Sendable {
+  case none
+  case redraw
+  case quit
+}
+
+/// A full-screen live view. One thread waits for keys, signals and updates, and redraws at most once per
+/// interval, so that a thousand messages cost one redraw.
+struct LiveScreen {
+  /// The interval in seconds for redrawing without updates, because ages change.
+  private static let idleInterval = 1.0
+  /// The time in seconds within which the rest of an escape sequence follows.
+  private static let escapeDelay = 0.05
+
+  /// The signals that the view handles.
+  static let signals = [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP]
+
+  /// The descriptor for `signals`.
+  let signals: SignalDescriptor
+  /// The descriptor that is readable after updates.
+  let news: EventDescriptor
+  /// The minimum interval in seconds between redraws.
+  var interval: Double
+  /// The time limit in seconds from the start; nil for none.
+  var timeout: Double?
+  var usesColor: Bool
+
+  /// Runs until a key, a signal, the time limit or a failure. Restores the terminal in every case.
+  /// - Parameters:
+  ///   - handle: handles a key.
+  ///   - draw: returns the frame for a terminal size, after `news` was drained.
+  func run(
+    handle: (Key) -> LiveAction, draw: (TerminalSize) throws(FleetError) -> Frame
+  ) throws(FleetError) -> ExitStatus {
+    var screen = try TerminalScreen(usesColor: usesColor)
+    var decoder = KeyDecoder()
+    let interval = Int64(self.interval * 1e9)
+    let end = timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    var size = screen.size
+    var drawnAt: Int64 = 0
+    var isDirty = true
+    while true {
+      let now = SystemClock.monotonic
+      if let end, now >= end { return .done }
+      if isDirty, now - drawnAt >= interval {
+        news.drain()
+        guard screen.show(try draw(size)) else {
+          throw FleetError(
+            operation: "draw on", object: "the terminal", cause: "it is gone", kind: .outputFailed)
+        }
+        drawnAt = now
+        isDirty = false
+      }
+      var wakeAt = isDirty ? drawnAt + interval : drawnAt + Int64(Self.idleInterval * 1e9)
+      if decoder.isPending { wakeAt = min(wakeAt, now + Int64(Self.escapeDelay * 1e9)) }
+      if let end { wakeAt = min(wakeAt, end) }
+      let ready = wait(until: wakeAt, forNews: !isDirty)
+      var keys: [Key] = []
+      if ready.input {
+        guard let bytes = screen.typed() else { return .done }
+        keys = decoder.feed(bytes)
+      } else if decoder.isPending {
+        keys = decoder.flush()
+      }
+      for key in keys {
+        switch handle(key) {
+        case .quit: return .done
+        // A key has an immediate effect.
+        case .redraw: (isDirty, drawnAt) = (true, 0)
+        case .none: break
+        }
+      }
+      for number in signals.received() {
+        switch number {
+        case SIGWINCH: break
+        case SIGTSTP:
+          screen.suspend()
+          raise(SIGSTOP)
+          screen.resume()
+        default: return ExitStatus(signal: number)
+        }
+        size = screen.size
+        (isDirty, drawnAt) = (true, 0)
+      }
+      if ready.news || SystemClock.monotonic - drawnAt >= Int64(Self.idleInterval * 1e9) { isDirty = true }
+    }
+  }
+
+  private func wait(until deadline: Int64, forNews: Bool) -> (input: Bool, news: Bool) {
+    let left = max(0, deadline - SystemClock.monotonic)
+    // poll(2) ignores negative descriptors.
+    var entries = [
+      pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: forNews ? news.descriptor : -1, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    let count = unsafe poll(&entries, nfds_t(entries.count), Int32(min(left / 1_000_000 + 1, 60_000)))
+    guard count > 0 else { return (false, false) }
+    return (entries[0].revents != 0, entries[1].revents != 0)
+  }
+
+  /// True if input and output are a terminal with control sequences, unlike that of an editor.
+  static var isPossible: Bool {
+    guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return false }
+    guard let term = unsafe getenv("TERM") else { return false }
+    return unsafe String(cString: term) != "dumb"
+  }
+}

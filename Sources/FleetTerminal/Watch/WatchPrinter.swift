@@ -1,0 +1,192 @@
+internal import Fleet
+internal import FleetCommand
+internal import Glibc
+internal import Platform
+internal import Spatial
+
+/// The output of `watch` without a terminal: a line for each vehicle that changed within the interval, or the
+/// table once.
+struct WatchPrinter {
+  /// The width in columns if unknown.
+  private static let defaultWidth = 160
+
+  let options: WatchOptions
+  let order: VehicleOrder
+  let filter: VehicleFilter
+  /// The chosen columns; nil for the default.
+  let columns: [WatchColumn]?
+  let timeout: Double?
+  let model: LiveModel<Roster>
+  let signals: SignalDescriptor
+
+  func run() throws(FleetError) -> ExitStatus {
+    let interval = options.once ? 0.05 : options.interval ?? 1
+    let end = timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    var seen: UInt64 = 0
+    var longestName = 0
+    var lastTrouble: String?
+    while true {
+      let isOver = !pause(seconds: interval, end: end)
+      if let number = signals.received().first { return ExitStatus(signal: number) }
+      let (failure, trouble, wasConnected) = model.withState { ($0.failure, $0.trouble, $0.wasConnected) }
+      if let failure { throw failure }
+      // The retained messages of a broker without an answer are unknown.
+      if isOver, !wasConnected, let timeout { throw FleetError.unanswered(within: timeout) }
+      if options.once {
+        switch reading {
+        case .complete: return printTable()
+        case .pending where isOver: return printTable()
+        case .pending: continue
+        case .unknown:
+          let ending = printTable()
+          StandardError.report(Self.doubt)
+          return ending == .done ? .unavailable : ending
+        }
+      }
+      if let trouble, trouble != lastTrouble { StandardError.report(trouble) }
+      lastTrouble = trouble
+      if let ending = printChanges(since: &seen, &longestName) { return ending }
+      if isOver { return .done }
+    }
+  }
+
+  /// Waits; returns false if the command's time limit has expired.
+  private func pause(seconds: Double, end: Int64?) -> Bool {
+    var left = Int64(seconds * 1e9)
+    if let end { left = min(left, end - SystemClock.monotonic) }
+    if left > 0 { _ = waitUntilReadable([signals.descriptor], seconds: Double(left) * 1e-9) }
+    return end.map { SystemClock.monotonic < $0 } ?? true
+  }
+
+  private var reading: RetainedReading.Outcome {
+    model.withState { $0.reading?.outcome(at: Moment.now.timestamp.nanoseconds) ?? .pending }
+  }
+
+  private static let doubt =
+    "the broker did not confirm that all retained messages were sent: vehicles may be missing; select fewer with --fleet and "
+    + "--vehicle, or ask again"
+
+  private func printChanges(since seen: inout UInt64, _ longestName: inout Int) -> ExitStatus? {
+    let now = Moment.now
+    let since = seen
+    let (changed, revision) = model.withState { state in
+      (
+        state.value.vehicles.filter { $0.revision > since && filter.matches($0, at: now) },
+        state.value.revision
+      )
+    }
+    seen = revision
+    var text = ""
+    for record in changed.sorted(by: { $0.key < $1.key }) {
+      if options.json {
+        text += String(decoding: record.json(at: now), as: UTF8.self) + "\n"
+        continue
+      }
+      longestName = max(longestName, VehicleRow.nameWidth(record.key, withFleet: true))
+      let layout = WatchColumn.layout(
+        width: width(longestName: longestName), longestName: longestName, chosen: columns)
+      var line = StyledText(now.time.rfc3339 + "  ")
+      line.append(WatchView.line(VehicleRow(record: record, now: now, namesFleet: true), layout))
+      text += line.plain.trimmingTrailingBlanks + "\n"
+    }
+    return CommandOutput.write(text)
+  }
+
+  /// Returns the width if unknown, with space for all chosen columns.
+  private func width(longestName: Int) -> Int {
+    columns.map { max(Self.defaultWidth, WatchColumn.widthNeeded(by: $0, longestName: longestName)) }
+      ?? Self.defaultWidth
+  }
+
+  private func printTable() -> ExitStatus {
+    let now = Moment.now
+    let isTerminal = isatty(STDOUT_FILENO) == 1
+    let width = isTerminal ? TerminalSize(of: STDOUT_FILENO)?.columns ?? 80 : width(longestName: 40)
+    var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
+    view.order = order
+    view.filter = filter
+    view.chosenColumns = columns
+    let (text, remarks) = model.withState { state in
+      let text =
+        options.json
+        ? Self.json(of: state.value, at: now, &view)
+        : Self.table(of: state.value, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
+      return (
+        text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options, at: now)
+      )
+    }
+    // Printed beside the table, which scripts parse.
+    for remark in remarks { StandardError.report(remark) }
+    return CommandOutput.write(text) ?? .done
+  }
+
+  /// Returns the reason for an empty table; empty otherwise.
+  static func absence(in roster: Roster, _ filter: VehicleFilter, _ options: WatchOptions, at now: Moment)
+    -> [String]
+  {
+    guard !roster.vehicles.contains(where: { filter.matches($0, at: now) }) else { return [] }
+    guard roster.vehicles.isEmpty else {
+      let names = filter.text.isEmpty ? nil : "has \"\(filter.text)\" in its name or state"
+      let silence = filter.silence.map { "is silent for \(QuantityText.age($0))" }
+      let what = [names, silence].compactMap(\.self).joined(separator: " and ")
+      return ["none of \(roster.vehicles.count) vehicles \(what)"]
+    }
+    if options.share != nil {
+      return ["no vehicle: retained messages are not delivered to shared subscribers; remove --share"]
+    }
+    let isChosen = !options.vehicles.fleet.isEmpty || !options.vehicles.vehicle.isEmpty
+    return [
+      "no vehicle: the broker has no retained status or location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
+        + (isChosen
+          ? "remove --fleet or --vehicle, " : "use --root or --message-profile, ")
+        + "or run odograph check, to see whether this user may read and whether the broker delivers retained messages; "
+        + "or start with a recording: --recording"
+    ]
+  }
+
+  /// Returns remarks about messages that are not in the table.
+  static func remarks(on roster: Roster) -> [String] {
+    func messages(_ count: Int) -> String { "\(count) message\(count == 1 ? "" : "s")" }
+    var remarks: [String] = []
+    let counters = roster.counters
+    if counters.malformed > 0 { remarks.append("\(messages(counters.malformed)) could not be read") }
+    if counters.refused > 0 {
+      remarks.append(
+        "\(messages(counters.refused)) came of vehicles beyond \(roster.capacity), which are not shown; "
+          + "choose some with --fleet or --vehicle, or raise --most")
+    }
+    return remarks
+  }
+
+  /// Returns the whole table as text, with titles but without a header.
+  static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool) -> String {
+    // As tall as the fleet, because a table for a script is not cut.
+    view.isUnbounded = true
+    let snapshot = view.snapshot(of: roster, at: now)
+    let layout = WatchColumn.layout(
+      width: view.size.columns, longestName: snapshot.longestName, chosen: view.chosenColumns)
+    var text = view.titles(layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
+    for record in snapshot.visible {
+      let row = VehicleRow(record: record, now: now, namesFleet: snapshot.fleets.count > 1)
+      text += WatchView.line(row, layout).rendered(styles: styles).trimmingTrailingBlanks + "\n"
+    }
+    return text
+  }
+
+  /// Returns all shown vehicles as a JSON array, one per line.
+  static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
+    view.isUnbounded = true
+    let objects = view.snapshot(of: roster, at: now).visible.map {
+      String(decoding: $0.json(at: now), as: UTF8.self)
+    }
+    return "[" + objects.joined(separator: ",\n") + "]\n"
+  }
+}
+
+extension String {
+  fileprivate var trimmingTrailingBlanks: String {
+    var text = self[...]
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+}

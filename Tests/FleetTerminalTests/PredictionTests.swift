@@ -1,0 +1,139 @@
+import FleetFixtures
+import Positioning
+import Spatial
+import Telemetry
+import Testing
+
+@testable import Fleet
+@testable import FleetCommand
+@testable import FleetTerminal
+
+/// What the roster knows of a vehicle between two of its bounded reports.
+@Suite struct PredictionTests {
+  private let place = Coordinate(latitude: 48, longitude: 11.5)
+
+  /// A report that takes effect `seconds` after noon; by default the vehicle goes east at 20 m/s.
+  private func report(
+    _ seconds: Double, seq: Int, east: Double = 20, delay: Double = 5, at coordinate: Coordinate? = nil,
+    validity: Double? = nil
+  ) -> String {
+    let predictor = ReportPredictor(
+      moment: Timestamp(nanoseconds: noon.advanced(bySeconds: seconds).nanoseconds),
+      coordinate: coordinate ?? place, velocity: SIMD2(east, 0), bound: 10, delay: delay,
+      validity: validity, growth: 100)
+    let message = LocationMessage(
+      identity: MessageIdentity(epoch: "e", seq: UInt64(seq)), time: noon.advanced(bySeconds: seconds),
+      location: Location(timestamp: predictor.moment, coordinate: place), report: predictor)
+    return String(decoding: message.payload, as: UTF8.self)
+  }
+
+  private func online(_ roster: inout Roster, at seconds: Double) {
+    roster.receive("status", statusJSON("online", at: seconds), at: seconds)
+  }
+
+  /// Metres east of the place that are shown at a time.
+  private func east(_ roster: Roster, at seconds: Double) -> Double? {
+    guard let position = roster.van?.predictedPosition(at: moment(seconds)) else { return nil }
+    #expect(position.bound == 10)
+    return (LocalFrame(origin: place).offset(of: position.coordinate).x * 10).rounded() / 10
+  }
+
+  @Test func goesOnBetweenReportsForThePromisedMoment() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(0, seq: 1), at: 5)
+    // Five seconds late, the vehicle is shown where it was five seconds ago.
+    #expect(east(roster, at: 5) == 0 && east(roster, at: 6) == 20 && east(roster, at: 60) == 1100)
+    #expect(roster.van?.predictedPosition(at: moment(6))?.time == noon.advanced(bySeconds: 1))
+    // A report that comes before it is due takes effect when it is.
+    roster.receive("location", report(20, seq: 2, east: 0), at: 22)
+    #expect(east(roster, at: 24.9) == 398 && east(roster, at: 25) == 0 && east(roster, at: 1000) == 0)
+  }
+
+  @Test func beforeTheFirstReportTakesEffectNothingIsPredicted() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(3, seq: 1), at: 4)
+    #expect(east(roster, at: 4) == nil && east(roster, at: 8) == 0)
+  }
+
+  @Test func aVehicleThatIsGonePromisesNothing() {
+    var roster = Roster()
+    roster.receive("location", report(0, seq: 1), at: 5)
+    #expect(east(roster, at: 6) == nil)
+    online(&roster, at: 6)
+    #expect(east(roster, at: 7) == 40)
+    roster.receive("status", statusJSON("offline", at: 0, will: true), at: 8)
+    #expect(east(roster, at: 9) == nil)
+  }
+
+  /// A promise that has lapsed is shown as lapsed, at once and without a message; two minutes later as nothing.
+  @Test func aPromiseThatLapsesIsShownAsThat() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(0, seq: 1, validity: 30), at: 5)
+    func shown(_ seconds: Double) -> VehicleRecord.ShownPosition? {
+      roster.van?.shownPosition(at: moment(seconds))
+    }
+    func text(_ seconds: Double) -> String {
+      var view = WatchView(size: TerminalSize(columns: 160, rows: 1), title: "")
+      return WatchPrinter.table(of: roster, at: moment(seconds), &view, styles: false)
+    }
+    #expect(shown(34)?.bound == 10 && shown(34)?.isPromised == true)
+    #expect(text(34).contains(" 10 m"))
+    #expect(shown(37)?.bound == 210 && shown(37)?.isPromised == false && text(37).contains("~210 m"))
+    let json = String(decoding: roster.van?.json(at: moment(37)) ?? [], as: UTF8.self)
+    #expect(json.contains(#""bound":210,"promised":false"#))
+    #expect(shown(154)?.bound != nil && shown(156)?.bound == nil)
+    #expect(shown(156)?.coordinate.distance(to: place) ?? 99 < 1)
+    // The same report again with less takes its place; with more, the bound is promised again.
+    roster.receive("location", report(0, seq: 2, validity: 1), at: 6)
+    #expect(shown(8)?.isPromised == false)
+    roster.receive("location", report(4, seq: 3, validity: 100), at: 9)
+    #expect(shown(9)?.isPromised == true && shown(9)?.bound == 10)
+  }
+
+  @Test func aLocationWithoutAPredictionEndsIt() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(0, seq: 1), at: 5)
+    roster.receive("location", locationJSON(48, at: 9, epoch: "e", seq: 2), at: 9)
+    #expect(east(roster, at: 10) == nil)
+  }
+
+  /// In the replay of an old drive the vehicle's clock is the recording's.
+  @Test func aClockOfAnotherDayIsFollowed() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    let years = 3e7
+    roster.receive("location", report(-years, seq: 1), at: 5)
+    #expect(east(roster, at: 5) == 0 && east(roster, at: 8) == 60)
+  }
+
+  @Test func whatTheBrokerKeptForDaysIsNotPredicted() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(-3e7, seq: 1), retained: true, at: 0)
+    #expect(east(roster, at: 1) == nil)
+    roster.receive("location", report(-60, seq: 2), retained: true, at: 2)
+    #expect(east(roster, at: 2) == 1140)
+  }
+
+  @Test func theTableShowsThePredictionAndItsBound() {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(0, seq: 1), at: 5)
+    var view = WatchView(size: TerminalSize(columns: 160, rows: 1), title: "")
+    let text = WatchPrinter.table(of: roster, at: moment(5000), &view, styles: false)
+    // A hundred kilometres on.
+    #expect(text.contains("WITHIN") && text.contains(" 10 m") && text.contains("12.8"))
+  }
+
+  @Test(arguments: [
+    (0.0, "0.0 m"), (3.04, "3.0 m"), (12.4, "12 m"), (999.4, "999 m"), (3536, "3.5 km"), (250_000, "250 km"),
+    (Double.nan, "–"),
+  ])
+  func distancesHaveTheirUnit(metres: Double, text: String) {
+    #expect(QuantityText.distance(metres).hasPrefix(text))
+  }
+}
