@@ -68,7 +68,8 @@ package enum TripsCommand {
     return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
       var metres = 0.0
       let distances = format == .text ? try distancesSince(selection, reading.recording) : [:]
-      // Only one query runs at a time: a complete trip is assembled before it is written.
+      // The recording runs one query at a time. The trips are therefore collected before their events are
+      // read.
       var sheets: [ReportedTrip] = []
       try reading.recording.readTrips(selection) { recorded throws(FleetError) in
         var told = recorded
@@ -95,8 +96,8 @@ package enum TripsCommand {
     }
   }
 
-  /// Returns the distances in m between the positions since the last message of each trip under way. A trip
-  /// without a message for a day is not under way.
+  /// Returns, for each trip in progress, the distance in m between the positions since its last message. A
+  /// trip whose last message is more than a day old is not in progress.
   private static func distancesSince(
     _ selection: TripSelection, _ recording: any Recording
   ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {

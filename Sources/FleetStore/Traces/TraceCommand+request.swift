@@ -62,7 +62,7 @@ package struct TraceRequestOptions: BrokerOptions {
 }
 
 extension TraceCommand {
-  /// Requests a vehicle to store a trace of a time, and prints its number.
+  /// Requests a vehicle to store a trace of the time around a given moment, and prints the trace's number.
   /// - Throws: `FleetError` for invalid options, an unreachable broker, and a vehicle that rejects the
   ///   request.
   package static func request(_ options: TraceRequestOptions) throws(FleetError) -> ExitStatus {

@@ -185,7 +185,7 @@ import Testing
       (["build", text], "odograph record"), (["show", text], "odograph beacons build"),
       (["show", map, "--near", "91,1"], "--near 91,1"),
       (["show", map, "--beacon", "x"], "b8:27:eb:00:12:34"),
-      (["show", map, "--beacon", "00:12:34:00:00:02"], "does not have it"),
+      (["show", map, "--beacon", "00:12:34:00:00:02"], "not in the map"),
       (["show", map, "--within", "0"], "--within"),
       (["build", text, "--vehicles", "0"], "--vehicles must be 1"),
     ] {
