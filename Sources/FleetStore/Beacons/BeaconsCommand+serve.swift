@@ -97,7 +97,7 @@ private struct PieceService {
       if !options.isQuiet {
         StandardError.report("the map has changed: serving \(map.count) beacons in \(server.cellCount) cells")
       }
-    } catch { StandardError.report("\(error); what was read before is served") }
+    } catch { StandardError.report("\(error); the previous map remains in use") }
   }
 
   private mutating func take(_ message: MQTTMessage) {

@@ -53,7 +53,7 @@ enum FleetMapFile {
       }
       if text.isEmpty { continue }
       guard let beacon = beacon(text) else {
-        throw .usage("read", "line \(number) of \(path)", "\"\(text.prefix(80))\" is no transmitter")
+        throw .usage("read", "line \(number) of \(path)", "\"\(text.prefix(80))\" is not a valid beacon")
       }
       beacons.append(beacon)
     }

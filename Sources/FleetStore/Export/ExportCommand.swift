@@ -199,7 +199,7 @@ private struct Export: ~Copyable {
   /// The reason for an empty export, as a text for the summary; empty if there are rows.
   private var absence: String {
     guard written == 0 else { return "" }
-    if !selection.isAll { return ": nothing of what was chosen is in it; leave out some of the options" }
+    if !selection.isAll { return ": nothing in it matches the options; use fewer of them" }
     return options.exportsMessages
       ? "" : ": it contains no positions; --messages writes all messages"
   }

@@ -54,7 +54,7 @@ final class JournalReading<Entry> {
     let absence =
       isAll
       ? ": the recording has no \(what)s"
-      : ": nothing of what was chosen is in it; leave out some of the options"
+      : ": nothing in it matches the options; use fewer of them"
     let advice = written == 0 ? absence : more
     StandardError.report("\(written) \(what)\(written == 1 ? "" : "s") from \(recording.name)\(advice)")
     return .done

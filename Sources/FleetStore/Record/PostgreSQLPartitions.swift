@@ -94,8 +94,8 @@ struct PostgreSQLPartitions {
       announced.formUnion(unsaid)
       let others = unsaid.count > 1 ? " and \(unsaid.count - 1) more days" : ""
       announce(
-        "a question that reads for long keeps \(first.text)\(others) from a partition of its own; its messages are stored "
-          + "beside the others' until that is over")
+        "a long query delays the partition of \(first.text)\(others); until it ends, messages are stored "
+          + "in the default partition")
       return
     }
     if days.count > 10_000 { days.removeAll() }

@@ -190,7 +190,7 @@ final class PostgreSQLStore: MessageStore {
   private func prepare() throws(PostgreSQLError) {
     guard try answer("SELECT pg_is_in_recovery()") != "t" else {
       throw PostgreSQLError(
-        state: "odograph", message: "it is a replica, which only answers questions; name the primary server")
+        state: "odograph", message: "the server is a read-only replica; name the primary server")
     }
     // The lock lets only one recorder create or migrate the schema; several recorders can start
     // simultaneously.
@@ -243,8 +243,8 @@ final class PostgreSQLStore: MessageStore {
           error.isLockTimeout || error.isDeadlock
           ? "other connections hold long locks on it" : error.message
         announce(
-          "\(name): \(cause); its index of traces is made at the next start, and until "
-            + "queries for traces then read all messages of a vehicle")
+          "\(name): \(cause); the index of traces is created at the next start; until then, "
+            + "queries for traces read all messages of a vehicle")
       }
     }
     try connection?.run("RESET lock_timeout")
@@ -256,7 +256,7 @@ final class PostgreSQLStore: MessageStore {
     while let missing = try connection?.run(PostgreSQLTraceIndex.missing).values, !missing.isEmpty {
       if !isAnnounced {
         announce(
-          "\(name): its index of traces is made beside those who record; this program begins when that is done"
+          "\(name): creating the index of traces, while other recorders continue; recording starts when it is complete"
         )
         isAnnounced = true
       }
@@ -306,7 +306,7 @@ final class PostgreSQLStore: MessageStore {
       schema != nil
       ? nil
       : "\(name) has no PostGIS: odograph.near reads whole days, and there is no view odograph.points; "
-        + "CREATE EXTENSION postgis, and a new start, makes both"
+        + "run CREATE EXTENSION postgis, and restart odograph"
   }
 
   /// Returns the first column of the first row.

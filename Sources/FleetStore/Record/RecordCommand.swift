@@ -285,7 +285,7 @@ package enum RecordCommand {
     if let name = options.clientID, mark?.isTaken == true {
       throw .usage(
         "forget", "session \(name)",
-        "an odograph record runs under it on this machine; end that first, it would lose what it has not stored"
+        "odograph record uses it on this machine, and would lose messages that it has not stored; stop it first"
       )
     }
     for name in names {

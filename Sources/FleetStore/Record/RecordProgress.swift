@@ -27,7 +27,7 @@ struct RecordProgress {
     if options.isJSON { return printJSON(counts, rate, isFinal: false) }
     guard !options.isQuiet else { return }
     line.show {
-      "\(Self.sentence(counts)), \(Int(rate))/s\(counts.isInterrupted ? " - the store is away" : "")"
+      "\(Self.sentence(counts)), \(Int(rate))/s\(counts.isInterrupted ? " - the store is unavailable" : "")"
     }
   }
 

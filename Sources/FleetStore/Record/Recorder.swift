@@ -110,7 +110,7 @@ final class Recorder: Sendable {
       let expiry = try store.expire(before: due.limit, today: due.today)
       guard expiry != StoreExpiry(), !plan.isQuiet else { return }
       StandardError.report("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
-    } catch { StandardError.report("\(error); what is too old stays for another hour") }
+    } catch { StandardError.report("\(error); old messages are deleted at the next attempt, in an hour") }
   }
 
   /// Stores rows, and retries until it succeeds or is abandoned.

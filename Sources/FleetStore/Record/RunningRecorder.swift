@@ -31,7 +31,7 @@ struct RecordEntry: Sendable {
       return expiry > 0 ? Self.left(session: name, seconds: expiry) : nil
     case .queue(let name):
       return "the cluster queues further messages in \(name); "
-        + "the same command resumes, with --forget it deletes it"
+        + "run the same command to resume, or add --forget to delete it"
     case nil: return nil
     }
   }
@@ -42,9 +42,10 @@ struct RecordEntry: Sendable {
   ///   - name: the session's name.
   ///   - seconds: the session's expiry in s; nil under MQTT 3.1.1, where only the broker knows it.
   static func left(session name: String, seconds: UInt32?) -> String {
-    let time = seconds.map { "for \($0) s" } ?? "for as long as it is set up to (MQTT 3.1.1 does not ask it)"
+    let time =
+      seconds.map { "for \($0) s" } ?? "for as long as the broker is configured to (MQTT 3.1.1 has no expiry)"
     return "the broker queues further messages for session \(name) \(time); "
-      + "the same command resumes, with --forget it deletes it"
+      + "run the same command to resume, or add --forget to delete it"
   }
 
   /// Detects that the broker often disconnects without a reason. Under MQTT 3.1.1, this happens if another
@@ -67,7 +68,7 @@ struct RecordEntry: Sendable {
   }
 
   private static let otherClient =
-    "the broker ends the connection again and again: perhaps another client has this name; give each recorder its own "
+    "the broker closes the connection repeatedly: another client may have this name; give each recorder its own "
     + "--client-id"
 
   static let unusedExpiryNotice =

@@ -66,7 +66,7 @@ final class SQLiteStore: MessageStore {
     // again.
     guard FileIdentity(path) == file else {
       self.tables = nil
-      throw failure("write to", "it was removed or replaced; it is opened again")
+      throw failure("write to", "the file was deleted or replaced; reopening it")
     }
     return added
   }

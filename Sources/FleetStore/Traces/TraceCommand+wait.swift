@@ -40,7 +40,7 @@ extension TraceCommand {
       throw .usage("wait for", "trace \(number)", "traces are numbered from 1")
     }
     if options.output.output == nil, options.output.format != nil || options.output.force {
-      throw .usage("use", "--format and --force", "they are of a file; name one with --output")
+      throw .usage("use", "--format and --force", "they only apply to a file; name one with --output")
     }
     let timeout = try options.time.limit()
     let form = options.output.output == nil ? nil : try options.output.form()
@@ -67,7 +67,7 @@ extension TraceCommand {
     guard let (told, bytes) = waiting.whole, case .ended(.done) = ending else {
       if case .timedOut = ending {
         StandardError.report(
-          "the time is over: \(waiting.progress); wait longer, or see with odograph watch whether it is online"
+          "timed out: \(waiting.progress); wait longer, or check with odograph watch whether the vehicle is online"
         )
       }
       return try ending.status()

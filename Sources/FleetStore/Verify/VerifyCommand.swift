@@ -114,7 +114,7 @@ package enum VerifyCommand {
   private static func lines(_ result: ArrivalResult) -> String {
     var text = ""
     for odd in result.odd {
-      let parts = [("missing", odd.missing), ("doubled", odd.doubled), ("never told", odd.untold)]
+      let parts = [("missing", odd.missing), ("doubled", odd.doubled), ("not sent", odd.untold)]
       let counts = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \(ArrivalResult.text($0.1))" }
       text += "\(odd.vehicle), epoch \(odd.epoch): \(counts.joined(separator: "; "))\n"
     }

@@ -52,12 +52,12 @@ final class GeolocateClient {
         after: answer.retryAfter)
     case 300...399:
       return .refused(
-        "it sends elsewhere (\(status)), an address that is not configured; configure it if it is right")
+        "it redirects to another address (\(status)); if that address is correct, configure it")
     // The service rejects this query, not the client: a repetition would not succeed.
     case 400 where json?["error"] != nil && !isOfTheKey(json): return .unknown
     case 400, 401, 403:
       return .refused(
-        "it does not let this fleet in (\(status)\(reason(json))); check the key and its limits")
+        "access denied (\(status)\(reason(json))); check the key and its limits")
     default: return .failed("it answers with status \(status)")
     }
   }

@@ -143,8 +143,8 @@ struct GeolocateRun: ~Copyable {
   /// Returns a summary of the run.
   /// - Parameter entries: the number of entries added to the map.
   func summary(_ entries: Int) -> String {
-    var text = "asked \(service) \(counts.asked) questions, \(counts.cached) were answered before"
-    text += "; \(entries) transmitters of it, with the least weight"
+    var text = "\(counts.asked) queries to \(service), \(counts.cached) answers from the cache"
+    text += "; \(entries) beacons from the answers, with the lowest weight"
     let others: [(Int, String)] = [
       (counts.unknown, "unknown to the service"), (counts.rough, "answers too rough"),
       (counts.contradicted, "answers rejected because they contradict the vehicles' observations"),
