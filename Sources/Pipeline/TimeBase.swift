@@ -193,8 +193,7 @@ package struct TimeBase: Sendable {
   }
 }
 
-/// Opens at most once per interval, at times that are multiples of the interval, so that the average rate
-/// does not drift.
+/// Opens at most once per interval, on a fixed time grid, so that the average rate does not drift.
 struct IntervalGate: Sendable {
   /// Interval in s.
   let interval: Double

@@ -254,7 +254,7 @@ struct TraceReports: Sendable {
     let asked = recordings.filter { $0.message.cause == .command }.map(\.until)
     if asked.count >= Self.mostAsked, let first = asked.min() {
       return .refused(
-        "\(asked.count) that were asked for are being recorded, the first until \(time(first)); ask again then"
+        "\(asked.count) requested traces are being recorded, the first until \(time(first)); retry then"
       )
     }
     let message = message(
