@@ -1,13 +1,13 @@
 package import MQTT
 package import Platform
 
-/// The exit status of an `odograph` command. Scripts rely on these numbers, so they do not change.
+/// The exit status of an `odograph` command. Scripts rely on these numbers, so they must not change.
 ///
-/// The numbers are those of `sysexits.h`, and 128 plus the signal's number.
+/// Failures have the numbers of `sysexits.h`; after a signal, the status is 128 plus the signal's number.
 public enum ExitStatus: Int32, Error, Hashable, Sendable {
-  /// The command succeeded, also if the reader of the output closed it early.
+  /// The command succeeded. This includes the case that the program which reads the output closed it early.
   case done = 0
-  /// A comparison found differences, as with diff(1).
+  /// A comparison found differences; same number as diff(1).
   case differs = 1
   /// The command line is invalid.
   case usage = 64
@@ -15,7 +15,7 @@ public enum ExitStatus: Int32, Error, Hashable, Sendable {
   case unavailable = 69
   /// The output cannot be written.
   case outputFailed = 74
-  /// The time limit expired before the requested number of messages arrived.
+  /// The time limit was over before the requested number of messages arrived.
   case timedOut = 75
   /// Ctrl-C (SIGINT).
   case interrupted = 130
@@ -23,23 +23,24 @@ public enum ExitStatus: Int32, Error, Hashable, Sendable {
   case terminated = 143
 }
 
-/// The reason why a command failed: operation, object, cause, and the remedy if there is one, in a sentence.
+/// The reason why a command failed: operation, object, cause, and, after the cause, the remedy if there is
+/// one. `description` is a sentence of these parts.
 public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation, such as "reach".
   public var operation: String
-  /// The object of the operation: a broker, a file.
+  /// The object of the operation, such as a broker or a file.
   public var object: String
   public var cause: String
   /// The exit status of a command that stops because of this error.
   public var exit: ExitStatus
-  /// The kind of failure to connect to the broker; nil for other errors.
+  /// The kind of failure to connect to the broker; nil for errors of other operations.
   package var link: LinkFailure?
 
   /// A kind of failure to connect to the broker.
   package enum LinkFailure: Hashable, Sendable {
     /// No broker answers at the address.
     case unreachable
-    /// A program answers at the address, but the session cannot be used.
+    /// A program answers at the address, but it rejects the session or is no broker.
     case unusable
   }
 
@@ -54,7 +55,7 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FleetError {
-  /// Creates an error for an invalid command line, or for an invalid file that it names.
+  /// Creates an error for an invalid command line, or for an invalid file that the command line names.
   package static func usage(_ operation: String, _ object: String, _ cause: String) -> FleetError {
     FleetError(operation: operation, object: object, cause: cause, exit: .usage)
   }
@@ -75,7 +76,7 @@ extension FleetError {
       exit: .outputFailed)
   }
 
-  /// Creates an error for invalid session settings.
+  /// Creates an error for invalid MQTT settings.
   package init(_ error: MQTTError) { self = .usage(error.operation, error.object, error.cause) }
 
   /// Creates an error for a command that stops because the broker is unavailable.
@@ -88,7 +89,7 @@ extension FleetError {
 }
 
 extension MQTTDisconnection.Cause {
-  /// True if nothing answered.
+  /// True if no program answered at the broker's address.
   fileprivate var isWithoutAnswer: Bool {
     switch self {
     case .unreachable, .timedOut: true
