@@ -9,7 +9,8 @@ internal import Spatial
 internal import Telemetry
 internal import Transfers
 
-/// The `odograph alerts` commands: list alerts, test receivers, silence alerts, and end alerts manually.
+/// The `odograph alerts` commands: list alerts, check the configuration, test receivers, silence alerts,
+/// retry messages, and end alerts manually.
 package enum AlertsCommand {
   // MARK: list
 
@@ -61,7 +62,7 @@ package enum AlertsCommand {
     return StyledText(parts.joined(separator: "  ")).plain + "\n"
   }
 
-  /// Returns the messages that wait for receivers or were given up.
+  /// Returns sentences about messages that wait for receivers, and about messages that were given up.
   private static func problems(_ store: borrowing AlertStore) throws(SQLiteError) -> [String] {
     var statement = try store.database.prepare(
       """
@@ -131,7 +132,7 @@ package enum AlertsCommand {
     guard !receivers.isEmpty else {
       throw .usage("test", options.file.config, "it has no receiver; add [webhooks.NAME] or [mail.NAME]")
     }
-    // Receivers are tested one after the other on this thread.
+    // All receivers are tested on this thread, one after the other.
     let waiter = try CommandWaiter()
     var status = ExitStatus.done
     for receiver in receivers {
@@ -188,7 +189,7 @@ package enum AlertsCommand {
     return .done
   }
 
-  /// Describes a silence with its end. A name without a fleet is that of a fleet.
+  /// Returns a sentence with the end, the rules and the vehicles of a silence.
   private static func sentence(of silence: Silence) -> String {
     let vehicles =
       switch (silence.fleet, silence.vehicle) {
@@ -246,7 +247,8 @@ package enum AlertsCommand {
 
   // MARK: Arguments
 
-  /// Opens the store of a running server; a new one would be used by no server.
+  /// Opens the store that a server has created. A missing store is an error, because no server would use a
+  /// new one.
   private static func opened(_ settings: AlertSettings) throws(FleetError) -> AlertStore {
     guard unsafe access(settings.store, F_OK) == 0 else {
       throw .usage(
