@@ -99,7 +99,7 @@ package enum AlertsCommand {
       if let quiet = rule.quiet { parts.append("quiet \(quiet)") }
       parts.append(rule.group > 0 ? "grouped in \(seconds(rule.group))" : "not grouped")
       let names = settings.receivers(of: rule).map(\.name)
-      parts.append(names.isEmpty ? "to nobody" : "to \(names.joined(separator: ", "))")
+      parts.append(names.isEmpty ? "to no receiver" : "to \(names.joined(separator: ", "))")
       text += StyledText(parts.joined(separator: "  ")).plain + "\n"
     }
     for receiver in settings.receivers {
@@ -169,7 +169,7 @@ package enum AlertsCommand {
     }
     let (fleet, vehicle) = (parts?.first, parts?.count == 2 ? parts?.last : nil)
     guard options.end == (options.duration == nil) else {
-      throw .usage("silence", "alerts", options.end ? "--end has no --for" : "set a duration: --for 2h")
+      throw .usage("silence", "alerts", options.end ? "--end does not accept --for" : "set a duration: --for 2h")
     }
     let store = try opened(settings)
     if options.end {
@@ -229,7 +229,7 @@ package enum AlertsCommand {
       guard parts.count == 2, parts[0] == store.epoch, let alert = Int64(parts[1]).flatMap({ open[$0] })
       else {
         throw .usage(
-          "end", "alert \"\(text.prefix(80))\"", "none of this name is open; odograph alerts list names them")
+          "end", "alert \"\(text.prefix(80))\"", "no open alert has this name; odograph alerts list shows the names")
       }
       ending.append(alert)
     }
@@ -241,7 +241,7 @@ package enum AlertsCommand {
         "\(AlertText.identifier(alert.number, epoch: store.epoch)) ends: \(AlertText.line(.init(alert, .began)))"
       )
     }
-    StandardError.report("odograph serve ends them within a second or so, or when it starts next")
+    StandardError.report("odograph serve ends them within about a second, or at its next start")
     return .done
   }
 

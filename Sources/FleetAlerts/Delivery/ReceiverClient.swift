@@ -101,7 +101,7 @@ final class ReceiverClient {
     ]
     if let secret = hook.secret {
       guard let signature = Signature.hex(of: message.body, timestamp: seconds, secret: secret) else {
-        return .failed("it cannot be signed", after: nil)
+        return .failed("the message cannot be signed", after: nil)
       }
       headers += ["Odograph-Timestamp: \(seconds)", "Odograph-Signature: sha256=\(signature)"]
     }
@@ -113,11 +113,11 @@ final class ReceiverClient {
     case 200...299: return .taken("status \(answer.status)")
     case 300...399:
       return .failed(
-        "it sends elsewhere (\(answer.status)), an address that is not configured; configure it if it is right",
+        "it redirects to another address (\(answer.status)); if that address is correct, configure it",
         after: answer.retryAfter)
     case 401, 403:
       return .failed(
-        "it does not let this in (\(answer.status)); check secret_file", after: answer.retryAfter)
+        "access denied (\(answer.status)); check secret_file", after: answer.retryAfter)
     default:
       return .failed(
         "it answers with status \(answer.status)", after: answer.retryAfter,

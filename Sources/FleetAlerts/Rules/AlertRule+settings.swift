@@ -112,10 +112,10 @@ extension AlertRule {
       return .speed(
         above: above, until: try end(table, above, default: 0.9, try table.speed("until", in: 0...1000)))
     case .queue:
-      let (above, until) = try limits(table, 0...1e9, "above = 1000 is so many messages", share: 0.5)
+      let (above, until) = try limits(table, 0...1e9, "above = 1000 means 1000 messages", share: 0.5)
       return .queue(above: above, until: until)
     case .accuracy:
-      let (above, until) = try limits(table, 0...1e6, "above = 100 is so many metres", share: 0.8)
+      let (above, until) = try limits(table, 0...1e6, "above = 100 means 100 metres", share: 0.8)
       return .accuracy(above: above, until: until)
     }
   }

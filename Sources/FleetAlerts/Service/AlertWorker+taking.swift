@@ -81,7 +81,7 @@ extension AlertWorker {
     for change in engine.end(byHand: number, at: now) {
       if change.alert.reason == .byHand {
         service.report(
-          "alerts: \(AlertText.identifier(number, epoch: store.epoch)) is ended by an operator: "
+          "alerts: \(AlertText.identifier(number, epoch: store.epoch)) was ended by an operator: "
             + AlertText.line(.init(change.alert, .began)))
       }
       take(change, at: now)
