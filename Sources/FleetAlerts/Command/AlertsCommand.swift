@@ -169,7 +169,8 @@ package enum AlertsCommand {
     }
     let (fleet, vehicle) = (parts?.first, parts?.count == 2 ? parts?.last : nil)
     guard options.end == (options.duration == nil) else {
-      throw .usage("silence", "alerts", options.end ? "--end does not accept --for" : "set a duration: --for 2h")
+      throw .usage(
+        "silence", "alerts", options.end ? "--end does not accept --for" : "set a duration: --for 2h")
     }
     let store = try opened(settings)
     if options.end {
@@ -229,7 +230,8 @@ package enum AlertsCommand {
       guard parts.count == 2, parts[0] == store.epoch, let alert = Int64(parts[1]).flatMap({ open[$0] })
       else {
         throw .usage(
-          "end", "alert \"\(text.prefix(80))\"", "no open alert has this name; odograph alerts list shows the names")
+          "end", "alert \"\(text.prefix(80))\"",
+          "no open alert has this name; odograph alerts list shows the names")
       }
       ending.append(alert)
     }
