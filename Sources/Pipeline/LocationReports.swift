@@ -7,7 +7,7 @@ internal import Telemetry
 /// The location part of the pipeline: creates `location` and `track` messages from the receiver's reports.
 struct LocationReports: Sendable {
   private(set) var manager: LocationManager
-  /// Available location services, and reasons why others are unavailable.
+  /// Available location services, and reasons why other services are unavailable.
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool

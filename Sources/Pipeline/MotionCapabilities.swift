@@ -123,7 +123,8 @@ extension MotionCapabilities {
     package var reason: String
   }
 
-  /// - Parameters: see `init`.
+  /// Returns the requested outputs that missing sensors prevent or degrade. The parameters are those of
+  /// `MotionCapabilities.init`.
   package static func limitations(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
     _ availability: ServiceAvailability

@@ -295,7 +295,7 @@ struct MotionReports: Sendable {
   ) {
     guard let heading = heading(at: timestamp) else { return }
     var message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
-    // The compass state of this moment replaces the one in the heading, if it is available.
+    // With a magnetometer, its current state replaces the state that the heading contains.
     message.compass = compass ?? message.compass
     send(.heading(message))
   }

@@ -16,7 +16,7 @@ package enum TraceStep: Hashable, Sendable {
   /// The trace has ended.
   /// - Parameter isWhole: false if it ended before its planned end.
   case end(run: Int, TraceMessage, isWhole: Bool)
-  /// From now on, only these positions may be published. Others must be removed from stored traces.
+  /// From now on, only these positions may be published. Other positions must be removed from stored traces.
   case withhold(ExactPositions)
 }
 

@@ -80,9 +80,11 @@ struct FleetMapSummary: Hashable, Sendable {
 
 /// Alignment of texts in columns.
 enum TextColumns {
-  /// Returns aligned rows.
+  /// Returns rows as text, with the columns aligned.
   ///
-  /// - Parameter right: the right-aligned columns.
+  /// - Parameters:
+  ///   - rows: the texts of each row.
+  ///   - right: the indices of the right-aligned columns.
   static func text(_ rows: [[String]], right: Set<Int>) -> String {
     var widths: [Int] = []
     for row in rows {

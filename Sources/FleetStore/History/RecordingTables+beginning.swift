@@ -38,9 +38,9 @@ enum LookBack {
 /// The last message of each kind of a vehicle, as a broker would retain them. A pure value type.
 struct RetainedMessages {
   struct Entry: Hashable {
-    /// The time by the recorder's clock.
+    /// The time of reception by the recorder's clock.
     var received: UTCTime
-    /// The time by the vehicle's clock; nil without one.
+    /// The time of the message by the vehicle's clock; nil if the message has none.
     var time: UTCTime?
     /// True if the message has a sequence number. A will has none, and its time is that of the connection,
     /// earlier than its arrival.

@@ -19,11 +19,11 @@ package struct TrackSample: Hashable, Sendable {
   package var source: Source
 
   package enum Source: UInt8, Hashable, Sendable, CaseIterable {
-    /// A live position.
+    /// A position from a `location` message, which is sent immediately.
     case location
     /// A position from a `track` message, which is sent later.
     case track
-    /// A live position from radio beacons, often inaccurate by hundreds of metres.
+    /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
 
     /// The name in exports.

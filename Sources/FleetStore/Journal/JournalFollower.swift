@@ -63,7 +63,7 @@ struct JournalFollower<Entry: Sendable> {
   let broker: BrokerArguments
   let kind: MessageKind
   let vehicles: [String]
-  /// Decodes a payload; nil for an unwanted or invalid one.
+  /// Decodes a payload; nil for an invalid payload, and for an entry that the options exclude.
   let read: @Sendable (VehicleKey, [UInt8]) -> Entry?
   let isNew: @Sendable (inout JournalOrder, Entry) -> Bool
 

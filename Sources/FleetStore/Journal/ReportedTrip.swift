@@ -9,7 +9,7 @@ struct ReportedTrip: Hashable, Sendable {
   var trip: TripMessage
   /// The original message, including unknown members.
   var payload: [UInt8]
-  /// The events of the trip; empty if not requested.
+  /// The driving events of the trip; empty if not requested.
   var drivingEvents: [ReportedDrivingEvent] = []
   /// Distance in m between the positions recorded after the trip's last message, for a recorded trip that has
   /// not ended; otherwise 0.

@@ -16,7 +16,7 @@ struct JournalRow: Hashable, Sendable {
 
   var fleet: String
   var vehicle: String
-  /// The time by the recorder's clock.
+  /// The time of reception by the recorder's clock.
   var received: UTCTime
   var payload: [UInt8]
   var entry: Entry

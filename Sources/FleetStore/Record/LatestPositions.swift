@@ -7,9 +7,9 @@ struct LatestPositions {
   struct Position {
     var fleet: String
     var vehicle: String
-    /// The time by the vehicle's clock.
+    /// The time of the position by the vehicle's clock.
     var time: UTCTime
-    /// The time by the recorder's clock.
+    /// The time of reception by the recorder's clock.
     var received: UTCTime
     var latitude: Double
     var longitude: Double

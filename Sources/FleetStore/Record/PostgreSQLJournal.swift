@@ -51,19 +51,19 @@ enum PostgreSQLJournal {
     );
     CREATE INDEX IF NOT EXISTS driving_events_time ON odograph.driving_events (vehicle, fleet, time);
     CREATE INDEX IF NOT EXISTS driving_events_begin ON odograph.driving_events (time);
-    COMMENT ON TABLE odograph.trips IS 'what each vehicle told last of each of its trips: the greatest revision';
-    COMMENT ON COLUMN odograph.trips.end_time IS 'so far, before it has ended';
+    COMMENT ON TABLE odograph.trips IS 'the last message of a vehicle about each of its trips: the one with the greatest revision';
+    COMMENT ON COLUMN odograph.trips.end_time IS 'end of the trip; before it has ended, the time of the last message';
     COMMENT ON COLUMN odograph.trips.distance IS 'metres';
-    COMMENT ON COLUMN odograph.trips.estimated IS 'metres of the distance that nobody measured';
-    COMMENT ON COLUMN odograph.trips.idling IS 'seconds of the standing with the ignition on; NULL where nobody knows';
+    COMMENT ON COLUMN odograph.trips.estimated IS 'the part of the distance that was estimated, not measured, in metres';
+    COMMENT ON COLUMN odograph.trips.idling IS 'seconds at rest with the ignition on; NULL if unknown';
     COMMENT ON COLUMN odograph.trips.fuel IS 'litres';
     COMMENT ON COLUMN odograph.trips.electricity IS 'kWh';
-    COMMENT ON COLUMN odograph.trips.payload IS 'the message as it came';
-    COMMENT ON TABLE odograph.driving_events IS 'how vehicles were driven, and what was done to them';
-    COMMENT ON COLUMN odograph.driving_events.ongoing IS 'true before it was told to be over';
-    COMMENT ON COLUMN odograph.driving_events.trip IS 'the trip''s number in the same series';
+    COMMENT ON COLUMN odograph.trips.payload IS 'the original message';
+    COMMENT ON TABLE odograph.driving_events IS 'driving events, impacts and other events of vehicles';
+    COMMENT ON COLUMN odograph.driving_events.ongoing IS 'true until the vehicle has reported the end of the event';
+    COMMENT ON COLUMN odograph.driving_events.trip IS 'number of the trip, in the same series';
     COMMENT ON COLUMN odograph.driving_events.threshold IS
-      'what the peak had to exceed, in its unit: m/s², m/s, radians, volts or metres';
+      'limit that the peak exceeded, in the unit of the peak: m/s², m/s, radians, volts or metres';
     """
 
   /// Declares a cursor for the messages about trips and driving events that were recorded before the tables

@@ -71,11 +71,11 @@ enum PostgreSQLSchema {
       source text NOT NULL,
       PRIMARY KEY (fleet, vehicle)
     ) WITH (fillfactor = 50);
-    COMMENT ON COLUMN odograph.messages.received IS 'by the recorder''s clock';
-    COMMENT ON COLUMN odograph.messages.time IS 'by the vehicle''s clock';
-    COMMENT ON COLUMN odograph.messages.hash IS 'of the payload, where there is no epoch and seq';
-    COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload where it is no text';
-    COMMENT ON TABLE odograph.latest IS 'the newest position of each vehicle, by its own clock';
+    COMMENT ON COLUMN odograph.messages.received IS 'time of reception by the recorder''s clock';
+    COMMENT ON COLUMN odograph.messages.time IS 'time of the message by the vehicle''s clock; NULL if it has none';
+    COMMENT ON COLUMN odograph.messages.hash IS 'hash of the payload, which detects duplicates of messages without epoch and seq';
+    COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload, if it is not text; then payload is NULL';
+    COMMENT ON TABLE odograph.latest IS 'the newest position of each vehicle, by the vehicle''s clock';
     """
 
   /// The unique indexes of rows without a time. In an index that includes the time, nulls never equal each

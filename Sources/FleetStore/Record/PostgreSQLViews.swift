@@ -11,7 +11,7 @@ enum PostgreSQLViews {
     COMMENT ON FUNCTION odograph.distance IS 'metres on the sphere between two latitudes and longitudes, in degrees';
     CREATE FUNCTION odograph.jsonb(payload text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT AS $$
       BEGIN RETURN payload::jsonb; EXCEPTION WHEN OTHERS THEN RETURN NULL; END $$;
-    COMMENT ON FUNCTION odograph.jsonb IS 'NULL for what is no JSON';
+    COMMENT ON FUNCTION odograph.jsonb IS 'the payload as jsonb; NULL if it is not valid JSON';
     CREATE VIEW odograph.documents AS
       SELECT received, time, topic, fleet, vehicle, kind, event, retain, odograph.jsonb(payload) AS body
         FROM odograph.messages;
@@ -61,7 +61,7 @@ enum PostgreSQLViews {
             WHERE r.elapsed - r.validity <= 120) AS m ON true
       $$;
     COMMENT ON FUNCTION odograph.predicted IS
-      'latest, with positions predicted for a time; radius in metres, NULL for a position that is as reported';
+      'the rows of latest, with positions predicted for a time; radius in metres, NULL for a position that is not predicted';
     """
 
   static let positions = """
@@ -71,9 +71,9 @@ enum PostgreSQLViews {
         FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
       UNION ALL
       SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
-    COMMENT ON COLUMN odograph.messages.event IS 'what happened, or the state; coarse of a location by radios';
+    COMMENT ON COLUMN odograph.messages.event IS 'the event or the state in the message; coarse for a location from radio beacons';
     COMMENT ON VIEW odograph.positions IS
-      'source: location, said at the time; track, said afterwards; coarse, said at the time by radios, and no fix';
+      'source: location for a live position, track for a position sent later, coarse for a live position from radio beacons';
     """
 
   /// The SQL of `near` without PostGIS: it reads the positions in a band of latitude on the requested days.
@@ -141,7 +141,7 @@ enum PostgreSQLViews {
           AND odograph.distance($1, $2, p.latitude, p.longitude) <= $3
       $$;
     COMMENT ON FUNCTION odograph.near IS
-      'positions within metres of a point, from a time on and before another, with the distance in metres';
+      'positions within a distance in metres of a point, from since (included) to until (excluded), with their distance';
     """
   }
 }

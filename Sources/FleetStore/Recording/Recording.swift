@@ -7,11 +7,11 @@ internal import Spatial
 /// A position of a vehicle in a recording.
 struct RecordedPosition: Hashable, Sendable {
   enum Source: String, Hashable, Sendable {
-    /// A live position.
+    /// A position from a `location` message, which is sent immediately.
     case location
     /// A position from a `track` message, which is sent later.
     case track
-    /// A live position from radio beacons, often inaccurate by hundreds of metres.
+    /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
   }
 

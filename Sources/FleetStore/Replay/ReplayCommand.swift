@@ -11,7 +11,7 @@ internal import Telemetry
 
 /// The options of `odograph replay`.
 package struct ReplayOptions: BrokerOptions {
-  /// The handling of times in messages.
+  /// What a replay does with the times in messages.
   enum Times: String, Hashable, Sendable, CaseIterable {
     /// Times are shifted, so that the replay starts now. The messages get new epochs, because they are new
     /// messages.

@@ -7,7 +7,7 @@ struct GeolocateAnswer: Hashable, Sendable {
   /// The accuracy in m, as stated by the service. It can be wrong.
   var accuracy: Double
 
-  /// Half of the earth's circumference in m.
+  /// The maximum accuracy in m that an answer can state: half of the earth's circumference.
   private static let farthest = 20_100_000.0
 
   /// Parses an answer.

@@ -99,7 +99,8 @@ struct GeolocateCache: ~Copyable {
     }
   }
 
-  /// Stores an answer; other outcomes are not stored.
+  /// Stores the outcome of a query if it is a position, or that the position is unknown. Other outcomes are
+  /// not stored, so that the query is repeated later.
   func keep(_ outcome: GeolocateOutcome, of question: Int64, _ service: String, day: Int) throws(FleetError) {
     var answer: GeolocateAnswer?
     switch outcome {

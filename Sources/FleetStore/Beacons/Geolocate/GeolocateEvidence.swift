@@ -16,7 +16,8 @@ struct GeolocateEvidence {
 
   /// The entries of the fleet's own map.
   private let map: [Beacon: MappedBeacon]
-  /// The ratio of a 68 % radius to the standard deviation per axis.
+  /// The ratio of a 68 % radius to the standard deviation per axis, for a two-dimensional normal
+  /// distribution.
   private static let radial68 = 1.510
 
   init(_ map: [FleetBeacon]) {

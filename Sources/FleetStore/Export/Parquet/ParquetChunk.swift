@@ -59,7 +59,7 @@ struct ParquetChunk {
   mutating func append(_ text: String?) {
     guard appendLevel(text != nil || !column.isOptional) else { return }
     let text = text ?? ""
-    // Most rows repeat the previous value.
+    // Most rows repeat the previous value. Comparing with it first saves a look-up in the dictionary.
     if let last, last.text.elementsEqual(text.utf8) {
       indices.append(last.index)
       return

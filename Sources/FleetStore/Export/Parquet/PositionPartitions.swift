@@ -5,12 +5,12 @@ internal import Platform
 internal import Spatial
 
 /// Positions as Parquet files in folders by day and fleet, `date=2026-11-22/fleet-demo/positions.parquet`.
+/// DuckDB, pandas, pyarrow and Spark read them as one table with the column `date`.
 ///
-/// DuckDB, pandas, pyarrow and Spark read them as one table with the column `date`. Only the day is a Hive partition. The
-/// fleet is a column of the files: readers infer types from folder names, so that `fleet=7` is a number for some, and pyarrow
-/// refuses a folder whose partition differs in type from the column.
-///
-/// Positions arrive sorted by day and fleet, so that only one file with one row group is open at a time.
+/// Only the day is a Hive partition. The fleet is a column of the files, because these programs infer types
+/// from folder names. `fleet=7` would be a number for some of them, and pyarrow refuses a folder whose
+/// partition has another type than the column. Positions arrive sorted by day and fleet, so that only one
+/// file with one row group is open at a time.
 struct PositionPartitions: ~Copyable {
   private static let fileName = "positions.parquet"
   private static let columns = [
