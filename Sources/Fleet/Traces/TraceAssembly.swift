@@ -164,7 +164,7 @@ public struct TraceAssembly: Sendable {
     bytes.reserveCapacity(size)
     for number in 1...count { bytes += cut.pieces[number]?.bytes ?? [] }
     guard CRC32.checksum(bytes) == checksum else {
-      return .damaged("the checksum of its pieces is not the one that was announced")
+      return .damaged("the checksum of its pieces differs from the announced one")
     }
     return .whole(bytes)
   }

@@ -20,7 +20,7 @@ extension AlertsView {
     }
     let alerts = open.values.sorted { $0.number < $1.number }
     family(
-      "odograph_alert_active", "gauge", "1 for each open alert, of the first \(Self.seriesLimit).",
+      "odograph_alert_active", "gauge", "1 for each open alert, up to \(Self.seriesLimit) alerts.",
       // The label `id` distinguishes the alerts of one rule and vehicle for different regions and events.
       alerts.prefix(Self.seriesLimit).map { alert in
         "{id=\(label(AlertText.identifier(alert.number, epoch: epoch))),rule=\(label(alert.rule)),severity=\(label(alert.severity.rawValue)),"

@@ -113,7 +113,7 @@ private struct PieceService {
       return
     }
     for refusal in wanted.refused where !message.retain {
-      StandardError.report("\(key) refused a piece of cell \(refusal.cell): \(refusal.reason)")
+      StandardError.report("\(key) rejected the map of cell \(refusal.cell): \(refusal.reason)")
     }
     guard !requests.append(wanted, from: key), !isFull else { return }
     isFull = true

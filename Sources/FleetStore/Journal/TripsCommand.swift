@@ -91,7 +91,7 @@ package enum TripsCommand {
       else { return ", \(QuantityText.distance(metres))" }
       throw .usage(
         "find", "trip \(number) of \(vehicle)",
-        "\(reading.recording.name) has none that was chosen; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
+        "\(reading.recording.name) has no such trip that matches the options; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
       )
     }
   }

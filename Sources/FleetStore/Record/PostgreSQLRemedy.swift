@@ -17,7 +17,7 @@ extension PostgreSQLError {
       return "check the user in the address, and the password in PGPASSWORD or ~/.pgpass"
     }
     if message.contains(text: "database \""), message.contains(text: "does not exist") {
-      return "make the database with createdb, or check its name at the end of the address"
+      return "create the database with createdb, or check its name at the end of the address"
     }
     return nil
   }

@@ -39,16 +39,19 @@ extension RecordOptions {
       return self
     }
     let wrong: [(isGiven: Bool, option: String, cause: String)] = [
-      (broker.broker != nil, "--broker", "--from names where to record from already; give one of them"),
-      (share != nil, "--share", "recorders that name the same --queue split its messages; leave it out"),
-      (clientID != nil, "--client-id", "it names a session of MQTT; name the --queue instead"),
+      (broker.broker != nil, "--broker", "--from already names the source; give one of them"),
+      (
+        share != nil, "--share",
+        "recorders with the same --queue always split its messages; remove the option"
+      ),
+      (clientID != nil, "--client-id", "it names an MQTT session; use --queue instead"),
       (
         sessionExpiry != nil, "--session-expiry",
         "a queue exists until --forget deletes it; remove the option"
       ),
       (
         quality.qos != 1, "--qos \(quality.qos)",
-        "a queue gives each message until it is stored; leave it out"
+        "a queue always redelivers messages until they are stored; remove the option"
       ),
     ]
     if let first = wrong.first(where: \.isGiven) { throw .usage("use", first.option, first.cause) }

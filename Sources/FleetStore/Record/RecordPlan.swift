@@ -55,8 +55,8 @@ struct RecordPlan: Sendable {
     if let form = RecordingAddress.exportForm(ofNewFile: store) {
       throw .usage(
         "record into", store,
-        "a recording is a database, and its name says \(form); record into a file such as fleet.sqlite, and "
-          + "odograph export makes \(form) of it")
+        "a recording is a database, not a \(form) file; record into a file such as fleet.sqlite, and "
+          + "convert it to \(form) with odograph export")
     }
   }
 

@@ -181,8 +181,8 @@ final class PostgreSQLRecording: RecordingTables {
     let remedy =
       hasConflict
       ? "; the replica cancelled the query because of changes on the primary: retry, or set a longer "
-        + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on helps against rows that are "
-        + "cleaned up, not against days that are dropped" : error.readingRemedy.map { "; \($0)" } ?? ""
+        + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on prevents cancellation "
+        + "by VACUUM, but not by dropped partitions" : error.readingRemedy.map { "; \($0)" } ?? ""
     return .usage("read", name, error.message + remedy)
   }
 }

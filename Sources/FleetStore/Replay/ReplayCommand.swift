@@ -44,7 +44,7 @@ package struct ReplayOptions: BrokerOptions {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Shorten longer pauses of the recording to this.", valueName: "seconds"))
+    help: ArgumentHelp("Shorten pauses of the recording to this length.", valueName: "seconds"))
   var longestPause: Double?
 
   @Flag(
@@ -237,7 +237,7 @@ package enum ReplayCommand {
     if counters.rejected > 0 {
       text += ", \(counters.rejected) refused by the broker; check its access list for this user"
     }
-    if leftOut > 0 { text += "; \(leftOut) to vehicles left out, which --orders plays too" }
+    if leftOut > 0 { text += "; \(leftOut) messages to vehicles omitted, which --orders also publishes" }
     StandardError.report(text)
     return true
   }

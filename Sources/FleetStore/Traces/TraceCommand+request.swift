@@ -15,12 +15,14 @@ package struct TraceRequestOptions: BrokerOptions {
   var at: String?
 
   @Option(
-    help: ArgumentHelp("Seconds before the time (default: the vehicle's setting).", valueName: "seconds")
+    help: ArgumentHelp(
+      "Seconds of the trace before the time (default: the vehicle's setting).", valueName: "seconds")
   )
   var before: Double?
 
   @Option(
-    help: ArgumentHelp("Seconds after the time (default: the vehicle's setting).", valueName: "seconds"))
+    help: ArgumentHelp(
+      "Seconds of the trace after the time (default: the vehicle's setting).", valueName: "seconds"))
   var after: Double?
 
   @Option(help: "The vehicle's fleet.")

@@ -133,7 +133,7 @@ import Testing
     #expect(said.contains("the map has changed: serving 10 beacons in 1 cells"), "\(said)")
     #expect(
       said.contains("serving 30 beacons in 1 cells") && said.contains("test/van: cell \(cell), 1 piece"))
-    #expect(said.contains("test/van refused a piece of cell \(cell): key \"version\""), "\(said)")
+    #expect(said.contains("test/van rejected the map of cell \(cell): key \"version\""), "\(said)")
   }
 
   /// Where nothing is switched on, nothing is told and nothing is listened to.

@@ -51,7 +51,7 @@ extension GeolocateArguments {
     guard let cache = geolocateCache ?? file else {
       throw .usage(
         "ask", url.prefix { $0 != "?" }.prefix(100) + " without a file for its answers",
-        "name one with --geolocate-cache, or the map's with --output")
+        "name a cache file with --geolocate-cache, or a map file with --output")
     }
     var limits = GeolocatePace.Limits()
     limits.daily = geolocateDaily
