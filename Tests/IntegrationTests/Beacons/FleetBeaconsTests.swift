@@ -108,7 +108,7 @@ import Testing
     _ = try directory.write("map.csv", "no map")
     #expect(
       waitUntil(atMost: 60) {
-        (try? OdographProcess.text(of: output).contains("read before is served")) ?? false
+        (try? OdographProcess.text(of: output).contains("the previous map remains in use")) ?? false
       })
 
     // What is wrong is refused and told; a restart has what came.

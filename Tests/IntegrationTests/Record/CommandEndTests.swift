@@ -129,7 +129,7 @@ import Testing
     let first = try await end(address, by: SIGTERM) { _ in
       try await broker.waitForLog("Sending SUBACK to mine")
       let refused = try await end(address + ["--forget"], by: 0) { _ in true }
-      #expect(refused.status == 64 && refused.output.contains("runs under it"), "\(refused.output)")
+      #expect(refused.status == 64 && refused.output.contains("odograph record uses it"), "\(refused.output)")
       try await publish(broker, "odograph/v1/demo/van/note", "kept")
       try await eventually { broker.logCount("Received PUBACK from mine") > 0 }
       return true
