@@ -59,7 +59,7 @@ enum PostgreSQLJournal {
     COMMENT ON COLUMN odograph.trips.fuel IS 'litres';
     COMMENT ON COLUMN odograph.trips.electricity IS 'kWh';
     COMMENT ON COLUMN odograph.trips.payload IS 'the original message';
-    COMMENT ON TABLE odograph.driving_events IS 'driving events, impacts and other events of vehicles';
+    COMMENT ON TABLE odograph.driving_events IS 'driving events, such as harshBraking, and other events, such as tilt';
     COMMENT ON COLUMN odograph.driving_events.ongoing IS 'true until the vehicle has reported the end of the event';
     COMMENT ON COLUMN odograph.driving_events.trip IS 'number of the trip, in the same series';
     COMMENT ON COLUMN odograph.driving_events.threshold IS
