@@ -13,8 +13,9 @@ struct DrivingEventReports: Sendable {
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
   /// Time of the last reading of the engine speed; nil if there is none.
   private var revolving: Timestamp?
-  /// Time of the last speed reading, and whether the vehicle was in motion then.
+  /// Time of the last speed reading; nil if there was none.
   private var moved: Timestamp?
+  /// True if the vehicle was in motion at the last speed reading.
   private var moving = false
   /// Events not published yet, in order.
   private var pending: [DrivingEvent] = []

@@ -16,8 +16,9 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  /// Number of locations that were not published for privacy; and whether the newest location is one of them.
+  /// Number of locations that were not published for privacy.
   private var withheldCount = 0
+  /// True if the newest location was not published for privacy.
   private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()

@@ -57,8 +57,9 @@ package struct RawSamples: Sendable {
   package static let capacity = 4
   /// Maximum time in s to wait for the first sample.
   package static let startTimeout = 10.0
-  /// Maximum time in s covered by a part, and maximum number of its samples.
+  /// Maximum time in s that a part covers.
   private static let pieceSeconds = 1.0
+  /// Maximum number of samples in a part.
   private static let pieceCount = 2000
 
   package init() {}

@@ -21,8 +21,9 @@ struct TripReports: Sendable {
   private var unconfirmed: [TripRecord]
   /// Driving events that were in progress when an earlier run stopped; their ends must be published.
   private var left: [StoredEvent]
-  /// Time of the newest position, and time of the last evaluation without a position; nil if there was none.
+  /// Time of the newest position; nil if there was none.
   private var located: Timestamp?
+  /// Time of the last evaluation without a position; nil if there was none.
   private var looked: Timestamp?
   private var counted = 0.0
 

@@ -14,8 +14,9 @@ package struct RegionShape: Hashable, Sendable {
   package var identifier: String
   package var outline: Outline
 
-  /// The maximum number of regions, and the maximum number of corners of all of them, that are decoded.
+  /// The maximum number of regions that are decoded.
   package static let largestCount = 256
+  /// The maximum number of corners of all decoded regions together.
   static let mostCorners = 20_000
 
   /// Returns the regions of a GeoJSON FeatureCollection. A feature that cannot be drawn is omitted, because

@@ -96,9 +96,9 @@ public struct VehicleRecord: Sendable {
   public private(set) var lastGap: Moment?
   /// The payload of the last status as received, for clients that use members unknown to this version.
   package var statusPayload: [UInt8] = []
-  /// The regions that the vehicle was requested to monitor, and the identifiers of those that it has
-  /// accepted; nil before it reported them.
+  /// The regions that the vehicle was requested to monitor.
   package internal(set) var wantedRegions: [RegionShape] = []
+  /// The identifiers of the requested regions that the vehicle has accepted; nil before it reported them.
   package internal(set) var acceptedRegions: Set<String>?
   /// The regions that the vehicle monitors: the requested regions that it has accepted.
   package var regions: [RegionShape] {
@@ -146,8 +146,9 @@ public struct VehicleRecord: Sendable {
   // The stamps are stored separately from the messages. A will replaces the status, but has no position in
   // the order of status messages.
   var stamps = MessageStamps()
-  /// The current epoch, and earlier epochs, newest last.
+  /// The current epoch of the vehicle's sequence numbers; nil before the first numbered message.
   package var epoch: String?
+  /// Earlier epochs, newest last.
   var formerEpochs: [String] = []
   /// The start of the latest broker session that a status has reported; nil if none has.
   package var sessionStart: UTCTime?

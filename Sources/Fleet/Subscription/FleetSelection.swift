@@ -4,9 +4,11 @@ public import Telemetry
 public struct FleetSelection: Hashable, Sendable {
   public var profile: MessageProfile
   public var root: String
-  /// The fleets, vehicles and kinds of messages; an empty list selects all.
+  /// The selected fleets; empty for all.
   public var fleets: [String]
+  /// The selected vehicles of the selected fleets; empty for all.
   public var vehicles: [String]
+  /// The selected kinds of messages; empty for all.
   public var kinds: [MessageKind]
 
   /// Creates a selection.

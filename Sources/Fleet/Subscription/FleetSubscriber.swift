@@ -355,8 +355,9 @@ public struct SubscriberSession: Hashable, Sendable {
   /// The approximate number of messages that the consumer stores at once. The subscriber reads this many
   /// messages before the consumer has stored any; further ones wait in the network.
   public var portion = 2000
-  /// The maximum number of messages, and of payload bytes, that this process buffers for a slow consumer.
+  /// The maximum number of messages that this process buffers for a slow consumer.
   public var bufferedMessages = 10_000
+  /// The maximum size in bytes of the payloads that this process buffers for a slow consumer.
   public var bufferedBytes = 16 << 20
   /// True to remove duplicates, and to sort each vehicle's messages in a batch by their sequence numbers.
   public var isOnceInOrder = true

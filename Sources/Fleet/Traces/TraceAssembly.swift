@@ -64,8 +64,9 @@ public struct TraceAssembly: Sendable {
     var cost: Int { TraceAssembly.overhead + cuts.values.reduce(0) { $0 + TraceAssembly.cost(of: $1) } }
   }
 
-  /// The memory in bytes that is assumed for a trace, and for a piece, in addition to the data.
+  /// The memory in bytes that is assumed for a trace, in addition to its data.
   private static let overhead = 1024
+  /// The memory in bytes that is assumed for a piece, in addition to its data.
   private static let pieceOverhead = 96
   /// The maximum number of divisions of a trace that are stored. There is more than one only if the vehicle
   /// divided the trace again.

@@ -60,8 +60,9 @@ package struct VehicleFacts: Hashable, Sendable {
   /// not contain it.
   package var accuracy: Double?
   package var place: Coordinate?
-  /// The regions in which the vehicle is, and the regions of which it reported that it is outside.
+  /// The regions in which the vehicle is, according to the message.
   package var inside: [String] = []
+  /// The regions of which the message reports that the vehicle is outside.
   package var outside: [String] = []
   /// The regions that the vehicle monitors; nil unless the message lists all of them.
   package var watched: Set<String>?

@@ -6,9 +6,9 @@ package import Spatial
 package struct Silence: Hashable, Sendable {
   /// The rule whose alerts are silenced; nil for all rules.
   package var rule: String?
-  /// The fleet and the vehicle whose alerts are silenced. A nil fleet means all fleets, a nil vehicle all
-  /// vehicles of the fleet.
+  /// The fleet whose alerts are silenced; nil for all fleets.
   package var fleet: String?
+  /// The vehicle whose alerts are silenced; nil for all vehicles of the fleet.
   package var vehicle: String?
   package var until: UTCTime
 

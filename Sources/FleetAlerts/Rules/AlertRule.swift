@@ -24,8 +24,9 @@ package struct AlertRule: Hashable, Sendable {
     case offline
     /// The battery charge is too low, 0 ... 1.
     case battery(below: Double, until: Double)
-    /// The vehicle has entered, or left, one of these regions; empty for all regions.
+    /// The vehicle has entered one of these regions; empty for all regions.
     case entered([String])
+    /// The vehicle has left one of these regions; empty for all regions.
     case left([String])
     /// One of these driving, motion or location events has occurred; empty for all events.
     case event([String])
@@ -61,14 +62,16 @@ package struct AlertRule: Hashable, Sendable {
   /// The name in the configuration: `[rules.NAME]`.
   package var name: String
   package var condition: Condition
-  /// The fleets, vehicles (`FLEET/VEHICLE`) and vehicle states to which the rule applies; an empty set means
-  /// all.
+  /// The fleets to whose vehicles the rule applies. If `fleets` and `vehicles` are empty, it applies to all
+  /// vehicles.
   package var fleets: Set<String> = []
+  /// Single vehicles to which the rule applies, in addition to those of `fleets`.
   package var vehicles: Set<VehicleKey> = []
+  /// The vehicle states in which the rule applies; empty for all states.
   package var states: Set<VehicleState> = []
-  /// The time in s for which the condition must be satisfied before an alert starts, and for which it must
-  /// not be satisfied before the alert ends.
+  /// The time in s for which the condition must be satisfied before an alert starts.
   package var duration = 0.0
+  /// The time in s for which the condition must not be satisfied before the alert ends.
   package var hold = 0.0
   package var severity = Severity.warning
   /// The quiet hours, in which no alerts are reported; nil for none.

@@ -10,8 +10,9 @@ package struct AlertSettings: Hashable, Sendable {
   /// The path of the alert store, a file with alerts, state and the message queue.
   package var store: String
   package var zone = LocalTime.offset(0)
-  /// The time in s for which sending a message is retried, and for which ended alerts are stored.
+  /// The time in s for which sending a message is retried before it is given up.
   package var giveUpAfter = 3 * 86_400.0
+  /// The time in s for which ended alerts are stored.
   package var keep = 30 * 86_400.0
   /// The time in s for which a message that a receiver rejects because of its content is retried, and blocks
   /// later messages about its vehicles. It leaves time to correct the receiver.

@@ -20,9 +20,9 @@ package struct AlertsView: Sendable {
     /// The number of alerts since the start, by rule.
     package var begun: [String: Int] = [:]
     package var receivers: [String: ReceiverCounters] = [:]
-    /// The number of conditions and events that were ignored because a limit was reached, and the number of
-    /// dropped reports.
+    /// The number of conditions and events that were ignored because a limit was reached.
     package var refused = 0
+    /// The number of reports that were dropped because they arrived too fast.
     package var dropped = 0
     /// The reason why the store is not writable; nil if it is writable.
     package var storeProblem: String?

@@ -26,9 +26,9 @@ struct BeaconMapBuilder {
     var vehicles = 0
     /// The number of different beacons in the scans.
     var heard = 0
-    /// The numbers of beacons without an agreed position, and of beacons with fewer vehicles or sightings
-    /// than required.
+    /// The number of beacons without an agreed position.
     var disputed = 0
+    /// The number of beacons with fewer vehicles or sightings than required.
     var rare = 0
   }
 

@@ -39,9 +39,9 @@ private struct PieceService {
   /// The number of published map parts that the broker has not acknowledged.
   private var underWay = 0
   private var isFull = false
-  /// The modification time of the map's file when it was last read, and the monotonic time in ns of the last
-  /// check.
+  /// The modification time of the map's file when it was last read; nil if unknown.
   private var written: Int64?
+  /// The monotonic time in ns of the last check for a change of the map's file.
   private var lastLook: Int64
 
   /// The interval in ns between two checks of the map's file for changes.

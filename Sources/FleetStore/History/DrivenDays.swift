@@ -10,11 +10,13 @@ package struct DrivenDay: Hashable, Sendable {
   /// software reports.
   package var kind: String
   package var trips: Int
-  /// The distance in m, and the part of it in m that was estimated, not measured.
+  /// The distance in m.
   package var distance: Double
+  /// The part of the distance in m that was estimated, not measured.
   package var estimated: Double
-  /// The seconds in motion, and the seconds at rest.
+  /// The time in motion in s.
   package var moving: Double
+  /// The time at rest in s.
   package var standing: Double
   /// The maximum speed in m/s; nil if unknown.
   package var greatestSpeed: Double?

@@ -10,9 +10,9 @@ struct JournalTable: Sendable {
   /// with the greatest value is stored. The payload is compared last, so that the order of arrival never
   /// matters. `#` is the name of the row.
   let rank: [String]
-  /// The columns with the start and the end by the vehicle's clock, which determine when a row is deleted as
-  /// old.
+  /// The column with the start by the vehicle's clock, by which rows are deleted as old.
   let begin: String
+  /// The column with the end by the vehicle's clock; a row is retained until its end is old, too.
   let end: String
 
   static let trips = JournalTable(

@@ -14,9 +14,9 @@ enum PostgreSQLExpiry {
   /// lock.
   private static let lockTimeout = "200ms"
 
-  /// The maximum number of attempts per partition, and the maximum number of failures of all partitions
-  /// together.
+  /// The maximum number of attempts per partition.
   private static let rounds = 3
+  /// The maximum number of failures of all partitions together.
   private static let mostFailures = 6
 
   /// The pause in µs after a failed attempt, during which waiting connections proceed.

@@ -9,8 +9,9 @@ struct RecordPlan: Sendable {
   var store: String
   /// The MQTT topic filters.
   var filters: [String]
-  /// The root of the topics, and the wire format.
+  /// The root of the topics.
   var root: String
+  /// The wire format of the vehicles.
   var profile: MessageProfile
   var share: String?
   /// The MQTT client identifier; nil to derive it from machine, store and selection.
@@ -18,9 +19,9 @@ struct RecordPlan: Sendable {
   /// The expiry of the broker session in s; nil for the default (`RecordEntry.usualSessionExpiry`).
   var sessionExpiry: UInt32?
   var qos = QoS.atLeastOnce
-  /// The number of messages after which a commit starts immediately, and the maximum time in s for which a
-  /// smaller batch waits for more messages.
+  /// The number of messages after which a commit starts immediately.
   var commitCount = Self.usualCommitCount
+  /// The maximum time in s for which a smaller batch waits for more messages.
   var commitInterval = Self.usualCommitInterval
   /// The maximum number of messages in memory while the database is unavailable.
   var bufferedMessages = Self.usualBufferedMessages

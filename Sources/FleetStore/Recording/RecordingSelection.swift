@@ -49,14 +49,15 @@ package struct RecordingArguments: ParsableArguments {
 
 /// A selection of a part of a recording.
 package struct RecordingSelection: Sendable {
-  /// The fleets and vehicles; empty for all.
+  /// The selected fleets; empty for all.
   package var fleets: [String] = []
+  /// The selected vehicles; empty for all.
   package var vehicles: [String] = []
   /// The kinds of messages; empty for all.
   var kinds: [String] = []
-  /// The start and the end of the time range by the vehicle's clock; the range excludes its end. Nil for no
-  /// limit.
+  /// The start of the time range by the vehicle's clock, included in the range; nil for no limit.
   package var from: UTCTime?
+  /// The end of the time range by the vehicle's clock, excluded from the range; nil for no limit.
   package var to: UTCTime?
   /// The areas that contain the selected positions; empty for no restriction.
   var areas: [Area] = []

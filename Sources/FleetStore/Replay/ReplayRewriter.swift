@@ -185,8 +185,9 @@ private struct JournalShift: JSONVisitor {
 struct ReplayClock: Hashable, Sendable {
   /// The number of recorded seconds per second of the replay; nil for as fast as the broker accepts messages.
   let speed: Double?
-  /// A recorded time, and the time of the replay to which it is converted.
+  /// A recorded time that is converted to `start`.
   private var origin: UTCTime
+  /// The time of the replay to which `origin` is converted.
   private var start: UTCTime
   private var last: UTCTime
   /// The maximum pause between two messages, in recorded seconds.

@@ -20,8 +20,9 @@ struct MCAPWriter {
   }
 
   private var bytes = magic
-  /// The schema and channel records that were written. The file's summary section repeats them.
+  /// The schema records that were written. The file's summary section repeats them.
   private var schemas: [[UInt8]] = []
+  /// The channel records that were written. The file's summary section repeats them.
   private var channels: [[UInt8]] = []
   private var statistics = Statistics()
 

@@ -80,24 +80,28 @@ struct ArrivalResult: Hashable, Sendable {
   struct Odd: Hashable, Sendable {
     var vehicle: VehicleKey
     var epoch: String
-    /// The missing, repeated and unexpected sequence numbers, each in ascending order.
+    /// The sequence numbers that did not arrive, in ascending order.
     var missing: [Int64] = []
+    /// The sequence numbers that arrived more than once, in ascending order.
     var doubled: [Int64] = []
+    /// The sequence numbers that arrived but were not sent, in ascending order.
     var untold: [Int64] = []
   }
 
   var vehicles = 0
-  /// The number of messages that the broker had acknowledged to the vehicles, and how many of them arrived or
-  /// are missing.
+  /// The number of messages that the broker had acknowledged to the vehicles.
   var acknowledged = 0
+  /// The number of acknowledged messages that arrived at the consumer.
   var arrived = 0
+  /// The number of acknowledged messages that did not arrive at the consumer.
   var missing = 0
   /// The number of messages that arrived more than once.
   var doubled = 0
   /// The number of messages that arrived but were not sent.
   var untold = 0
-  /// The number of messages that the broker had not acknowledged, and how many of them arrived nevertheless.
+  /// The number of messages that the broker had not acknowledged to the vehicles.
   var unacknowledged = 0
+  /// The number of unacknowledged messages that arrived nevertheless.
   var unacknowledgedArrived = 0
   var odd: [Odd] = []
 

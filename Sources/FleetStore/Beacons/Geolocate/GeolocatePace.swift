@@ -9,17 +9,19 @@ struct GeolocatePace {
     var interval = 1.0
     /// The maximum number of queries per day, over all runs with the same cache.
     var daily = 1000
-    /// The initial and maximum delay in s before a busy service is queried again. The delay is doubled after
-    /// each busy answer.
+    /// The initial delay in s before a busy service is queried again. The delay is doubled after each busy
+    /// answer.
     var backoff = 2.0
+    /// The maximum delay in s before a busy service is queried again.
     var longest = 300.0
-    /// The numbers of consecutive busy answers and of consecutive failures after which the run stops.
+    /// The number of consecutive busy answers after which the run stops.
     var busy = 5
+    /// The number of consecutive failures after which the run stops.
     var failures = 3
-    /// The number of answers that contradict the fleet's data from which a service is distrusted, if their
-    /// share of all answers is also above `contradicted`. Single contradictions are normal: access points
-    /// move with households, and vehicles can be wrong.
+    /// The minimum number of contradicting answers to distrust a service. Single contradictions are normal:
+    /// access points move with households, and vehicles can be wrong.
     var contradictions = 5
+    /// The share of contradicting answers above which a service is distrusted.
     var contradicted = 0.1
   }
 

@@ -8,16 +8,17 @@ internal import Spatial
 /// are added to the map.
 struct GeolocateRun: ~Copyable {
   struct Counts: Hashable, Sendable {
-    /// The numbers of queries sent to the service, and of answers found in the cache.
+    /// The number of queries sent to the service.
     var asked = 0
+    /// The number of answers found in the cache.
     var cached = 0
-    /// The numbers of answers with a position, and of answers that the position is unknown, from service and
-    /// cache.
+    /// The number of answers with a position, from service and cache.
     var answered = 0
+    /// The number of answers that the position is unknown, from service and cache.
     var unknown = 0
-    /// The numbers of positions not used because they are too inaccurate, and because they contradict the
-    /// fleet's data.
+    /// The number of positions not used because they are too inaccurate.
     var rough = 0
+    /// The number of positions not used because they contradict the fleet's data.
     var contradicted = 0
     /// The number of failed queries.
     var failed = 0

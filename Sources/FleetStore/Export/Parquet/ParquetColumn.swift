@@ -55,9 +55,9 @@ struct ParquetChunkSummary {
   /// The number of rows, including nulls.
   var count = 0
   var nulls = 0
-  /// The minimum and maximum in PLAIN encoding, without the length prefix of texts; nil if the column has no
-  /// values.
+  /// The minimum in PLAIN encoding, without the length prefix of texts; nil if the column has no values.
   var minimum: [UInt8]?
+  /// The maximum in PLAIN encoding, without the length prefix of texts; nil if the column has no values.
   var maximum: [UInt8]?
 
   /// Writes the `ColumnChunk` of parquet.thrift.
