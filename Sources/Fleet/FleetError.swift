@@ -1,15 +1,16 @@
 package import MQTT
 package import Platform
 
-/// The reason why an operation failed: operation, object, cause, and the remedy if there is one, in a sentence.
+/// The reason why an operation failed: operation, object, cause, and, after the cause, the remedy if there is
+/// one. `description` is a sentence of these parts.
 public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation, such as "reach".
   public var operation: String
-  /// The object of the operation: a broker, a file.
+  /// The object of the operation, such as a broker or a file.
   public var object: String
   public var cause: String
   public var kind: Kind
-  /// The kind of failure to connect to the broker; nil for other errors.
+  /// The kind of failure to connect to the broker; nil for errors of other operations.
   package var link: LinkFailure?
 
   /// The kinds of errors.
@@ -30,7 +31,7 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum LinkFailure: Hashable, Sendable {
     /// No broker answers at the address.
     case unreachable
-    /// A program answers at the address, but the session cannot be used.
+    /// A program answers at the address, but it rejects the session or is no broker.
     case unusable
   }
 
@@ -45,7 +46,7 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FleetError {
-  /// Creates an error for an invalid command line, or for an invalid file that it names.
+  /// Creates an error for an invalid command line, or for an invalid file that the command line names.
   package static func usage(_ operation: String, _ object: String, _ cause: String) -> FleetError {
     FleetError(operation: operation, object: object, cause: cause, kind: .invalidInput)
   }
@@ -66,7 +67,7 @@ extension FleetError {
       kind: .outputFailed)
   }
 
-  /// Creates an error for invalid session settings.
+  /// Creates an error for invalid MQTT settings.
   package init(_ error: MQTTError) { self = .usage(error.operation, error.object, error.cause) }
 
   /// Creates an error for a command that stops because the broker is unavailable.
@@ -79,7 +80,7 @@ extension FleetError {
 }
 
 extension MQTTDisconnection.Cause {
-  /// True if nothing answered.
+  /// True if no program answered at the broker's address.
   fileprivate var isWithoutAnswer: Bool {
     switch self {
     case .unreachable, .timedOut: true

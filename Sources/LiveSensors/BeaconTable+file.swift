@@ -2,7 +2,7 @@ public import Positioning
 public import Recordings
 
 extension BeaconTable {
-  /// Reads a map file of `odograph beacons build`.
+  /// Reads the beacon map from a file that `odograph beacons build` has written.
   /// - Throws: `RecordingError` with the invalid line.
   public init(path: String) throws(RecordingError) {
     var lines = try LineReader(path: path)

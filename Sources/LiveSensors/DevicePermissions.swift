@@ -3,16 +3,16 @@ internal import Platform
 package import Sensors
 package import SensorsIIO
 
-/// Checks which sensor devices of this machine the user may open.
-///
-/// Receivers are not among them: gpsd opens those.
+/// Checks which sensor devices of this machine the user may open. GNSS receivers are not checked, because
+/// gpsd opens them.
 package struct DevicePermissions {
-  /// Folder of the kernel's device nodes.
+  /// The folder of the kernel's device nodes.
   package var folder = "/dev"
 
   package init() {}
 
-  /// Returns the existing nodes that may not be read, with the kind of sensor behind each, which a node does not reveal.
+  /// Returns the existing device nodes that this process may not read, each with the kind of its sensor. The
+  /// kind is nil, because a node does not show it.
   package func denied(for contexts: [IIOConfiguration]) -> [String: SensorKind?] {
     guard contexts.contains(where: { $0.uri.hasPrefix("local:") }) else { return [:] }
     var denied: [String: SensorKind?] = [:]

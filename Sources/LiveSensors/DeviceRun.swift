@@ -5,13 +5,14 @@ internal import Sensors
 internal import SensorsIIO
 internal import Spatial
 
-/// The thread of a `LiveDevice` and its state. The thread retains the run, so that a loop over a sequence keeps a released device running.
+/// The thread of a `LiveDevice` and its state. The thread retains this object: while a task iterates over a
+/// sequence, the device runs even if the `LiveDevice` was released.
 final class DeviceRun: Sendable {
   private enum Input: Sendable {
     case event(SensorEvent)
-    /// Consumers or settings have changed, or the device was stopped or released.
+    /// The consumers or settings have changed, or the device was stopped or released.
     case wake
-    /// End of the discovery, with the device nodes that may not be read.
+    /// The discovery of hardware has ended; with the device nodes that this process may not read.
     case discovered(deniedNodes: [String: SensorKind?])
   }
 
@@ -24,9 +25,9 @@ final class DeviceRun: Sendable {
     var discoveries: [CheckedContinuation<Void, Never>] = []
   }
 
-  /// The time line, for other threads.
+  /// The current time, as shared with other threads.
   private struct Line {
-    /// Nil before the first event of a pushing source.
+    /// Time of the newest event. Nil before the first event, if the source pushes events.
     var newest: Timestamp?
     var utcOffset: Int64?
   }
@@ -41,25 +42,30 @@ final class DeviceRun: Sendable {
   private let queue: BoundedQueue<Input>
   private let life = Monitor(Life())
 
-  /// Capacity for events of some seconds, for any sources.
+  /// The maximum number of queued events, enough for some seconds of all sources.
   private static let queueCapacity = 4096
 
   /// - Parameters:
-  ///   - contexts: the IIO contexts among the sources, for the check of permissions.
-  ///   - beacons: the map for radio positions; nil for none.
+  ///   - feed: the sources.
+  ///   - contexts: the IIO contexts among the sources, whose permissions are checked.
+  ///   - motion: the settings and state of the fusion.
+  ///   - location: the settings and state of location updates.
+  ///   - monitor: the monitored regions.
+  ///   - heading: the settings and state of headings.
+  ///   - beacons: the map for positions from radio beacons; nil for none.
   init(
     _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
     monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     self.feed = feed
     self.contexts = contexts
-    // Hardware does not wait for slow consumers.
+    // Only a pulled recording can wait for slow consumers; other sources cannot.
     if case .recorded = feed { backlog = Backlog() } else { backlog = nil }
     let isLive = if case .live = feed { true } else { false }
     let queue = BoundedQueue<Input>(capacity: Self.queueCapacity)
     self.queue = queue
     var start = Line()
-    // A pulled recording has its own time line. All others use the machine's.
+    // Times of a pulled recording start at 0. All other events have times of the machine's monotonic clock.
     if case .recorded = feed { start.newest = Timestamp(nanoseconds: 0) }
     let line = Locked(start)
     self.line = line
@@ -81,12 +87,14 @@ final class DeviceRun: Sendable {
     if !isLive { self.location.observe(availability(deniedNodes: [:])) }
   }
 
-  /// Waits until every source has reported its hardware, `seconds` at most.
+  /// Starts the sources, and waits until each of them has reported its hardware.
+  /// - Parameter seconds: the maximum time to wait.
   func discover(within seconds: Double) async throws {
     try start()
     let deadline = SystemClock.monotonic &+ Int64(max(0, min(seconds, 3600)) * 1e9)
     let (feed, contexts, queue) = (feed, contexts, queue)
-    // Discovery blocks. Its end passes the queue behind the states that the sources have reported.
+    // Waiting for the discovery blocks, so it has its own thread. Its end is queued after the states that the
+    // sources have reported, so that these are processed first.
     try DedicatedThread.start(name: "discovery") {
       if case .live(let sources) = feed {
         for source in sources {
@@ -113,7 +121,8 @@ final class DeviceRun: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns the availability by the discovered kinds, with the states reported by the sources.
+  /// Returns the availability of location services: kinds of sensors that were not discovered are
+  /// unavailable.
   private func availability(deniedNodes: [String: SensorKind?]) -> ServiceAvailability {
     var availability = location.availability
     availability.deniedNodes = deniedNodes
@@ -202,7 +211,7 @@ final class DeviceRun: Sendable {
     return isStopping || (isReleased && !hasConsumers)
   }
 
-  /// Processes events that the sources push, until they have ended.
+  /// Processes events that the sources push, until the sources have ended or the device is stopped.
   private func follow(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) {
     while !isOver, !sources.isOver {
       demand(of: &sources, &demands, at: sources.now)
@@ -218,10 +227,10 @@ final class DeviceRun: Sendable {
     }
   }
 
-  /// Processes the events of a recording, no faster than the consumers.
+  /// Processes the events of a pulled recording, at the speed of the consumers.
   private func pull(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) throws {
     while !isOver {
-      // Waits without a consumer. Otherwise signals are processed without waiting.
+      // Without a consumer, this waits for a signal. With a consumer, it only processes signals that wait.
       switch queue.pop(until: hasConsumers ? 0 : nil) {
       case .element(.discovered(let deniedNodes)):
         discovered(deniedNodes)
@@ -244,7 +253,8 @@ final class DeviceRun: Sendable {
     if let timestamp = event.timestamp { location.advance(to: timestamp) }
   }
 
-  /// Passes an event to motion, location and readings, and their results to each other.
+  /// Passes an event to motion, location and other consumers. Also passes positions from location to motion,
+  /// and attitudes from motion to location.
   private func tell(_ event: SensorEvent) {
     motion.process(event)
     readings.process(event)
@@ -263,7 +273,7 @@ final class DeviceRun: Sendable {
     }
     guard case .inertial(let block) = event, location.isHeadingWanted else { return }
     motion.withManager { manager in
-      // The filter uses the gyroscope's clock, if there is one.
+      // Attitudes have the times of the gyroscope's samples, if there is a gyroscope.
       let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
       guard let last = block.last(where: { $0.contains(clock) }), let attitude = manager.magneticAttitude
       else { return }
@@ -273,7 +283,7 @@ final class DeviceRun: Sendable {
     }
   }
 
-  /// Sets the union of all demands if it has changed.
+  /// Sets the combined demands of all consumers on the sources, if they have changed.
   private func demand(
     of sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand], at now: Timestamp
   ) {

@@ -4,7 +4,8 @@ public import Sensors
 internal import SensorsIIO
 public import Spatial
 
-/// A device with running sensors: connects hardware, a recording or a simulation to `LiveMotion` and `LiveLocation`.
+/// A device with running sensors: connects hardware, a recording or a simulation to `LiveMotion` and
+/// `LiveLocation`.
 ///
 /// ```swift
 /// let device = try LiveDevice(.gpsd())
@@ -13,33 +14,35 @@ public import Spatial
 /// for await update in updates { … }
 /// ```
 ///
-/// One thread processes the events of the sources and pushes into the consumers' sequences. No thread of the cooperative pool waits for
-/// hardware. The union of the consumers' demands is set on the sources: a sensor without a consumer sleeps.
+/// One thread processes the events of the sources, and passes the results to the consumers' sequences. No
+/// thread of the cooperative pool waits for hardware. Each source gets the combined demands of all consumers;
+/// a sensor without a consumer sleeps.
 ///
-/// The device runs until `stop`, the end of a recording, or the release of both the device and the last sequence; a loop over a sequence
-/// retains it. Then each sequence ends after its queued elements.
+/// The device runs until `stop`, the end of a recording, or the release of both the device and its last
+/// sequence. A task that iterates over a sequence retains the sequence. When the device stops, each sequence
+/// ends after its queued elements.
 public final class LiveDevice: Sendable {
-  /// Motion: samples of the accelerometer, gyroscope and magnetometer, and their fusion.
+  /// Samples of the accelerometer, gyroscope and magnetometer, and device motion fused from them.
   public let motion: LiveMotion
   /// Locations, headings and regions.
   public let location: LiveLocation
   private let run: DeviceRun
 
   /// - Parameters:
-  ///   - input: source of the sensor data.
-  ///   - speed: seconds of a recording or a simulation that pass in one second, on the machine's time line.
-  ///     Nil pulls it at the consumers' speed, on its own time line: it waits for slow tasks and for the
-  ///     first consumer, so that nothing is lost. A sequence that is retained and not iterated stops it.
-  ///     Ignored for hardware.
+  ///   - input: the source of the sensor data.
+  ///   - speed: the speed of a recording or simulation relative to real time; its events then have times of
+  ///     the machine's clock. Nil replays it at the consumers' speed, with its own times from 0: it waits for
+  ///     the first consumer and for slow tasks, so that no event is lost. A sequence that is retained but not
+  ///     iterated over then stops the replay. Ignored for hardware.
   ///   - motion: settings of the fusion.
   ///   - location: settings of location updates.
   ///   - monitor: the monitored regions.
   ///   - heading: settings of headings.
-  ///   - beacons: the map for positions by Wi-Fi and cells, as read by `BeaconTable(path:)`; nil for none.
-  ///     The radios of the input then scan if they are sufficiently accurate and cheaper than the receiver,
-  ///     and before the receiver's first fix.
+  ///   - beacons: the map for positions from Wi-Fi and cells, as read by `BeaconTable(path:)`; nil for none.
+  ///     With a map, the radios of the input scan before the receiver's first fix. Later they scan if they
+  ///     are accurate enough and use less energy than the receiver.
   /// - Throws: an error with file, line and remedy for an unreadable recording, `SensorInputError` for an
-  ///   input without a source, `SystemError` if the process has no descriptor left. Missing hardware is no
+  ///   input without a source, `SystemError` if the process has too many open files. Missing hardware is no
   ///   error: an update reports it, and the source retries.
   public convenience init(
     _ input: SensorInput, speed: Double? = 1,
@@ -53,7 +56,7 @@ public final class LiveDevice: Sendable {
       monitor: monitor, heading: heading, beacons: beacons)
   }
 
-  /// Creates a device with live sources other than those of `SensorInput`.
+  /// Creates a device with other live sources than those of `SensorInput`.
   public convenience init(
     sources: [any SensorSource], motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
@@ -77,42 +80,49 @@ public final class LiveDevice: Sendable {
 
   deinit { run.release() }
 
-  /// Starts the sources. No sensor is powered without a consumer. Idempotent.
+  /// Starts the sources; repeated calls have no effect. A sensor without a consumer is not powered.
   /// - Throws: an error of a source that cannot run, and `SystemError` if no thread can be created.
   public func start() throws { try run.start() }
 
-  /// Starts the sources and returns when each has reported its hardware, or after the time limit. No sensor is powered. From then on
-  /// `motion.isAccelerometerAvailable`, `motion.availableAttitudeReferenceFrames`, `location.headingAvailable`,
-  /// `location.authorizationStatus` and the like reflect the hardware.
-  /// - Parameter seconds: the time limit.
+  /// Starts the sources, and returns when each of them has reported its hardware, or after a time limit. No
+  /// sensor is powered. Afterwards `motion.isAccelerometerAvailable`,
+  /// `motion.availableAttitudeReferenceFrames`, `location.headingAvailable`, `location.authorizationStatus`
+  /// and similar properties reflect the hardware.
+  /// - Parameter seconds: the time limit in s.
   /// - Returns: the availability of the location services, with reasons and remedies.
-  /// - Throws: as `start`.
+  /// - Throws: the same errors as `start`.
   @discardableResult
   public func discover(within seconds: Double = 10) async throws -> ServiceAvailability {
     try await run.discover(within: seconds)
     return location.availability
   }
 
-  /// The time on the device's time line, which timestamps of samples and locations use.
+  /// The current time by the clock of the samples' and locations' timestamps.
   public var now: Timestamp { location.now }
 
-  /// Signals of the vehicle's CAN bus, in order. The device only receives from a bus.
+  /// Signals of the vehicle's CAN bus in order of time. The device never sends on the bus.
+  /// - Parameter capacity: the maximum number of queued signals.
   public func vehicleReadings(capacity: Int = 1024) -> AsyncSamples<VehicleReading> {
     AsyncSamples(capacity: capacity, backlog: run.backlog, run.readings.vehicle)
   }
 
-  /// Scans of the radios: access points and cells, each with its signal strength. The radios scan while the sequence exists.
-  /// - Parameter interval: seconds between scans, at least 1; radios scan every 5 s at most.
+  /// Scans of the radios: access points and cells, each with its signal strength. The radios scan while the
+  /// sequence exists.
+  /// - Parameters:
+  ///   - interval: the time in s between scans, at least 1. A radio scans at most every 5 s.
+  ///   - capacity: the maximum number of queued scans.
   public func radioScans(interval: Double = 60, capacity: Int = 64) -> AsyncSamples<RadioScan> {
     AsyncSamples(capacity: capacity, backlog: run.backlog) { run.readings.radio(interval, $0) }
   }
 
-  /// Stops the sources, powers the hardware down and ends all sequences after their queued elements. Returns when that is done.
+  /// Stops the sources, powers the hardware down, and ends all sequences after their queued elements. Returns
+  /// when the device has stopped.
   public func stop() { run.stop() }
 
-  /// Number of events dropped because they arrived too fast, oldest first.
+  /// Number of events that were dropped because they arrived too fast; the oldest are dropped first.
   public var droppedEvents: Int { run.droppedEvents }
 
-  /// Reason for the early end of a pulled recording, with file and line; nil if there is none. Location updates report it, too.
+  /// The error that ended a pulled recording early, with file and line; nil if there is none. Location
+  /// updates report it, too.
   public var failure: (any Error)? { run.failure }
 }

@@ -2,12 +2,13 @@ internal import Motion
 internal import Platform
 internal import Sensors
 
-/// Consumers of data from neither motion nor location: signals of the vehicle's CAN bus and scans of radios.
+/// The consumers of data that belong neither to motion nor to location: signals of the vehicle's CAN bus, and
+/// radio scans.
 final class LiveReadings: Sendable {
   private struct State {
     var vehicle = SampleOutlets<VehicleReading>()
     var radio = SampleOutlets<RadioScan>()
-    /// Seconds between scans, by consumer of `radio`.
+    /// The time in s between scans that each consumer of `radio` requests, by the consumer's number.
     var intervals: [Int: Double] = [:]
     var nextConsumer = 0
     var isFinished = false
@@ -20,7 +21,7 @@ final class LiveReadings: Sendable {
 
   var hasConsumers: Bool { state.withLock { !$0.vehicle.isEmpty || !$0.radio.isEmpty } }
 
-  /// A bus is only received from, so it has no demand.
+  /// The demands on the radios. The CAN bus has no demand, because the device only listens to it.
   var demands: [SensorKind: SensorDemand] {
     guard let interval = state.withLock({ $0.intervals.values.min() }) else { return [:] }
     let demand = SensorDemand.rate(hertz: 1 / interval, latency: .seconds(1))

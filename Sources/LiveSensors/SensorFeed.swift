@@ -8,18 +8,18 @@ internal import SensorsRadio
 internal import Simulation
 package import Spatial
 
-/// A source of events, ready to start.
+/// A source of sensor events that can be started.
 package enum SensorFeed: Sendable {
-  /// Sources that push from their own threads, on the machine's clock.
+  /// Sources that push events from their own threads, with times of the machine's clock.
   case live([any SensorSource])
-  /// A recording played at a pace by its own thread, on the recording's time line.
+  /// A recording that its own thread replays at a configured speed.
   case paced(any SensorSource)
-  /// A recording pulled as fast as the machine can.
+  /// A recording whose events are pulled as fast as possible.
   case recorded(any SensorRecording)
 }
 
 extension SensorFeed {
-  /// Kinds of sensors of all sources; for hardware, the discovered ones.
+  /// The kinds of sensors of all sources. For hardware, the kinds that were discovered so far.
   var kinds: Set<SensorKind> {
     switch self {
     case .live(let sources): sources.reduce(into: []) { $0.formUnion($1.kinds) }
@@ -28,12 +28,13 @@ extension SensorFeed {
     }
   }
 
-  /// Creates the feed for an input. Missing hardware is no error here: its source reports it and retries.
+  /// Creates the feed for an input. Missing hardware is no error: its source reports it and retries.
   /// - Parameters:
-  ///   - speed: seconds of a recording or a simulation that pass in one second; nil pulls it at the
+  ///   - input: the source of the sensor data.
+  ///   - speed: the speed of a recording or simulation relative to real time; nil pulls its events at the
   ///     consumers' speed.
-  ///   - location: replaces the positions of a recording or a simulation; nil leaves them unchanged.
-  /// - Throws: an error with file, line and remedy, for an unreadable recording; `SensorInputError` for an
+  ///   - location: replaces the positions of a recording or simulation; nil leaves them unchanged.
+  /// - Throws: an error with file, line and remedy for an unreadable recording; `SensorInputError` for an
   ///   input without a source.
   package init(_ input: SensorInput, speed: Double?, location: SimulatedLocation? = nil) throws {
     switch input {
@@ -73,7 +74,7 @@ extension SensorFeed {
 
   private static func recording(_ files: SensorInput.Recording) throws -> any SensorRecording {
     var parts: [any SensorRecording] = []
-    // A receiver without a track ends with the others.
+    // A fixed position, or a receiver without a fix, ends when all other files have ended.
     var background: (any SensorRecording)?
     if let place = files.place {
       background = FixedReceiver(place, duration: files.duration.map { .seconds($0) })
@@ -94,7 +95,8 @@ extension SensorFeed {
   private static func bus(
     _ log: CANLog, beside files: SensorInput.Recording
   ) throws -> any SensorRecording {
-    // A log of another day is played with this track from its beginning.
+    // If the log is from another day than the track, both are replayed from their beginnings. Otherwise their
+    // civil times are aligned.
     var zero: UTCTime?
     if let start = try firstTime(ofTrack: files), let first = try CandumpRecording.firstTime(path: log.path),
       abs(first.seconds(since: start)) < 86_400
@@ -105,13 +107,15 @@ extension SensorFeed {
     return try CandumpRecording(path: log.path, decoder: decoder, interface: log.interface, zero: zero)
   }
 
-  /// Reports an error in the settings of a bus as an error of the input.
+  /// Converts an error in the settings of the CAN bus to an error of the input.
   private static func refusal<Made>(_ make: () throws -> Made) throws -> Made {
     do { return try make() } catch let error as CANError {
       throw SensorInputError(place: error.place, problem: "\(error.problem); \(error.remedy)")
     }
   }
 
+  /// Opens a recorded track.
+  ///
   /// - Throws: an error with file, line and remedy.
   static func track(_ path: String, date: UTCTime? = nil) throws -> any SensorRecording {
     if path == "none" { return NoLocation() }
@@ -135,11 +139,12 @@ extension SensorFeed {
     return try SimulatedDrive(configuration)
   }
 
-  /// Returns the start of the time line, and its civil time.
-  /// - Throws: an error with file and line, for an unreadable recording.
+  /// Returns the timestamp at which the feed starts, and its civil time.
+  /// - Throws: an error with file and line for an unreadable recording.
   package func startOfTime(_ input: SensorInput) throws -> (start: Timestamp, time: UTCTime) {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
-    // A pulled recording has its own time line; pushed events use the machine's.
+    // Timestamps of a pulled recording start at 0. All other events have times of the machine's monotonic
+    // clock.
     var start = Timestamp(nanoseconds: SystemClock.boottime)
     if case .recorded = self { start = Timestamp(nanoseconds: 0) }
     switch input {
@@ -149,9 +154,8 @@ extension SensorFeed {
     }
   }
 
-  /// Returns the civil time at the start of a recording's time line, from its first fix with a time. The
-  /// recording is opened a second time for this, because reading advances it. Nil if none of the first fixes
-  /// has a time.
+  /// Returns the civil time at timestamp 0 of a recording, from its first fix with a time; nil if none of the
+  /// first 100 events has one. This opens the recording a second time, because reading advances it.
   private static func firstTime(of files: SensorInput.Recording) throws -> UTCTime? {
     if let time = try firstTime(ofTrack: files) { return time }
     guard files.position == nil, let log = files.can else { return nil }
@@ -172,7 +176,7 @@ extension SensorFeed {
   }
 }
 
-/// Format of a track, from the ending of its name.
+/// The format of a track, as determined by the extension of its file name.
 enum TrackFormat {
   case gpx
   case gpsd

@@ -5,27 +5,27 @@ public import SensorsRadio
 public import Simulation
 public import Spatial
 
-/// Source of a device's sensor data.
+/// The source of a device's sensor data.
 public enum SensorInput: Sendable, Hashable {
-  /// Sensors of this machine or of another, live.
+  /// Sensors of this machine or of another machine, live.
   case hardware(Hardware)
-  /// Recorded files, on their own time line.
+  /// Recorded files.
   case recording(Recording)
-  /// A computed drive, on its own time line; without a `startTime` it starts now.
+  /// A simulated drive; without a `startTime` it starts at the current time.
   case simulation(SimulatedDrive.Configuration)
 
   public struct Hardware: Sendable, Hashable {
-    /// Address of gpsd; nil for none.
+    /// The address of gpsd; nil to use no GNSS receiver.
     public var gpsd: GPSDAddress?
-    /// Path of the only receiver to use, as named by gpsd; nil for all.
+    /// The path of the only receiver to use, as gpsd names it; nil for all receivers.
     public var receiver: String?
-    /// True if u-blox receivers get their approximate position.
+    /// True to send u-blox receivers an approximate position, which shortens their time to fix.
     public var assistsReceiver: Bool
-    /// One for each libiio context; empty without motion sensors.
+    /// The configuration of each libiio context; empty to use no motion sensors.
     public var iio: [IIOConfiguration]
-    /// The vehicle's own bus; nil for none.
+    /// The vehicle's CAN bus; nil to use none.
     public var can: CANBus?
-    /// Radios to scan with; empty for none.
+    /// The radios that scan for access points and cells; empty to use none.
     public var radios: [Radio]
 
     public init(
@@ -43,17 +43,21 @@ public enum SensorInput: Sendable, Hashable {
   }
 
   public struct Recording: Sendable, Hashable {
-    /// A track: `.nmea`, `.gpx`, or gpsd's reports as `.json`; "none" for a receiver without a fix; nil for no receiver.
+    /// The track: an `.nmea` or `.gpx` file, or gpsd's reports as `.json`. "none" means a receiver without a
+    /// fix, nil means no receiver.
     public var position: String?
-    /// A CSV of inertial samples; nil for none.
+    /// A CSV file of inertial samples; nil to use none.
     public var sensors: String?
-    /// Any time on the day of the first fix (UTC), for NMEA without dates; nil when the track has its dates.
+    /// Any time on the UTC day of the first fix, for NMEA files without dates; nil if the track contains
+    /// dates.
     public var date: UTCTime?
-    /// Log of the vehicle's bus; nil for none. With a track, the civil times of both determine its place.
+    /// A log of the vehicle's CAN bus; nil to use none. With a track, the log is aligned with the track by
+    /// civil time.
     public var can: CANLog?
-    /// A fixed position instead of a track, reported once a second; nil for none.
+    /// A fixed position instead of a track, which is reported once a second; nil to use the track.
     public var place: Coordinate?
-    /// Seconds after which a fixed position ends; nil for never. With other files it ends with them.
+    /// The time in s after which a fixed position ends; nil for no end. With other files, it ends when they
+    /// end.
     public var duration: Double?
 
     public init(
@@ -69,20 +73,20 @@ public enum SensorInput: Sendable, Hashable {
     }
   }
 
-  /// Returns the receivers of a gpsd only.
+  /// Returns an input with the receivers of a gpsd, without other sensors.
   public static func gpsd(_ address: GPSDAddress = GPSDAddress(), receiver: String? = nil) -> SensorInput {
     .hardware(Hardware(gpsd: address, receiver: receiver, iio: []))
   }
 
-  /// Returns the motion sensors of a libiio context only.
+  /// Returns an input with the motion sensors of a libiio context, without other sensors.
   public static func iio(_ configuration: IIOConfiguration = IIOConfiguration()) -> SensorInput {
     .hardware(Hardware(gpsd: nil, iio: [configuration]))
   }
 }
 
-/// Reason why an input cannot be used, with the remedy.
+/// The reason why an input cannot be used, with the remedy.
 public struct SensorInputError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The word, the path or the kind of input.
+  /// The part of the input that is wrong: an argument, a path, or the kind of input.
   public var place: String
   public var problem: String
 
@@ -90,10 +94,10 @@ public struct SensorInputError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension SensorInput {
-  /// Parses an input from the words of a command line: `gpsd://HOST:PORT` and libiio's URIs (`local:`,
-  /// `ip:HOST`, …) for hardware, `simulation` for a computed drive, and files by their endings: `.csv` for
-  /// motion sensors, `.nmea`, `.gpx` or `.json` for a track.
-  /// - Throws: `SensorInputError` for an unknown word, and for words that exclude each other.
+  /// Parses an input from command-line arguments. `gpsd://HOST:PORT` and libiio's URIs (`local:`, `ip:HOST`,
+  /// …) select hardware, and `simulation` a simulated drive. Files are recognized by their extensions: `.csv`
+  /// for motion sensors; `.nmea`, `.gpx` or `.json` for a track.
+  /// - Throws: `SensorInputError` for an unknown argument, and for arguments that exclude each other.
   public init(parsing words: some Sequence<String>) throws(SensorInputError) {
     var hardware = Hardware(gpsd: nil, iio: [])
     var recording = Recording()
@@ -132,7 +136,10 @@ extension SensorInput {
 }
 
 extension GPSDAddress {
-  /// - Parameter word: as in `gpsd://127.0.0.1:2947`; the port is optional, an IPv6 address is in brackets.
+  /// Parses the address of a gpsd.
+  ///
+  /// - Parameter word: an address such as `gpsd://127.0.0.1:2947`; the port is optional, an IPv6 address is
+  ///   in brackets.
   init(_ word: String) throws(SensorInputError) {
     var rest = word.dropFirst("gpsd://".count)
     var host = Substring()

@@ -3,15 +3,15 @@ internal import Sensors
 internal import Simulation
 package import Spatial
 
-/// Position of a recording or a simulation, replaceable while it is played.
+/// The position in a replay or simulation, which can be replaced while it runs.
 package final class SimulatedLocation: Sendable {
   package enum Choice: Sendable {
-    /// The positions of the recording or the simulation.
+    /// The original positions of the recording or simulation.
     case input
     /// A receiver without a fix.
     case none
     case place(Coordinate)
-    /// A recorded track, from its start; after its end the vehicle remains there.
+    /// The positions of a track, from its start on. After its end the vehicle remains at its last position.
     case track(path: String)
   }
 
@@ -20,7 +20,7 @@ package final class SimulatedLocation: Sendable {
   package init() {}
 
   /// Replaces the positions from the next fix on.
-  /// - Throws: an error with file, line and remedy, for an unreadable track.
+  /// - Throws: an error with file, line and remedy for an unreadable track.
   package func select(_ choice: Choice) throws {
     let positions: ReplacedPositions =
       switch choice {
@@ -32,16 +32,16 @@ package final class SimulatedLocation: Sendable {
     state.withLock { $0 = ($0.revision + 1, positions) }
   }
 
-  /// Returns the positions in effect, if they differ from those of a revision.
+  /// Returns the current choice of positions, if it has changed since a revision; nil otherwise.
   fileprivate func changed(since revision: Int) -> (revision: Int, positions: ReplacedPositions)? {
     state.withLock { $0.revision == revision ? nil : $0 }
   }
 }
 
-/// A recording with the positions of a `SimulatedLocation`.
+/// A recording whose positions are replaced by those of a `SimulatedLocation`.
 ///
-/// Fixes are replaced one by one, at the times of the recording's own. During this time there are no data of
-/// motion sensors, which would contradict them.
+/// Each fix of the recording is replaced, and keeps its time. While positions are replaced, data of motion
+/// sensors are omitted, because they would contradict the positions.
 struct RelocatedRecording: SensorRecording {
   private var base: any SensorRecording
   private let location: SimulatedLocation
@@ -65,14 +65,15 @@ struct RelocatedRecording: SensorRecording {
     if case .input = positions { return event }
     switch event {
     case .position(let fixes): return .position(fixes.map { positions.replacement(of: $0) })
-    // The reader stays in control of a recording whose positions are off.
+    // Omitted data are replaced by an event without fixes, so that the caller gets control back after each
+    // event.
     case .inertial, .barometer, .vehicle, .radio: return .position([])
     case .status: return event
     }
   }
 }
 
-/// Replacement of fixes.
+/// The positions that replace the fixes of a recording.
 private enum ReplacedPositions: Sendable {
   case input
   case none
@@ -95,18 +96,18 @@ private enum ReplacedPositions: Sendable {
   }
 }
 
-/// A track on the time line of another recording, from the first replaced fix on.
+/// A track that replaces the fixes of another recording. It starts at the first replaced fix.
 private struct ReplacedTrack: Sendable {
   private var recording: any SensorRecording
   private var start: Timestamp?
   private var waiting: [PositionFix] = []
   private var newest: PositionFix?
 
-  /// - Throws: an error naming file, line and remedy, for a track that cannot be read to its end.
+  /// - Throws: an error with file, line and remedy, unless the track can be read to its end.
   init(_ path: String) throws {
     recording = try SensorFeed.track(path)
     guard !(recording is FixedReceiver) else { return }
-    // Copies share a reading position, so the check opens the file for itself.
+    // Copies of a recording share their position in the file. The check therefore opens the file again.
     var check = try SensorFeed.track(path)
     while try check.next() != nil {}
   }
@@ -116,7 +117,8 @@ private struct ReplacedTrack: Sendable {
     start = start ?? fix.timestamp
     while true {
       if waiting.isEmpty {
-        // The file was checked. If it has changed since, the vehicle stays where it is, and the input continues.
+        // The file was readable when it was checked. If it has become unreadable since, the vehicle remains
+        // at its last position, and the replay continues.
         guard let event = (try? recording.next()) ?? nil else { break }
         if case .position(let fixes) = event { waiting = fixes }
         continue

@@ -5,17 +5,17 @@ package import Spatial
 package enum AgentInput: Sendable {
   /// A sensor's measurement, or a change of a source's state.
   case sensor(SensorEvent)
-  /// A message to the vehicle.
+  /// A message from the broker to the vehicle.
   case request(RemoteRequest)
   case link(LinkChange)
-  /// A request on this machine for a snapshot.
+  /// A request by a program on this machine for a snapshot of the agent's state.
   case snapshotRequest
   /// A request to reload the configuration file.
   case reload
-  /// A warning that power may fail at any moment.
+  /// A warning that power can fail at any moment.
   case powerFailing
   case stop
-  /// The deadline has passed without another input.
+  /// The deadline that the pipeline requested has passed without another input.
   case tick
 
   package var isSensor: Bool {
@@ -25,7 +25,8 @@ package enum AgentInput: Sendable {
 
 /// A change of the link to the broker.
 package enum LinkChange: Hashable, Sendable {
-  /// - Parameter sessionStart: the civil time in the session's will.
+  /// - Parameter sessionStart: the session's start in civil time, as in the will that the broker stores; nil
+  ///   if unknown.
   case connected(sessionStart: UTCTime?)
   case lost(reason: String)
 }

@@ -1,21 +1,20 @@
 internal import DequeModule
 
-/// The queue of inputs, with two lanes that are served alternately: sensor blocks, and everything else. A
-/// flood of sensor blocks delays a request or a stop by one block, and a flood of requests loses no sensor
-/// block.
+/// The queue of the agent's inputs, with two lanes that are served alternately: sensor blocks, and everything
+/// else.
 ///
-/// Every kind of input has its limit:
+/// Many waiting sensor blocks delay a request or a stop by one block, and many requests cause no loss of
+/// sensor blocks. Each kind of input has its own limit:
 ///
 /// | input | limit | when full |
 /// | --- | --- | --- |
-/// | sensor event | `sensorCapacity` | the oldest is dropped and counted: a late value is worth less than a
-/// fresh one |
-/// | request | `requestCapacity` | the new one is rejected without an answer: its sender can repeat it |
-/// | link change | `linkCapacity` | the oldest is dropped: the newest contains the current state |
-/// | snapshot request, reload | 1 | moves to the end: earlier inputs are processed first |
-/// | tick, failing power, stop | 1 | only one is stored; failing power and stop go first |
+/// | sensor event | `sensorCapacity` | the oldest is dropped and counted: newer values matter more |
+/// | request | `requestCapacity` | the new one is rejected without a response; the sender can repeat it |
+/// | link change | `linkCapacity` | the oldest is dropped, because the newest contains the current state |
+/// | snapshot request, reload | 1 | moves to the end, after all earlier inputs |
+/// | tick, failing power, stop | 1 | only one is stored; failing power and stop are served first |
 package struct AgentInputQueue: Sendable {
-  /// Some seconds of all sensors at full rate.
+  /// The maximum number of sensor events, enough for some seconds of all sensors at full rate.
   package static let sensorCapacity = 1024
   package static let requestCapacity = 64
   package static let linkCapacity = 16
@@ -23,7 +22,7 @@ package struct AgentInputQueue: Sendable {
   private var sensors = Deque<AgentInput>()
   private var others = Deque<AgentInput>()
   private var servesSensorsNext = true
-  /// Number of sensor events dropped from the full queue.
+  /// Number of sensor events that were dropped because the queue was full.
   package private(set) var droppedEvents = 0
 
   package init() {}
@@ -60,7 +59,7 @@ package struct AgentInputQueue: Sendable {
 
   private func count(of input: AgentInput) -> Int { others.count { $0.isLike(input) } }
 
-  /// Removes the oldest input of a kind.
+  /// Removes the oldest input of the same kind as `input`.
   private mutating func remove(_ input: AgentInput) {
     if let index = others.firstIndex(where: { $0.isLike(input) }) { others.remove(at: index) }
   }

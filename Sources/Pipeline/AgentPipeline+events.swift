@@ -7,7 +7,9 @@ package import Telemetry
 // Driving events.
 
 extension AgentPipeline {
-  /// Passes a scan to navigation, and with its estimate to driving events and traces.
+  /// Processes a scan in the navigation filter, and passes the resulting estimate to driving events and
+  /// traces.
+  /// - Returns: the locations that navigation publishes.
   mutating func navigate(_ scan: InertialScan, _ context: TraceReports.Context?) -> [Location] {
     let locations = navigation?.process(scan, timeBase) ?? []
     guard drivingEvents != nil || context != nil else { return locations }
@@ -25,31 +27,33 @@ extension AgentPipeline {
     sendDrivingEvents(into: send)
   }
 
-  /// Ends driving events in progress, because they are no longer observed.
+  /// Ends driving events in progress, because they cannot be observed any more.
   mutating func finishDrivingEvents(into send: (VehicleMessage) -> Void) {
     let end = now
     drivingEvents?.finish(at: end)
     sendDrivingEvents(into: send)
   }
 
-  /// Records that the outbox has accepted an event.
+  /// Records that the outbox has accepted the message of a driving event.
   package mutating func confirm(_ event: DrivingEventMessage) { trips.confirm(event) }
 
   private mutating func sendDrivingEvents(into send: (VehicleMessage) -> Void) {
     for event in drivingEvents?.drain() ?? [] {
-      // The end of an event has the same number.
+      // An event that lasts has two messages, at its start and at its end, with the same number. Only the
+      // first is counted.
       let isFirst = event.isOngoing || !event.kind.isLasting
       let (journal, trip) = trips.count(
         event: event.kind.rawValue, number: event.number, isFirst: isFirst)
       var message = DrivingEventReports.message(event, journal, place: shownPlace(of: event), timeBase)
-      // The end of an event that lasted while parked does not belong to the next trip.
+      // An event can last while the vehicle is parked; its end then belongs to the trip in which it started,
+      // not to the next one.
       message.trip = isFirst ? trip : trips.trip(ofEvent: journal)
       if event.kind.isLasting { trips.keep(message) }
       send(.drivingEvent(message))
     }
   }
 
-  /// Returns the event's position as far as privacy permits.
+  /// Returns the position of an event as far as privacy permits; nil if it is private or unknown.
   private func shownPlace(of event: DrivingEvent) -> Location? {
     let location = configuration.location
     guard location.isEnabled, location.desiredAccuracy != .reduced, let coordinate = event.coordinate else {

@@ -1,21 +1,22 @@
 package import Motion
 package import Telemetry
 
-// Attitudes relative to an earlier one, and to the level vehicle.
+// Attitudes relative to a reference attitude (command `zero`), and tilt compensation (command `level`).
 
 extension AgentPipeline {
-  /// Publishes attitudes relative to the current one, too, from now on.
-  /// - Returns: the attitude and its frame; nil if none is available, and then nothing has changed.
+  /// Makes the current attitude the reference: from now on, attitudes are also published relative to it.
+  /// - Returns: the reference attitude and its frame; nil if no attitude is available, in which case the
+  ///   previous reference remains.
   package mutating func zeroAttitude() -> AttitudeMessage? {
     var message = motion.setZero()
     message?.time = timeBase.utc(at: now)
     return message
   }
 
-  /// Publishes attitudes in their frame only.
+  /// Removes the reference: attitudes are only published relative to their frame.
   package mutating func clearZero() { motion.clearZero() }
 
-  /// Measures the tilt of the device in the vehicle; `lastLevel` contains the result.
+  /// Starts measuring the tilt of the device in the vehicle; `lastLevel` contains the outcome later.
   package mutating func startLeveling() {
     motion.startLeveling(at: now)
     finishLeveling()
@@ -23,16 +24,17 @@ extension AgentPipeline {
     planPower(at: now)
   }
 
-  /// Removes the level.
+  /// Removes the tilt compensation.
   package mutating func clearLevel() {
     motion.clearLevel()
     status.setNeedsUpdate()
   }
 
-  /// Tilt of the device in the vehicle, if set.
+  /// The measured tilt of the device in the vehicle, which is compensated; nil if it was not measured.
   package var level: LevelCalibration? { motion.manager.level }
 
-  /// Completes the measurement: the sensors return to their normal demands, and attitudes use new axes.
+  /// Completes the tilt measurement: sensors return to their normal demands, and attitudes use the
+  /// compensated axes.
   mutating func finishLeveling() {
     guard let outcome = motion.drainLevel() else { return }
     lastLevel = (outcome, lastLevel.count + 1)

@@ -2,8 +2,8 @@ package import Navigation
 internal import Positioning
 
 extension AgentPipeline {
-  /// State of the odometer to store; nil before the first position. A private position is not stored; the
-  /// distance from it to the next position is then unknown.
+  /// State of the odometer to store; nil before the first position. A private position is not stored: after a
+  /// restart, the distance from there to the next position is then unknown.
   package var odometerToKeep: OdometerState? {
     guard var state = odometer.state else { return nil }
     if let place = state.place?.coordinate,
@@ -15,23 +15,26 @@ extension AgentPipeline {
     return state
   }
 
-  /// Difference in m between the measured distance and the one that a restart would find; nil if nothing is
-  /// stored yet.
+  /// Difference in m between the measured distance and the distance with which the odometer would continue
+  /// after a restart; nil if no state is stored yet.
   package var odometerRisk: Double? { odometer.risk }
 
-  /// Sets the odometer state that is safe on disk; nil if the disk is not writable.
+  /// Reports the odometer state that is now stored on disk; nil if the disk is not writable.
   package mutating func observe(odometerKept state: OdometerState?) { odometer.observe(kept: state) }
 
-  /// Sets the odometer to the reading of the instrument panel, in m.
-  /// - Returns: the previous reading as far as privacy permits; nil if it is private or there is no odometer.
+  /// Sets the odometer to a reading of the vehicle's instrument panel.
+  /// - Parameter reading: the reading in m.
+  /// - Returns: the previous reading in m as far as privacy permits; nil if it is private, or if there is no
+  ///   odometer.
   package mutating func setOdometer(reading: Double) -> Double? { odometer.set(reading: reading) }
 
-  /// True if there is an odometer, which requires locations to be enabled.
+  /// True if the pipeline has an odometer, which requires locations to be enabled.
   package var hasOdometer: Bool { odometer.isEnabled }
 
-  /// Number of times that the odometer was set.
+  /// Number of times that the odometer was set by a command.
   package var odometerSetCount: Int { odometer.setCount }
 
-  /// Relative excess of the measured distance over the vehicle's own odometer; nil if they agree.
+  /// Relative excess of the measured distance over the distance by the vehicle's own odometer; nil if they
+  /// agree.
   package var odometerDisagreement: Double? { odometer.disagreement }
 }

@@ -6,35 +6,36 @@ extension AgentPipeline {
   /// Current demand for each kind of sensor.
   package var demands: [SensorKind: SensorDemand] { power.demands }
 
-  /// Maximum demand for each kind of sensor, while none sleeps.
+  /// Maximum demand for each kind of sensor: the demand in motion, without energy saving.
   package var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: powerNeeds) }
 
-  /// Returns the demands once after each change; nil if unchanged.
+  /// Returns the current demands if they changed since the last call; nil if unchanged.
   package mutating func drainDemands() -> [SensorKind: SensorDemand]? { power.drainDemands() }
 
   package mutating func planPower(at time: Timestamp) {
-    // The needs are computed only if there is something to decide.
+    // Computing the needs takes time, so they are computed only if a new plan is due.
     guard power.isPlanDue(at: time) else { return }
     power.plan(powerNeeds, at: time)
     let isReceiverOn = power.demands[.positioning]?.isOn ?? true
-    // A bound can also be monitored by navigation instead of the receiver.
+    // Navigation can continue the position while the receiver is off, so that the error bound is still
+    // monitored.
     location.observe(isReceiverOn: isReceiverOn || navigation?.carried(at: time) != nil)
     navigation?.observe(isReceiverOn: isReceiverOn, at: time)
     altitude.observe(isReceiverOn: isReceiverOn)
   }
 
-  /// Counts messages handed over for delivery.
+  /// Counts messages that were handed over for delivery, for the energy account.
   package mutating func observe(messages: Int) { power.observe(messages: messages) }
 
-  /// Returns the energy used by each part of the device until a time.
+  /// Returns the energy that each component of the device has used until a time.
   package func energy(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { power.accounts(at: time) }
 
-  /// Current needs of all consumers.
+  /// Current needs of all parts of the pipeline that use sensors.
   var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
     needs.secondsUnwatched = location.secondsUnwatched
     needs.carried = navigation?.carried(at: now)
-    // Positions from navigation or radios approach boundaries without a fix.
+    // If navigation or radios provide positions, region boundaries are monitored without a GNSS fix.
     let isByReceiver = needs.carried == nil && lastPlace?.positionSource != .coarse
     if let place = isByReceiver ? lastSeen : lastPlace ?? lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: place.coordinate)
@@ -54,16 +55,17 @@ extension AgentPipeline {
     if isFusionWanted {
       needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertialLatency))
     }
-    // At rest the height is constant, whatever the pressure.
+    // At rest the altitude is constant, even if the air pressure changes.
     if configuration.isAltitudeWanted, !isAtRest {
       needs.inertial[.barometer] = .rate(hertz: 1, latency: .seconds(configuration.inertialLatency))
     }
-    // An impact takes a hundredth of a second; publishing it two seconds later is acceptable.
+    // An impact lasts a hundredth of a second. Its detection may be delayed by two seconds of buffering,
+    // which saves energy.
     if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {
       needs.restless[.accelerometer] = .rate(
         hertz: configuration.inertial.rate, latency: .seconds(PowerPlanner.watchLatency))
     }
-    // A recorder records at rest, too.
+    // The accelerometer recording also covers rest.
     if configuration.isRecording { needs.restless[.accelerometer] = inertial }
     if motion.isLeveling {
       let soon = SensorDemand.rate(
@@ -84,8 +86,8 @@ extension AgentPipeline {
 
   private var locationNeeds: LocationNeeds {
     var needs = location.needs
-    // Positions withheld for privacy were observed and need not be measured again; those carried on without a
-    // receiver were not.
+    // A position that was withheld for privacy was measured, so it need not be measured again. A position
+    // that navigation continued without the receiver was not measured.
     if let lastSeen {
       needs.timestamp = lastSeen.timestamp
       needs.speed = lastSeen.speed

@@ -7,12 +7,12 @@ package import Telemetry
 // Content and schedule of `status`.
 
 extension AgentPipeline {
-  /// Returns the last message of a clean stop.
+  /// Returns the `status` message of a clean stop, with the state `offline`.
   package mutating func farewell(at timestamp: Timestamp) -> VehicleMessage {
     .status(report(.offline, at: timestamp))
   }
 
-  /// Returns the `status` that would be published now.
+  /// Returns a `status` message with the current content, without publishing it.
   package func report(_ state: StatusMessage.State, at timestamp: Timestamp) -> StatusMessage {
     var message = status.message(state, at: timestamp, timeBase: timeBase, environment: shown)
     describeServices(&message)
@@ -20,7 +20,8 @@ extension AgentPipeline {
     return message
   }
 
-  /// Schedules a `status` soon after a reference frame appeared or a service became unavailable.
+  /// Schedules a `status` if the available motion services have changed, for example because a reference
+  /// frame became available.
   mutating func observeCapabilities() {
     let known = MotionCapability(sensors: motion.sensors, isNavigated: motion.isNavigated)
     guard known != knownCapability else { return }
@@ -28,7 +29,8 @@ extension AgentPipeline {
     status.observe(motion.capabilities(location.availability))
   }
 
-  /// Adds the availability of all services, with reason and remedy for unavailable ones.
+  /// Adds the availability of all services to a `status`, with reason and remedy for those that are
+  /// unavailable.
   func describeServices(_ message: inout StatusMessage) {
     let capabilities = motion.capabilities(location.availability)
     message.authorization = location.availability.authorizationStatus.rawValue
@@ -43,7 +45,8 @@ extension AgentPipeline {
     (message.odometer, message.odometerDisagreement) = (odometer.shown, odometer.disagreement)
   }
 
-  /// Requested outputs that the existing sensors do not support. A missing fix or mounting does not count.
+  /// Requested outputs that the existing sensors do not support. An output that only lacks a first fix or the
+  /// mounting is not included.
   package var limitations: [MotionCapabilities.Limitation] {
     let sensors = motion.sensors
     let canNavigate = navigation != nil && sensors.contains(.accelerometer) && sensors.contains(.gyroscope)
@@ -52,21 +55,21 @@ extension AgentPipeline {
       location.availability)
   }
 
-  /// The limitations, one for each cause.
+  /// The limitations combined by cause: one entry for each cause.
   package var limitationsByCause: [MotionCapabilities.Limitation] {
     limitations.combined(sensors: servingSensors)
   }
 
-  /// The available sensors, and those whose values are still to come.
+  /// The available sensors, and sensors that exist but have not delivered a value yet.
   private var servingSensors: Set<SensorKind> {
     var sensors = motion.sensors.union([.positioning])
     if location.availability.reason(against: .barometer) == nil { sensors.insert(.barometer) }
     return sensors
   }
 
-  /// Schedules `status` immediately, because a new session must override the will of the previous one, and
-  /// publishes the next attitude, because earlier live values may have been dropped.
-  /// - Parameter sessionStart: the civil time in the new session's will.
+  /// Schedules `status` immediately, because it must replace the will of the previous session. Also publishes
+  /// the next attitude, because earlier live values may have been dropped while there was no session.
+  /// - Parameter sessionStart: the session's start in civil time, as in its will; nil if unknown.
   package mutating func beginSession(at sessionStart: UTCTime?) {
     status.sessionStart = sessionStart ?? status.sessionStart
     status.requestNow()
@@ -76,7 +79,7 @@ extension AgentPipeline {
   /// Schedules `status` at the next `advance`.
   package mutating func requestStatus() { status.requestNow() }
 
-  /// The environment with the counters of the pipeline's own parts.
+  /// The environment, extended by the counters of the pipeline's own parts.
   var shown: AgentEnvironment {
     var shown = environment
     shown.counters.merge(location.counters) { $1 }
@@ -86,7 +89,8 @@ extension AgentPipeline {
   }
 }
 
-/// The sensors and state that determine the motion services.
+/// The available sensors, and whether navigation provides the attitude. Together they determine the motion
+/// services.
 struct MotionCapability: Hashable, Sendable {
   var sensors: Set<SensorKind>
   var isNavigated: Bool

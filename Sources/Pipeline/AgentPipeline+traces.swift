@@ -3,27 +3,27 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-// Traces: all sensors during the half minute before impacts and requested times.
+// Traces: recordings of all sensors around impacts and around requested times.
 
 extension AgentPipeline {
-  /// Removes and returns the trace steps since the last call, in order.
+  /// Removes and returns the actions on traces since the last call, in the order of their execution.
   package mutating func drainTraceSteps() -> [TraceStep] { traces?.drain() ?? [] }
 
-  /// Ends traces in progress before a stop.
+  /// Ends traces in progress, before the pipeline stops.
   package mutating func finishTraces() {
     processWaitingScans()
     let context = traceContext
     traces?.finish(context)
   }
 
-  /// Requests immediate storage of all traces, because power fails.
+  /// Requests that all traces are stored immediately, because power may fail.
   package mutating func saveTraces() {
     processWaitingScans()
     let context = traceContext
     traces?.save(context)
   }
 
-  /// Adds the scans to traces that wait for those of other sensors.
+  /// Adds scans to the traces without waiting any longer for older scans of other sensors.
   mutating func processWaitingScans() {
     guard let context = traceContext else { return }
     traces?.processEarly(motion.manager.waitingScans, mounting: navigation?.mounting, context)
@@ -32,7 +32,7 @@ extension AgentPipeline {
   /// The positions that traces may contain.
   package var exactPlaces: ExactPositions { ExactPositions(configuration) }
 
-  /// Starts a requested trace.
+  /// Starts a trace on request.
   package mutating func requestTrace(_ request: TraceRequest) -> TraceRequest.Answer {
     guard let context = traceContext else { return .refused("traces are disabled (trace.enabled)") }
     var moment: Timestamp?
@@ -47,7 +47,7 @@ extension AgentPipeline {
     return traces?.begin(request, at: moment, now: now, context) ?? .refused("traces have ended")
   }
 
-  /// Context for traces; nil if they are disabled.
+  /// Data of the pipeline that traces need; nil if traces are disabled.
   var traceContext: TraceReports.Context? {
     guard traces != nil else { return nil }
     var context = TraceReports.Context(timeBase: timeBase, places: exactPlaces)

@@ -7,22 +7,23 @@ package import Telemetry
 
 /// The agent's decisions, from sensor events to messages, as a value without I/O.
 ///
-/// Events go in with their time, messages come out. The same value therefore runs live, in a replay at
-/// maximum speed, and in tests with exact results.
+/// Events and their times are the input, messages the output. The same value therefore runs live, in a replay
+/// at maximum speed, and in tests with exact results.
 package struct AgentPipeline: Sendable {
   private(set) var configuration: PipelineConfiguration
   var timeBase: TimeBase
-  /// The latest time that it has advanced to.
+  /// The latest time to which the pipeline has advanced.
   package private(set) var now: Timestamp
   var location: LocationReports
-  /// Navigation filter; nil if motion and position are processed separately.
+  /// Navigation filter; nil if it is disabled or impossible, and the receiver's positions are used without
+  /// inertial sensors.
   var navigation: VehicleNavigation?
   var odometer: OdometerReports
   var trips: TripReports
   var altitude: AltitudeReports
-  /// The receiver's newest accepted position, before privacy and independent of publication.
+  /// The newest accepted position of the receiver, before privacy; it need not have been published.
   var lastSeen: Location?
-  /// The newest position of any source, with full accuracy.
+  /// The newest position from any source (receiver, navigation or radios), before privacy.
   var lastPlace: Location?
   var power: PowerControl
   var motion: MotionReports
@@ -30,27 +31,28 @@ package struct AgentPipeline: Sendable {
   var vehicle: VehicleReports?
   /// Driving events; nil if none are enabled.
   var drivingEvents: DrivingEventReports?
-  /// Compares the receiver with navigation and wheels.
+  /// Detects contradictions between the receiver, inertial navigation and the wheels.
   private var contradiction = PositionContradiction()
-  /// Nil if traces are off.
+  /// Trace recording; nil if traces are disabled.
   var traces: TraceReports?
-  /// Coarse positions from radios.
+  /// Coarse positions from radio beacons.
   var coarse: CoarseReports
-  /// Rest or motion, as passed to its consumers, and since when.
+  /// State of rest or motion as last passed to other parts of the pipeline; nil if unknown.
   private(set) var activity: StationaryDetector.State?
   var status: StatusReporter
-  /// Capability of the motion sensors at the last evaluation.
+  /// Available sensors and navigation at the last check for changes of the motion services.
   var knownCapability: MotionCapability?
-  /// Requested rates of raw samples in Hz by kind of sensor.
+  /// Sample rates in Hz of the raw samples that a command has requested, by kind of sensor.
   var rawRates: [SensorKind: Double] = [:]
   /// The monitored regions with their states.
   package var regions = RegionMonitor()
-  /// Origin of the regions; set it together with them.
+  /// Where the regions come from, for `regions/state`. Set it together with `regions`.
   package var regionSource: RegionsStateMessage.Source?
   private var regionReporter = RegionReporter()
-  /// Revision of the regions at the last evaluation with the newest position, outside of `process`.
+  /// Revision of the regions when undecided ones were last evaluated with the newest position.
   private var evaluatedRevision: Int?
-  /// Time until which the receiver is powered because a region is undecided; nil if it is not.
+  /// Time until which the receiver is powered because a region is undecided; nil if the receiver is not
+  /// powered for this reason.
   private(set) var regionSearchEnd: Timestamp?
   /// Runtime state from outside the pipeline. Set it before a `status` is due.
   package var environment = AgentEnvironment() {
@@ -61,14 +63,16 @@ package struct AgentPipeline: Sendable {
   }
 
   /// - Parameters:
-  ///   - start: current time on the device's time line.
+  ///   - configuration: the settings.
+  ///   - start: current time by the device's monotonic clock.
   ///   - time: civil time at the start by the machine's clock.
-  ///   - isClockSynchronized: true if that clock is synchronized.
+  ///   - isClockSynchronized: true if the machine's clock is synchronized.
   ///   - version: version of the program, for `status`.
   ///   - calibration: calibration of the motion sensors from an earlier run.
   ///   - kept: navigation state of an earlier run.
   ///   - odometer: odometer state of an earlier run.
-  ///   - trips: trip state of an earlier run; nil starts a series named by the start.
+  ///   - trips: trip state of an earlier run; nil starts a new series of trip numbers, named by the start
+  ///     time.
   ///   - beaconMap: positions of radio beacons; nil for none.
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
@@ -99,8 +103,9 @@ package struct AgentPipeline: Sendable {
     planPower(at: start)
   }
 
-  /// Changes the configuration. Times, sources and a settled attitude filter are retained, and unchanged
-  /// parts continue without interruption. Data collected under the old configuration is published first.
+  /// Changes the configuration. Clocks, states of sources and a settled attitude filter are retained; parts
+  /// with unchanged settings continue without interruption. Data collected under the old configuration are
+  /// published first.
   package mutating func reconfigure(_ new: PipelineConfiguration, into send: (VehicleMessage) -> Void) {
     let hasOtherLocations =
       new.location != configuration.location || new.privacy != configuration.privacy
@@ -128,21 +133,22 @@ package struct AgentPipeline: Sendable {
     if drivingEvents == nil { next.trips.beginEvents() }
     next.altitude = altitude.reconfigured(new)
     next.coarse = coarse.reconfigured(new)
-    // A new location part must be informed about rest again.
+    // The new location part does not know yet whether the vehicle is at rest; without `activity`, it is
+    // informed again.
     if !hasOtherLocations { next.activity = activity }
     self = next
     power.needsChanged()
     planPower(at: now)
   }
 
-  /// Requests one location. `lastKnown` answers it if rest confirms that position and it is accurate enough.
-  /// Otherwise the receiver, or a radio that is accurate enough, is powered until a location answers the
-  /// request or the time limit is over.
+  /// Requests one location. `lastKnown` answers the request if rest confirms that the vehicle is still there,
+  /// and if it is accurate enough. Otherwise the receiver, or a radio that is accurate enough, is powered
+  /// until a location answers the request or the time limit is over.
   /// - Parameters:
   ///   - accuracy: required accuracy in m (68 %).
   ///   - timeLimit: time limit in s.
-  ///   - mustBeFresh: true to require a new measurement even if rest confirms the position.
-  /// - Returns: true if `lastKnown` answers it.
+  ///   - mustBeFresh: true to require a new measurement even if rest confirms the last position.
+  /// - Returns: true if `lastKnown` answers the request.
   @discardableResult
   package mutating func requestLocation(
     accuracy: Double, timeLimit: Double, mustBeFresh: Bool = false
@@ -155,7 +161,8 @@ package struct AgentPipeline: Sendable {
     return false
   }
 
-  /// Sets minimum sample rates in Hz, also at rest; other sensors use their configured rates.
+  /// Sets the minimum sample rate of each given kind of sensor in Hz, which also applies at rest. Sensors
+  /// that are not given use their configured rates.
   /// - Returns: true if the rates have changed.
   package mutating func requestSamples(_ rates: [SensorKind: Double]) -> Bool {
     guard rates != rawRates else { return false }
@@ -168,17 +175,18 @@ package struct AgentPipeline: Sendable {
   /// Returns why a kind of sensor is unavailable, with a remedy; nil if it is available.
   package func reason(against kind: SensorKind) -> String? { location.availability.reason(against: kind) }
 
-  /// The newest position that may be published, whether it was or not; nil before the first.
+  /// The newest position that may be published, even if it was not published; nil before the first.
   package var lastKnown: LocationMessage? {
     location.manager.location.map {
       LocationMessage(identity: nil, time: timeBase.utc(of: $0), location: $0)
     }
   }
 
-  /// Accuracy in m (68 %) of the measurement behind `lastKnown`, before privacy; nil if unknown.
+  /// Accuracy in m (68 %) of the measurement from which `lastKnown` was made, before privacy reduced it; nil
+  /// if unknown.
   package var lastKnownAccuracy: Double? { location.manager.measuredAccuracy }
 
-  /// Processes an event and passes on the resulting messages in order.
+  /// Processes an event, and passes the resulting messages to `send` in order.
   package mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
     switch event {
     case .inertial(let block): process(block, into: send)
@@ -224,17 +232,18 @@ package struct AgentPipeline: Sendable {
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
 
-  /// Newest signals of the CAN bus; nil before the first, and if it is not read.
+  /// Newest signals of the CAN bus; nil before the first signal, and if the bus is not read.
   package var vehicleSignals: VehicleSignals? { vehicle?.shown(timeBase) }
 
-  /// Calibration of the motion sensors to store, and whether part of the initial one was discarded.
+  /// Calibration of the motion sensors to store; it also reports whether a part of the initial calibration
+  /// was discarded.
   package var calibration: MotionCalibration { motion.manager.calibration }
   package var hasDiscardedCalibration: Bool { motion.manager.hasDiscardedCalibration }
 
-  /// Navigation state to store; nil before the mounting is known. A private position is not stored.
+  /// Navigation state to store; nil before the mounting is known. It contains no private position.
   package var navigationToKeep: StoredNavigation? { navigation?.kept.map(shown) }
 
-  /// Returns a navigation state without its position, if that is private.
+  /// Returns a navigation state; its position is removed if it is private.
   package func shown(_ kept: StoredNavigation) -> StoredNavigation {
     kept.shown(configuration.privacy, isReduced: configuration.location.desiredAccuracy == .reduced)
   }
@@ -242,10 +251,10 @@ package struct AgentPipeline: Sendable {
   /// Configured privacy zones.
   package var privacyZones: [PrivacyPolicy.Zone] { configuration.privacy.zones }
 
-  /// Result of the last level measurement, and number of measurements.
+  /// Outcome of the last tilt measurement, nil before the first; and the number of measurements.
   package internal(set) var lastLevel: (outcome: LevelOutcome?, count: Int) = (nil, 0)
 
-  /// Updates civil time from the machine's clock, which differs from a recording's time.
+  /// Updates civil time from the machine's clock, which is ignored in the replay of a recording.
   package mutating func observe(_ system: SystemTime, at timestamp: Timestamp) {
     let before = (timeBase.clock, timeBase.lastStep)
     timeBase.observe(system, at: timestamp)
@@ -255,23 +264,23 @@ package struct AgentPipeline: Sendable {
   /// Source of civil time.
   package var clock: StatusMessage.Clock { timeBase.clock }
 
-  /// Last correction of civil time in s; nil if there was none.
+  /// Last correction of civil time in s, positive if forward; nil if there was none.
   package var lastClockStep: Double? { timeBase.lastStep }
 
-  /// Number of times that civil time went back by more than could be waited for, so that messages need a new
-  /// epoch.
+  /// Number of times that civil time jumped back. Messages need a new epoch then, because times must not
+  /// decrease within an epoch.
   package var timeRegressions: Int { timeBase.regressions }
 
-  /// Returns civil time, as far as it is known.
+  /// Returns the civil time at a timestamp, by the best available clock.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
 
-  /// Returns the civil time of a position, as far as it is known.
+  /// Returns the civil time of a position, by the best available clock.
   func utc(of location: Location) -> UTCTime { timeBase.utc(of: location) }
 
-  /// Current civil time of the pipeline, as far as it is known.
+  /// Current civil time of the pipeline, by the best available clock.
   package var civilTime: UTCTime { timeBase.utc(at: now) }
 
-  /// Returns the nanoseconds to add to a timestamp for UTC; nil while no clock was set.
+  /// Returns the nanoseconds to add to a timestamp for UTC; nil if no clock was set yet.
   package func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
 
   /// Returns civil time by a synchronized or manually set clock; nil if there is none.
@@ -280,7 +289,7 @@ package struct AgentPipeline: Sendable {
   /// Advances the time without an event.
   package mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     now = max(now, timestamp)
-    // An expired deadline changes the plan.
+    // The power plan depends on these deadlines, and must be renewed when one has expired.
     for due in [location.nextDeadline, navigation?.nextDeadline] {
       if let due, due <= timestamp { power.needsChanged() }
     }
@@ -320,7 +329,7 @@ package struct AgentPipeline: Sendable {
     ].compactMap { $0 }.min()
   }
 
-  /// Publishes pending messages and ends driving events, before the farewell of a clean stop.
+  /// Publishes pending messages and ends driving events, before the `status` of a clean stop.
   package mutating func finish(into send: (VehicleMessage) -> Void) {
     publishPending(into: send)
     finishDrivingEvents(into: send)
@@ -340,7 +349,8 @@ package struct AgentPipeline: Sendable {
     }
   }
 
-  /// Sets the device nodes without read permission, with the kind of sensor if known.
+  /// Sets the device nodes that this process may not open, each with the kind of its sensor; nil if the kind
+  /// is unknown.
   package mutating func observe(deniedNodes: [String: SensorKind?]) {
     location.observe(deniedNodes: deniedNodes)
   }
@@ -348,18 +358,19 @@ package struct AgentPipeline: Sendable {
   /// True if the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
 
-  /// True if the vehicle has been at rest since `lastKnown` was measured.
+  /// True if the vehicle has been at rest since `lastKnown` was measured, so that it is still there.
   package var isAtLastKnown: Bool { isAtNewestPosition && !location.isWithholding }
 
-  /// True if the vehicle has been at rest since its newest position was measured, published or not.
+  /// True if the vehicle has been at rest since its newest position was measured; that position need not be
+  /// published.
   private var isAtNewestPosition: Bool {
     guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
     return place.suspicion == nil && place.timestamp >= since
       && (place.speed ?? 0) < PowerPlanner.restSpeed
   }
 
-  /// True if the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
-  /// long ago that the planner would look again.
+  /// True if the newest position is still valid: it was measured during the present rest, and at most
+  /// `PowerPlanner.longestSleep` ago, when the receiver must measure again.
   var isPositionConfirmed: Bool {
     guard isAtNewestPosition, let place = lastPlace else { return false }
     return now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
@@ -373,22 +384,22 @@ package struct AgentPipeline: Sendable {
   /// State of the attitude filter.
   package var motionReport: MotionReport { motion.report }
 
-  /// Decides undecided regions by the last valid position, or powers the receiver for a limited time if there
-  /// is none, and schedules `regions/state`.
+  /// Decides undecided regions by the last valid position, and schedules `regions/state`. If no valid
+  /// position decides them, the receiver is powered for a limited time.
   package mutating func requestRegionStates(into send: (VehicleMessage) -> Void) {
     decideRegions(into: send)
     if regions.hasUndecided, !isPositionConfirmed { searchForRegions() }
     regionReporter.requestNow(at: now)
   }
 
-  /// Resets all region states and decides them again by the last valid position.
+  /// Resets all region states, and decides them by the last valid position.
   package mutating func resetRegionStates(into send: (VehicleMessage) -> Void) {
     regions.forgetStates()
     evaluateRegions(into: send)
   }
 
-  /// Decides undecided regions by the last valid position, once after each change of the regions. Powers the
-  /// receiver for a limited time if that position does not decide them all.
+  /// Decides undecided regions by the last valid position, once after each change of the regions. If that
+  /// position does not decide all regions, the receiver is powered for a limited time.
   private mutating func evaluateRegions(into send: (VehicleMessage) -> Void) {
     if regions.hasUndecided, regions.revision != evaluatedRevision {
       decideRegions(into: send)
@@ -411,8 +422,9 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
   }
 
-  /// The newest position that may be published, at the current time: unless rest confirms it, its accuracy
-  /// includes possible motion since. Nil without a position, and while positions are private.
+  /// The newest position that may be published, as valid for the current time. Unless rest confirms the
+  /// position, the distance that the vehicle may have moved since is added to its accuracy. Nil without a
+  /// position, and while positions are private.
   private var placeNow: Location? {
     guard let newest = lastPlace, newest.suspicion == nil, !location.isWithholding,
       var place = shownForRegions(newest)
@@ -430,7 +442,7 @@ package struct AgentPipeline: Sendable {
     return place
   }
 
-  /// Returns a position for use by regions; nil if it is private.
+  /// Returns a position in the form that regions use; nil if it is private.
   private func shownForRegions(_ location: Location) -> Location? {
     configuration.privacy.shown(location)?.forRegions
   }
@@ -442,8 +454,8 @@ package struct AgentPipeline: Sendable {
     let locations = location.process(fix, &timeBase, into: send)
     for location in locations { altitude.observe(location) }
     if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
-    // Power is planned by the receiver's own positions: a receiver may sleep without waiting for scans, and
-    // must not sleep because navigation bridges a tunnel.
+    // The power plan uses the receiver's own positions, not those of navigation. The receiver can then sleep
+    // without waiting for scans, and stays on while navigation bridges a tunnel.
     lastSeen = locations.last ?? lastSeen
     power.needsChanged()
     let timely = timeBase.withoutDelay(fix)
@@ -455,18 +467,19 @@ package struct AgentPipeline: Sendable {
     tell(navigation?.process(timely, locations) ?? locations, into: send)
   }
 
-  /// Removes and returns scans with accurate fixes since the last call, for the beacon map.
+  /// Removes and returns the radio scans with accurate fixes since the last call, from which the beacon map
+  /// learns.
   package mutating func drainLearnable() -> [LearnableScan] { coarse.drainLearnable() }
 
-  /// Returns an approximate position for a receiver without a fix, if one was found since the last call; nil
-  /// otherwise.
+  /// Removes and returns an approximate position that helps a receiver without a fix; nil if none was found
+  /// since the last call.
   package mutating func drainAid() -> PositionAid? {
     guard var aid = coarse.drainAid() else { return nil }
     aid.time = timeBase.trustedTime(at: aid.timestamp)
     return aid
   }
 
-  /// Removes and returns beacons that must not be on maps.
+  /// Removes and returns beacons whose owners have excluded them from maps.
   package mutating func drainOptedOut() -> [Beacon] { coarse.drainOptedOut() }
 
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
@@ -486,14 +499,15 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
   }
 
-  /// Passes positions to all consumers.
+  /// Passes positions to all parts of the pipeline that use positions.
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for var location in locations.map({ altitude.improved($0) }) {
       location.suspicion = suspicion(against: location)
       location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
       odometer.process(location, visibility(of: location))
       location.odometer = odometer.reading
-      // Other contradictions can last for a whole trip.
+      // Positions suspected of a jump are not used for trips. Other contradictions can last for a whole trip,
+      // so their positions are used.
       if location.suspicion?.reason != .jump { observeTrips(location) }
       traces?.observe(location)
       self.location.process(location, timeBase, into: send)
@@ -508,7 +522,8 @@ package struct AgentPipeline: Sendable {
     }
   }
 
-  /// Returns the contradiction with a position that uses the receiver; nil if there is none.
+  /// Returns the contradiction that makes a position suspect; nil if there is none, or if the position does
+  /// not use the receiver.
   private func suspicion(against location: Location) -> Suspicion? {
     switch location.positionSource {
     case .coarse, .inertial: return nil
@@ -528,7 +543,7 @@ package struct AgentPipeline: Sendable {
     return isReduced || shown.coordinate != location.coordinate ? .reduced : .exact
   }
 
-  /// Processes a block scan by scan, so that results do not depend on its size.
+  /// Processes a block of scans one by one, so that results do not depend on the block size.
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
     motion.admit(block)
     var deadline = nextDeadline
@@ -547,8 +562,8 @@ package struct AgentPipeline: Sendable {
   private mutating func process(_ scan: InertialScan, into send: (VehicleMessage) -> Void) {
     let context = traceContext
     let wasAligned = navigation?.isAligned
-    // Navigation comes first, so that its acceleration is available for finding gravity. Its locations are
-    // published after the events.
+    // Navigation processes the scan first, so that its acceleration is available to the attitude filter,
+    // which must separate gravity from it. Its locations are published after the scan's events.
     let places = navigate(scan, context)
     motion.process(scan, navigation?.drainAcceleration(), timeBase, into: send)
     if let context { traces?.process(scan, mounting: navigation?.mounting, context) }
@@ -567,7 +582,8 @@ package struct AgentPipeline: Sendable {
     }
     guard let since = motion.activitySince, motion.activity != activity else { return }
     activity = motion.activity
-    // The retained attitude must not contain the rates of the drive.
+    // The retained attitude message would otherwise contain the rotation rates of the drive while the vehicle
+    // is parked.
     if activity == .stationary { motion.reopenAttitude() }
     power.observe(activity, since: since)
     altitude.observe(isAtRest: activity.map { $0 == .stationary })

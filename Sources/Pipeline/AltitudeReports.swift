@@ -4,24 +4,26 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The barometer's part of the pipeline: improves the altitude of locations, finds the level in a garage, and
-/// creates `altitude` messages.
+/// The barometer's part of the pipeline. It improves the altitude of locations, detects the level in a
+/// garage, and creates `altitude` messages.
 struct AltitudeReports: Sendable {
   private let settings: PipelineConfiguration.Altitude
   private let privacy: PrivacyPolicy
   private let isReduced: Bool
   private var altimeter = Altimeter()
   private var gate: IntervalGate?
-  /// The level published last; 0 without one, which equals street level, so that a tunnel is not published.
+  /// The level that was published last; 0 if none was. Level 0 is street level, so that driving through a
+  /// tunnel at street level publishes nothing.
   private var toldLevel = 0
-  /// True if a message was published in this run; a retained one may be from an earlier run.
+  /// True if a message was published in this run. Before, the broker's retained message may be from an
+  /// earlier run.
   private var hasTold = false
-  /// True if the newest position may be published exactly, and therefore its altitude.
+  /// True if the newest position may be published exactly; only then its altitude may be published.
   private var isShown: Bool
 
-  /// Maximum age in s of a current altitude by pressure.
+  /// Maximum age in s of a barometric altitude that may be used for a location.
   private static let freshness = 3.0
-  /// Time in s without a receiver after which the altitude counts as barometric.
+  /// Time in s without the receiver's altitude after which the altitude counts as barometric only.
   private static let outage = 5.0
 
   init(_ configuration: PipelineConfiguration) {
@@ -29,11 +31,11 @@ struct AltitudeReports: Sendable {
     privacy = configuration.privacy
     isReduced = configuration.location.desiredAccuracy == .reduced
     gate = settings.interval.map { IntervalGate(interval: $0) }
-    // If there are zones, it is unknown whether the vehicle is in one.
+    // With privacy zones, it is unknown before the first position whether the vehicle is in one.
     isShown = !isReduced && privacy == PrivacyPolicy()
   }
 
-  /// Returns the same state with another configuration.
+  /// Returns a copy with the same state and another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> AltitudeReports {
     var next = AltitudeReports(new)
     next.altimeter = altimeter
@@ -44,7 +46,7 @@ struct AltitudeReports: Sendable {
 
   // MARK: Inputs
 
-  /// Processes pressures and publishes due messages.
+  /// Processes pressures, and publishes `altitude` messages that are due.
   mutating func process(_ block: [PressureData], _ timeBase: TimeBase, into send: (VehicleMessage) -> Void) {
     guard settings.isEnabled else { return }
     for pressure in block where altimeter.process(pressure) {
@@ -78,7 +80,7 @@ struct AltitudeReports: Sendable {
 
   // MARK: Outputs
 
-  /// Returns a location with the barometer's altitude, if that is better, and with the level.
+  /// Returns a location with the level, and with the barometer's altitude if that is more accurate.
   mutating func improved(_ location: Location) -> Location {
     isShown = !isReduced && privacy.shown(location) == location
     if location.positionSource == .inertial, let speed = location.speed {
@@ -90,7 +92,7 @@ struct AltitudeReports: Sendable {
     var location = location
     location.floor = altimeter.floor
     switch location.positionSource {
-    // Navigation uses the pressure itself, together with more sensors.
+    // Navigation has already used the pressure for these altitudes, together with other sensors.
     case .fused, .coarse: break
     case .inertial: if location.altitude != nil { location.altitudeSource = .barometric }
     case .gnss, nil:

@@ -1,12 +1,12 @@
 internal import Spatial
 internal import Telemetry
 
-/// Decides which attitudes are published: at intervals, those that differ from the last one by more than an
-/// angle.
+/// Decides which attitudes are published: at most one per interval, and only if it differs from the last
+/// published one by more than an angle.
 ///
-/// A change of reference frame, axes or degradation always passes. At rest nothing passes after the first
-/// attitude. The last published one, which the broker retains, is therefore never wrong by more than the
-/// angle.
+/// A change of reference frame, axes or degradation is always published. At rest, nothing is published after
+/// the first attitude. The retained message at the broker therefore never differs from the current attitude
+/// by more than the angle.
 struct AttitudeGate: Sendable {
   /// Properties, besides the attitude, whose change is published.
   struct State: Hashable, Sendable {
@@ -15,14 +15,14 @@ struct AttitudeGate: Sendable {
     var degradation: String?
   }
 
-  /// Minimum change in rad.
+  /// Minimum difference in rad between two published attitudes.
   private let filter: Double
   private let cosine: Double
   private var interval: IntervalGate
   private var last: (attitude: Quaternion?, gravity: Vector3, state: State)?
-  /// Time of the last check without a sufficient difference.
+  /// Time of the last attitude that did not differ enough; nil if there was none.
   private var refused: Timestamp?
-  /// True if the device was turning at the last published rotation rate.
+  /// True if the last published rotation rate was that of a turning device.
   private var isTurning = false
 
   /// - Parameters:
@@ -34,10 +34,10 @@ struct AttitudeGate: Sendable {
     cosine = Quaternion(angle: filter.radians, axis: Vector3(1, 0, 0)).rotate(Vector3(0, 1, 0)).y
   }
 
-  /// Returns whether an attitude must be published, and stores it as the last one.
+  /// Returns whether an attitude must be published, and stores it as the last published one.
   /// - Parameters:
   ///   - attitude: the attitude; nil if only gravity is available.
-  ///   - gravity: direction of gravity in the axes of the device, of any length but zero.
+  ///   - gravity: direction of gravity in the axes of the device; any length except zero.
   mutating func isOpen(at time: Timestamp, attitude: Attitude?, gravity: Vector3, _ state: State) -> Bool {
     guard isNews(attitude, gravity, state) else {
       refused = time
@@ -48,9 +48,10 @@ struct AttitudeGate: Sendable {
     return true
   }
 
-  /// Returns whether a rotation rate in rad/s must be published, for a device without an attitude. This is
-  /// the case for one that turns the device by more than the angle within an interval, and for the first one
-  /// after that, so that the retained rate is not that of a turn.
+  /// Returns whether a rotation rate must be published, for a device without an attitude. Published are rates
+  /// that turn the device by more than the angle within an interval. The first lower rate after a turn is
+  /// published, too, so that the retained message does not show a turn.
+  /// - Parameter rotationRate: the rate in rad/s.
   mutating func isOpen(at time: Timestamp, rotationRate: Vector3, _ state: State) -> Bool {
     let turns = rotationRate.length * interval.interval > filter
     guard last?.state != state || turns || isTurning, interval.isOpen(at: time) else { return false }
@@ -58,17 +59,17 @@ struct AttitudeGate: Sendable {
     return true
   }
 
-  /// Returns whether the interval since the last attitude is over. After an attitude that did not differ
-  /// enough, the next check follows a tenth of the interval later, at most 0.1 s, because checking every
-  /// sample costs more than it gains.
+  /// Returns whether the next attitude must be checked: if the interval since the last published one is over.
+  /// After an attitude that did not differ enough, the next check follows after a tenth of the interval, at
+  /// most 0.1 s. Checking every sample would cost more than the delay.
   func isDue(at time: Timestamp) -> Bool {
     guard interval.isDue(at: time) else { return false }
     guard filter > 0, let refused, time >= refused else { return true }
     return time.seconds(since: refused) >= min(0.1, interval.interval / 10)
   }
 
-  /// Lets the next attitude pass in any case, for example for a new broker session that may not have the last
-  /// one.
+  /// Publishes the next attitude even if it has not changed, for example because a new broker session may not
+  /// have the last one.
   mutating func reopen() { last = nil }
 
   private func isNews(_ attitude: Attitude?, _ gravity: Vector3, _ state: State) -> Bool {

@@ -1,23 +1,23 @@
 internal import Positioning
 internal import Spatial
 
-/// Error- and delay-bounded reporting on the time line shared with subscribers: civil time in milliseconds,
-/// as on the wire. The vehicle therefore predicts from the same numbers as its subscribers.
+/// Error- and delay-bounded reporting in civil time in milliseconds, the time used in messages. The vehicle
+/// therefore predicts its position from the same numbers as its subscribers.
 struct BoundedReports: Sendable {
   private var reporter: BoundedReporter
   private let activity: ActivityType
-  /// Locations in civil time at which a report may still take effect, in order.
+  /// Locations at which a later report can still take effect, with civil times, in order of time.
   private var recent: [Location] = []
   /// The location at which the newest report took effect.
   private var effective: Location?
   private var newest: Timestamp?
-  /// Nanoseconds from civil time to the device's time line, by the newest location.
+  /// Nanoseconds to add to civil time for the device's monotonic time, as of the newest location.
   private var offset: Int64 = 0
 
   /// A report with the location at which it takes effect.
   typealias Report = (predictor: ReportPredictor, location: Location)
 
-  /// Maximum step back of civil time in s; after a larger one the past locations are discarded.
+  /// Maximum step back of civil time in s. After a larger step, the stored locations are discarded.
   private static let largestStepBack = 2.0
 
   /// - Parameters:
@@ -32,11 +32,11 @@ struct BoundedReports: Sendable {
     self.activity = activity
   }
 
-  /// Time in s after the newest location for which the bound is guaranteed without another one; nil without a
-  /// guarantee.
+  /// Time in s after the newest location for which the bound is guaranteed even without another location; nil
+  /// if no bound is guaranteed.
   var secondsUnwatched: Double? { reporter.secondsUnwatched }
 
-  /// Next deadline on the device's time line.
+  /// Time of the next call of `advance` by the device's monotonic clock; nil if none is due.
   var nextDeadline: Timestamp? {
     reporter.nextDeadline.map { Timestamp(nanoseconds: $0.nanoseconds &+ offset) }
   }
@@ -57,14 +57,14 @@ struct BoundedReports: Sendable {
     return reports + pair(reporter.process(sample))
   }
 
-  /// - Parameter timestamp: time on the device's time line.
+  /// - Parameter timestamp: time by the device's monotonic clock.
   mutating func advance(to timestamp: Timestamp) -> [Report] {
     pair(reporter.advance(to: civil(timestamp)))
   }
 
-  /// Assumes that the vehicle remains at its last position until the next location, because observation
-  /// stops.
-  /// - Parameter isSeen: true if it was observed until now.
+  /// Reports that the vehicle remains at its last position until the next location, because the position is
+  /// no longer observed.
+  /// - Parameter isSeen: true if the vehicle was observed at that position until now.
   mutating func stand(isSeen: Bool) -> [Report] { pair(reporter.stand(isSeen: isSeen)) }
 
   mutating func observe(isReceiverOn: Bool) { reporter.observe(isReceiverOn: isReceiverOn) }
@@ -74,19 +74,21 @@ struct BoundedReports: Sendable {
     pair(reporter.observe(isAtRest: isAtRest, since: civil(since)))
   }
 
-  /// Makes a report due with the next location, because subscribers received a position without a prediction.
+  /// Makes a report due at the next location, because subscribers have received a position without a
+  /// prediction.
   mutating func discardReport() { reporter.discardReport() }
 
   mutating func finish() -> [Report] { pair(reporter.finish()) }
 
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
     let reports = predictors.compactMap { predictor in
-      // Reports without a new fix, which withdraw or renew an earlier one, use the fix that they are based
-      // on.
+      // A report that withdraws or renews an earlier report has no fix of its own. It uses the fix of the
+      // earlier report.
       effective = recent.last { $0.timestamp == predictor.moment } ?? effective
       return effective.map { (predictor, $0) }
     }
-    // A report takes effect at a fix that is still needed, or at the newest.
+    // Removes locations at which no later report can take effect: those older than the oldest one that the
+    // reporter still needs. If it needs none, only the newest location is retained.
     if let oldest = reporter.oldestOpen ?? recent.last?.timestamp {
       recent.removeAll { $0.timestamp < oldest }
     }

@@ -2,15 +2,16 @@ internal import Positioning
 package import Sensors
 package import Spatial
 
-/// A scan with an accurate fix, from which positions of transmitters can be learned.
+/// A radio scan with an accurate fix, from which positions of radio beacons can be learned.
 package struct LearnableScan: Hashable, Sendable {
   package var scan: RadioScan
-  /// Position of the scan, outside of all privacy zones.
+  /// Position of the scan, which is outside of all privacy zones.
   package var coordinate: Coordinate
   /// Accuracy of the position in m (68 %), at most `LearnableScan.worstAccuracy`.
   package var accuracy: Double
   package var time: UTCTime
-  /// True if known beacons contradict the position, although other beacons recently confirmed the receiver.
+  /// True if beacons of the map contradict the position, but other beacons have recently confirmed the
+  /// receiver.
   package var isContested: Bool
 
   package static let worstAccuracy = 30.0
@@ -26,8 +27,8 @@ package struct LearnableScan: Hashable, Sendable {
   }
 }
 
-/// The radios' part of the pipeline: derives coarse positions from scans and the map, provides scans for
-/// learning, and detects contradictions of the receiver.
+/// The radios' part of the pipeline. It derives coarse positions from radio scans and the beacon map,
+/// provides scans for learning the map, and detects receivers whose fixes contradict the beacons.
 struct CoarseReports: Sendable {
   private var positions: CoarsePositioning
   private var settings: PipelineConfiguration.Coarse
@@ -38,26 +39,28 @@ struct CoarseReports: Sendable {
   private var optedOut: Set<Beacon> = []
   private var contradictions = 0
   private var contradictedAt: Timestamp?
-  /// Metres between the receiver's and the beacons' position at the last contradiction.
+  /// Distance in m between the receiver's and the beacons' position at the last contradiction; nil if there
+  /// was none.
   private(set) var contradictedDistance: Double?
   private var vouchers: FixCorroboration
   private var dates = DateScreen()
   /// Number of fixes that several beacons contradicted.
   private(set) var contradictedFixes = 0
 
-  /// Metres between requested scans for learning, and between accepted ones; speed in m/s of a moving
-  /// vehicle.
+  /// Minimum distance in m between scans requested for learning, and between scans accepted for learning; and
+  /// minimum speed in m/s for learning.
   private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
-  /// Maximum number of scans waiting to be learned from.
+  /// Maximum number of scans that wait to be returned by `drainLearnable`.
   private static let mostLearnable = 16
-  /// Maximum number of beacons waiting to be removed from maps.
+  /// Maximum number of excluded beacons that wait to be returned by `drainOptedOut`.
   private static let mostOptedOut = 256
-  /// Requirements for contradicting a receiver: number of agreeing beacons, number of consecutive scans, and
-  /// maximum radius of the position in m (95 %).
+  /// Requirements for a contradiction: number of agreeing beacons, number of consecutive contradicting scans,
+  /// and maximum radius in m (95 %) of the beacons' position.
   private static let (witnesses, doubts, sharpest) = (3.0, 2, 500.0)
-  /// Time in s after which an unconfirmed doubt is dropped.
+  /// Time in s after the last contradicting scan from which the contradiction counts as ended.
   private static let doubtTime = 600.0
-  /// Distance beyond which a fix is contradicted: multiple of its radius (68 %), plus metres.
+  /// A fix contradicts the beacons if its distance exceeds this multiple of its radius (68 %), plus these
+  /// metres.
   private static let (fixRadii, slack) = (3.0, 100.0)
 
   init(_ configuration: PipelineConfiguration, map: (any BeaconMap)?) {
@@ -69,7 +72,7 @@ struct CoarseReports: Sendable {
     vouchers = FixCorroboration(mobility: mobility)
   }
 
-  /// Returns the same state with another configuration.
+  /// Returns a copy with the same state and another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> CoarseReports {
     guard Mobility(new.location.activity) == positions.mobility else {
       return CoarseReports(new, map: positions.map)
@@ -81,22 +84,23 @@ struct CoarseReports: Sendable {
     return next
   }
 
-  /// True if several beacons contradict the receiver in consecutive scans.
+  /// True if several beacons have contradicted the receiver in consecutive scans.
   var isContradicted: Bool { contradictions >= Self.doubts }
 
-  /// Removes and returns scans for learning since the last call, in order.
+  /// Removes and returns the scans for learning since the last call, in order of time.
   mutating func drainLearnable() -> [LearnableScan] {
     defer { learnable = [] }
     return learnable
   }
 
-  /// Returns an approximate position for a receiver without a fix since the last call, without civil time.
+  /// Removes and returns an approximate position, without civil time, that helps a receiver without a fix;
+  /// nil if none was found since the last call.
   mutating func drainAid() -> PositionAid? {
     defer { aid = nil }
     return aid
   }
 
-  /// Removes and returns beacons that must not be on maps, according to scans since the last call.
+  /// Removes and returns beacons whose owners have excluded them from maps, as received since the last call.
   mutating func drainOptedOut() -> [Beacon] {
     guard !optedOut.isEmpty else { return [] }
     defer { optedOut = [] }
@@ -105,16 +109,16 @@ struct CoarseReports: Sendable {
 
   // MARK: Inputs
 
-  /// Context of a scan.
+  /// State of the pipeline at the time of a scan.
   struct Surroundings {
     var device: CoarsePositioning.Surroundings
-    /// True if positions may be published, and therefore learned, unchanged.
+    /// Returns whether a position may be published unchanged; only then may it be used for learning.
     var isShown: (Location) -> Bool
     var time: UTCTime
   }
 
   /// Processes a scan.
-  /// - Returns: a position better than all available ones; nil if there is none.
+  /// - Returns: a position if it is better than all available positions; nil otherwise.
   mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
     let device = known.device
     guard let finding = positions.find(scan, device) else { return nil }
@@ -127,7 +131,7 @@ struct CoarseReports: Sendable {
       }
     }
     guard let smooth = positions.adopt(finding, device) else { return nil }
-    // A receiver whose last fix was near does not need this position.
+    // A receiver whose last fix was near already has a better position than this one.
     let isNew =
       device.fix.map { positions.bound(of: $0, device, at: smooth.timestamp) > smooth.horizontalAccuracy }
       ?? true
@@ -141,9 +145,10 @@ struct CoarseReports: Sendable {
 
   // MARK: The receiver
 
-  /// - Returns: true if the fix is contradicted.
+  /// Updates the contradictions with a fix and the beacons' position.
+  /// - Returns: true if the beacons contradict the fix.
   private mutating func judge(_ fix: Location, _ finding: CoarsePositioning.Finding) -> Bool {
-    // Without known beacons nothing else can end the doubt.
+    // Only a scan with beacons of the map can refute the contradiction; without such a scan it ends by time.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
     }
@@ -170,7 +175,7 @@ struct CoarseReports: Sendable {
     return true
   }
 
-  /// Updates the learning schedule with the energy of a scan that is not needed for positions.
+  /// Adds the energy of a scan that is only used for learning to the learning schedule.
   private mutating func account(for scan: RadioScan, _ finding: CoarsePositioning.Finding, _ day: Int) {
     guard let map = positions.map else { return }
     learning.observe(scan, of: finding.radios, by: map, joules: positions.joules(of: finding), day: day)
@@ -185,7 +190,7 @@ struct CoarseReports: Sendable {
       dates.process(known.time, at: scan.timestamp)
     else { return }
     learned = (scan.timestamp, fix.coordinate)
-    // A consumer that does not drain them needs the newest.
+    // The oldest scan is dropped if `drainLearnable` is not called in time.
     if learnable.count == Self.mostLearnable { learnable.removeFirst() }
     learnable.append(
       LearnableScan(
@@ -195,15 +200,15 @@ struct CoarseReports: Sendable {
 
   // MARK: Outputs
 
-  /// Returns the possible radio positions for the power planner; nil without radios or a map.
+  /// Returns which positions radios can provide, for the power planner; nil without radios or a map.
   func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
     let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
     return positions.supply(needs, isLearning: isLearning, at: now)
   }
 
-  /// Returns whether a scan together with the newest fix is worth its energy. This is the case on the road
-  /// while the receiver is on anyway, as `LearningSchedule` decides, and where coarse positions are
-  /// sufficient but the map does not provide them yet.
+  /// Returns whether a radio scan together with the newest fix is worth its energy for learning. In motion,
+  /// `LearningSchedule` decides while the receiver is on for other reasons. Where coarse positions would be
+  /// sufficient, a scan is worth its energy if the map does not provide a position yet.
   private func isLearningDue(
     _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
   ) -> Bool {

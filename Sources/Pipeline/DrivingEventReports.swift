@@ -4,21 +4,22 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The driving events' part of the pipeline: from scans, fixes, CAN bus and power supply to `driving/event`
-/// messages.
+/// The driving events' part of the pipeline: creates `driving/event` messages from scans, fixes, CAN signals
+/// and the power supply.
 struct DrivingEventReports: Sendable {
   private var detector: DrivingEventDetector
   private let settings: PipelineConfiguration.Events
-  /// Last state of ignition and engine on the CAN bus.
+  /// Last state of ignition and engine according to the CAN bus; nil if unknown.
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
-  /// Time of the engine's last reported speed.
+  /// Time of the last reading of the engine speed; nil if there is none.
   private var revolving: Timestamp?
-  /// Time of the last known speed, and whether the vehicle moved then.
+  /// Time of the last speed reading; nil if there was none.
   private var moved: Timestamp?
+  /// True if the vehicle was in motion at the last speed reading.
   private var moving = false
   /// Events not published yet, in order.
   private var pending: [DrivingEvent] = []
-  /// Revision of the regions' states at the last check of their limits.
+  /// Revision of the regions when their speed limits were last updated.
   private var regionsRevision: Int?
 
   /// Names of the relevant CAN signals.
@@ -26,24 +27,25 @@ struct DrivingEventReports: Sendable {
   private static let running = "Vehicle.Powertrain.CombustionEngine.IsRunning"
   private static let revolutions = "Vehicle.Powertrain.CombustionEngine.Speed"
   private static let voltage = "Vehicle.LowVoltageBattery.CurrentVoltage"
-  /// Revolutions per minute of a running engine; above the speed of any starter.
+  /// Minimum engine speed in revolutions per minute of a running engine; no starter turns an engine that
+  /// fast.
   private static let slowestEngine = 400.0
 
-  /// Maximum age in s of revolutions; diagnostic ones arrive every two seconds.
+  /// Maximum age in s of an engine speed; readings by OBD-II request arrive every two seconds.
   private static let longestSilence = 10.0
-  /// Speed in m/s from which the vehicle moves, and maximum age in s of a speed; a silent bus is detected
-  /// after ten.
+  /// Minimum speed in m/s of a moving vehicle, and maximum age in s of a speed reading. The age exceeds the
+  /// ten seconds after which a silent CAN bus is detected.
   private static let (slowest, longestSpeed) = (1.5, 15.0)
 
-  /// Nil if no events are enabled.
+  /// Returns nil if no events are enabled.
   init?(_ configuration: PipelineConfiguration) {
     guard !configuration.events.kinds.isEmpty else { return nil }
     settings = configuration.events
     detector = DrivingEventDetector(limits: settings.limits, kinds: settings.kinds)
   }
 
-  /// Returns the same state with another configuration. With other limits, detection restarts with continued
-  /// numbers.
+  /// Returns a copy with the same state and another configuration. With other limits or events, detection
+  /// restarts, and its numbers continue.
   func reconfigured(_ new: PipelineConfiguration) -> DrivingEventReports? {
     guard new.events != settings, var next = DrivingEventReports(new) else {
       return new.events.kinds.isEmpty ? nil : self
@@ -57,12 +59,14 @@ struct DrivingEventReports: Sendable {
 
   // MARK: Inputs
 
-  /// - Parameter estimate: estimate of navigation after the scan.
+  /// Processes a scan.
+  ///
+  /// - Parameter estimate: the navigation estimate that includes the scan; nil if there is none.
   mutating func process(_ scan: InertialScan, _ estimate: NavigationEstimate?) {
     pending += detector.process(scan, estimate)
   }
 
-  /// Processes a report of the receiver, before navigation does.
+  /// Processes a report of the receiver, before navigation processes it.
   mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?, isPlausible: Bool) {
     if let speed = fix.speed, fix.mode != .noFix { observe(speed: speed, at: fix.timestamp) }
     pending += detector.process(fix, estimate, isPlausible: isPlausible)
@@ -102,16 +106,17 @@ struct DrivingEventReports: Sendable {
   private mutating func observe(state: String, isMoving: Bool) {
     switch state {
     case "ON", "START": ignition = true
-    // If the bus becomes silent in motion, it is disconnected, and its state of ignition and engine is
-    // unknown.
+    // In motion, `OFF` means that the CAN bus was disconnected: its silence is reported as `OFF`. Ignition
+    // and engine are then unknown.
     case "OFF", "LOCK":
       (ignition, isEngineRunning, revolving) = isMoving ? (nil, nil, nil) : (false, false, nil)
-    // The driver may be waiting, and an active bus may not report its engine.
+    // In other states, such as the accessory position, the driver may be waiting, and the bus may not report
+    // the engine.
     default: ignition = nil
     }
   }
 
-  /// - Parameter isStanding: rest according to the accelerometer; nil if unknown.
+  /// - Parameter isStanding: true if the accelerometer reports rest; nil if unknown.
   mutating func observe(isStanding: Bool?, at timestamp: Timestamp) {
     pending += detector.observe(isStanding: isStanding, at: timestamp)
   }
@@ -121,7 +126,7 @@ struct DrivingEventReports: Sendable {
     pending += detector.observe(hasExternalPower: device.externalPower, at: timestamp)
   }
 
-  /// Updates the limits of the regions that contain the vehicle.
+  /// Updates the speed limits of the regions in which the vehicle is.
   mutating func observe(_ regions: borrowing RegionMonitor, at timestamp: Timestamp) {
     guard regions.revision != regionsRevision else { return }
     regionsRevision = regions.revision
@@ -152,11 +157,14 @@ struct DrivingEventReports: Sendable {
     return pending
   }
 
+  /// Returns the message about an event.
+  ///
   /// - Parameter place: position of the event as far as privacy permits; nil for none.
   static func message(
     _ event: DrivingEvent, _ journal: JournalNumber, place: Location?, _ timeBase: TimeBase
   ) -> DrivingEventMessage {
-    // If the position is private or reduced, the speed would reveal too much.
+    // If the exact position must not be published, the exact speed must not be either, because it narrows
+    // down the position.
     let isExact = place != nil && place?.coordinate == event.coordinate
     return DrivingEventMessage(
       time: timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
@@ -169,7 +177,7 @@ struct DrivingEventReports: Sendable {
       confidence: event.confidence, region: event.region)
   }
 
-  /// Converts a value to the unit of the message; nil for kinds without a value.
+  /// Converts a peak or limit to the unit of the message; nil for kinds of events that have neither.
   private static func wire(_ value: Double, _ kind: DrivingEvent.Kind) -> Double? {
     switch kind {
     case .tilt: value.radians

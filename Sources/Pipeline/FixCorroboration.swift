@@ -2,28 +2,30 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Decides whether a fix contradicted by beacons may still be right: other beacons confirmed the receiver
-/// within the last hour, and the vehicle can have come from there.
+/// Decides whether a fix that beacons contradict may still be right. This is the case if other beacons
+/// confirmed the receiver within the last hour, and if the vehicle can have moved from there to the fix.
 ///
-/// Beacons of an office that has moved contradict all fixes near them, in the same way as they contradict a
-/// spoofed receiver. A receiver that was recently right elsewhere is more likely to be right here.
+/// Access points of an office that has moved contradict all fixes near them, in the same way as they
+/// contradict a spoofed receiver. If the receiver was recently right elsewhere, it is more likely to be right
+/// here, too.
 struct FixCorroboration: Sendable {
   private let mobility: Mobility
   private var last: (fix: Location, witnesses: Set<Beacon>)?
 
-  /// Validity of a confirmation in s.
+  /// Time in s for which a confirmation is valid.
   private static let memory = 3600.0
-  /// Minimum number of previous witnesses that are not among the contradicting beacons.
+  /// Minimum number of confirming beacons that are not in the contradicting scan.
   private static let others = 3
-  /// Maximum number of examined sightings of a scan.
+  /// Maximum number of sightings of a scan that are examined.
   private static let mostSeen = 256
-  /// Radii (68 %) of either fix by which their distance may be smaller than measured.
+  /// Multiple of each fix's radius (68 %) that is added to the distance that the vehicle can have moved.
   private static let radii = 3.0
 
   init(mobility: Mobility) { self.mobility = mobility }
 
-  /// Stores a fix that a scan has confirmed.
-  /// - Parameter limit: distance in m from the fix within which a beacon agrees with it.
+  /// Stores a fix that the beacons of a scan have confirmed.
+  /// - Parameter limit: maximum distance in m between the fix and a confirming beacon, in addition to the
+  ///   beacon's reach.
   mutating func observe(_ fix: Location, by scan: RadioScan, _ map: any BeaconMap, within limit: Double) {
     let known = map.lookUp(Array(Set(scan.sightings.prefix(Self.mostSeen).map(\.beacon))))
     let witnesses = known.filter {
@@ -32,7 +34,9 @@ struct FixCorroboration: Sendable {
     last = (fix, Set(witnesses.map(\.beacon)))
   }
 
-  /// - Parameter scan: the contradicting scan, whose beacons do not confirm the fix.
+  /// Returns whether the last confirmation makes a contradicted fix credible.
+  ///
+  /// - Parameter scan: the contradicting scan, whose beacons do not count as confirming.
   func corroborates(for fix: Location, against scan: RadioScan) -> Bool {
     guard let last, case let age = fix.timestamp.seconds(since: last.fix.timestamp),
       (0...Self.memory).contains(age)
@@ -45,19 +49,19 @@ struct FixCorroboration: Sendable {
   }
 }
 
-/// Decides whether a date may be used for learning. A spoofed receiver can report another date, which would
-/// affect everything counted in days.
+/// Decides whether civil time may be used for learning, which counts in days. A spoofed receiver can report a
+/// wrong date.
 struct DateScreen: Sendable {
   private var last: (time: UTCTime, at: Timestamp)?
   private var jumped: Timestamp?
 
-  /// Maximum difference in s between civil time and time since the start from scan to scan, more than any
-  /// clock drifts in a week of sleep.
+  /// Maximum difference in s between the civil and the monotonic time from one scan to the next. No clock
+  /// drifts that much in a week of sleep.
   private static let slack = 600.0
-  /// Time in s after a jump for which the date is not used.
+  /// Time in s after a jump of civil time during which the date is not used.
   private static let pause = 86_400.0
 
-  /// - Returns: false during a day after a jump.
+  /// - Returns: false for a day after a jump of civil time.
   mutating func process(_ time: UTCTime, at timestamp: Timestamp) -> Bool {
     if let last, abs(time.seconds(since: last.time) - timestamp.seconds(since: last.at)) > Self.slack {
       jumped = timestamp

@@ -33,9 +33,11 @@ package enum LevelFailure: Error, Hashable, Sendable, CustomStringConvertible {
   private static func rounded(_ degrees: Double) -> Double { (degrees * 10).rounded() / 10 }
 }
 
-/// Measurement started by the command `level`: it waits until the vehicle is at rest, and then averages.
+/// A tilt measurement started by the command `level`. It waits until the vehicle is at rest, and then
+/// averages accelerometer readings.
 struct LevelMeasurement: Sendable {
-  /// Time limit in s: rest is detected after two seconds, and readings may be buffered for two more.
+  /// Time limit in s: detecting rest takes two seconds, and buffering in the kernel can delay readings by two
+  /// more.
   static let timeLimit = 20.0
 
   let deadline: Timestamp
@@ -64,7 +66,7 @@ struct LevelMeasurement: Sendable {
     }
   }
 
-  /// The failure to report at the deadline.
+  /// The failure to report when the time limit is over.
   var failureAtDeadline: LevelFailure { hasHeard ? .undecided : .silent }
 }
 

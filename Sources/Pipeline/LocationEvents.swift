@@ -2,15 +2,15 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Limits the rate of published failures, pauses and ends of deferrals; below the limit all are published.
+/// Limits the rate of published location events (failures, pauses, ends of deferrals, suspicions). Below the
+/// limit all events are published.
 ///
-/// Each group (failures; pauses and resumptions; ends of deferrals) has a burst of `burst` events and then
-/// one per `interval`, so that an unstable receiver floods neither the store nor the broker. The last
-/// suppressed event is published as soon as possible, so that the newest always arrives, with the number of
-/// suppressed ones before it.
+/// Each group of events may publish a burst of `burst` events, and then one per `interval`. An unstable
+/// receiver therefore floods neither the store nor the broker. Of suppressed events, the last one is
+/// published as soon as the limit permits, with the number of events suppressed before it.
 struct LocationEvents: Sendable {
   static let burst = 6.0
-  /// Interval in s.
+  /// Time in s after which a group may publish one more event.
   static let interval = 60.0
 
   private struct Group: Sendable {
@@ -33,7 +33,7 @@ struct LocationEvents: Sendable {
       return message
     }
 
-    /// The tolerance covers rounding errors of the sum.
+    /// True if the group may publish an event. The tolerance covers rounding errors of the sum.
     var isOpen: Bool { credit > 1 - 1e-6 }
 
     var nextDeadline: Timestamp? {
@@ -47,13 +47,14 @@ struct LocationEvents: Sendable {
   private var deferrals = Group()
   private var suspicions = Group()
 
-  /// The next time at which `advance` must be called.
+  /// The next time at which `advance` must be called; nil if no event waits.
   var nextDeadline: Timestamp? {
     [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline, suspicions.nextDeadline]
       .compactMap { $0 }.min()
   }
 
-  /// Processes an event. Returns it if it must be published immediately.
+  /// Processes an event.
+  /// - Returns: the event if it must be published immediately; nil if it waits.
   mutating func process(_ event: LocationEventMessage, at now: Timestamp) -> LocationEventMessage? {
     func add(to group: inout Group) -> LocationEventMessage? {
       group.count(to: now)
@@ -69,7 +70,7 @@ struct LocationEvents: Sendable {
     }
   }
 
-  /// Returns delayed events that may be published now.
+  /// Returns waiting events that may be published now.
   mutating func advance(to now: Timestamp) -> [LocationEventMessage] {
     guard let nextDeadline, nextDeadline <= now else { return [] }
     func due(_ group: inout Group) -> LocationEventMessage? {
@@ -80,7 +81,7 @@ struct LocationEvents: Sendable {
       .sorted { $0.time < $1.time }
   }
 
-  /// Returns delayed events before a stop.
+  /// Returns waiting events, to publish them before a stop.
   mutating func finish() -> [LocationEventMessage] {
     [failures.drain(), pauses.drain(), deferrals.drain(), suspicions.drain()].compactMap { $0 }
       .sorted { $0.time < $1.time }

@@ -4,10 +4,10 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The location side of the pipeline: from a receiver's reports to `location` and `track` messages.
+/// The location part of the pipeline: creates `location` and `track` messages from the receiver's reports.
 struct LocationReports: Sendable {
   private(set) var manager: LocationManager
-  /// Available location services, and reasons why others are unavailable.
+  /// Available location services, and reasons why other services are unavailable.
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool
@@ -16,20 +16,21 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  /// Number of locations withheld by privacy, and true if the newest is one.
+  /// Number of locations that were not published for privacy.
   private var withheldCount = 0
+  /// True if the newest location was not published for privacy.
   private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
-  /// Reason of the present suspicion, and time of its last publication; nil if the newest location is
-  /// plausible.
+  /// Reason why the newest location is suspect, and the time at which a suspect location was last published;
+  /// nil if the newest location is plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
-  /// Radii of 68 % within a bound: 1.6 of them contain 95 % if the errors east and north are equal, and up to
-  /// 2 if one direction has all of it.
+  /// Number of 68 % radii that must be within the error bound. 1.6 radii contain 95 % if the errors to the
+  /// east and north are equal; 2 radii contain 95 % if all of the error is in one direction.
   private static let boundedRadii = 2.0
 
-  /// Seconds between two suspect locations.
+  /// Minimum time in s between two published suspect locations.
   private static let suspectInterval = 30.0
 
   /// Destination of messages.
@@ -71,38 +72,38 @@ struct LocationReports: Sendable {
     manager.startUpdatingLocation()
   }
 
-  /// Copies the state of the sources from the previous configuration's reports.
+  /// Copies the states of sources, and the events, from the reports with the previous configuration.
   mutating func adopt(_ other: LocationReports) {
     availability.unavailable = other.availability.unavailable
     availability.deniedNodes = other.availability.deniedNodes
     events = other.events
   }
 
-  /// Requests one location.
+  /// Requests one location, for a limited time.
   mutating func requestLocation(accuracy: Double, timeLimit: Double, at now: Timestamp) {
     if isEnabled { manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now) }
   }
 
-  /// Demand on the receiver for these settings.
+  /// Demand on the receiver for the configured reporting.
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
-  /// Requirements for the next fix.
+  /// Requirements for the next fix, for the power planner.
   var needs: LocationNeeds {
     var needs = isEnabled ? manager.needs : LocationNeeds()
     needs.isHeadingWanted = isHeadingEnabled
     return needs
   }
 
-  /// Maximum error in metres of the position that a subscriber shows; nil without a guarantee.
+  /// Maximum error in m of the position that a subscriber shows; nil if no bound is configured.
   var errorBound: Double? {
     if case .bounded(let error, _, _) = policy { error } else { nil }
   }
 
-  /// Seconds after the newest location for which the guaranteed bound holds without observation; nil without
-  /// a guarantee.
+  /// Time in s after the newest location for which the error bound is guaranteed even without observation;
+  /// nil if no bound is guaranteed.
   var secondsUnwatched: Double? { bounded?.secondsUnwatched }
 
-  /// Time of the next call of `advance`, if nothing arrives before.
+  /// The next time at which `advance` must be called if no event arrives earlier.
   var nextDeadline: Timestamp? {
     [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
@@ -110,8 +111,8 @@ struct LocationReports: Sendable {
   func withoutNullIsland(_ fix: PositionFix) -> PositionFix { screen.withoutNullIsland(fix) }
 
   /// Processes a receiver's report.
-  /// - Returns: the accepted locations, in order of time, each with its civil time; to be passed to
-  ///   `process(_:_:into:)`, unchanged or improved.
+  /// - Returns: the accepted locations in order of time, each with its civil time. The caller passes them to
+  ///   `process(_:_:into:)`, possibly improved by other sensors.
   mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
     guard isEnabled else { return [] }
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
@@ -126,7 +127,7 @@ struct LocationReports: Sendable {
     return locations
   }
 
-  /// Publishes corrected positions in place of less accurate earlier ones.
+  /// Publishes corrected positions, which replace less accurate positions that were published before.
   func correct(_ exact: [Location], _ timeBase: TimeBase, into send: Send) {
     guard isEnabled, manager.desiredAccuracy != .reduced else { return }
     let fixes = exact.compactMap { privacy.shown($0) }
@@ -138,7 +139,7 @@ struct LocationReports: Sendable {
     send(.track(message))
   }
 
-  /// Observes whether the vehicle is at standstill, and since when; nil if unknown.
+  /// Updates whether the vehicle is at rest, and since when; nil if unknown.
   mutating func observe(
     _ state: StationaryDetector.State?, since: Timestamp, at timestamp: Timestamp, _ timeBase: TimeBase,
     into send: Send
@@ -147,7 +148,8 @@ struct LocationReports: Sendable {
     process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
-  /// Observes the demand for the receiver: an unobserved bound is withdrawn.
+  /// Updates whether the receiver is on. While it is off, nothing observes the error bound, and the bound is
+  /// withdrawn in time.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 
   mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
@@ -165,7 +167,7 @@ struct LocationReports: Sendable {
     process(manager.fail(failure), at: status.timestamp, timeBase, into: send)
   }
 
-  /// Observes the device nodes that may not be opened; empty if none.
+  /// Updates the device nodes that this process may not open; empty if there are none.
   mutating func observe(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
 
   /// Advances the time.
@@ -175,14 +177,15 @@ struct LocationReports: Sendable {
     for message in events.advance(to: timestamp) { send(.locationEvent(message)) }
   }
 
-  /// Publishes pending messages, before a stop.
+  /// Publishes pending messages before a stop.
   mutating func finish(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     process(manager.stopUpdatingLocation(), at: timestamp, timeBase, into: send)
     publish(bounded?.finish(), into: send)
     for message in events.finish() { send(.locationEvent(message)) }
   }
 
-  /// Each service by name, for `status`: `available`, or the reason why it is not.
+  /// The state of each location service by name, for `status`: `available`, or the reason why it is
+  /// unavailable.
   var services: [String: String] {
     var services: [String: String] = [:]
     for service in LocationService.allCases {
@@ -192,7 +195,7 @@ struct LocationReports: Sendable {
     return services
   }
 
-  /// Counts by name, for `status`. Rare ones are omitted at 0.
+  /// Counters by name, for `status`. Counters of rare events are omitted while they are 0.
   var counters: [String: Int] {
     let counts = screen.counts
     let rare = [
@@ -209,11 +212,12 @@ struct LocationReports: Sendable {
 
   /// Processes an accepted location.
   mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
-    // The exact position ends here: nothing stored or published may use a value from before this line. The
-    // manager requires it for power and standstill only.
+    // After this statement, only `location`, with privacy applied, may be published or stored. The exact
+    // position is only passed to the manager, which uses it for power and the detection of rest.
     guard let location = privacy.shown(exact) else {
       withheldCount += 1
-      // Without this, subscribers would continue to show a drive that is no longer observed.
+      // This report withdraws the prediction. Otherwise subscribers would continue to predict the vehicle's
+      // motion, although its positions are no longer published.
       if !isWithholding { publish(bounded?.stand(isSeen: false), into: send) }
       isWithholding = true
       return
@@ -227,8 +231,9 @@ struct LocationReports: Sendable {
     }
   }
 
-  /// Publishes a suspect location: immediately if its reason is new, then at intervals. Its accuracy includes
-  /// the disputed distance, so that consumers that ignore the reason show a correct circle.
+  /// Publishes a suspect location: immediately if the reason is new, otherwise at intervals. Its radius is at
+  /// least the distance by which it is contradicted, so that a consumer that ignores the reason still shows a
+  /// correct circle.
   private mutating func publishSuspect(
     _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
   ) {
@@ -237,7 +242,7 @@ struct LocationReports: Sendable {
     told.horizontalAccuracy = max(told.horizontalAccuracy ?? 0, against.distance ?? 0)
     let isNew = suspicion?.reason != against.reason
     if isNew {
-      // No bound is guaranteed for it.
+      // No error bound is guaranteed while the position is suspect.
       publish(bounded?.stand(isSeen: false), into: send)
       bounded?.discardReport()
       tellEvent(
@@ -258,7 +263,7 @@ struct LocationReports: Sendable {
     suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
   }
 
-  /// Publishes the first plausible location, because the last published one is suspect.
+  /// Publishes the first plausible location after a suspicion, because the last published one is suspect.
   private mutating func endSuspicion(
     _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
   ) {
@@ -274,8 +279,8 @@ struct LocationReports: Sendable {
     if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
   }
 
-  /// Returns whether a bound may be guaranteed for a position from inertial navigation: otherwise it counts
-  /// as unobserved, and the reporter withdraws the bound in time.
+  /// Returns whether the error bound may be guaranteed for a position. A position from inertial navigation
+  /// that is too inaccurate, or one from radios, counts as unobserved; the bound is then withdrawn in time.
   private func isWithinBound(_ location: Location) -> Bool {
     if location.positionSource == .coarse { return false }
     guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy
@@ -318,7 +323,8 @@ struct LocationReports: Sendable {
       .location(LocationMessage(identity: nil, time: timeBase.utc(of: location), location: location)))
   }
 
-  /// Publishes a batch, and with it the last known location, unless bounded reports publish that.
+  /// Publishes a batch of fixes as a `track`, and its last fix as a `location`. With bounded reporting, the
+  /// reports publish the location instead.
   private func publish(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
     guard let tracks, let last = fixes.last else { return }
     send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
@@ -333,16 +339,18 @@ struct LocationReports: Sendable {
   }
 }
 
-/// Makes a `track` message of a batch of fixes, lossless or thinned.
+/// Creates a `track` message from a batch of fixes, either lossless or simplified.
 struct TrackBatches: Sendable {
   let deferral: PipelineConfiguration.Location.Deferral
-  /// True if a distance filter omits fixes. No bound is stated for them.
+  /// True if a distance filter omits fixes. The message then states no error bound.
   var isFiltered = false
 
-  /// Decimals of a degree: about a centimetre.
+  /// Number of decimals of a degree; seven decimals are about a centimetre.
   private static let precision = 7
 
-  /// - Parameter fixes: in order, each with its civil time.
+  /// - Parameters:
+  ///   - fixes: the fixes in order of time.
+  ///   - time: returns the civil time of a fix.
   func message(_ fixes: [Location], time: (Location) -> UTCTime) -> TrackMessage {
     let kept = deferral.error.map { thinned(fixes, within: $0, time: time) } ?? fixes
     var message = TrackMessage(
@@ -355,7 +363,8 @@ struct TrackBatches: Sendable {
     return message
   }
 
-  /// Consumers interpolate by the times of the message, so these are used.
+  /// The simplification uses the times of the message, because consumers interpolate between positions by
+  /// these times.
   private func thinned(
     _ fixes: [Location], within error: Double, time: (Location) -> UTCTime
   ) -> [Location] {

@@ -4,30 +4,31 @@ package import Positioning
 package import Sensors
 package import Spatial
 
-/// The motion services that the sensors allow, for `status` and `odographd check`. A service is available
+/// The motion services that the sensors support, for `status` and `odographd check`. A service is available
 /// only if its values are published.
 package struct MotionCapabilities: Hashable, Sendable {
-  /// The available reference frames, in order of preference.
+  /// The reference frames that are available, in order of preference.
   package private(set) var frames: [AttitudeReferenceFrame]
-  /// Services by name; nil for available ones, otherwise reason and remedy.
+  /// Services by name: nil if available, otherwise the reason and the remedy.
   package private(set) var services: [String: String?] = [:]
-  /// Services with reduced quality, with reason and remedy.
+  /// Services with reduced quality by name, with the reason and the remedy.
   package private(set) var degradations: [String: String] = [:]
 
   /// - Parameters:
   ///   - settings: the configuration.
-  ///   - sensors: available sensors, asleep or awake; positioning after the first position.
+  ///   - sensors: the available sensors, including sleeping ones; positioning counts as available after the
+  ///     first position.
   ///   - isNavigated: true if navigation provides the vehicle's attitude, so that no magnetometer is
   ///     required.
-  ///   - availability: reasons for the unavailability of other sensors, as reported by their sources.
-  ///   - effectiveInterval: time in s between the samples of attitudes and headings; nil while unknown.
+  ///   - availability: reasons why other sensors are unavailable, as reported by their sources.
+  ///   - effectiveInterval: time in s between samples used for attitudes and headings; nil if unknown.
   package init(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
     _ availability: ServiceAvailability, effectiveInterval: Double? = nil
   ) {
     var available = AttitudeReferenceFrame.available(with: sensors)
     if isNavigated { available.formUnion([.xTrueNorthZVertical, .xMagneticNorthZVertical]) }
-    /// Returns the sensors behind an output.
+    /// Returns the sensors from which an output is computed.
     func basis(_ output: MotionOutput) -> Set<SensorKind> {
       let isNorthWanted = [.attitude, .magneticHeading, .trueHeading].contains(output)
       return isNavigated && isNorthWanted ? sensors.union([.magnetometer, .positioning]) : sensors
@@ -55,8 +56,8 @@ package struct MotionCapabilities: Hashable, Sendable {
         services[name] = .some(nil)
         degradations[name] = reason
       case .unavailable(let reason):
-        // Sensors without any source are named first: a position does not help a device without a
-        // magnetometer.
+        // A sensor without any source is named before positioning: a first position would not help a device
+        // that lacks a magnetometer.
         let lacking = output.neededSensors.subtracting(sensors).sorted()
         let absent = lacking.filter { missing[$0] == nil }
         let known = (lacking.filter { $0 != .positioning } + lacking).lazy.compactMap { missing[$0] }.first
@@ -79,7 +80,8 @@ package struct MotionCapabilities: Hashable, Sendable {
     for event in PipelineConfiguration.Motion.Event.allCases {
       let isOn = settings.motion.events.contains(event)
       add(event.rawValue, .userAcceleration, switch: isOn ? nil : "motion.events to name \(event.rawValue)")
-      // Rest is detected directly from the readings.
+      // Rest is detected from accelerometer readings, and does not require the sensors of the reference
+      // frame.
       if event == .activity { degradations[event.rawValue] = nil }
     }
     if let effectiveInterval {
@@ -111,17 +113,18 @@ package struct MotionCapabilities: Hashable, Sendable {
 }
 
 extension MotionCapabilities {
-  /// An output that the settings request and a missing sensor prevents or degrades.
+  /// A requested output that a missing sensor prevents or degrades.
   package struct Limitation: Hashable, Sendable {
     /// Name of a service, or the key that requests the output.
     package var output: String
     /// True if the output is completely unavailable.
     package var isUnavailable: Bool
-    /// Reason and remedy.
+    /// The reason and the remedy.
     package var reason: String
   }
 
-  /// - Parameters: see `init`.
+  /// Returns the requested outputs that missing sensors prevent or degrade. The parameters are those of
+  /// `MotionCapabilities.init`.
   package static func limitations(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
     _ availability: ServiceAvailability
@@ -161,7 +164,8 @@ extension MotionCapabilities {
     }
     if settings.traces != nil { need([.accelerometer], for: "traces (trace.enabled)") }
     if settings.isRecording { need([.accelerometer], for: "recordings (recorder.enabled)") }
-    // Optional barometers need no report if they are missing.
+    // A missing barometer is only a limitation if `altitude` messages are configured; otherwise the barometer
+    // is optional.
     if settings.altitude.isEnabled, settings.altitude.interval != nil {
       need([.barometer], for: "altitude (altitude.interval)")
     }
@@ -170,7 +174,8 @@ extension MotionCapabilities {
 }
 
 extension [MotionCapabilities.Limitation] {
-  /// Combines limitations of one cause: those with equal reasons, and without any inertial sensor all that need one.
+  /// Combines limitations of the same cause: those with equal reasons. If there is no inertial sensor at all,
+  /// limitations by any missing inertial sensor have one cause.
   /// - Parameter sensors: the available sensors.
   package func combined(sensors: Set<SensorKind>) -> Self {
     let inertial: [SensorKind] = [.accelerometer, .gyroscope, .magnetometer]

@@ -10,7 +10,7 @@ struct MotionEvents: Sendable {
   private var shakes: ShakeDetector
   private var impacts: ImpactDetector
   private var orientations: OrientationDetector
-  /// Detector of rest, independent of the enabled events.
+  /// Detector of rest, which always runs, even if no rest or motion events are enabled.
   private var stationary = StationaryDetector()
 
   init(_ settings: PipelineConfiguration.Motion) {
@@ -20,7 +20,8 @@ struct MotionEvents: Sendable {
     orientations = OrientationDetector(settings: settings.orientation)
   }
 
-  /// Returns the state with other settings: rest or motion remains known, and unchanged detectors continue.
+  /// Returns a copy with other settings. The state of rest or motion is retained, and detectors with
+  /// unchanged settings continue.
   func reconfigured(_ new: PipelineConfiguration.Motion) -> MotionEvents {
     var next = MotionEvents(new)
     next.stationary = stationary
@@ -31,24 +32,24 @@ struct MotionEvents: Sendable {
     return next
   }
 
-  /// Resets the detector of rest after the accelerometer became silent.
+  /// Resets the detector of rest, because the accelerometer became silent.
   mutating func forgetActivity() { stationary = StationaryDetector() }
 
-  /// Rest or motion, and since when; nil until known.
+  /// State of rest or motion; nil if unknown.
   var activity: StationaryDetector.State? { stationary.state }
   var activitySince: Timestamp? { stationary.since }
 
-  /// Orientation of the device, whether published or not; nil until known.
+  /// Orientation of the device, which need not be published; nil if unknown.
   var orientation: DeviceOrientation? { orientations.orientation }
 
-  /// Processes a receiver's speed.
+  /// Processes the speed in a receiver's report.
   mutating func observe(_ fix: PositionFix) {
     guard let speed = fix.speed else { return }
     stationary.observe(
       speed: speed, accuracy: AccuracyModel.deviation(fix.speedError), at: fix.timestamp)
   }
 
-  /// Returns whether a receiver has recently reported motion, regardless of the sensors.
+  /// Returns whether the receiver has recently reported motion; this overrules rest by the accelerometer.
   func isRestContradicted(at timestamp: Timestamp) -> Bool { stationary.isContradicted(at: timestamp) }
 
   /// Gravity at the time of a scan.

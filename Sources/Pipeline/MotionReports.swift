@@ -5,27 +5,31 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The motion side of the pipeline: from scans of the inertial sensors to `attitude`, `heading` and `motion` messages.
+/// The motion part of the pipeline: creates `attitude`, `heading` and `motion` messages from scans of the
+/// inertial sensors.
 ///
-/// Each scan is processed and published on its own, at its own time. A block of 0.1 s at 100 Hz can yield ten attitudes.
+/// Each scan is processed separately, and its messages have its time. A block of 0.1 s at 100 Hz can
+/// therefore cause ten attitudes.
 struct MotionReports: Sendable {
   private(set) var manager: MotionManager
   private let settings: PipelineConfiguration
   private var heading: HeadingManager
   private var headingGate: IntervalGate
   private var attitudeGate: AttitudeGate
-  /// Time of the first gyroscope sample without an accelerometer; nil if there was none.
+  /// Time of the first scan that a gyroscope delivered without an accelerometer; nil if there was none.
   private var unsubscribedSince: Timestamp?
-  /// Seconds for which a gyroscope waits for an accelerometer: the devices of one chip start one after the other.
+  /// Time in s for which a gyroscope's data wait for an accelerometer, because the devices of one chip start
+  /// one after the other.
   private static let accelerometerTimeout = 2.0
   private var events: MotionEvents
-  /// Angles of the newest published attitude, in its frame. The next angles continue from them.
+  /// Euler angles of the last published attitude, in its frame. The next angles are chosen to be continuous
+  /// with them.
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
-  /// The attitude at the command `zero`; its frame is that of the turn since.
+  /// The reference attitude of the command `zero` in its frame; it is adapted when the axes change.
   private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
-  /// Measurement in progress since the command `level`.
+  /// Tilt measurement in progress, started by the command `level`; nil if there is none.
   private var leveling: LevelMeasurement?
-  /// Result of the last measurement, until it is drained.
+  /// Outcome of the last tilt measurement, until it is drained.
   private var levelOutcome: LevelOutcome?
 
   /// The newest navigation estimate; nil while navigation is not aligned.
@@ -44,7 +48,7 @@ struct MotionReports: Sendable {
     events = MotionEvents(configuration.motion)
   }
 
-  /// Returns the state with another configuration: a settled filter and the state of rest are retained.
+  /// Returns a copy with another configuration; a settled attitude filter and the state of rest are retained.
   func reconfigured(_ new: PipelineConfiguration) -> MotionReports {
     var next = MotionReports(new)
     next.manager = manager
@@ -59,10 +63,10 @@ struct MotionReports: Sendable {
 
   mutating func observe(_ change: SourceStatus) { manager.observe(change) }
 
-  /// Resets the detector of rest after the accelerometer became silent.
+  /// Resets the detector of rest, because the accelerometer became silent.
   mutating func forgetActivity() { events.forgetActivity() }
 
-  /// Processes a receiver's report on arrival.
+  /// Processes a receiver's report when it arrives, before it is checked.
   mutating func observe(_ fix: PositionFix) { events.observe(fix) }
 
   mutating func observe(_ location: Location, time: UTCTime) {
@@ -71,15 +75,16 @@ struct MotionReports: Sendable {
     heading.process(location)
   }
 
-  /// Validates a block of scans. For each `nextScan` call `process`, then `dueMessages` and `publish`.
+  /// Validates a block of scans. The caller then calls `process`, `dueMessages` and `publish` for each
+  /// `nextScan`.
   mutating func admit(_ block: [InertialScan]) { manager.admit(block) }
 
-  /// The oldest scan that is ready, of all devices together; nil if none is.
+  /// The next scan to process, in order of time over all devices; nil if none is ready.
   var nextScan: InertialScan? { manager.nextScan }
 
-  /// Fuses `nextScan` and publishes the resulting events.
-  /// - Parameter acceleration: acceleration of the device in its own axes from navigation; nil if there is no
-  ///   new one.
+  /// Processes `nextScan` in the attitude filter, and publishes the events that it causes.
+  /// - Parameter acceleration: acceleration of the device, in its own axes, according to navigation; nil if
+  ///   there is no new one.
   mutating func process(
     _ scan: InertialScan, _ acceleration: KnownAcceleration?, _ timeBase: TimeBase,
     into send: (VehicleMessage) -> Void
@@ -104,7 +109,7 @@ struct MotionReports: Sendable {
     fileprivate var isAttitudeDue: Bool
   }
 
-  /// Returns which messages are due after a scan; nil for none.
+  /// Returns the messages that are due after a scan; nil if none is.
   mutating func dueMessages(after scan: InertialScan) -> DueMessages? {
     guard manager.isMotionNew(after: scan) else { return nil }
     let due = DueMessages(
@@ -113,7 +118,7 @@ struct MotionReports: Sendable {
     return due.isHeadingDue || due.isAttitudeDue ? due : nil
   }
 
-  /// Adopts the attitude of navigation; nil while navigation is not aligned.
+  /// Updates the attitude filter with the attitude from navigation; nil while navigation is not aligned.
   mutating func observe(_ estimate: NavigationEstimate?) {
     vehicle = estimate
     manager.update(
@@ -133,12 +138,12 @@ struct MotionReports: Sendable {
   /// True if navigation provides the vehicle's attitude.
   var isNavigated: Bool { vehicle != nil }
 
-  /// Rest or motion, and since when; nil until known.
+  /// State of rest or motion; nil if unknown.
   var activity: StationaryDetector.State? { events.activity }
   var activitySince: Timestamp? { events.activitySince }
 
-  /// Returns the available services, and the reasons for unavailable ones.
-  /// - Parameter availability: reasons for the unavailability of sensors, as reported by their sources.
+  /// Returns the available services, and the reasons why others are unavailable.
+  /// - Parameter availability: reasons why sensors are unavailable, as reported by their sources.
   func capabilities(_ availability: ServiceAvailability) -> MotionCapabilities {
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     return MotionCapabilities(
@@ -146,7 +151,8 @@ struct MotionReports: Sendable {
       effectiveInterval: manager.effectiveInterval(of: clock))
   }
 
-  /// The available sensors, asleep or awake; positioning after the first position.
+  /// The available sensors, including sleeping ones; positioning counts as available after the first
+  /// position.
   var sensors: Set<SensorKind> {
     var sensors = Set([SensorKind.accelerometer, .gyroscope, .magnetometer].filter(manager.isAvailable))
     if manager.declination != nil { sensors.insert(.positioning) }
@@ -168,7 +174,7 @@ struct MotionReports: Sendable {
     guard manager.isAvailable(.magnetometer), let field = manager.magneticField else { return nil }
     var report = CompassReport()
     (report.magneticField, report.calibration) = (field.field, field.accuracy)
-    // Without an accelerometer there is no heading, and a calibration would not change that.
+    // A calibration is only requested if it improves the heading, which also requires an accelerometer.
     report.isCalibrationWanted =
       manager.isAvailable(.accelerometer)
       && heading.heading?.isCalibrationWanted ?? (field.accuracy == .uncalibrated)
@@ -185,7 +191,8 @@ struct MotionReports: Sendable {
   var isLeveling: Bool { leveling != nil }
   var levelDeadline: Timestamp? { leveling?.deadline }
 
-  /// Measures the tilt of the device in the vehicle, or joins the measurement in progress.
+  /// Starts a tilt measurement, unless one is in progress. It fails immediately without an accelerometer, and
+  /// in motion.
   mutating func startLeveling(at now: Timestamp) {
     guard manager.isAvailable(.accelerometer) else { return endLeveling(.failure(.noAccelerometer)) }
     guard activity != .moving else { return endLeveling(.failure(.moving)) }
@@ -197,7 +204,7 @@ struct MotionReports: Sendable {
     adopt(nil)
   }
 
-  /// Removes and returns the result of the measurement.
+  /// Removes and returns the outcome of the last tilt measurement; nil if there is none since the last call.
   mutating func drainLevel() -> LevelOutcome? {
     defer { levelOutcome = nil }
     return levelOutcome
@@ -223,7 +230,8 @@ struct MotionReports: Sendable {
     }
   }
 
-  /// Changes the axes. Attitudes relative to an earlier one continue to refer to it.
+  /// Changes the tilt compensation. The reference attitude of the command `zero` is converted to the new
+  /// axes.
   private mutating func adopt(_ level: LevelCalibration?) {
     if manager.mounting == nil { angles = nil }
     turn { $0.level = level }
@@ -240,16 +248,18 @@ struct MotionReports: Sendable {
 
   // MARK: The vehicle's axes
 
-  /// Changes to the vehicle's axes as found by navigation.
-  /// - Parameter mounting: rotation from the device's axes to the vehicle's; nil returns to the device's.
+  /// Changes the mounting, as determined by navigation.
+  /// - Parameter mounting: rotation from the device's axes to the vehicle's; nil to publish values in the
+  ///   device's axes.
   mutating func mount(_ mounting: Quaternion?) {
     guard mounting != manager.mounting else { return }
-    // Successive estimates of the mounting differ little, so that the previous angles remain comparable.
+    // Successive estimates of the mounting differ little, so the next Euler angles can still be continuous
+    // with the last ones.
     if mounting == nil || manager.mounting == nil { angles = nil }
     turn { $0.mounting = mounting }
   }
 
-  /// Axes of all published values.
+  /// The axes in which all values are published.
   var axes: BodyAxes {
     if manager.mounting != nil { return .vehicle }
     return manager.level == nil ? .device : .level
@@ -257,8 +267,9 @@ struct MotionReports: Sendable {
 
   // MARK: The command zero
 
-  /// Publishes attitudes relative to the current one, too, from now on.
-  /// - Returns: the attitude and its frame; nil if none is available, and then nothing has changed.
+  /// Makes the current attitude the reference: from now on, attitudes are also published relative to it.
+  /// - Returns: the reference attitude and its frame; nil if no attitude is available, in which case the
+  ///   previous reference remains.
   mutating func setZero() -> AttitudeMessage? {
     guard let motion = manager.deviceMotion, let attitude = motion.attitude else { return nil }
     zero = (motion.frame, attitude)
@@ -271,10 +282,10 @@ struct MotionReports: Sendable {
     attitudeGate.reopen()
   }
 
-  /// Publishes the next attitude, whether it has changed or not: the broker may not have the last one.
+  /// Publishes the next attitude even if it has not changed, because the broker may not have the last one.
   mutating func beginSession() { attitudeGate.reopen() }
 
-  /// Publishes the next attitude, whether it has changed or not: the vehicle has come to rest.
+  /// Publishes the next attitude even if it has not changed, because the vehicle has come to rest.
   mutating func reopenAttitude() { attitudeGate.reopen() }
 
   // MARK: Outputs
@@ -284,12 +295,13 @@ struct MotionReports: Sendable {
   ) {
     guard let heading = heading(at: timestamp) else { return }
     var message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
-    // The manager's newest heading is this one.
+    // With a magnetometer, its current state replaces the state that the heading contains.
     message.compass = compass ?? message.compass
     send(.heading(message))
   }
 
-  /// Navigation has precedence over the magnetometer, which a vehicle's steel and currents disturb.
+  /// Returns the heading. Navigation takes precedence over the magnetometer, which a vehicle's steel and
+  /// currents disturb.
   private mutating func heading(at timestamp: Timestamp) -> Heading? {
     if let vehicle, manager.declination != nil {
       return heading.process(trueHeading: vehicle.heading, accuracy: vehicle.headingDeviation, at: timestamp)
@@ -305,7 +317,7 @@ struct MotionReports: Sendable {
     at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
   ) {
     guard let motion = manager.deviceMotion else {
-      // A gyroscope alone still provides the rotation rate.
+      // Without an accelerometer, a gyroscope alone still provides the rotation rate.
       let degradation = "no accelerometer: rotation rate only; attach one"
       let since = unsubscribedSince ?? timestamp
       unsubscribedSince = since
@@ -353,7 +365,7 @@ extension MotionMessage.Event {
 }
 
 extension ActivityType {
-  /// Instruction for calibrating the magnetometer with this type of motion.
+  /// Instruction to the operator for calibrating the magnetometer with this type of motion.
   var calibrationInstruction: String {
     switch self {
     case .automotive:

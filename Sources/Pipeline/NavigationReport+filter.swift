@@ -20,7 +20,7 @@ extension NavigationReport {
 }
 
 extension NavigationState.Reason {
-  /// Reason and remedy while waiting, for the operator.
+  /// The reason and the remedy for an operator, while navigation waits.
   fileprivate var remedy: String {
     switch self {
     case .noInertialSamples: "no inertial samples yet"

@@ -3,46 +3,48 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// The odometer's part of the pipeline: from positions with speeds, wheels and the vehicle's own odometer to
-/// the published reading.
+/// The odometer's part of the pipeline: computes the published reading from positions with speeds, wheel
+/// speeds and the vehicle's own odometer.
 ///
-/// A reading never exceeds what a restart finds, so that it does not decrease after a power failure. It is
-/// the stored reading plus the distance that a restart would add for the gap, less ten metres. At a stop,
-/// which is stored, it is exact.
+/// A published reading never exceeds the reading after a restart, so that readings do not decrease after a
+/// power failure. It is the stored reading, plus the distance that a restart would add for the gap, minus ten
+/// metres. When the vehicle stops, the state is stored, and the reading is exact.
 struct OdometerReports: Sendable {
   private var odometer: Odometer
   private var vehicle = VehicleOdometer()
-  /// State on disk; nil if none is stored.
+  /// State that is stored on disk; nil if none is stored.
   private var kept: OdometerState?
-  /// True if a state of this run is on disk.
+  /// True if a state of this run, not only of an earlier one, is stored on disk.
   private var hasKept = false
-  /// Reading in m that a restart at the newest position would find.
+  /// Distance in m that the odometer would have after a restart at the newest position; nil if unknown.
   private var restarted: Double?
   private var newest: OdometerSample?
-  /// Newest reading in m. The next one is not smaller unless the odometer is set.
+  /// Newest reading in m; nil if there is none. The next reading is not smaller, unless the odometer is set.
   private var told: Double?
-  /// True if an earlier run may have published more than is stored: it was in motion, and only the file on
-  /// disk has survived. Nothing is published until a position closes the gap.
+  /// True if an earlier run may have published a larger reading than the stored one: the vehicle was in
+  /// motion when the state was stored. Nothing is published until the first position, which closes the gap.
   private var isBehind = false
-  /// The newest reading at a position that may be published.
+  /// The newest reading that privacy permits to publish; nil if there is none.
   private(set) var shown: OdometerReading?
-  /// Visibility of the newest position; nil before the first, and if that of an earlier run was not stored.
+  /// How much of the newest position may be published; nil before the first position.
   private var visibility: Visibility?
   /// Number of times that the odometer was set.
   private(set) var setCount = 0
-  /// True if there is an odometer, which requires locations to be enabled.
+  /// True if the pipeline has an odometer, which requires locations to be enabled.
   let isEnabled: Bool
 
-  /// Name of the vehicle's own odometer on the CAN bus.
+  /// Name of the CAN signal of the vehicle's own odometer.
   private static let path = "Vehicle.TraveledDistance"
-  /// Assumed resolution in m if the CAN bus does not report it.
+  /// Resolution in m that is assumed if the CAN bus does not report that of the vehicle's odometer.
   private static let unknownStep = 1000.0
-  /// Possible error in m of a restart after a loss of power.
+  /// Possible error in m of the distance that a restart adds after a loss of power.
   private static let reserve = 10.0
   /// Odometer resolution in m at reduced position accuracy.
   private static let reducedStep = 1000.0
 
-  /// - Parameter kept: state of an earlier run.
+  /// - Parameters:
+  ///   - configuration: the settings.
+  ///   - kept: state of an earlier run; nil if there is none.
   init(_ configuration: PipelineConfiguration, kept: OdometerState?) {
     isEnabled = configuration.location.isEnabled
     odometer = kept.map { Odometer($0) } ?? Odometer()
@@ -50,7 +52,8 @@ struct OdometerReports: Sendable {
     guard isEnabled, let kept else { return }
     told = max(kept.distance + kept.offset, kept.reported ?? 0)
     isBehind = kept.reported == nil && kept.place != nil && kept.velocity != .zero
-    // A state without a position was stored where privacy withholds the way.
+    // A state is stored without its position if the position is private. Its reading must not be published
+    // then.
     guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
       configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
         .coordinate
@@ -59,7 +62,7 @@ struct OdometerReports: Sendable {
     (shown, visibility) = (reading, .exact)
   }
 
-  /// Returns the same state with another configuration.
+  /// Returns a copy with the same state and another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> OdometerReports {
     var next = OdometerReports(new, kept: kept)
     (next.odometer, next.vehicle, next.restarted, next.hasKept) = (odometer, vehicle, restarted, hasKept)
@@ -69,9 +72,9 @@ struct OdometerReports: Sendable {
   }
 
   /// Processes a position with full accuracy.
-  /// - Parameter visibility: how much of the position may be published.
+  /// - Parameter visibility: how much of the position, and therefore of the reading, may be published.
   mutating func process(_ location: Location, _ visibility: Visibility) {
-    // Radio positions are accurate to tens of metres at best, and have no speed.
+    // Positions from radio beacons are accurate to tens of metres at best, and have no speed.
     guard isEnabled, location.positionSource != .coarse else { return }
     let isNavigated = location.positionSource == .fused || location.positionSource == .inertial
     let sample = OdometerSample(
@@ -87,7 +90,7 @@ struct OdometerReports: Sendable {
     switch visibility {
     case .exact: shown = reading
     case .reduced:
-      // Readings that were published exactly are not withdrawn.
+      // A reading that was published exactly is not replaced by a smaller, rounded one.
       shown = reading.map {
         OdometerReading(
           distance: max(shown?.distance ?? 0, Self.whole($0.distance)),
@@ -101,10 +104,10 @@ struct OdometerReports: Sendable {
     reducedStep * (metres / reducedStep).rounded(.down)
   }
 
-  /// The part of a position that may be published.
+  /// How much of a position privacy permits to publish.
   enum Visibility {
     case exact
-    /// Only the cell.
+    /// Only the cell that contains the position.
     case reduced
     case withheld
   }
@@ -115,7 +118,7 @@ struct OdometerReports: Sendable {
     advance()
   }
 
-  /// Adopts readings of the vehicle's own odometer.
+  /// Adjusts the odometer to readings of the vehicle's own odometer.
   mutating func process(_ readings: [VehicleReading]) {
     guard isEnabled else { return }
     for reading in readings where reading.path == Self.path {
@@ -123,14 +126,16 @@ struct OdometerReports: Sendable {
       let before = odometer.reading
       vehicle.process(
         metres: 1000 * kilometres, step: reading.resolution.map { 1000 * $0 } ?? Self.unknownStep, &odometer)
-      // A different instrument, or its first reading: the step is not a distance travelled.
+      // A large step is caused by another instrument, or by its first reading. It is not a driven distance,
+      // so the reading may decrease.
       if abs(odometer.reading - before) > Self.unknownStep { (told, shown) = (nil, nil) }
     }
     advance()
   }
 
-  /// Sets the odometer to the reading of the instrument panel, in m.
-  /// - Returns: the previous reading as far as privacy permits; nil if it is private.
+  /// Sets the odometer to a reading of the vehicle's instrument panel.
+  /// - Parameter reading: the reading in m.
+  /// - Returns: the previous reading in m as far as privacy permits; nil if it is private.
   mutating func set(reading: Double) -> Double? {
     guard isEnabled else { return nil }
     let before = visibility == .exact ? odometer.reading : shown?.distance
@@ -143,10 +148,11 @@ struct OdometerReports: Sendable {
     return before
   }
 
-  /// Motion up to the newest position; nil if a speed is measured, and without an odometer.
+  /// Motion up to the newest position, derived from positions alone; nil if the speed is measured, and
+  /// without an odometer.
   var positionMotion: Odometer.PositionMotion? { isEnabled ? odometer.positionMotion : nil }
 
-  /// Counted distance in m, published or not, and the part of it that was estimated for gaps.
+  /// Counted distance in m, even if it was not published, and the part of it that was estimated for gaps.
   var counted: (distance: Double, estimated: Double) { (odometer.distance, odometer.estimated) }
 
   /// The reading for messages; nil without an odometer, and before the first position or reading.
@@ -154,8 +160,8 @@ struct OdometerReports: Sendable {
     isBehind ? nil : told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
   }
 
-  /// Relative excess of the measured distance over the vehicle's own odometer; nil if they agree, and without
-  /// one.
+  /// Relative excess of the measured distance over the distance by the vehicle's own odometer; nil if they
+  /// agree, and without such an odometer.
   var disagreement: Double? { vehicle.disagreement }
 
   // MARK: Stored state
@@ -168,11 +174,12 @@ struct OdometerReports: Sendable {
     return state
   }
 
-  /// Difference in m between the measured distance and the one that a restart would find; nil if nothing is
-  /// stored yet.
+  /// Difference in m between the measured distance and the distance with which the odometer would continue
+  /// after a restart; nil if no state is stored yet.
   var risk: Double? { restarted.map { abs(odometer.distance - $0) } }
 
-  /// Sets the state that is safe on disk; nil if the disk is not writable, so that nothing is guaranteed.
+  /// Reports the state that is now stored on disk; nil if the disk is not writable, so that no reading is
+  /// guaranteed after a restart.
   mutating func observe(kept state: OdometerState?) {
     (kept, hasKept) = (state, true)
     restarted = nil
@@ -195,7 +202,8 @@ struct OdometerReports: Sendable {
     guard isEnabled, newest != nil || kept != nil || setCount > 0 else { return }
     let distance =
       kept.map { kept in
-        // A restart's reading is stored before it is published.
+        // While only a state of an earlier run is stored, no reserve is needed: its reading was stored before
+        // it was published.
         let reserve = hasKept ? Self.reserve : 0
         return max(kept.distance, min(odometer.distance, restarted ?? odometer.distance) - reserve)
       } ?? odometer.distance

@@ -2,14 +2,14 @@ internal import Positioning
 package import Spatial
 package import Telemetry
 
-/// Commands that cannot be answered immediately. A value without I/O.
+/// Commands whose response must wait. A value without I/O.
 package struct PendingCommands: Sendable {
-  /// Sender of a command, with the response topic.
+  /// The sender of a command, to whom the response is published.
   package struct Sender: Hashable, Sendable {
     package var command: String
     package var id: String?
     package var replyTo: CommandResponseMessage.ReplyAddress?
-    /// Whether the request is one of the OwnTracks format, whose answer is a location message.
+    /// True if the command has the OwnTracks format; it is then answered by a location message.
     package let isOwnTracks: Bool
 
     package init(command: String, request: RemoteRequest) {
@@ -22,9 +22,9 @@ package struct PendingCommands: Sendable {
   /// Answer to a `locate` command.
   package struct Found: Hashable, Sendable {
     package var location: LocationMessage
-    /// True if it was measured after the command.
+    /// True if the position was measured after the command.
     package var isFresh: Bool
-    /// True if its accuracy meets the request.
+    /// True if the position is as accurate as requested, and still valid.
     package var isSufficient: Bool
 
     package init(location: LocationMessage, isFresh: Bool, isSufficient: Bool) {
@@ -36,7 +36,7 @@ package struct PendingCommands: Sendable {
     var sender: Sender
     /// Required accuracy in m (68 %).
     var accuracy: Double
-    /// Only positions of a later time are fresh.
+    /// Time of the command: only later positions answer it.
     var start: Timestamp
     var deadline: Timestamp
     var best: (location: LocationMessage, radius: Double)?
@@ -45,20 +45,22 @@ package struct PendingCommands: Sendable {
   private var searches: [Search] = []
   private var statuses: [(sender: Sender, after: Int)] = []
   private var levels: [(sender: Sender, after: Int)] = []
-  /// The newest position and its accuracy in m (68 %).
+  /// The newest position, and its accuracy in m (68 %) before privacy; infinite if unknown.
   private var last: (location: LocationMessage, radius: Double)?
 
-  /// Maximum number of waiting commands of a kind. Beyond it, the oldest position request is answered early,
-  /// and the newest level request is rejected.
+  /// Maximum number of waiting commands of a kind. If there are more, the oldest `locate` command is answered
+  /// early, and the newest `level` command is rejected.
   package static let capacity = 32
 
   package init() {}
 
-  /// Waits for a fix that is accurate enough until a deadline, and then returns the best one.
+  /// Waits until a deadline for a fix that is accurate enough. At the deadline, the most accurate fix is the
+  /// answer.
   /// - Parameters:
-  ///   - accuracy: metres at 68 %.
-  ///   - start: the time of the command, on the time line of the positions.
-  ///   - deadline: on the time line of `located(at:)`.
+  ///   - sender: the sender of the command.
+  ///   - accuracy: required accuracy in m (68 %).
+  ///   - start: time of the command, by the clock of the positions' timestamps.
+  ///   - deadline: the deadline, by the clock of `located(at:isConfirmed:)`.
   package mutating func locate(
     _ sender: Sender, accuracy: Double, since start: Timestamp, until deadline: Timestamp
   ) {
@@ -67,8 +69,8 @@ package struct PendingCommands: Sendable {
 
   /// Processes a position.
   /// - Parameters:
-  ///   - location: the position as it may be published.
-  ///   - radius: accuracy in m (68 %) of the measurement; nil if unknown.
+  ///   - location: the position with privacy applied.
+  ///   - radius: accuracy in m (68 %) of the measurement before privacy; nil if unknown.
   package mutating func observe(_ location: LocationMessage, radius: Double?) {
     let radius = radius ?? .infinity
     last = (location, radius)
@@ -79,9 +81,11 @@ package struct PendingCommands: Sendable {
     }
   }
 
-  /// Removes and returns the searches that are over: found, or timed out. Without a fix since the command the last known position
-  /// is the answer; nil without any.
-  /// - Parameter isConfirmed: whether rest confirms the last known position.
+  /// Removes and returns the `locate` commands that have found a position or timed out, each with its answer.
+  /// Without a fix since the command, the last known position is the answer; nil if there is none.
+  /// - Parameters:
+  ///   - now: the current time.
+  ///   - isConfirmed: true if rest confirms the last known position.
   package mutating func located(at now: Timestamp, isConfirmed: Bool) -> [(Sender, Found?)] {
     guard !searches.isEmpty else { return [] }
     let overdue = max(0, searches.count - Self.capacity)
@@ -104,7 +108,8 @@ package struct PendingCommands: Sendable {
     return ended
   }
 
-  /// Waits for the status message after the one with this number.
+  /// Waits for a `status` message.
+  /// - Parameter number: the number of `status` messages so far; a later one answers the command.
   package mutating func awaitStatus(_ sender: Sender, after number: Int) {
     statuses.append((sender, number))
   }
@@ -115,8 +120,9 @@ package struct PendingCommands: Sendable {
     return statuses.filter { $0.after < number }.map(\.sender)
   }
 
-  /// Waits for the level measurement after the one with this number.
-  /// - Returns: false if too many are waiting.
+  /// Waits for the outcome of a tilt measurement.
+  /// - Parameter number: the number of tilt measurements so far; a later one answers the command.
+  /// - Returns: false if too many commands are waiting.
   package mutating func awaitLevel(_ sender: Sender, after number: Int) -> Bool {
     guard levels.count < Self.capacity else { return false }
     levels.append((sender, number))
@@ -129,12 +135,12 @@ package struct PendingCommands: Sendable {
     return levels.filter { $0.after < number }.map(\.sender)
   }
 
-  /// Removes and returns the senders waiting for a measurement that was cancelled.
+  /// Removes and returns the senders that wait for a tilt measurement, because it was cancelled.
   package mutating func endLevels() -> [Sender] {
     defer { levels = [] }
     return levels.map(\.sender)
   }
 
-  /// The earliest deadline of a waiting command.
+  /// The earliest deadline of a waiting `locate` command; nil if there is none.
   package var nextDeadline: Timestamp? { searches.map(\.deadline).min() }
 }

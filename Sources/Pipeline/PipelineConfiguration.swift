@@ -3,7 +3,7 @@ package import Positioning
 package import Sensors
 package import Spatial
 
-/// Settings of the pipeline, which need no I/O.
+/// Settings of the pipeline. They contain nothing that is needed for I/O only.
 package struct PipelineConfiguration: Sendable, Hashable {
   package var location: Location
   package var heading: Heading
@@ -15,16 +15,17 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var vehicle: Vehicle?
   package var coarse: Coarse
   package var trips = Trips()
-  /// Privacy zones in which positions are withheld or blurred.
+  /// Privacy zones, in which positions are not published or are blurred.
   package var privacy: PrivacyPolicy
-  /// Time in s between `status` messages without changes.
+  /// Time in s between `status` messages if nothing changes.
   package var statusInterval: Double
   package var inertial: Inertial
-  /// True if every accelerometer sample is recorded, so that the accelerometer is not slowed down at rest.
+  /// True if every accelerometer sample is recorded; the sample rate is then not reduced at rest.
   package var isRecording: Bool
-  /// Power and energy of each component.
+  /// Power in W and energy in J of the device's components.
   package var energy: EnergyFigures
-  /// True if the time line is that of a recording or simulation, whose only civil time is the receiver's.
+  /// True in a replay or simulation: timestamps are those of the recording, and only the receiver provides
+  /// civil time.
   package var isVirtual: Bool
   /// True if a receiver counts as present before a source has reported one.
   package var hasReceiver = true
@@ -60,22 +61,24 @@ extension PipelineConfiguration {
   package struct Location: Sendable, Hashable {
     /// The policy that selects locations for immediate publication.
     package enum Policy: Sendable, Hashable {
-      /// Locations at a minimum distance in m from the last published one; nil publishes every location.
+      /// Publishes locations at a minimum distance in m from the last published one; nil publishes every
+      /// location.
       case distance(Double?)
-      /// The position displayed by subscribers is accurate to `error` metres for the time `delay` seconds
-      /// ago. Consumers that show the last reported position are within each of the limits.
+      /// Publishes as few locations as possible so that the position which subscribers display is accurate to
+      /// `error` metres for the time `delay` seconds ago. `limits` additionally limit the error for consumers
+      /// that display the last reported position.
       case bounded(error: Double, delay: Double, limits: [DisplacementLimit] = [])
-      /// Significant changes only: `SignificantChangeMonitor`.
+      /// Publishes significant changes of the position only; see `SignificantChangeMonitor`.
       case significant
     }
 
-    /// Settings of deferral: fixes are collected and published as a `track`.
+    /// Settings of deferral: fixes are collected, and published together as a `track`.
     package struct Deferral: Sendable, Hashable {
-      /// Maximum distance in m; nil for no limit.
+      /// Maximum distance in m for which fixes are collected; nil for no limit.
       package var distance: Double?
-      /// Maximum time in s; nil for no limit.
+      /// Maximum time in s for which fixes are collected; nil for no limit.
       package var timeout: Double?
-      /// Maximum interpolation error of a track in m; nil retains every fix.
+      /// Maximum error in m of positions interpolated from a simplified track; nil publishes every fix.
       package var error: Double?
 
       package init(distance: Double?, timeout: Double?, error: Double?) {
@@ -90,7 +93,7 @@ extension PipelineConfiguration {
     package var activity: ActivityType
     package var pausesAutomatically: Bool
     package var policy: Policy
-    /// Deferral settings; nil publishes every location individually.
+    /// Settings of deferral; nil publishes every location individually.
     package var deferral: Deferral?
 
     package init(
@@ -110,9 +113,9 @@ extension PipelineConfiguration {
     package var isEnabled: Bool
     /// Minimum time in s between headings.
     package var interval: Double
-    /// Minimum change of a published heading in degrees.
+    /// Minimum change in degrees between two published headings.
     package var filter: Double
-    /// Orientation of the mounted device, which determines its forward side.
+    /// Orientation in which the device is mounted; it determines which side of the device is the front.
     package var orientation: DeviceOrientation
 
     package init(isEnabled: Bool, interval: Double, filter: Double, orientation: DeviceOrientation) {
@@ -127,7 +130,7 @@ extension PipelineConfiguration {
     package var isEnabled: Bool
     /// Minimum time in s between attitudes.
     package var interval: Double
-    /// Minimum change of a published attitude in degrees; 0 publishes one per interval.
+    /// Minimum change in degrees between two published attitudes; 0 publishes one attitude per interval.
     package var filter: Double
     package var frame: AttitudeReferenceFrame
 
@@ -162,7 +165,7 @@ extension PipelineConfiguration {
     }
 
     package var events: Set<Event>
-    /// True if impacts and shakes are also detected at rest, at the cost of sensor sleep.
+    /// True if impacts and shakes are also detected at rest; the accelerometer then cannot sleep.
     package var watchesAtRest: Bool
     package var shake: ShakeDetector.Settings
     package var impact: ImpactDetector.Settings
@@ -194,9 +197,9 @@ extension PipelineConfiguration {
     /// Maximum number of published signals.
     package static let mostSignals = 256
 
-    /// Time in s between `vehicle` messages without a change of state.
+    /// Time in s between `vehicle` messages while no state changes.
     package var interval: Double
-    /// Path of the speed in km/h for navigation; nil for none.
+    /// Path of the signal with the speed in km/h for navigation; nil if navigation uses no speed signal.
     package var speedPath: String?
 
     package init(interval: Double, speedPath: String?) {
@@ -208,9 +211,9 @@ extension PipelineConfiguration {
   /// Settings of trips.
   package struct Trips: Sendable, Hashable {
     package var isEnabled: Bool
-    /// Maximum duration in s of a stop within a trip.
+    /// Maximum duration in s of a stop within a trip; a longer stop ends the trip.
     package var stop: Double
-    /// Time in s between messages during a trip; nil publishes only start and end.
+    /// Time in s between messages about a trip in progress; nil publishes only its start and end.
     package var interval: Double?
 
     package init(isEnabled: Bool = true, stop: Double = 300, interval: Double? = 300) {
@@ -222,9 +225,9 @@ extension PipelineConfiguration {
 
   /// Settings of coarse positions from radios.
   package struct Coarse: Sendable, Hashable {
-    /// Enabled radios of `wifi` and `cellular`; empty for no positions.
+    /// The radios (`wifi`, `cellular`) that are scanned for positions; empty to scan none.
     package var radios: Set<SensorKind>
-    /// True if scans with accurate fixes are requested and provided for learning.
+    /// True if radio scans with accurate fixes are requested, so that the beacon map learns from them.
     package var isLearning: Bool
 
     package init(radios: Set<SensorKind> = [], isLearning: Bool = false) {

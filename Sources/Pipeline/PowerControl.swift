@@ -3,10 +3,10 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Demands on the sensors and their energy: passes the state of motion to the planner, and the demands to the
-/// ledger.
+/// Determines the demands on the sensors, and accounts for the energy they use. Passes states of motion and
+/// sources to the planner, and demands to the energy ledger.
 struct PowerControl: Sendable {
-  /// Current demands.
+  /// Current demand for each kind of sensor.
   private(set) var demands: [SensorKind: SensorDemand] = [:]
 
   private var planner: PowerPlanner
@@ -22,7 +22,7 @@ struct PowerControl: Sendable {
   /// The next time at which `plan` must be called if nothing happens earlier.
   var nextDeadline: Timestamp? { planner.nextDeadline }
 
-  /// Updates the state of receiver and sources from an event.
+  /// Updates the states of receiver and sources with an event.
   mutating func observe(_ event: SensorEvent) {
     switch event {
     case .position(let fixes):
@@ -34,13 +34,13 @@ struct PowerControl: Sendable {
     }
   }
 
-  /// Updates whether the vehicle is at rest after a change; nil if unknown.
+  /// Updates whether the vehicle is at rest, and since when; nil if unknown.
   mutating func observe(_ activity: StationaryDetector.State?, since: Timestamp) {
     planner.observe(isAtRest: activity.map { $0 == .stationary }, since: since)
     hasNews = true
   }
 
-  /// Returns whether a new plan is due.
+  /// Returns whether `plan` must be called.
   func isPlanDue(at time: Timestamp) -> Bool {
     hasNews || planner.nextDeadline.map { $0 <= time } ?? false
   }
@@ -55,19 +55,19 @@ struct PowerControl: Sendable {
     ledger.record(demands, at: time)
   }
 
-  /// Marks the plan as outdated.
+  /// Requires a new plan, because something that it depends on has changed.
   mutating func needsChanged() { hasNews = true }
 
-  /// Returns the demands once after each change.
+  /// Returns the current demands if they changed since the last call; nil if unchanged.
   mutating func drainDemands() -> [SensorKind: SensorDemand]? {
     defer { isChanged = false }
     return isChanged ? demands : nil
   }
 
-  /// Counts delivered messages.
+  /// Counts messages that were delivered, for the energy account.
   mutating func observe(messages: Int) { ledger.observe(messages: messages) }
 
-  /// Updates the measured use of processor and radio.
+  /// Updates the energy account with the measured use of processor and radio.
   mutating func observe(_ environment: AgentEnvironment) {
     ledger.processor = environment.processor ?? ledger.processor
     ledger.radio = environment.radio ?? ledger.radio
@@ -77,8 +77,8 @@ struct PowerControl: Sendable {
 }
 
 extension PipelineConfiguration {
-  /// Time in s for which samples may be buffered, limited by the interval of the messages that use them.
-  /// Below 0.1 s, wakeups cost more than they gain.
+  /// Time in s for which inertial samples may be buffered in the kernel. It is limited by the interval of the
+  /// messages that use them. Below 0.1 s, wakeups would cost more energy than the shorter delay is worth.
   var inertialLatency: Double {
     var latency = inertial.latency
     if heading.isEnabled { latency = min(latency, max(0.1, heading.interval)) }

@@ -2,13 +2,13 @@ package import Sensors
 package import Spatial
 package import Telemetry
 
-/// Requested raw samples, collected for a limited time at a limited rate and returned in pieces. A value
-/// without I/O.
+/// Raw samples requested by a command: collected for a limited time at a limited rate, and returned in parts.
+/// A value without I/O.
 package struct RawSamples: Sendable {
   /// Parameters of a request.
   package struct Request: Hashable, Sendable {
     package var seconds: Double
-    /// Rate in Hz of each kind.
+    /// Sample rate in Hz of each kind of sensor.
     package var rate: Double
     package var kinds: Set<SamplePiece.Kind>
 
@@ -19,22 +19,22 @@ package struct RawSamples: Sendable {
     }
   }
 
-  /// A part of an answer.
+  /// A part of the response to a request.
   package struct Part: Hashable, Sendable {
     package var sender: PendingCommands.Sender
     package var piece: SamplePiece
-    /// The published kinds.
+    /// The kinds of sensors whose samples are published.
     package var kinds: [SamplePiece.Kind]
-    /// Number of the part, from 0.
+    /// Index of the part, from 0.
     package var number: Int
-    /// True if others follow.
+    /// True if further parts follow.
     package var hasMore: Bool
   }
 
   fileprivate struct Recording: Sendable {
     let sender: PendingCommands.Sender
     let request: Request
-    /// Deadline on the machine's clock after which missing samples are not awaited.
+    /// Time by the machine's clock after which the collection ends, even if samples are missing.
     let deadline: Timestamp
     var origin: (timestamp: Timestamp, time: UTCTime)?
     var due: [SamplePiece.Kind: Timestamp] = [:]
@@ -53,19 +53,20 @@ package struct RawSamples: Sendable {
 
   private var recordings: [Recording] = []
 
-  /// Maximum number of simultaneous recordings.
+  /// Maximum number of simultaneous collections.
   package static let capacity = 4
-  /// Maximum time in s until the first sample.
+  /// Maximum time in s to wait for the first sample.
   package static let startTimeout = 10.0
-  /// Length of a piece in s, and maximum number of its samples.
+  /// Maximum time in s that a part covers.
   private static let pieceSeconds = 1.0
+  /// Maximum number of samples in a part.
   private static let pieceCount = 2000
 
   package init() {}
 
   /// Starts a collection.
-  /// - Parameter now: time on the machine's clock.
-  /// - Returns: false if the maximum number is reached.
+  /// - Parameter now: current time by the machine's clock.
+  /// - Returns: false if the maximum number of collections is reached.
   package mutating func begin(
     _ request: Request, _ sender: PendingCommands.Sender, at now: Timestamp
   ) -> Bool {
@@ -77,7 +78,7 @@ package struct RawSamples: Sendable {
     return true
   }
 
-  /// Required rate of each kind of sensor in Hz.
+  /// Sample rate in Hz that the collections require, by kind of sensor.
   package var rates: [SensorKind: Double] {
     var rates: [SensorKind: Double] = [:]
     for recording in recordings {
@@ -88,7 +89,7 @@ package struct RawSamples: Sendable {
     return rates
   }
 
-  /// The next time at which a recording ends regardless.
+  /// The next time at which a collection ends, even if samples are missing.
   package var nextDeadline: Timestamp? { recordings.map(\.deadline).min() }
 
   /// Collects samples from an event.
@@ -106,8 +107,8 @@ package struct RawSamples: Sendable {
     }
   }
 
-  /// Removes and returns completed pieces, and the last ones of completed recordings.
-  /// - Parameter now: time on the machine's clock.
+  /// Removes and returns completed parts, including the last parts of completed collections.
+  /// - Parameter now: current time by the machine's clock.
   package mutating func drain(at now: Timestamp) -> [Part] {
     guard !recordings.isEmpty else { return [] }
     var parts: [Part] = []
@@ -140,13 +141,14 @@ extension RawSamples.Recording {
       isOver = true
       return
     }
-    // One grid for all kinds, so that simultaneous samples are published together. A tenth of the interval
-    // counts as jitter.
+    // All kinds of sensors use one time grid, so that simultaneous samples are published together. A sample
+    // may be early by a tenth of the interval.
     let interval = 1 / request.rate
     if let due = due[kind], due.seconds(since: timestamp) > 0.1 * interval { return }
     let passed = (timestamp.seconds(since: origin.timestamp) / interval + 0.1).rounded(.down)
     due[kind] = origin.timestamp.advanced(bySeconds: (passed + 1) * interval)
-    // One clock from first to last sample, even if civil time is set meanwhile.
+    // Times are relative to the first sample, so that a change of the civil clock during the collection has
+    // no effect.
     let time = origin.time.advanced(bySeconds: timestamp.seconds(since: origin.timestamp))
     if piece == nil { (piece, pieceBegan) = (SamplePiece(startingAt: time), timestamp) }
     piece?.append(kind, values, at: time)
@@ -168,7 +170,7 @@ extension RawSamples.Recording {
 }
 
 extension SamplePiece.Kind {
-  /// The sensor of this kind.
+  /// The sensor that delivers this kind of sample.
   package var sensor: SensorKind {
     switch self {
     case .accelerometer: .accelerometer

@@ -2,12 +2,13 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Decides when `regions/state` is due: soon after a change of regions or states, with all changes since, and
-/// once after the start, because a retained message may be outdated.
+/// Decides when `regions/state` is due: shortly after regions or their states have changed, with all changes
+/// since the last message. It is also due once after the start, because the retained message may be outdated.
 struct RegionReporter: Sendable {
-  /// Time in s for which changes are collected, so that all decisions by one fix form one message.
+  /// Time in s for which changes are collected, so that all decisions by one fix are in one message.
   private static let settlingTime = 0.5
-  /// Minimum time in s between messages. Each crossing is published immediately as `region`.
+  /// Minimum time in s between two messages. Each crossing is also published immediately, as a `region`
+  /// message.
   private static let interval = 10.0
 
   private var seen: Int?
@@ -34,7 +35,7 @@ struct RegionReporter: Sendable {
     (newsSince, lastPublished, isRequested) = (time.advanced(bySeconds: -Self.settlingTime), nil, true)
   }
 
-  /// Returns the message if it is due and contains changes; nil otherwise.
+  /// Returns the message if it is due, and differs from the last one or was requested; nil otherwise.
   mutating func due(
     _ monitor: RegionMonitor, source: RegionsStateMessage.Source?, at time: Timestamp, utc: UTCTime
   ) -> RegionsStateMessage? {
@@ -42,7 +43,7 @@ struct RegionReporter: Sendable {
     return pending(monitor, source: source, at: time, utc: utc)
   }
 
-  /// Returns the pending message, due or not.
+  /// Returns the message if there are changes, even if it is not due yet; nil otherwise.
   mutating func pending(
     _ monitor: RegionMonitor, source: RegionsStateMessage.Source?, at time: Timestamp, utc: UTCTime
   ) -> RegionsStateMessage? {
@@ -50,14 +51,15 @@ struct RegionReporter: Sendable {
     newsSince = nil
     defer { isRequested = false }
     let isEmpty = monitor.count == 0
-    // If no regions are or were monitored, there is nothing to correct.
+    // Without regions now or before, the retained message cannot be outdated.
     if isEmpty, told == nil, !monitor.hasOtherStates { return nil }
     let message = RegionsStateMessage(
       time: utc, source: isEmpty ? nil : source, count: monitor.count,
       regions: monitor.statuses(limit: RegionsStateMessage.limit))
     if !isRequested, let told, told == (message.source, message.count, message.regions) { return nil }
     told = (message.source, message.count, message.regions)
-    // Undecided regions must not delay the message with the first decision.
+    // A message in which all regions are undecided does not start the interval, so that the first decision is
+    // published immediately.
     lastPublished = message.regions.allSatisfy { $0.state == .unknown } ? nil : time
     return message
   }

@@ -6,50 +6,61 @@ package import Telemetry
 /// A validated command with its arguments.
 package enum RemoteCommand: Hashable, Sendable {
   /// - Parameters:
-  ///   - accuracy: sufficient accuracy in m (68 %).
-  ///   - timeout: time limit in s for such a fix.
+  ///   - accuracy: required accuracy in m (68 %).
+  ///   - timeout: maximum time in s to wait for a fix of this accuracy.
   case locate(accuracy: Double, timeout: Double)
   case status
   case reload
-  /// - Parameter to: end of the span; nil for now.
+  /// - Parameters:
+  ///   - from: start of the time range.
+  ///   - to: end of the time range; nil for now.
   case track(from: UTCTime, to: UTCTime?)
-  /// Resets all region states and decides them again.
+  /// Resets all region states, and decides them by the last valid position.
   case resetRegions
-  /// Deletes the remote regions; the configuration's are monitored again.
+  /// Deletes the remotely set regions; those of the configuration are monitored again.
   case forgetRegions
-  /// Reports the state of a region, and since when.
-  /// - Parameter identifier: identifier of the region; nil for all.
+  /// Reports the state of regions, and since when it applies.
+  /// - Parameter identifier: identifier of a region; nil for all regions.
   case regionState(identifier: String?)
-  /// Publishes attitudes relative to the current one, too; or clears that reference.
+  /// Makes the current attitude the reference to which attitudes are also published.
+  /// - Parameter isCleared: true to remove the reference instead.
   case zero(isCleared: Bool)
-  /// Measures the tilt of the device in the vehicle and compensates it; or clears the compensation.
+  /// Measures and compensates the tilt of the device in the vehicle.
+  /// - Parameter isCleared: true to remove the compensation instead.
   case level(isCleared: Bool)
-  /// Returns a piece of the accelerometer recording of a time span.
-  /// - Parameter to: end of the span; nil for now.
+  /// Returns a part of the accelerometer recording.
+  /// - Parameters:
+  ///   - from: start of the time range.
+  ///   - to: end of the time range; nil for now.
   case history(from: UTCTime, to: UTCTime?)
-  /// Sets the odometer to the reading of the instrument panel.
-  /// - Parameter reading: reading in m.
+  /// Sets the odometer to a reading of the vehicle's instrument panel.
+  /// - Parameter reading: the reading in m.
   case setOdometer(reading: Double)
-  /// Sets driver and purpose of a trip; an empty text clears the value, nil leaves it unchanged.
+  /// Sets driver and purpose of a trip. An empty text clears a value, nil leaves it unchanged.
   case setTrip(driver: String?, purpose: String?)
-  /// Collects raw samples from now on; nil for all available kinds.
+  /// Collects raw samples from now on.
+  /// - Parameters:
+  ///   - seconds: duration in s.
+  ///   - rate: sample rate in Hz.
+  ///   - kinds: kinds of sensors; nil for all available ones.
   case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
-  /// Records the accelerometer from now on.
+  /// Records the accelerometer from now on, for a duration in s.
   case record(seconds: Double)
-  /// Replaces the position of recorded or simulated input.
+  /// Replaces the position in a replay or simulation.
   case simulateLocation(LocationSimulation)
-  /// Stores a trace of all sensors around a time within the last half minute.
+  /// Stores a trace of all sensors around a time, which must be within the last half minute.
   case trace(TraceRequest)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
     "level", "history", "samples", "set-odometer", "set-trip", "trace", "record", "simulate-location",
   ]
-  /// Seconds that `locate` waits by default: a receiver without orbits (`FixDelay.cold`) finds a position within them.
+  /// Default time in s that `locate` waits. A receiver without orbit data finds a position in this time
+  /// (`FixDelay.cold`).
   package static let locateTimeout = 60.0
-  /// Metres at 68 % that `locate` requests by default.
+  /// Default accuracy in m (68 %) that `locate` requires.
   package static let locateAccuracy = 50.0
-  /// Bytes of a request.
+  /// Maximum size of a request in bytes.
   package static let sizeLimit = 65_536
 
   /// - Throws: `JSONError` that describes the problem with the request.
@@ -111,7 +122,8 @@ package enum RemoteCommand: Hashable, Sendable {
     }
   }
 
-  /// Returns the sender's identifier of the request, at most 64 bytes of UTF-8; nil if it has none.
+  /// Returns the identifier that the sender gave to the request, at most 64 bytes of UTF-8; nil if the
+  /// request has none.
   package static func identifier(_ arguments: JSONValue) throws(JSONError) -> String? {
     guard let member = arguments["id"] else { return nil }
     guard let text = member.string, text.utf8.count <= 64 else {
@@ -120,7 +132,7 @@ package enum RemoteCommand: Hashable, Sendable {
     return text
   }
 
-  /// Returns the arguments of a request: a JSON object, or an empty payload.
+  /// Parses the arguments of a request: a JSON object, or none for an empty payload.
   package static func arguments(_ payload: [UInt8]) throws(JSONError) -> JSONValue {
     if payload.isEmpty { return .object([:]) }
     guard payload.count <= sizeLimit else { throw JSONError("more than \(sizeLimit) bytes") }
@@ -130,20 +142,20 @@ package enum RemoteCommand: Hashable, Sendable {
   }
 }
 
-/// The position that `simulate-location` selects.
+/// The source of the positions, as selected by `simulate-location`.
 package enum LocationSimulation: Hashable, Sendable {
-  /// The positions of the recording or the simulation.
+  /// The original positions of the recording or simulation.
   case input
   /// No fix.
   case none
   case place(Coordinate)
-  /// The file name of a track.
+  /// The positions of a track, with its file name.
   case track(String)
 
   /// Maximum length of a file name in bytes.
   private static let nameLimit = 255
 
-  /// - Throws: `JSONError` unless exactly one of them is given.
+  /// - Throws: `JSONError` unless exactly one source is given.
   fileprivate init(_ json: JSONValue) throws(JSONError) {
     let latitude = try json.number("latitude", in: -90...90)
     let longitude = try json.number("longitude", in: -180...180)
@@ -204,7 +216,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-  /// Maximum length of driver and purpose in bytes.
+  /// Maximum length of a driver or purpose in bytes.
   private static let longestLabel = 200
 
   /// Returns a text; nil if the key is missing.

@@ -1,22 +1,22 @@
 package import Telemetry
 
-/// A message to the vehicle.
+/// A message from the broker to the vehicle.
 package struct RemoteRequest: Hashable, Sendable {
   package enum Subject: Hashable, Sendable {
     case configuration
     case regions
     case command(String)
-    /// A `cmd` of the OwnTracks format.
+    /// A message with the OwnTracks type `cmd`.
     case ownTracks
-    /// A piece of the fleet's beacon map.
+    /// A part of the fleet's beacon map.
     case beacons
   }
 
   package var subject: Subject
   package var payload: [UInt8]
-  /// True if the broker had retained it.
+  /// True if the broker sent the message as a retained one.
   package var isRetained: Bool
-  /// Response topic of the sender; nil for the command's own topic.
+  /// Topic for the response, as requested by the sender; nil for the topic of the command's name.
   package var replyTo: CommandResponseMessage.ReplyAddress?
 
   package init(
@@ -34,7 +34,7 @@ package struct RemoteRequest: Hashable, Sendable {
 package struct RemoteTopics: Sendable {
   package let topics: TopicScheme
   package let ownTracks: OwnTracksTopics?
-  /// Topic filters of permitted response topics besides the vehicle's own.
+  /// Filters of the topics that senders may request for responses, besides the vehicle's own response topics.
   package let responses: [String]
   /// True if the vehicle subscribes to settings, regions and commands.
   package let isManaged: Bool
@@ -57,12 +57,13 @@ package struct RemoteTopics: Sendable {
     guard isManaged else { return beacons }
     return [
       topics.topic(path: TopicScheme.configDesired), topics.topic(path: TopicScheme.regionsDesired),
-      // A single level: the vehicle's own answers are one level below.
+      // The wildcard matches a single level, so it excludes the vehicle's own responses, one level below the
+      // command.
       topics.topic(path: TopicScheme.command + "/+"),
     ] + (ownTracks.map { [$0.command] } ?? []) + beacons
   }
 
-  /// Returns whether a topic is `command/{name}/response` of this vehicle, or below it.
+  /// Returns whether a topic is this vehicle's `command/{name}/response`, or a topic below it.
   package func isOwnResponse(_ topic: String) -> Bool {
     let base = topics.topic(path: TopicScheme.command + "/")
     guard topic.hasPrefix(base) else { return false }

@@ -4,19 +4,19 @@ internal import Sensors
 package import Spatial
 package import Telemetry
 
-/// Runtime state supplied from outside the pipeline, for `status`.
+/// State of the agent from outside the pipeline, for `status`.
 package struct AgentEnvironment: Sendable {
-  /// Counters by name, such as dropped messages.
+  /// Counters by name, such as the number of dropped messages.
   package var counters: [String: Int]
-  /// The reason why messages are stored in memory only; nil while they are safe.
+  /// The reason why messages are stored in memory only; nil if they are stored on disk.
   package var storeProblem: String?
-  /// Messages that the broker rejects, with the reason; nil if it accepts all.
+  /// Which messages the broker rejects, and the reason; nil if it accepts all.
   package var deliveryProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?
-  /// True if the vehicle accepts configuration, regions and commands over MQTT; nil without a broker.
+  /// True if the vehicle accepts settings, regions and commands over MQTT; nil if no broker is configured.
   package var isManagedRemotely: Bool?
-  /// Measured use since the start; nil if not measured.
+  /// Measured energy use of processor and radio since the start; nil if not measured.
   package var processor, radio: EnergyAccount?
 
   package init(
@@ -32,7 +32,7 @@ package struct AgentEnvironment: Sendable {
   }
 }
 
-/// State of the attitude filter.
+/// State of the attitude filter, for `status`.
 package struct MotionReport: Sendable {
   package var frame: AttitudeReferenceFrame
   /// Outputs that are unavailable because a sensor is missing.
@@ -57,22 +57,23 @@ package struct MotionReport: Sendable {
   }
 }
 
-/// Decides when a `status` is due: at the start, after a change of a source, and at an interval. It also
-/// describes the sources.
+/// Decides when a `status` is due: at the start, after a change of a source, and at intervals. It also
+/// describes the sources in the message.
 struct StatusReporter: Sendable {
   private let start: Timestamp
   var interval: Double
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
-  /// Missing kinds of sensors by the name of their source.
+  /// The kinds of sensors that unavailable sources have reported as missing, by name of the source.
   private var missing: [String: Set<SensorKind>] = [:]
   private(set) var capabilities: MotionCapabilities?
   private var lastPublished: Timestamp?
   private var hasNews = true
-  /// Start of the broker session; nil before the first, where the agent's start is used.
+  /// Start of the broker session in civil time. Nil before the first session; the agent's start is used then.
   var sessionStart: UTCTime?
 
-  /// Time in s for which changes are collected, so that three sensors that start together cause one message.
+  /// Time in s for which changes are collected, so that several sensors that start together cause one
+  /// message.
   private static let settlingTime = 0.5
 
   init(start: Timestamp, interval: Double, version: String) {
@@ -96,18 +97,19 @@ struct StatusReporter: Sendable {
     case .finished: source.state = "finished"
     }
     let before = sources.updateValue(source, forKey: change.source)
-    // Sleep and wakeup of available sources are frequent and cause no message.
+    // Available sources fall asleep and wake up frequently. These changes cause no message.
     hasNews = hasNews || before.map { $0 != source && !($0.isThere && source.isThere) } ?? true
   }
 
-  /// Updates the capabilities of the motion sensors.
+  /// Updates the available motion services.
   mutating func observe(_ capabilities: MotionCapabilities) {
     hasNews = hasNews || self.capabilities.map { $0 != capabilities } ?? false
     self.capabilities = capabilities
   }
 
-  /// Removes resolved reports of missing sensors. An unreachable context has a name of its own, as does a
-  /// device with a new number, so neither reports itself that the sensors are back.
+  /// Removes reports about missing sensors that are active again. A source can report missing sensors under
+  /// one name, and become active under another one: an unreachable IIO context has its own name, and a device
+  /// can return with another number.
   private mutating func settle(_ change: SourceStatus) {
     for (name, kinds) in missing where name == change.source || !kinds.isDisjoint(with: change.kinds) {
       missing[name] = nil
@@ -117,7 +119,7 @@ struct StatusReporter: Sendable {
     }
   }
 
-  /// Notes that the state differs from the last message.
+  /// Makes a message due soon, because the state differs from the last message.
   mutating func setNeedsUpdate() { hasNews = true }
 
   /// Makes the next message due immediately.
@@ -128,7 +130,7 @@ struct StatusReporter: Sendable {
     return lastPublished.advanced(bySeconds: hasNews ? Self.settlingTime : interval)
   }
 
-  /// Returns the message if it is due.
+  /// Returns the message if it is due; nil otherwise.
   mutating func due(at timestamp: Timestamp, timeBase: TimeBase, environment: AgentEnvironment)
     -> StatusMessage?
   {

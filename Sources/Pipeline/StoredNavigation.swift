@@ -2,10 +2,10 @@ package import Navigation
 internal import Positioning
 package import Spatial
 
-/// Navigation state that is stored across restarts.
+/// Navigation state that is stored for the next start.
 package struct StoredNavigation: Sendable {
   package var calibration: NavigationCalibration
-  /// Time of the last state on the device's time line; nil if unknown or without a state.
+  /// Timestamp of the state by the device's monotonic clock; nil if unknown, or if there is no state.
   package var timestamp: Timestamp?
 
   package init(calibration: NavigationCalibration, timestamp: Timestamp?) {
@@ -13,10 +13,10 @@ package struct StoredNavigation: Sendable {
     self.timestamp = timestamp
   }
 
-  /// True if the vehicle is known to be stopped.
+  /// True if the vehicle is known to be at rest in the stored state.
   package var isStopped: Bool { calibration.lastState?.isStopped == true }
 
-  /// Returns the state without its position, if that is private.
+  /// Returns the state; its position is removed if it is private.
   func shown(_ privacy: PrivacyPolicy, isReduced: Bool) -> StoredNavigation {
     guard let timestamp, let place = calibration.lastState?.coordinate else { return self }
     let shown = privacy.shown(Location(timestamp: timestamp, coordinate: place))
@@ -28,7 +28,7 @@ package struct StoredNavigation: Sendable {
 }
 
 extension VehicleNavigation {
-  /// State at the newest scan to store across restarts; nil before the mounting is known.
+  /// State at the newest scan, to be stored for the next start; nil before the mounting is known.
   var kept: StoredNavigation? {
     guard let newestScan, let calibration else { return nil }
     return StoredNavigation(calibration: calibration, timestamp: newestScan)

@@ -3,7 +3,7 @@ internal import Sensors
 package import Spatial
 package import Telemetry
 
-/// The machine's clock at a moment.
+/// A reading of the machine's civil clock.
 package struct SystemTime: Hashable, Sendable {
   package var time: UTCTime
   /// True if the kernel reports a synchronized clock (adjtimex(2) without STA_UNSYNC).
@@ -15,50 +15,54 @@ package struct SystemTime: Hashable, Sendable {
   }
 }
 
-/// Converts times on the device's time line to civil time, using the best available clock:
+/// Converts timestamps of the device's monotonic clock to civil time, by the best available civil clock:
 ///
-/// 1. the machine's, while it is synchronized;
-/// 2. the receiver's, after a fix;
-/// 3. the machine's, after it was set manually;
-/// 4. the machine's without synchronization, which may be wrong.
+/// 1. the machine's clock, while it is synchronized;
+/// 2. the receiver's clock, after a fix;
+/// 3. the machine's clock, after it was set manually;
+/// 4. the machine's clock, although it is not synchronized and may be wrong.
 ///
-/// In a recording the receiver's time is the only one, and is used unchanged.
+/// In the replay of a recording, only the receiver's time is used, unchanged.
 ///
-/// A better clock that is ahead is adopted immediately. If it is less than two seconds behind, civil time
-/// runs at half speed until it is reached. If it is further behind, it is adopted immediately, too; numbered
-/// messages then need a new epoch (`regressions`), so that time never goes back within one.
+/// A better clock that is ahead is adopted immediately. If it is behind by at most two seconds, civil time
+/// runs at half speed until it agrees with that clock. If it is further behind, it is adopted immediately,
+/// and `regressions` increases. Numbered messages then need a new epoch, so that time never decreases within
+/// an epoch.
 package struct TimeBase: Sendable {
-  /// Nanoseconds to add to a timestamp, valid from `since` if civil time must first wait.
+  /// Nanoseconds to add to a timestamp for civil time. While civil time runs at half speed, the sum with this
+  /// offset is the time to be reached.
   private var offset: Int64
-  /// The previous offset, which is left at half speed.
+  /// The previous offset, and the time since which civil time runs at half speed; nil at normal speed.
   private var former: (offset: Int64, since: Timestamp)?
   private let isVirtual: Bool
-  /// Offset of the machine's clock; nil in a recording.
+  /// Nanoseconds to add to a timestamp for the machine's civil time; nil in a replay.
   private var system: Int64?
   private var isSystemSynchronized: Bool
   private var isSystemSet = false
-  /// Offset of the receiver's clock, from the fix with the smallest delay.
+  /// Nanoseconds to add to a timestamp for the receiver's civil time, by the fix with the smallest delay; nil
+  /// before the first fix.
   private var receiver: (offset: Int64, at: Timestamp)?
-  /// The clock in use.
+  /// The civil clock in use.
   package private(set) var clock: StatusMessage.Clock
-  /// Last correction of civil time since the start in s, forward or back; nil if there was none.
+  /// Last correction of civil time since the start in s, positive if forward; nil if there was none.
   package private(set) var lastStep: Double?
-  /// Number of times that civil time went back by more than could be waited for.
+  /// Number of times that civil time jumped back, because the better clock was more than two seconds behind.
   package private(set) var regressions = 0
 
-  /// 2025-01-01: a clock with an earlier time was never set.
+  /// 2025-01-01. A clock with an earlier time has never been set.
   package static let earliestSaneTime = UTCTime(nanoseconds: 1_735_689_600_000_000_000)
-  /// Maximum difference in ns for which civil time waits for a better clock.
+  /// Maximum difference in ns by which a better clock may be behind so that civil time runs at half speed
+  /// instead of jumping.
   private static let longestWait: Int64 = 2_000_000_000
-  /// Difference in ns between two readings of a clock from which it counts as set.
+  /// Difference in ns between two readings from which a clock counts as set.
   private static let step: Int64 = 1_000_000_000
-  /// Maximum assumed drift of the receiver's clock relative to the machine's.
+  /// Maximum assumed drift of the receiver's clock relative to the machine's, in seconds per second.
   private static let drift = 1e-4
 
   /// - Parameters:
-  ///   - timestamp: a time on the device's time line.
-  ///   - system: civil time at that moment by the machine's clock.
-  ///   - isVirtual: true if the time line is a recording's.
+  ///   - timestamp: current timestamp of the device's monotonic clock.
+  ///   - system: the machine's civil clock at `timestamp`.
+  ///   - isVirtual: true in the replay of a recording.
   init(timestamp: Timestamp, system: SystemTime, isVirtual: Bool) {
     offset = system.time.nanoseconds &- timestamp.nanoseconds
     self.isVirtual = isVirtual
@@ -72,9 +76,9 @@ package struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
-  /// Returns the civil time of an inertial sample, which is stamped when it is measured.
-  /// - Parameter latency: delay in s of the receiver's positions on the same time line. Their arrival
-  ///   determines the receiver's clock.
+  /// Returns the civil time of an inertial sample, whose timestamp is that of the measurement.
+  /// - Parameter latency: delay in s between the receiver's measurements and their timestamps. The receiver's
+  ///   clock has the same delay, which is corrected here.
   func utc(ofSampleAt timestamp: Timestamp, latency: Double) -> UTCTime {
     utc(at: clock == .receiver ? timestamp.advanced(bySeconds: latency) : timestamp)
   }
@@ -85,17 +89,17 @@ package struct TimeBase: Sendable {
     return max(offset, former.offset &- passed / 2)
   }
 
-  /// Returns the civil time of a location, which those from `stamped` contain.
+  /// Returns the civil time of a location: the time assigned by `stamped`, or else that of its timestamp.
   func utc(of location: Location) -> UTCTime { location.time ?? utc(at: location.timestamp) }
 
-  /// Returns the location with its civil time, assigned once at the entry.
+  /// Returns the location with its civil time, which is assigned once, when the location enters the pipeline.
   func stamped(_ location: Location) -> Location {
     var location = location
     location.time = utc(of: location)
     return location
   }
 
-  /// Returns the nanoseconds to add to a timestamp; nil while no clock was set.
+  /// Returns the nanoseconds to add to a timestamp for civil time; nil if no clock was set yet.
   func knownOffset(at timestamp: Timestamp) -> Int64? {
     utc(at: timestamp) >= Self.earliestSaneTime ? offset(at: timestamp) : nil
   }
@@ -113,9 +117,12 @@ package struct TimeBase: Sendable {
     return overflow || time < Self.earliestSaneTime ? nil : time
   }
 
-  /// Updates the receiver's time.
-  /// - Parameter hasFix: true if it belongs to an accepted position. Without one it may come from an unset
-  ///   clock in the receiver, and is used only if there is no other.
+  /// Updates the receiver's clock.
+  /// - Parameters:
+  ///   - time: civil time by the receiver; nil if it reports none.
+  ///   - timestamp: timestamp of the receiver's report.
+  ///   - hasFix: true if the time belongs to an accepted position. Without a position, the receiver's clock
+  ///     may not be set, and its time is only used if there is no other clock.
   mutating func observe(_ time: UTCTime?, at timestamp: Timestamp, hasFix: Bool) {
     guard let time, time >= Self.earliestSaneTime else { return }
     guard hasFix || isVirtual || utc(at: timestamp) < Self.earliestSaneTime else { return }
@@ -125,8 +132,8 @@ package struct TimeBase: Sendable {
       return
     }
     if let known = receiver, abs(new &- known.offset) <= Self.step {
-      // A fix arrives some tenths of a second late and never early, so the smallest delay is the most
-      // accurate.
+      // A fix arrives some tenths of a second after its time, and never before. The fix with the smallest
+      // delay therefore determines the clock most accurately.
       let slack = Int64(Self.drift * Double(max(0, timestamp.nanoseconds &- known.at.nanoseconds)))
       receiver = (max(new, known.offset &- slack), max(timestamp, known.at))
     } else {
@@ -135,8 +142,9 @@ package struct TimeBase: Sendable {
     choose(at: timestamp)
   }
 
-  /// Returns a report with its time corrected to the smallest recent delay. This removes additional delay by
-  /// a loaded machine or a network; the common delay remains. Unchanged if the receiver reports no time.
+  /// Returns a report whose timestamp is corrected to the smallest recent delay. This removes additional
+  /// delay by a busy machine or a network, but not the delay common to all reports. A report without a time
+  /// is unchanged.
   func withoutDelay(_ fix: PositionFix) -> PositionFix {
     guard !isVirtual, let receiver, let time = fix.time else { return fix }
     let delay = receiver.offset &- (time.nanoseconds &- fix.timestamp.nanoseconds)
@@ -185,12 +193,13 @@ package struct TimeBase: Sendable {
   }
 }
 
-/// Opens once per interval, on a grid that does not drift.
+/// Opens at most once per interval, on a fixed time grid, so that the average rate does not drift.
 struct IntervalGate: Sendable {
   /// Interval in s.
   let interval: Double
   private var next: Timestamp?
-  /// Tolerance in s for early samples, so that jitter at the sensor's own rate skips none.
+  /// Tolerance in s for early samples. Without it, jitter would skip samples whose rate equals that of the
+  /// gate.
   private var jitter: Double { min(interval / 20, 0.0025) }
 
   init(interval: Double) {
@@ -200,7 +209,7 @@ struct IntervalGate: Sendable {
   /// Returns whether `isOpen` would return true.
   func isDue(at timestamp: Timestamp) -> Bool {
     guard let next else { return true }
-    // The times restart if a timestamp is much earlier than the next due time.
+    // If a timestamp is much earlier than the next due time, the clock was set back, and the gate opens.
     return timestamp >= next.advanced(bySeconds: -jitter)
       || timestamp < next.advanced(bySeconds: -2 * interval)
   }
@@ -212,7 +221,8 @@ struct IntervalGate: Sendable {
       return true
     }
     let following = next.advanced(bySeconds: interval)
-    // After a silence longer than an interval a new grid starts, which prevents bursts.
+    // After a pause of more than an interval, a new time grid starts. The gate would otherwise open for
+    // several samples in succession.
     self.next =
       following > timestamp && timestamp >= next.advanced(bySeconds: -interval)
       ? following : timestamp.advanced(bySeconds: interval)

@@ -5,18 +5,19 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The last half minute of all sensors, and the traces recorded from it. A value without I/O.
+/// The last half minute of all sensors, in a ring buffer, and the traces recorded from it. A value without
+/// I/O.
 ///
-/// A trace starts at the end of an impact, or on request, with the ring's content before it; later samples
-/// are added every second. Several traces may be in progress at the same time.
+/// A trace starts at the end of an impact, or on request. It first contains the ring's content from before
+/// that time; later samples are added every second. Several traces can be in progress at the same time.
 struct TraceReports: Sendable {
-  /// Context from the rest of the pipeline.
+  /// Data from other parts of the pipeline.
   struct Context: Sendable {
     var timeBase: TimeBase
-    /// Newest position that may be published exactly; nil if there is none.
+    /// Newest position, if it may be published exactly; nil otherwise.
     var place: Location?
     var places: ExactPositions
-    /// Start of the current rest; nil in motion or if unknown.
+    /// Start of the present rest; nil in motion, and if unknown.
     var restSince: Timestamp?
   }
 
@@ -24,52 +25,54 @@ struct TraceReports: Sendable {
     let run: Int
     var message: TraceMessage
     let moment, until: Timestamp
-    /// Last block of the ring that was returned.
+    /// Number of the last block of the ring that was added to the trace.
     var block: Int
     var nextCut: Timestamp
   }
 
   private let settings: PipelineConfiguration.Traces
-  /// Positions that could be published when the ring stored its content.
+  /// The positions that may be published exactly. The ring only contains such positions.
   private var places: ExactPositions
   private var ring: TraceRing
   private var observer: CrashObserver
   private var recordings: [Recording] = []
-  /// The impact being followed, even after its trace is complete.
+  /// The impact that the detector still evaluates, with its trace, which can already be complete; nil if
+  /// there is none.
   private var followed: (run: Int, message: TraceMessage)?
   private var runs = 0
   private var newestScan: Timestamp?
-  /// Time of the newest scan that was processed before its turn; nil if none was.
+  /// Time of the newest scan that `processEarly` has processed before its turn; nil if there is none.
   private var earlyUntil: Timestamp?
   private var motionDue: Timestamp?
   private var mounting: Quaternion?
-  /// The last certain period of rest.
+  /// The last period in which rest was certain; nil if there was none.
   private var rest: ClosedRange<Timestamp>?
   private var steps: [TraceStep] = []
   private var isStopped = false
   private let latency: Double
 
-  /// Minimum length of the ring in s: half a minute requires 90 kB at 400 Hz.
+  /// Minimum length of the ring in s. Half a minute requires 90 kB at 400 Hz.
   private static let shortest = 30.0
-  /// Additional time in s for an impact: pulses end within 0.3 s, and blocks start up to two seconds earlier.
+  /// Additional length of the ring in s: impacts last up to 0.3 s, and blocks start up to two seconds before
+  /// their first required sample.
   private static let margin = 3.0
-  /// Size in bytes for half a minute at 1 kHz.
+  /// Maximum size of the ring in bytes: half a minute at 1 kHz.
   private static let bytes = 256 * 1024
-  /// Interval in s between writes, and between attitudes.
+  /// Interval in s between additions to a trace, and between attitudes in it.
   private static let (pace, motionPace) = (1.0, 0.1)
-  /// Time in s without scans, beyond buffering in the kernel, after which a trace is completed.
+  /// Time in s without scans, in addition to buffering in the kernel, after which a trace is completed.
   private static let scanTimeout = 2.0
-  /// s that a scan waits at most for those of other sensors, with a margin.
+  /// Maximum time in s for which a scan waits for older scans of other sensors, with a margin.
   private static let longestWait = 3.0
-  /// Traces that are under way at once, and of them those that somebody asks for: blows are half a minute apart at least, and their traces
-  /// last a minute at most.
+  /// Maximum number of traces in progress, and maximum number of requested traces among them. Impacts are at
+  /// least half a minute apart, and their traces last a minute at most.
   private static let (most, mostAsked) = (6, 3)
-  /// Maximum age in s of a position for an impact. A car travels 300 m in that time.
+  /// Maximum age in s of a position that counts as that of an impact. A car travels 300 m in this time.
   private static let placeAge = 10.0
-  /// Tolerance in s for the requester's clock being ahead.
+  /// Time in s by which a requested time may be in the future, because the requester's clock may be ahead.
   private static let ahead = 2.0
 
-  /// Nil if traces are disabled.
+  /// Returns nil if traces are disabled.
   init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.traces else { return nil }
     self.settings = settings
@@ -84,9 +87,9 @@ struct TraceReports: Sendable {
     latency = configuration.inertial.latency
   }
 
-  /// Returns the state with another configuration. With other settings traces in progress end, and the ring
-  /// restarts. If other positions may be published, the ring is cleared, and positions that became private
-  /// are removed from stored traces.
+  /// Returns a copy with another configuration; nil if traces are disabled and all steps were drained. If the
+  /// trace settings change, traces in progress end, and the ring is cleared. If other positions may be
+  /// published, the ring is also cleared, and positions that became private are removed from stored traces.
   func reconfigured(_ new: PipelineConfiguration) -> TraceReports? {
     var next = self
     if new.traces != settings {
@@ -96,7 +99,7 @@ struct TraceReports: Sendable {
         begun.runs = runs
         next = begun
       } else {
-        // Without sensors and ring, until its last steps are drained.
+        // Traces are now disabled, but the last steps must still be drained.
         next.ring.removeAll()
         next.isStopped = true
       }
@@ -118,18 +121,21 @@ struct TraceReports: Sendable {
 
   // MARK: Inputs
 
-  /// Processes scans that wait for those of other sensors, before a stop or a loss of power. Their turn has no effect then.
+  /// Processes scans that still wait for older scans of other sensors, before a stop or a loss of power. When
+  /// their turn comes later, they are ignored.
   mutating func processEarly(_ scans: [InertialScan], mounting: Quaternion?, _ context: Context) {
     for scan in scans { process(scan, mounting: mounting, context) }
     if let newest = scans.last?.timestamp { earlyUntil = newest }
   }
 
   /// Processes a valid scan, in order of time.
-  /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil if unknown.
+  /// - Parameter mounting: rotation from the device's axes to the vehicle's right, forward, up; nil if
+  ///   unknown.
   mutating func process(_ scan: InertialScan, mounting: Quaternion?, _ context: Context) {
     let now = scan.timestamp
     if let early = earlyUntil {
-      // A clock that went back further is another time line.
+      // The scan was processed early. If its time is much earlier, the clock was set back, and the scan is
+      // new.
       if (0...Self.longestWait).contains(early.seconds(since: now)) { return }
       earlyUntil = nil
     }
@@ -156,7 +162,7 @@ struct TraceReports: Sendable {
     for speed in speeds { observer.observe(speed: speed.speed, coordinate: nil, at: speed.timestamp) }
   }
 
-  /// Processes a report of the receiver, without private positions.
+  /// Processes a report of the receiver; a private position is removed from it.
   mutating func process(_ fix: PositionFix, _ context: Context) {
     guard !isStopped else { return }
     var fix = fix
@@ -164,12 +170,12 @@ struct TraceReports: Sendable {
     ring.append(.fix(fix))
   }
 
-  /// Processes a position, for the speed before an impact and the final position of the vehicle.
+  /// Processes a position. Impacts use it for the speed before and for the final position of the vehicle.
   mutating func observe(_ location: Location) {
     observer.observe(speed: location.speed, coordinate: location.coordinate, at: location.timestamp)
   }
 
-  /// Records attitude and velocity of the vehicle, ten times a second.
+  /// Records attitude and velocity of the vehicle according to navigation, ten times a second.
   mutating func observe(at now: Timestamp, _ estimate: NavigationEstimate?, _ context: Context) {
     guard !isStopped, motionDue.map({ now >= $0 }) ?? true, let estimate else { return }
     motionDue = now.advanced(bySeconds: Self.motionPace)
@@ -182,15 +188,15 @@ struct TraceReports: Sendable {
     observer.observe(speed: estimate.speed, coordinate: nil, at: estimate.timestamp)
   }
 
-  /// Updates the range of the accelerometer.
+  /// Updates the measurement range of the accelerometer.
   mutating func observe(_ status: SourceStatus) {
     if let range = status.ranges[.accelerometer] { observer.observe(range: range) }
   }
 
-  /// Advances the time. A trace whose sensors became silent is completed.
+  /// Advances the time, and completes traces whose sensors became silent.
   mutating func advance(to now: Timestamp) {
     for recording in recordings where now >= due(recording) {
-      // Without inertial sensors, time alone completes a trace.
+      // Without inertial sensors, no scan completes the trace, so it is complete when its time is over.
       end(recording.run, isWhole: newestScan == nil)
     }
   }
@@ -202,8 +208,8 @@ struct TraceReports: Sendable {
     recording.until.advanced(bySeconds: latency + Self.scanTimeout)
   }
 
-  /// Starts the trace of an impact in progress that already is a crash, and requests storage of all traces,
-  /// because power may fail.
+  /// Requests storage of all traces, because power may fail. If an impact in progress already counts as a
+  /// crash, its trace is started first.
   mutating func save(_ context: Context?) {
     if let context, let now = newestScan {
       let wasFollowing = observer.isFollowing
@@ -214,7 +220,8 @@ struct TraceReports: Sendable {
     appendAll()
   }
 
-  /// Ends traces in progress before a stop; the trace of an impact in progress is started first.
+  /// Ends traces in progress before a stop. If an impact in progress already counts as a crash, its trace is
+  /// started first.
   mutating func finish(_ context: Context?) {
     save(context)
     for recording in recordings { end(recording.run, isWhole: false) }
@@ -222,8 +229,11 @@ struct TraceReports: Sendable {
 
   /// Starts a requested trace.
   /// - Parameters:
+  ///   - request: the length of the trace.
   ///   - moment: requested time; nil for now.
-  ///   - now: current time on the time line.
+  ///   - now: current time by the device's monotonic clock.
+  ///   - context: data from other parts of the pipeline.
+  /// - Returns: the run of the trace, or the reason why it was refused.
   mutating func begin(
     _ request: TraceRequest, at moment: Timestamp?, now: Timestamp, _ context: Context
   ) -> TraceRequest.Answer {
@@ -244,7 +254,7 @@ struct TraceReports: Sendable {
     let asked = recordings.filter { $0.message.cause == .command }.map(\.until)
     if asked.count >= Self.mostAsked, let first = asked.min() {
       return .refused(
-        "\(asked.count) that were asked for are being recorded, the first until \(time(first)); ask again then"
+        "\(asked.count) requested traces are being recorded, the first until \(time(first)); retry then"
       )
     }
     let message = message(
@@ -256,7 +266,7 @@ struct TraceReports: Sendable {
 
   // MARK: Outputs
 
-  /// Removes and returns the steps since the last call, in order.
+  /// Removes and returns the actions on traces since the last call, in the order of their execution.
   mutating func drain() -> [TraceStep] {
     guard !steps.isEmpty else { return [] }
     defer { steps = [] }
@@ -295,11 +305,12 @@ struct TraceReports: Sendable {
       horizontalAccuracy: place?.horizontalAccuracy)
   }
 
-  /// Returns the position at a time. An older position is valid only if the vehicle has rested since.
+  /// Returns the position of the vehicle at a time; nil if unknown. A position older than `placeAge` is valid
+  /// only if the vehicle has been at rest since.
   private func place(at moment: Timestamp, _ context: Context) -> Location? {
     guard let place = context.place else { return nil }
     let age = moment.seconds(since: place.timestamp)
-    // For a past time, the newest position may be a later one.
+    // For a time in the past, the newest position can also be later than that time.
     if abs(age) <= Self.placeAge { return place }
     guard let rest, place.timestamp.advanced(bySeconds: Self.placeAge) >= rest.lowerBound,
       rest.upperBound.advanced(bySeconds: Self.pace) >= moment
@@ -363,10 +374,16 @@ struct TraceReports: Sendable {
 }
 
 extension TraceMessage.Impact {
-  /// - Parameter told: the message published before; nil for none.
+  /// Creates the description of an impact.
+  ///
+  /// - Parameters:
+  ///   - summary: the evaluation of the impact.
+  ///   - told: the description in the last message about this impact; nil if there is none.
+  ///   - context: data from other parts of the pipeline.
   fileprivate init(_ summary: CrashSummary, before told: Self?, _ context: TraceReports.Context) {
     let pulse = summary.pulse
-    // If the position is private, the speed would reveal too much.
+    // If the exact position must not be published, the speed must not be either, because it narrows down the
+    // position.
     let speed = context.place == nil ? nil : summary.speedBefore
     self.init(
       severity: .init(rawValue: pulse.severity.rawValue) ?? .light,

@@ -3,21 +3,24 @@ package import Spatial
 package import Telemetry
 package import Traces
 
-/// An action on traces, to be executed in order. Its messages contain neither number nor revision, size,
-/// pieces and checksum, which the trace store assigns. Until then a trace is identified by its run.
+/// An action on traces; actions must be executed in order.
+///
+/// The messages lack number, revision, size, pieces and checksum, which the trace store assigns. Before that,
+/// the run identifies a trace: a number that counts the traces of this process.
 package enum TraceStep: Hashable, Sendable {
-  /// The trace up to now must be stored before anything else.
+  /// A trace has started. Its content so far must be stored before anything else.
   case begin(run: Int, TraceMessage, TraceFile.Head, blocks: [[UInt8]])
   case append(run: Int, [[UInt8]])
-  /// There is new information about the cause of the trace.
+  /// The message about a trace has changed, because more is known about its cause.
   case tell(run: Int, TraceMessage)
-  /// - Parameter isWhole: false if the time after the event was cut short.
+  /// The trace has ended.
+  /// - Parameter isWhole: false if it ended before its planned end.
   case end(run: Int, TraceMessage, isWhole: Bool)
-  /// Only these positions may be published from now on: remove others from stored traces.
+  /// From now on, only these positions may be published. Other positions must be removed from stored traces.
   case withhold(ExactPositions)
 }
 
-/// Positions that may be published exactly.
+/// The positions that privacy permits to publish exactly.
 package struct ExactPositions: Hashable, Sendable {
   /// Privacy policy; nil if no position may be published exactly.
   private let privacy: PrivacyPolicy?
@@ -27,7 +30,7 @@ package struct ExactPositions: Hashable, Sendable {
     privacy = location.isEnabled && location.desiredAccuracy != .reduced ? configuration.privacy : nil
   }
 
-  /// True if all positions may be published.
+  /// True if every position may be published exactly.
   package var areAll: Bool { privacy == PrivacyPolicy() }
 
   package func contains(_ coordinate: Coordinate) -> Bool { privacy?.isExact(coordinate) ?? false }
@@ -39,7 +42,7 @@ package struct ExactPositions: Hashable, Sendable {
 }
 
 extension TraceMessage {
-  /// Returns the message without private data.
+  /// Returns the message without data that privacy does not permit to publish.
   package func shown(_ places: ExactPositions) -> TraceMessage {
     var shown = self
     if let coordinate, !places.contains(coordinate) {
@@ -55,7 +58,7 @@ extension TraceMessage {
 package struct TraceRequest: Hashable, Sendable {
   /// Requested time; nil for now.
   package var time: UTCTime?
-  /// Length of the trace in s before and after `time`; nil uses the configuration.
+  /// Length of the trace in s before and after `time`; nil uses the configured length.
   package var before, after: Double?
 
   package init(time: UTCTime? = nil, before: Double? = nil, after: Double? = nil) {
@@ -63,9 +66,9 @@ package struct TraceRequest: Hashable, Sendable {
   }
 
   package enum Answer: Hashable, Sendable {
-    /// The run of its steps, and the message to be published.
+    /// The trace has started; with its run, and the message about it.
     case begun(run: Int, TraceMessage)
-    /// Reason and remedy.
+    /// The request was refused; with the reason and the remedy.
     case refused(String)
   }
 }
@@ -73,16 +76,16 @@ package struct TraceRequest: Hashable, Sendable {
 extension PipelineConfiguration {
   /// Settings of traces.
   package struct Traces: Sendable, Hashable {
-    /// Minimum severity of an impact with a trace.
+    /// Minimum severity of an impact that causes a trace.
     package var severity: CrashPulse.Severity
-    /// Time in s before and after the impact.
+    /// Length of a trace in s before and after the impact.
     package var before, after: Double
 
     package init(severity: CrashPulse.Severity = .light, before: Double = 15, after: Double = 15) {
       (self.severity, self.before, self.after) = (severity, before, after)
     }
 
-    /// Change of velocity in m/s within 150 ms.
+    /// Minimum change of velocity in m/s within 150 ms of an impact that causes a trace.
     var changeOfVelocity: Double {
       switch severity {
       case .light: 8 / 3.6

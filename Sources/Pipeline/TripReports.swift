@@ -4,32 +4,34 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The trips' part of the pipeline: from positions, odometer, CAN bus and accelerometer to `trip` messages.
+/// The trips' part of the pipeline: creates `trip` messages from positions, odometer, CAN bus and
+/// accelerometer.
 ///
-/// Positions are passed with privacy applied, so that no others are stored or published.
+/// It receives positions with privacy applied, so that no private position is stored or published.
 struct TripReports: Sendable {
   private(set) var recorder: TripRecorder
-  /// Offset of this run's driving event numbers.
+  /// Number of driving events of earlier runs. It is added to the numbers of this run's events.
   private var eventBase: Int
   private let settings: PipelineConfiguration.Trips
   /// True if trips are enabled, which requires locations to be enabled.
   let isEnabled: Bool
   private let isReduced: Bool
   private var bus = Bus()
-  /// Trips to publish again, because it is unknown whether they are in the outbox.
+  /// Trips of an earlier run to publish again, because it is unknown whether the outbox has accepted them.
   private var unconfirmed: [TripRecord]
-  /// Driving events of an earlier run whose end must be published.
+  /// Driving events that were in progress when an earlier run stopped; their ends must be published.
   private var left: [StoredEvent]
-  /// Time of the newest position, or of the newest check without one.
+  /// Time of the newest position; nil if there was none.
   private var located: Timestamp?
+  /// Time of the last evaluation without a position; nil if there was none.
   private var looked: Timestamp?
   private var counted = 0.0
 
-  /// Last state of the CAN bus.
+  /// Last state of the CAN bus; nil members are unknown.
   private struct Bus: Hashable {
     var ignition: Bool?
     var ignitionSince: Timestamp?
-    /// Time of the last message from a control unit.
+    /// Time of the last message that a control unit sent.
     var heard: Timestamp?
     var speed: WheelSpeed?
     var fuelRate: (Double, Timestamp)?
@@ -43,12 +45,13 @@ struct TripReports: Sendable {
   private static let systemState = "Vehicle.LowVoltageSystemState"
   private static let isRunning = "Vehicle.Powertrain.CombustionEngine.IsRunning"
   private static let fuelRate = "Vehicle.OBD.FuelRate"
-  /// Power in W into the traction battery.
+  /// Signal with the power in W that flows into the traction battery.
   private static let batteryPower = "Vehicle.Powertrain.TractionBattery.CurrentPower"
-  /// Maximum age in s of readings; diagnostic ones arrive every two seconds.
+  /// Maximum age in s of a speed reading, and of a rate or power. Readings by OBD-II request arrive every two
+  /// seconds.
   private static let (longestSpeed, longestRate) = (3.0, 10.0)
-  /// Time in s without a position after which accelerometer and wheels are evaluated, and the interval of
-  /// these evaluations.
+  /// Time in s without a position from which accelerometer and wheels are evaluated instead, and interval in
+  /// s of these evaluations.
   private static let (placeless, pace) = (3.0, 1.0)
   /// Resolution of distances in m at reduced position accuracy.
   private static let reducedStep = 1000.0
@@ -57,7 +60,7 @@ struct TripReports: Sendable {
     settings = configuration.trips
     isEnabled = configuration.location.isEnabled && settings.isEnabled
     isReduced = configuration.location.desiredAccuracy == .reduced
-    // If disabled, positions and driver are not stored; after enabling, the time between is ignored.
+    // While trips are disabled, the stored state only contains numbers, neither positions nor driver.
     recorder = TripRecorder(
       isEnabled ? kept : kept.numbers, settings: .init(stop: settings.stop, interval: settings.interval))
     recorder.forgetPlaces { configuration.hides($0) }
@@ -66,7 +69,7 @@ struct TripReports: Sendable {
     self.eventBase = eventBase ?? kept.events
   }
 
-  /// Returns the same state with another configuration.
+  /// Returns a copy with the same state and another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> TripReports {
     var next = TripReports(new, kept: recorder.state, eventBase: eventBase)
     let settings = next.recorder.settings
@@ -80,8 +83,11 @@ struct TripReports: Sendable {
 
   /// Processes a position.
   /// - Parameters:
+  ///   - location: the position with full accuracy, of which only time and speed are used.
   ///   - shown: the position with privacy applied; nil if private.
-  ///   - isExact: true if that is the exact position.
+  ///   - isExact: true if `shown` has the exact position.
+  ///   - time: civil time of the position.
+  ///   - odometer: the odometer after this position.
   mutating func process(
     _ location: Location, shown: Location?, isExact: Bool, time: UTCTime, _ odometer: OdometerReports
   ) {
@@ -96,7 +102,7 @@ struct TripReports: Sendable {
     recorder.process(sample)
   }
 
-  /// Processes readings of the CAN bus.
+  /// Processes readings of the CAN bus, and its speeds.
   mutating func process(
     _ readings: [VehicleReading], _ speeds: [WheelSpeed], time: UTCTime, _ odometer: OdometerReports
   ) {
@@ -111,7 +117,7 @@ struct TripReports: Sendable {
   }
 
   /// Advances the time.
-  /// - Parameter isAtRest: rest according to the accelerometer; nil if unknown.
+  /// - Parameter isAtRest: true if the accelerometer reports rest; nil if unknown.
   mutating func advance(to timestamp: Timestamp, isAtRest: Bool?, time: UTCTime, _ odometer: OdometerReports)
   {
     guard isEnabled else { return }
@@ -121,7 +127,7 @@ struct TripReports: Sendable {
     recorder.advance(to: timestamp)
   }
 
-  /// Records an open trip before a clean stop.
+  /// Stores a trip in progress, before a clean stop.
   mutating func finish() {
     if isEnabled { recorder.recordOpenTrip() }
   }
@@ -129,8 +135,12 @@ struct TripReports: Sendable {
   var nextDeadline: Timestamp? { isEnabled ? recorder.nextDeadline : nil }
 
   /// Counts a driving event in the current trip.
-  /// - Parameter number: number within this run.
-  /// - Returns: its number within the vehicle's journal, and that of the trip; nil outside of a trip.
+  /// - Parameters:
+  ///   - name: the kind of event.
+  ///   - number: number of the event within this run.
+  ///   - isFirst: true for the first message about the event.
+  /// - Returns: the number of the event in the vehicle's journal, and the number of the trip; nil outside of
+  ///   a trip.
   mutating func count(event name: String, number: Int, isFirst: Bool) -> (event: JournalNumber, trip: Int64?)
   {
     let journal = eventBase + number
@@ -142,7 +152,8 @@ struct TripReports: Sendable {
     )
   }
 
-  /// Continues the journal's numbers after the detector restarted at 1.
+  /// Adjusts the numbers after the event detector was restarted with number 1, so that the journal's numbers
+  /// continue.
   mutating func beginEvents() { eventBase = recorder.state.events }
 
   /// Returns the trip in which a lasting event started; nil if unknown.
@@ -150,7 +161,7 @@ struct TripReports: Sendable {
     recorder.state.lasting.first { $0.number == journal.number }?.trip.map(Int64.init)
   }
 
-  /// Stores the message of a lasting event before it is published.
+  /// Stores the message about an event that lasts, before it is published.
   mutating func keep(_ message: DrivingEventMessage) {
     recorder.keep(
       StoredEvent(
@@ -161,7 +172,8 @@ struct TripReports: Sendable {
         trip: message.trip.map { Int($0) }))
   }
 
-  /// Removes and returns the ends of events left by an earlier run.
+  /// Removes and returns messages about the ends of driving events that were in progress when an earlier run
+  /// stopped.
   mutating func drainLeft() -> [DrivingEventMessage] {
     defer { left = [] }
     return left.map { event in
@@ -190,7 +202,7 @@ struct TripReports: Sendable {
     recorder.confirm(series: series, number: number, revision: message.revision)
   }
 
-  /// Removes and returns the messages to publish.
+  /// Removes and returns the trip messages to publish.
   mutating func drain(_ odometer: OdometerReports, _ privacy: PrivacyPolicy) -> [TripMessage] {
     guard isEnabled else { return [] }
     let records = unconfirmed + recorder.drain()
@@ -204,7 +216,8 @@ struct TripReports: Sendable {
     if reading.origin != .derived { bus.heard = max(bus.heard ?? reading.timestamp, reading.timestamp) }
     switch (reading.path, reading.value) {
     case (Self.systemState, .text(let state)?):
-      // In accessory position the driver may be waiting, and the bus may not report its engine.
+      // In other states, such as the accessory position, the driver may be waiting, and the bus may not
+      // report the engine.
       let ignition: Bool? =
         switch state {
         case "ON", "START": true
@@ -213,7 +226,8 @@ struct TripReports: Sendable {
         }
       guard ignition != bus.ignition else { return }
       bus.ignition = ignition
-      // The silence of a bus is detected late.
+      // The end of the ignition is only noticed when the bus has been silent for some time. It is the time of
+      // the last message.
       bus.ignitionSince = ignition == false ? bus.heard ?? reading.timestamp : reading.timestamp
     case (Self.isRunning, .flag(true)?) where bus.ignition != true:
       (bus.ignition, bus.ignitionSince) = (true, reading.timestamp)
@@ -223,7 +237,7 @@ struct TripReports: Sendable {
     }
   }
 
-  /// Evaluates accelerometer and wheels in the absence of positions.
+  /// Evaluates accelerometer and wheel speed while there are no positions.
   private mutating func look(
     at timestamp: Timestamp, isResting: Bool?, time: UTCTime, _ odometer: OdometerReports
   ) {
@@ -235,7 +249,8 @@ struct TripReports: Sendable {
       abs(timestamp.seconds(since: speed.timestamp)) <= Self.longestSpeed,
       speed.speed == 0 || sample.distance > counted
     {
-      // The odometer counts the wheels' distance in pieces.
+      // The wheel speed is only used when the odometer has counted more distance, because the odometer adds
+      // the wheels' distance in steps.
       sample.wheelSpeed = speed.speed
       counted = sample.distance
     }
@@ -263,7 +278,8 @@ struct TripReports: Sendable {
   private func message(_ record: TripRecord, offset: Double, _ privacy: PrivacyPolicy) -> TripMessage? {
     guard let began = record.start.time ?? record.end.time, let ended = record.end.time ?? record.start.time
     else { return nil }
-    // A distance that would reveal one private end from the other is rounded, too.
+    // If start or end is private, the distance is rounded: the exact distance would reveal the private one
+    // from the other one.
     let isVague = isReduced || [record.start, record.end].contains { !isExact($0, privacy) }
     func metres(_ distance: Double) -> Double {
       isVague ? Self.reducedStep * (distance / Self.reducedStep).rounded(.down) : distance
@@ -286,7 +302,7 @@ struct TripReports: Sendable {
       start: end(record.start, began),
       end: end(record.end, max(began, ended)), distance: distance, estimated: min(distance, record.estimated),
       moving: record.moving, standing: record.standing, idling: record.idling,
-      // Together with the time, the mean speed would reveal the distance.
+      // Mean speed and duration would reveal the exact distance.
       greatestSpeed: isReduced ? nil : record.greatestSpeed, meanSpeed: isVague ? nil : record.meanSpeed,
       fuel: record.fuel,
       electricity: record.electricity, events: record.counts, driver: record.driver, purpose: record.purpose,
@@ -297,8 +313,8 @@ struct TripReports: Sendable {
         ? nil : record.track.bound + TrackMessage.roundingError(precision: TripMessage.precision))
   }
 
-  /// Returns whether privacy permits the exact position of a trip's start or end. For an unknown position: whether it permits all
-  /// exact positions.
+  /// Returns whether privacy permits to publish the exact position of a trip's start or end. For an unknown
+  /// position, it must permit every exact position.
   private func isExact(_ point: TripPoint, _ privacy: PrivacyPolicy) -> Bool {
     point.coordinate.map { privacy.isExact($0) } ?? (privacy == PrivacyPolicy())
   }

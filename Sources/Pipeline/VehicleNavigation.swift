@@ -8,75 +8,80 @@ internal import Telemetry
 /// The navigation's part of the pipeline: creates locations from the receiver's locations and the inertial
 /// scans.
 ///
-/// While the filter is aligned, each location of the receiver becomes a fused one as soon as the scans have
-/// reached its time. While an active receiver is silent, and while it sleeps, the inertial sensors provide
-/// one location per second. In all other cases, and if scans are missing, the receiver's locations pass
+/// While the filter is aligned, each location of the receiver becomes a fused location when the scans of its
+/// time have arrived. While the receiver sleeps, or is silent although it is on, the inertial sensors provide
+/// one location per second. In all other cases, and if scans are missing, the receiver's locations are
 /// unchanged.
 struct VehicleNavigation: Sendable {
   private var filter: NavigationFilter
-  /// Locations of the receiver that wait for the scans of their time, in order.
+  /// Locations of the receiver whose scans have not arrived yet, in order of time.
   private var awaited: [Location] = []
   /// Newest accepted location of the receiver.
   private var received: Location?
   /// Time of the newest scan with a rotation rate.
   private(set) var newestScan: Timestamp?
-  /// Wheel speeds that wait for the scans of their time, in order.
+  /// Wheel speeds whose scans have not arrived yet, in order of time.
   private var speeds: [WheelSpeed] = []
-  /// The acceleration of the device in its own axes; nil if there is none since it was drained.
+  /// The device's acceleration according to navigation, in the device's axes; nil if there is no new one
+  /// since the last `drainAcceleration`.
   private var acceleration: KnownAcceleration?
-  /// Time of the scan after which acceleration and mounting were last computed.
+  /// Time of the scan at which acceleration and mounting were last computed.
   private var lastLook: Timestamp?
-  /// Time of the newest location passed on.
+  /// Time of the newest location that was returned.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
-  /// Time at which the receiver was last switched on after sleeping.
+  /// Time at which the receiver was last switched on after sleeping; nil if it never slept.
   private var receiverWoke: Timestamp?
-  /// Rotation from the device's axes to the vehicle's right, forward, up; nil until known, and after a
+  /// Rotation from the device's axes to the vehicle's right, forward, up; nil until known, and again after a
   /// contradiction.
   private(set) var mounting: Quaternion?
   private var knownContradictions = 0
-  /// Latest time of `advance`.
+  /// Latest time to which `advance` was called.
   private var advanced = Timestamp(nanoseconds: .min)
-  /// True if locations without a receiver were published in the current or last outage.
+  /// True if locations were returned without a receiver that should have had a fix, in the current or the
+  /// last outage.
   private var hasToldInertial = false
-  /// Maximum delay in s of scans relative to a location of their time.
+  /// Maximum time in s for which a location waits for the scans of its time.
   private var maxScanDelay: Double
 
-  /// Factor by which the radius may grow faster than the velocity's deviation times time: errors of position
-  /// and velocity are correlated, and the deviation itself grows.
+  /// Factor on the velocity's standard deviation, for the growth of the position's radius over time. It
+  /// exceeds 1 because errors of position and velocity are correlated, and because the velocity's deviation
+  /// itself grows.
   private static let growthMargin = 1.5
-  /// Maximum deviation in degrees of a mounting that is used and published.
+  /// Maximum standard deviation in degrees of a mounting that is used and published.
   private static let mountingDeviation = 2.0
-  /// Additional delay of scans in s beyond the requested latency.
+  /// Time in s by which scans may arrive later than the requested latency.
   private static let slack = 1.5
-  /// Interval in s between accelerations, which are low-passed over 0.15 s, and between checks of the
+  /// Interval in s between computations of the acceleration, which is low-passed over 0.15 s, and of the
   /// mounting.
   private static let lookInterval = 0.05
-  /// Interval in s between locations without a receiver.
+  /// Interval in s between locations that are returned without a receiver.
   private static let interval = 1.0
-  /// Maximum time to fix in s after minutes of sleep: most receivers require two, few ten.
+  /// Maximum time in s that a receiver needs for a fix after minutes of sleep. Most receivers need two
+  /// seconds, a few need ten.
   private static let search = 10.0
-  /// Maximum number of waiting speeds: those of the longest delay of scans.
+  /// Maximum number of waiting wheel speeds, enough for the maximum delay of scans.
   private static let mostSpeeds = 64
-  /// Minimum duration in s of an outage with a correction; in shorter ones the error stays below a metre.
+  /// Minimum duration in s of an outage whose track is corrected; in shorter outages the error stays below a
+  /// metre.
   private static let shortestCorrection = 5.0
 
   /// - Parameters:
   ///   - latency: time in s for which scans may be buffered in the kernel.
-  ///   - kept: state of an earlier run.
+  ///   - kept: state of an earlier run; nil if there is none.
   init(latency: Double, kept: StoredNavigation? = nil) {
     maxScanDelay = latency + Self.slack
     filter = NavigationFilter(calibration: kept?.calibration, keptAt: kept?.timestamp)
   }
 
-  /// Nil if navigation is impossible: it or locations are disabled, the device is not in a wheeled vehicle,
-  /// or scans arrive too late.
+  /// Returns nil if navigation is impossible: navigation or locations are disabled, the device is not in a
+  /// wheeled vehicle, or scans arrive too late.
   init?(_ configuration: PipelineConfiguration, kept: StoredNavigation? = nil) {
     guard configuration.isNavigating else { return nil }
     self.init(latency: configuration.inertialLatency, kept: kept)
   }
 
-  /// Returns the same state with another configuration.
+  /// Returns a copy with the same state and another configuration; nil if navigation is impossible.
   func reconfigured(_ new: PipelineConfiguration) -> VehicleNavigation? {
     guard new.isNavigating else { return nil }
     var next = self
@@ -86,7 +91,7 @@ struct VehicleNavigation: Sendable {
 
   // MARK: Inputs
 
-  /// Updates whether the receiver is switched on. Its silence while sleeping is no outage and is not
+  /// Updates whether the receiver is on. While it sleeps, its silence is no outage, and the track is not
   /// corrected afterwards.
   mutating func observe(isReceiverOn: Bool, at timestamp: Timestamp) {
     if isReceiverOn, !self.isReceiverOn { receiverWoke = timestamp }
@@ -94,8 +99,10 @@ struct VehicleNavigation: Sendable {
   }
 
   /// Processes a report of the receiver.
-  /// - Parameter locations: accepted locations of this and earlier reports, in order.
-  /// - Returns: locations that can be published.
+  /// - Parameters:
+  ///   - fix: the report.
+  ///   - locations: the locations that were accepted from this and earlier reports, in order of time.
+  /// - Returns: the locations to publish.
   mutating func process(_ fix: PositionFix, _ locations: [Location]) -> [Location] {
     filter.process(fix)
     guard let newest = locations.last else { return [] }
@@ -105,8 +112,8 @@ struct VehicleNavigation: Sendable {
     return []
   }
 
-  /// Processes a wheel speed. It waits for the scans of its time: the filter stores only the newest, and with
-  /// scans in blocks it would never reach one.
+  /// Processes a wheel speed, when the scans of its time have arrived. The filter only stores the newest
+  /// speed: with scans in blocks, each speed would be replaced before a scan of its time arrives.
   mutating func process(_ speed: WheelSpeed) {
     if speeds.count == Self.mostSpeeds { speeds.removeFirst() }
     speeds.append(speed)
@@ -131,30 +138,31 @@ struct VehicleNavigation: Sendable {
     return handOn([location(estimate, timeBase)])
   }
 
-  /// Updates the acceleration, which the attitude filter must not mistake for gravity, and the mounting.
+  /// Computes the acceleration, which the attitude filter must not mistake for gravity, and the mounting.
   private mutating func look(at timestamp: Timestamp) {
     if let lastLook, (0..<Self.lookInterval).contains(timestamp.seconds(since: lastLook)) { return }
     lastLook = timestamp
     let estimate = filter.estimate
     findMounting(estimate)
     guard let estimate else { return }
-    // The accelerometer's bias is added, so that the remainder is gravity alone.
+    // The accelerometer's bias is included, so that subtracting this acceleration from the measurement leaves
+    // gravity alone.
     acceleration = KnownAcceleration(
       timestamp: estimate.timestamp,
       deviceFrame: estimate.attitude.conjugate.rotate(estimate.acceleration) + estimate.accelerometerBias,
       deviation: standardGravity * estimate.tiltDeviation.radians)
   }
 
-  /// Returns the acceleration since the last call; nil if there is none.
+  /// Removes and returns the acceleration; nil if there is no new one since the last call.
   mutating func drainAcceleration() -> KnownAcceleration? {
     defer { acceleration = nil }
     return acceleration
   }
 
-  /// Updates the mounting. It remains valid while navigation is not aligned, because the device is still
-  /// fixed when the sky is lost.
+  /// Updates the mounting. While navigation is not aligned, the mounting remains valid: the device does not
+  /// move in the vehicle when satellite reception is lost.
   private mutating func findMounting(_ estimate: NavigationEstimate?) {
-    // A contradicted position does not affect the mounting.
+    // A contradiction of the position after a restart does not concern the mounting.
     let contradictions = filter.counters.contradictions - filter.counters.contradictedResumptions
     if contradictions != knownContradictions { mounting = nil }
     knownContradictions = contradictions
@@ -165,7 +173,7 @@ struct VehicleNavigation: Sendable {
     estimate.mountingDeviation.max() <= Self.mountingDeviation
   }
 
-  /// Processes air pressure, which maintains the height without a receiver.
+  /// Processes the air pressure, by which the filter maintains the altitude without a receiver.
   mutating func process(_ pressure: PressureData) { filter.process(pressure) }
 
   /// The next time at which `advance` must be called if no event arrives earlier.
@@ -173,16 +181,18 @@ struct VehicleNavigation: Sendable {
     [awaited.first?.timestamp.advanced(bySeconds: maxScanDelay), silence].compactMap { $0 }.min()
   }
 
-  /// Time at which missing scans end the position estimate while the receiver sleeps.
+  /// Time at which the position estimate ends because scans are missing, while the receiver sleeps; nil if no
+  /// end is expected.
   private var silence: Timestamp? {
-    // A moment later, so that they are missing then.
+    // One millisecond later than the limit, so that the scans count as missing at that time.
     guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: maxScanDelay + 0.001),
       silence > advanced
     else { return nil }
     return silence
   }
 
-  /// Advances the time. Locations that have waited too long are returned unchanged.
+  /// Advances the time.
+  /// - Returns: locations of the receiver that have waited too long for scans, unchanged.
   mutating func advance(to timestamp: Timestamp) -> [Location] {
     advanced = max(advanced, timestamp)
     guard let first = awaited.first, first.timestamp.advanced(bySeconds: maxScanDelay) <= timestamp else {
@@ -191,11 +201,11 @@ struct VehicleNavigation: Sendable {
     return handOn(drain())
   }
 
-  /// Returns waiting locations before a stop.
+  /// Returns the waiting locations, before a stop.
   mutating func finish() -> [Location] { handOn(drain()) }
 
-  /// Returns the corrected route through the last outage, in order, ten seconds after its end; once, and nil
-  /// if nothing published in it needs a correction.
+  /// Returns the corrected track of the last outage in order of time, once, ten seconds after the end of the
+  /// outage. Nil if there is no new track, or if nothing published in the outage needs a correction.
   mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
     guard filter.isTrackFinished else { return nil }
     let latency = filter.estimate?.positionLatency ?? 0
@@ -222,11 +232,11 @@ struct VehicleNavigation: Sendable {
   /// The estimate at the newest scan; nil unless the filter is aligned.
   var newestEstimate: NavigationEstimate? { filter.estimate }
 
-  /// Returns how the position continues without the receiver; nil if it does not.
+  /// Returns the position that navigation continues without the receiver; nil if it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {
-    // A contradicted, unconfirmed or uncorrected position requires the receiver. So does an uncertain
-    // mounting: without fixes, the vehicle's constraints would make mounting and heading appear more certain
-    // than they are.
+    // The receiver is required if the position is contradicted, unconfirmed or not corrected after an outage.
+    // It is also required if the mounting is uncertain. Without fixes, the vehicle's motion constraints would
+    // make mounting and heading appear more certain than they are.
     guard !hasToldInertial, filter.isConfirmed, let estimate = estimate(at: now), isMountingKnown(estimate)
     else { return nil }
     return CarriedPosition(
@@ -240,7 +250,7 @@ struct VehicleNavigation: Sendable {
     return NavigationReport(filter.state, estimate(at: now))
   }
 
-  /// Calibration of sensors and mounting at the newest scan; nil before the mounting is known.
+  /// Calibration of sensors and mounting as of the newest scan; nil before the mounting is known.
   var calibration: NavigationCalibration? { filter.calibration }
 
   /// True if the mounting is determined.
@@ -248,30 +258,31 @@ struct VehicleNavigation: Sendable {
 
   // MARK: Outputs
 
-  /// Returns whether scans for a time are available or expected.
+  /// Returns whether scans of a time have arrived or are expected.
   private func isScanned(_ timestamp: Timestamp) -> Bool {
     guard isAligned, let newestScan else { return false }
     return timestamp.seconds(since: newestScan) <= maxScanDelay
   }
 
-  /// Returns whether locations are published without reports of the receiver, because it is silent or sleeps.
+  /// Returns whether locations are published without the receiver, because it is silent or sleeps.
   private func isCarriedOn(_ estimate: NavigationEstimate) -> Bool {
     estimate.source == .inertial || !isReceiverOn
   }
 
-  /// Returns whether the receiver is silent although it should have a fix by now.
+  /// Returns whether the receiver is silent although it has been on long enough to have a fix.
   private func isMissed(at now: Timestamp) -> Bool {
     isReceiverOn && receiverWoke.map { now.seconds(since: $0) > Self.search } ?? true
   }
 
   private func isOverdue(_ now: Timestamp) -> Bool {
     guard isAligned else { return false }
-    // After a start from a stored state, nothing was published yet.
+    // After a start from a stored state, the first location is published immediately.
     guard let newestLocation else { return true }
     return now.seconds(since: newestLocation) >= Self.interval
   }
 
-  /// Returns the locations that the scans have reached.
+  /// Returns the locations for receiver's locations whose scans have arrived: one fused location, or the
+  /// receiver's own without an estimate.
   private mutating func reached(_ now: Timestamp, _ timeBase: TimeBase) -> [Location] {
     let count = awaited.prefix { $0.timestamp <= now }.count
     let reached = Array(awaited.prefix(count))
@@ -285,7 +296,8 @@ struct VehicleNavigation: Sendable {
     return awaited
   }
 
-  /// Returns locations in order of time; with inertial sensors, those of the receiver alone are marked.
+  /// Returns locations to the caller. With inertial sensors, locations of the receiver alone are marked as
+  /// such.
   private mutating func handOn(_ locations: [Location]) -> [Location] {
     guard let newest = locations.last else { return [] }
     newestLocation = newest.timestamp
@@ -323,10 +335,10 @@ struct VehicleNavigation: Sendable {
 }
 
 extension PipelineConfiguration {
-  /// Maximum delay in s of samples that are still useful for navigation.
+  /// Maximum delay in s with which samples may arrive for navigation.
   package static let longestNavigationLatency = 3.0
 
-  /// True if motion and position are combined.
+  /// True if a navigation filter combines inertial sensors and positions.
   package var isNavigating: Bool {
     navigation.isEnabled && location.isEnabled && location.policy != .significant
       && location.activity == .automotive && inertialLatency <= Self.longestNavigationLatency

@@ -3,37 +3,38 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The CAN bus' part of the pipeline: the newest value of each signal, the schedule of messages, and the
-/// speed for navigation.
+/// The CAN bus' part of the pipeline: stores the newest value of each signal, schedules `vehicle` messages,
+/// and provides the speed for navigation.
 struct VehicleReports: Sendable {
   private var settings: PipelineConfiguration.Vehicle
-  /// Newest readings by path.
+  /// Newest reading of each signal, by path.
   private var newest: [String: VehicleReading] = [:]
   /// True if there are unpublished readings.
   private var hasNews = false
-  /// True if a state differs from the published one.
+  /// True if a signal that is not a number has changed since the last message.
   private var hasChanged = false
   private var lastTold: Timestamp?
   private var firstUntold: Timestamp?
 
-  /// Minimum time in s between messages, even if a state changes more often.
+  /// Minimum time in s between messages, even if signals change more often.
   private static let shortestInterval = 1.0
-  /// Maximum number of stored signals; a configuration has fewer.
+  /// Maximum number of stored signals; a configuration can contain no more.
   private static let mostSignals = PipelineConfiguration.Vehicle.mostSignals
-  /// Delay in s of an answer to an OBD-II request.
+  /// Time in s between the measurement of a value and its arrival as the answer to an OBD-II request.
   private static let diagnosticLatency = 0.3
-  /// Standard deviation in m/s of a speed in whole km/h with a scale error of some per cent.
+  /// Standard deviation in m/s of a speed that is rounded to whole km/h, and has a scale error of some per
+  /// cent.
   private static let diagnosticDeviation = 0.6
-  /// Step in km/h from which a broadcast speed is as coarse as a diagnostic one.
+  /// Resolution in km/h from which a speed broadcast on the bus counts as rounded to whole km/h.
   private static let coarseStep = 0.5
 
-  /// Nil if no CAN bus is read.
+  /// Returns nil if no CAN bus is read.
   init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.vehicle else { return nil }
     self.settings = settings
   }
 
-  /// Returns the same state with another configuration.
+  /// Returns a copy with the same state and another configuration; nil if no CAN bus is read.
   func reconfigured(_ new: PipelineConfiguration) -> VehicleReports? {
     guard let settings = new.vehicle else { return nil }
     var next = self
@@ -53,7 +54,7 @@ struct VehicleReports: Sendable {
     }
   }
 
-  /// Returns the speeds among readings for navigation.
+  /// Returns the speeds in m/s for navigation from readings of the configured speed signal.
   func wheelSpeeds(_ readings: [VehicleReading]) -> [WheelSpeed] {
     guard let path = settings.speedPath else { return [] }
     return readings.compactMap { reading in
@@ -67,7 +68,8 @@ struct VehicleReports: Sendable {
     }
   }
 
-  /// The next time at which `due` returns a message if nothing arrives earlier.
+  /// The next time at which `due` returns a message, if no reading arrives earlier; nil without unpublished
+  /// readings.
   var nextDeadline: Timestamp? {
     guard hasNews, let firstUntold else { return nil }
     guard let lastTold else { return firstUntold.advanced(bySeconds: Self.shortestInterval) }
@@ -75,21 +77,21 @@ struct VehicleReports: Sendable {
       bySeconds: hasChanged ? Self.shortestInterval : max(Self.shortestInterval, settings.interval))
   }
 
-  /// Returns the message if it is due.
+  /// Returns the message if it is due; nil otherwise.
   mutating func due(at now: Timestamp, _ timeBase: TimeBase) -> VehicleSignals? {
     guard let nextDeadline, nextDeadline <= now else { return nil }
     lastTold = now
     return pending(timeBase)
   }
 
-  /// Returns unpublished signals before a stop.
+  /// Returns the message with unpublished readings, before a stop; nil if there are none.
   mutating func pending(_ timeBase: TimeBase) -> VehicleSignals? {
     guard hasNews else { return nil }
     (hasNews, hasChanged, firstUntold) = (false, false, nil)
     return shown(timeBase)
   }
 
-  /// Returns all current signals; nil before the first.
+  /// Returns all signals with a value; nil before the first reading.
   func shown(_ timeBase: TimeBase) -> VehicleSignals? {
     let known = newest.values.filter { $0.value != nil }
     guard let latest = newest.values.map(\.timestamp).max() else { return nil }

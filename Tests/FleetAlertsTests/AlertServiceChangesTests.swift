@@ -138,7 +138,7 @@ import Testing
     service.end(2)
     #expect(waitUntil { fixture.told("ops").contains("2:ended critical operator") })
     service.stop()
-    #expect(fixture.said.withLock { $0.count { $0.contains("is ended by an operator: low: demo/v") } } == 2)
+    #expect(fixture.said.withLock { $0.count { $0.contains("was ended by an operator: low: demo/v") } } == 2)
     // While it is away.
     try AlertStore(path: path, isReader: true).requestEnds([1, 2, 3])
     for _ in 0..<2 {

@@ -60,7 +60,7 @@ import Testing
   @Test func anEventIsToldWhenItBeginsAndWhenItIsOver() {
     var roster = Roster()
     roster.receive("driving/event", event(7, ongoing: true, at: 10, seq: 1), at: 10)
-    #expect(roster.van?.event?.message.summary == "overSpeed (goes on)")
+    #expect(roster.van?.event?.message.summary == "overSpeed (ongoing)")
     #expect(roster.van?.drivingEvent?.message.isOngoing == true)
     roster.receive("driving/event", event(7, at: 10, seq: 2), at: 100)
     #expect(roster.van?.event?.message.summary == "overSpeed")

@@ -120,7 +120,7 @@ import Traces
     }
     let fourth = refusal(vehicle.pipeline.requestTrace(TraceRequest()))
     #expect(
-      fourth.contains("3 that were asked for are being recorded, the first until 2026-11-21T08:01:2"),
+      fourth.contains("3 requested traces are being recorded, the first until 2026-11-21T08:01:2"),
       "\(fourth)")
     vehicle.run(until: 100)
     #expect(vehicle.ended.map(\.run).sorted() == [1, 2, 3] && vehicle.ended.allSatisfy(\.isWhole))

@@ -3,25 +3,28 @@ internal import Positioning
 internal import Spatial
 package import Telemetry
 
-/// A message on a vehicle's topics, in any format.
+/// A message on a vehicle's topics, in the native or the OwnTracks format.
 package enum FleetMessage: Hashable, Sendable {
-  /// A message of the vehicle.
+  /// A message that a vehicle publishes.
   case message(VehicleMessage)
-  /// A batch of location history. It counts in the sequence but is not shown, so its points are not decoded.
+  /// A batch of earlier positions (`track`). Its sequence number counts, but its points are not decoded,
+  /// because they are not displayed.
   case history(MessageIdentity?)
-  /// The regions that the vehicle is to monitor.
+  /// The regions that an operator has requested the vehicle to monitor.
   case wantedRegions([RegionShape])
-  /// The regions that the vehicle monitors without a request: an additional region, or a replacement of all.
+  /// The regions that an OwnTracks device reports to monitor: a single region, or all of them.
   case watchedRegions([RegionShape], replacesAll: Bool)
 
-  /// Decodes a payload of the native format; nil for kinds that are not shown.
-  /// - Parameter path: the topic below the vehicle's.
+  /// Decodes a payload of the native format; nil for kinds that are not displayed.
+  /// - Parameters:
+  ///   - json: the payload.
+  ///   - path: the topic levels below the vehicle's topic.
   init?(native json: JSONValue, path: String) throws(JSONError) {
     guard case .object = json else { throw JSONError("not an object") }
     switch path {
     case MessageKind.track.rawValue: self = .history(json.identity)
     case MessageKind.trip.rawValue:
-      // The path can be as long as a track and is not shown.
+      // The track of a trip can be long, and is not displayed.
       guard case .object(var members) = json else { return nil }
       members["way"] = nil
       var trip = try TripMessage(json: .object(members))
@@ -40,9 +43,11 @@ package enum FleetMessage: Hashable, Sendable {
     }
   }
 
-  /// Decodes a payload of the OwnTracks format, from the agent or a phone; nil for types without vehicle
-  /// data, such as configurations, cards and commands.
-  /// - Parameter path: the topic below the vehicle's. Only the device's own topic has positions.
+  /// Decodes a payload of the OwnTracks format, from the agent or a phone. Returns nil for types without
+  /// vehicle data, such as configurations, cards and commands.
+  /// - Parameters:
+  ///   - json: the payload.
+  ///   - path: the topic levels below the device's topic. A position is only valid on the device's own topic.
   init?(ownTracks json: JSONValue, path: String) throws(JSONError) {
     switch json["_type"]?.string {
     case "location" where path != MessageKind.location.rawValue: return nil
@@ -60,7 +65,7 @@ package enum FleetMessage: Hashable, Sendable {
     }
   }
 
-  /// The message's identity in the vehicle's sequence; nil if it has none.
+  /// The message's epoch and sequence number; nil if it has none.
   var identity: MessageIdentity? {
     switch self {
     case .message(let message): message.identity
@@ -71,7 +76,8 @@ package enum FleetMessage: Hashable, Sendable {
 }
 
 extension TopicAddress {
-  /// Parses `owntracks/USER/DEVICE[/…]`. The device's own topic has locations and the will.
+  /// Parses `owntracks/USER/DEVICE[/…]`. The device's own topic, without further levels, has locations and
+  /// the will.
   init?(ownTracks topic: String, root: String) {
     guard let address = TopicAddress(topic: topic, root: root) else {
       self.init(topic: "\(topic)/\(MessageKind.location.rawValue)", root: root)
@@ -83,8 +89,8 @@ extension TopicAddress {
 }
 
 extension VehicleMessage {
-  /// Returns the seconds from the vehicle's clock to the local clock; nil if the clocks are unrelated. A will
-  /// has the time of the session start, so it contains no delay.
+  /// Returns the delay of the message in s, by the vehicle's and the local clock. Nil if the clocks differ
+  /// too much, and for a will, whose time is the start of its session.
   func delay(at moment: Moment) -> Double? {
     if case .status(let message) = self, message.isWill { return nil }
     guard let time else { return nil }
@@ -100,7 +106,7 @@ extension VehicleEvent {
 
   init(_ message: DrivingEventMessage) {
     var summary = String(message.event.name.prefix(80))
-    if message.isOngoing { summary += " (goes on)" }
+    if message.isOngoing { summary += " (ongoing)" }
     self.init(summary: summary, time: message.time)
   }
 
@@ -120,7 +126,7 @@ extension VehicleEvent {
 }
 
 extension TripMessage {
-  /// Truncates texts to the shown length, so that a publisher cannot exhaust the memory.
+  /// Truncates texts to the length that is displayed, so that a publisher cannot exhaust the memory.
   mutating func shorten() {
     driver = driver.map { String($0.prefix(80)) }
     purpose = purpose.map { String($0.prefix(80)) }
@@ -130,8 +136,8 @@ extension TripMessage {
     events = Dictionary(shown) { first, _ in first }
   }
 
-  /// Returns whether this is a later trip or revision in the same series; for different series, whether it
-  /// started later.
+  /// Returns whether this message is about a later trip, or a later revision of the same trip. Trips of
+  /// different series are compared by their start.
   func isNewer(than other: TripMessage?) -> Bool {
     guard let other else { return true }
     guard trip.series == other.trip.series else { return start.time > other.start.time }
@@ -140,14 +146,14 @@ extension TripMessage {
 }
 
 extension DrivingEventMessage {
-  /// Truncates texts to the shown length.
+  /// Truncates texts to the length that is displayed.
   mutating func shorten() {
     if case .other(let name) = event { event = .other(String(name.prefix(80))) }
     region = region.map { String($0.prefix(80)) }
   }
 
-  /// Returns whether this is a later event in the same series, or an update of the same event; for different
-  /// series, whether it started later.
+  /// Returns whether this message is about a later event, or updates the same event. Events of different
+  /// series are compared by time.
   func isNewer(than other: DrivingEventMessage?) -> Bool {
     guard let other else { return true }
     guard journal.series == other.journal.series else { return time > other.time }
@@ -164,7 +170,8 @@ extension RegionShape {
 }
 
 extension VehicleRecord {
-  /// Applies the states of all regions. Returns true if anything changed; a late message changes nothing.
+  /// Applies a vehicle's report of all region states. Returns true if anything changed; an outdated report
+  /// changes nothing.
   private mutating func apply(_ states: RegionsStateMessage) -> Bool {
     if let known = regionStates?.identity, let new = states.identity {
       if known.epoch == new.epoch, new.seq <= known.seq { return false }
@@ -176,11 +183,11 @@ extension VehicleRecord {
     return true
   }
 
-  /// Applies data that are not in the table: the regions, which are drawn on the map. Returns true if
-  /// anything changed.
+  /// Applies a message that does not change the vehicle's row in the table: regions, which are drawn on the
+  /// map. Returns true if anything changed.
   mutating func apply(aside message: FleetMessage) -> Bool {
     switch message {
-    // A report about the vehicle's own file does not answer a request for regions.
+    // A report about regions in the vehicle's own file does not answer the operator's request.
     case .message(.regionsReported(let report)) where report.source == .file: return false
     case .message(.regionsReported(let report)):
       acceptedRegions = Set(report.accepted.prefix(RegionShape.largestCount))

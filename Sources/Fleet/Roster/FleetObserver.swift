@@ -1,18 +1,19 @@
 package import MQTT
 
-/// An observer of each message that changed a vehicle's state. Called on the connection's thread.
+/// An observer of all messages that change a vehicle's state.
 ///
-/// Methods must return quickly: they block the connection. Longer work belongs on a separate thread.
+/// Methods are called on the connection's thread, and block the connection. They must return quickly, and
+/// leave longer work to another thread.
 package protocol FleetObserver: Sendable {
   /// Observes a message.
-  ///
   /// - Parameters:
-  ///   - vehicle: the vehicle's state, including the message.
+  ///   - message: the message as received.
+  ///   - vehicle: the vehicle's state, to which the message was already applied.
   ///   - moment: the time of arrival.
   func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment)
-  /// Observes the removal of a vehicle; all its state is deleted. A later message creates it again.
+  /// Observes the removal of a vehicle, whose state was deleted. A later message creates the vehicle again.
   func observe(removalOf key: VehicleKey, at moment: Moment)
-  /// Observes a change of the connection, on the same thread.
+  /// Observes a change of the connection, also on the connection's thread.
   func observe(_ connection: FleetConnection)
 }
 

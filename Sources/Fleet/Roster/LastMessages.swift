@@ -1,7 +1,7 @@
 internal import Telemetry
 
-/// The last messages of the kinds that only some vehicles send. Stored in the record itself they would use
-/// 1.5 kB of every vehicle.
+/// The last messages of kinds that only some vehicles send. If they were stored in `VehicleRecord` directly,
+/// every vehicle would need 1.5 kB for them.
 struct LastMessages: Sendable {
   var heading = OutOfLine<Received<HeadingMessage>>()
   var attitude = OutOfLine<Received<AttitudeMessage>>()
@@ -13,10 +13,8 @@ struct LastMessages: Sendable {
   var regionStates = OutOfLine<RegionsStateMessage>()
 }
 
-/// A value that few vehicles have, stored outside of the record. A missing value uses one word instead of its
-/// full size.
-///
-/// The box is immutable, so copies of a record share it; a new value gets a new box.
+/// A value that few vehicles have, stored on the heap. A missing value needs one word instead of its full
+/// size. The box is immutable, so copies of a record share it, and a new value gets a new box.
 struct OutOfLine<Value: Sendable>: Sendable {
   private final class Box: Sendable {
     let value: Value

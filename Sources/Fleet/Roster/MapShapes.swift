@@ -2,24 +2,25 @@ package import JSON
 package import Spatial
 internal import Telemetry
 
-/// The outline of a region for drawing and comparison.
+/// The outline of a region, for drawing and for comparison with other regions.
 package struct RegionShape: Hashable, Sendable {
   package enum Outline: Hashable, Sendable {
     /// A circle with its radius in metres.
     case circle(Coordinate, radius: Double)
-    /// The closed rings of all parts, including holes.
+    /// The closed rings of all polygons of the region, including holes.
     case rings([[Coordinate]])
   }
 
   package var identifier: String
   package var outline: Outline
 
-  /// The maximum numbers of regions and corners that are read.
+  /// The maximum number of regions that are decoded.
   package static let largestCount = 256
+  /// The maximum number of corners of all decoded regions together.
   static let mostCorners = 20_000
 
-  /// Returns the regions of a GeoJSON FeatureCollection. Features that cannot be drawn are omitted, because
-  /// the result is only used for display.
+  /// Returns the regions of a GeoJSON FeatureCollection. A feature that cannot be drawn is omitted, because
+  /// the result is only displayed.
   package static func regions(inGeoJSON json: JSONValue) -> [RegionShape] {
     var corners = 0
     var shapes: [RegionShape] = []
@@ -43,7 +44,7 @@ package struct RegionShape: Hashable, Sendable {
     return shapes
   }
 
-  /// The outline as closed lines; a circle has 36 corners.
+  /// The outline as closed lines, for drawing; a circle is drawn with 36 corners.
   package var lines: [[Coordinate]] {
     switch outline {
     case .rings(let rings): return rings.map { $0 + $0.prefix(1) }
@@ -53,13 +54,14 @@ package struct RegionShape: Hashable, Sendable {
   }
 }
 
-/// The recent track of a vehicle for a map: thinned to some metres, bounded to a kilobyte.
+/// The recent track of a vehicle for a map, simplified to points some metres apart. It needs at most a
+/// kilobyte.
 package struct Trail: Hashable, Sendable {
   static let capacity = 96
-  /// The minimum distance between two points in steps of 1e-7 degrees (a centimetre): 5 m.
+  /// The minimum distance between two points in units of 1e-7 degrees (a centimetre); 450 units are 5 m.
   private static let step: Int32 = 450
 
-  /// Latitude and longitude in 1e-7 degrees, in a ring buffer.
+  /// Latitudes and longitudes in units of 1e-7 degrees, in a ring buffer.
   private var points: [SIMD2<Int32>] = []
   private var next = 0
 
@@ -83,7 +85,7 @@ package struct Trail: Hashable, Sendable {
     points.isEmpty ? nil : points[(next + points.count - 1) % points.count]
   }
 
-  /// The points, oldest first.
+  /// The points of the track, oldest first.
   package var coordinates: [Coordinate] {
     points.indices.map { index in
       let point = points[(next + index) % points.count]

@@ -1,36 +1,37 @@
 package import Spatial
 package import Telemetry
 
-/// The position of a message in the order of its topic.
+/// The properties of a message that determine its order among messages of the same kind.
 package struct MessageStamp: Hashable, Sendable {
   package var identity: MessageIdentity?
-  /// The vehicle's time of the message.
+  /// The time of the message by the vehicle's clock.
   package var time: UTCTime
-  /// True if the broker retained the message from before the subscription.
+  /// True if the broker sent the message as a retained one, published before the subscription.
   package var isRetained: Bool
-  /// The local time of arrival.
+  /// The time of arrival by the local clock.
   package var receivedAt: Moment
 
-  /// The time in seconds by which a vehicle's clock may be ahead before it is ignored for the order.
-  /// Receivers were observed to be years ahead after a week rollover.
+  /// The time in s by which a vehicle's clock may be ahead of the local clock. Messages further ahead are not
+  /// ordered by their time. GNSS receivers were observed to be years ahead after a week rollover.
   package static let clockTolerance = 300.0
 
   var isTimeCredible: Bool { time.seconds(since: receivedAt.time) <= Self.clockTolerance }
 }
 
-/// The order of a message relative to the previous one.
+/// The order of a message relative to the last message of the same kind.
 ///
-/// A message arrives twice if a broker or a vehicle missed an acknowledgement, late if it was queued, and out
-/// of the past if the broker retained it. The sequence numbers decide if both messages have them. A new epoch
-/// is a new store and therefore later. Otherwise the vehicle's time decides if it is credible.
+/// A message can arrive twice if an acknowledgement was lost, late if it was queued, and long after its
+/// publication if the broker retained it. If both messages have sequence numbers, these determine the order.
+/// A new epoch means a new store in the vehicle, and is therefore later. Otherwise the vehicle's time
+/// determines the order, if it is credible.
 enum MessageOrder: Hashable, Sendable {
   case newer
   case duplicate
   case older
 
-  /// Compares a message with the previous one.
+  /// Compares a message with the last message of the same kind.
   ///
-  /// - Parameter formerEpochs: epochs of this vehicle that were replaced by a later one.
+  /// - Parameter formerEpochs: earlier epochs of the vehicle, each of which was replaced by a later one.
   init(of message: MessageStamp, after last: MessageStamp?, formerEpochs: [String] = []) {
     guard let last else {
       self = .newer
@@ -45,7 +46,8 @@ enum MessageOrder: Hashable, Sendable {
         self = .older
         return
       }
-      // A live message with an unknown epoch: the store was recreated, regardless of its clock.
+      // A live message with a new epoch is newer, even if its time is earlier: the vehicle has created a new
+      // store.
       if !message.isRetained {
         self = .newer
         return
@@ -59,21 +61,21 @@ enum MessageOrder: Hashable, Sendable {
       }
       return
     }
-    // Without numbers and a credible clock, the order of arrival decides; a retained message never replaces a
-    // live one.
+    // Without sequence numbers and credible times, the order of arrival decides. A retained message never
+    // replaces a live one.
     self = message.isRetained && !last.isRetained ? .older : .newer
   }
 }
 
-/// The newest stamp of each kind.
+/// The stamp of the newest message of each kind.
 struct MessageStamps: Sendable {
   private struct Entry: Sendable {
     let kind: MessageKind
     var stamp: MessageStamp
   }
 
-  // An array instead of a dictionary, because it is searched for every message; and instead of one property
-  // per kind, because most vehicles send few kinds, and there are many vehicles.
+  // An array is faster to search than a dictionary, which matters for every message. It is smaller than a
+  // property for each kind, because most vehicles send few kinds.
   private var entries: [Entry] = []
 
   subscript(kind: MessageKind) -> MessageStamp? {

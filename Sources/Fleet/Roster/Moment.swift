@@ -1,8 +1,8 @@
 internal import Platform
 public import Spatial
 
-/// A local time: civil time, for comparison with vehicles' times, and the monotonic time line of this
-/// machine, for measuring ages.
+/// A local time by two clocks: civil time, to compare with vehicles' times, and monotonic time, to measure
+/// ages.
 public struct Moment: Hashable, Sendable {
   public var time: UTCTime
   public var timestamp: Timestamp
@@ -25,15 +25,19 @@ extension Moment {
   }
 }
 
-/// The last message of a kind, with its arrival.
+/// The last message of a kind, with the time of its arrival.
 public struct Received<Message: Hashable & Sendable>: Hashable, Sendable {
   public var message: Message
   public var receivedAt: Moment
-  /// True if the broker retained it from before the subscription; it can be of any age.
+  /// True if the broker sent the message as a retained one, published before the subscription. It can be
+  /// arbitrarily old.
   public var isRetained: Bool
 
-  /// Returns the age in seconds, never negative: since its arrival for a live message, and by the vehicle's
-  /// clock, which may be wrong, for a retained one.
+  /// Returns the age of the message in s, never negative. The age of a live message is measured from its
+  /// arrival. That of a retained one is determined by the vehicle's clock, which may be wrong.
+  /// - Parameters:
+  ///   - now: the current time.
+  ///   - time: the time of the message by the vehicle's clock.
   package func age(at now: Moment, time: UTCTime) -> Double {
     max(0, isRetained ? now.time.seconds(since: time) : now.seconds(since: receivedAt))
   }
@@ -43,10 +47,10 @@ public struct Received<Message: Hashable & Sendable>: Hashable, Sendable {
 public struct VehicleEvent: Hashable, Sendable {
   /// A short description, such as "enter depot" or "lost". Untrusted text, not yet escaped for a terminal.
   public var summary: String
-  /// The vehicle's time of the event; nil if not given.
+  /// The time of the event by the vehicle's clock; nil if the vehicle did not report it.
   public var time: UTCTime?
-  /// The region of the event; nil for other events.
+  /// The region that the event concerns; nil for events that concern no region.
   package var region: String?
-  /// True if the vehicle is inside afterwards; nil if the event does not determine it.
+  /// True if the vehicle is in the region after the event; nil if the event does not concern a region.
   var entersRegion: Bool?
 }

@@ -5,9 +5,10 @@ internal import Telemetry
 
 /// The vehicles of a fleet with their last messages.
 ///
-/// A value type without I/O: messages are applied in the order of their arrival, with the time of arrival. An
-/// older message never replaces a newer one, no input traps, and memory is bounded by `capacity`. At the capacity a vehicle that can
-/// be read replaces the oldest one of which neither status nor position was read; without such a vehicle it is refused.
+/// A value type without I/O: messages are applied in the order and with the time of their arrival. An older
+/// message never replaces a newer one, no input traps, and `capacity` limits the memory. If the capacity is
+/// reached, a new vehicle with a valid message replaces the oldest vehicle without a status or position. If
+/// there is no such vehicle, the message of the new one is refused.
 public struct Roster: Sendable {
   /// The result of applying a message.
   public enum Outcome: Hashable, Sendable {
@@ -15,19 +16,19 @@ public struct Roster: Sendable {
     case applied
     /// A duplicate of an applied message.
     case duplicate
-    /// A message older than the state, or the will of a session that has been replaced.
+    /// A message that is older than the state, or the will of a session that a later session has replaced.
     case outdated
-    /// A payload that does not match its topic.
+    /// A payload that is invalid for its topic; with the problem.
     case malformed(String)
-    /// A topic that does not belong to a vehicle, or a kind that is not stored here.
+    /// A topic that belongs to no vehicle, or a kind of message that is not stored.
     case ignored
-    /// A message of a vehicle beyond the capacity.
+    /// A message of a new vehicle, although the capacity is reached.
     case refused
-    /// The last cleared retained message of a vehicle, which was removed.
+    /// The last retained message of a vehicle was cleared, so the vehicle was removed.
     case removed
   }
 
-  /// Counters of the outcomes.
+  /// The number of messages by outcome, and the total number of messages and bytes.
   public struct Counters: Hashable, Sendable {
     public var messages = 0
     public var bytes = 0
@@ -43,26 +44,30 @@ public struct Roster: Sendable {
   public let root: String
   /// The wire format of the vehicles.
   public let profile: MessageProfile
-  /// The maximum number of vehicles, so that invented topics cannot exhaust the memory.
+  /// The maximum number of vehicles. It limits the memory that a publisher can use up with invented topics.
   public let capacity: Int
-  /// The default capacity. A vehicle needs up to 4 kB in a server.
+  /// The default capacity. In a server, a vehicle needs up to 4 kB.
   public static let usualCapacity = 20_000
-  /// The vehicles in order of their first message; the last one fills the gap of a removed one.
+  /// The vehicles in order of their first message. When a vehicle is removed, the last one takes its index.
   public internal(set) var vehicles: [VehicleRecord] = []
   public internal(set) var counters = Counters()
-  /// Delays in seconds from the vehicles' clocks to here, of the last live messages.
+  /// Delays of the last live messages in s, from the time by the vehicle's clock to the arrival.
   public internal(set) var delays = DelayWindow()
-  /// A number that increases with each change.
+  /// A number that increases with each change of any vehicle.
   public internal(set) var revision: UInt64 = 0
   /// The number of removed vehicles since the start.
   public private(set) var removals: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
-  /// Candidates for removal at the capacity, oldest first. A search removes vehicles from this list that have a status or position.
+  /// Vehicles that can be replaced when the capacity is reached, oldest first. The list can contain vehicles
+  /// that have a status or position by now; a search skips and removes them.
   private var replaceable: Deque<VehicleKey> = []
 
   /// Creates an empty roster.
   ///
-  /// - Parameter root: the topic root; nil for that of the profile.
+  /// - Parameters:
+  ///   - root: the topic root; nil for the default of the profile.
+  ///   - profile: the wire format of the vehicles.
+  ///   - capacity: the maximum number of vehicles.
   public init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = Roster.usualCapacity) {
     self.root = root ?? profile.usualRoot
     self.profile = profile
@@ -71,7 +76,7 @@ public struct Roster: Sendable {
 
   public subscript(key: VehicleKey) -> VehicleRecord? { places[key].map { vehicles[$0] } }
 
-  /// Returns the vehicle of a topic; nil for other topics.
+  /// Returns the vehicle to which a topic belongs; nil if it belongs to none.
   package func key(of topic: String) -> VehicleKey? { profile.address(of: topic, root: root)?.key }
 
   /// Returns the number of vehicles in a state.
@@ -81,7 +86,9 @@ public struct Roster: Sendable {
 
   /// Applies a message.
   /// - Parameters:
-  ///   - retained: true if the broker retained it from before the subscription.
+  ///   - topic: the MQTT topic.
+  ///   - payload: the payload; an empty one clears a retained message.
+  ///   - retained: true if the broker sent the message as a retained one, published before the subscription.
   ///   - moment: the time of arrival.
   @discardableResult
   public mutating func apply(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) -> Outcome {
@@ -99,8 +106,8 @@ public struct Roster: Sendable {
     return outcome
   }
 
-  /// Starts all sequences anew. Call it after a time without a subscription: messages of that time were published, but not
-  /// to this subscriber.
+  /// Restarts the counting of sequence numbers for all vehicles. Must be called after a time without a
+  /// subscription: messages of that time did not arrive, but are not lost.
   public mutating func restartSequences() {
     for index in vehicles.indices { vehicles[index].restartSequence() }
   }
@@ -112,11 +119,11 @@ public struct Roster: Sendable {
     guard profile.reads(address.path) else { return .ignored }
     let key = address.key
     guard !payload.isEmpty else { return takeBack(address.path, of: key) }
-    // Messages of invented vehicles beyond the capacity cost only this check.
+    // If the capacity is reached, messages of invented vehicles are rejected here, without parsing them.
     guard vehicles.count < capacity || places[key] != nil || !replaceable.isEmpty else { return .refused }
     do throws(JSONError) {
       guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
-      // History alone does not create a vehicle.
+      // A `track` alone does not create a vehicle.
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) ?? placeOfReplaced(by: key) else { return .refused }
       vehicles[place].messageCount += 1
@@ -141,7 +148,7 @@ public struct Roster: Sendable {
       }
       return outcome
     } catch {
-      // An unreadable message still creates the vehicle, so that the problem is visible.
+      // An invalid message also creates the vehicle, so that the operator sees the problem.
       guard let place = place(of: key) else { return .refused }
       vehicles[place].unreadable += 1
       revision += 1
@@ -150,14 +157,14 @@ public struct Roster: Sendable {
     }
   }
 
-  /// Handles an empty payload, which clears a retained message. Live state remains valid until both status
-  /// and location are cleared; the vehicle is then removed.
+  /// Handles an empty payload, which clears a retained message. A vehicle is removed when both its status and
+  /// its location are cleared. Until then its state remains.
   private mutating func takeBack(_ path: String, of key: VehicleKey) -> Outcome {
     guard let place = places[key], let kind = MessageKind(rawValue: path),
       kind == .status || kind == .location
     else { return .ignored }
     vehicles[place].clearedKinds.insert(kind)
-    // In the OwnTracks format the will is on the location topic.
+    // In the OwnTracks format, the will is published on the location topic, so clearing one clears the other.
     if profile == .ownTracks, kind == .location { vehicles[place].clearedKinds.insert(.status) }
     guard vehicles[place].isCleared else { return .ignored }
     remove(at: place)
@@ -184,8 +191,8 @@ public struct Roster: Sendable {
     return vehicles.count - 1
   }
 
-  /// Replaces the oldest vehicle of which neither status nor position was read.
-  /// - Returns: the index of the new one; nil if there is no such vehicle.
+  /// Replaces the oldest vehicle without a status or position by a new vehicle.
+  /// - Returns: the index of the new vehicle; nil if no vehicle can be replaced.
   private mutating func placeOfReplaced(by key: VehicleKey) -> Int? {
     while let oldest = replaceable.popFirst() {
       guard let place = places[oldest], vehicles[place].status == nil, vehicles[place].location == nil else {
@@ -198,14 +205,14 @@ public struct Roster: Sendable {
   }
 }
 
-/// The arrival of a message.
+/// The kind of a message, whether it was retained, and the time of its arrival.
 struct Arrival: Hashable, Sendable {
   var kind: MessageKind
   var isRetained: Bool
   var moment: Moment
 }
 
-/// The delays of the last messages, for a current median and tail.
+/// The delays of the last messages, from which a median and other quantiles are computed.
 public struct DelayWindow: Hashable, Sendable {
   private var seconds: [Double] = []
   private var next = 0
@@ -225,7 +232,8 @@ public struct DelayWindow: Hashable, Sendable {
     next = (next + 1) % length
   }
 
-  /// Returns the delay in seconds below which a share of the messages (0...1) stayed; nil without messages.
+  /// Returns a quantile of the delays in s; nil without messages.
+  /// - Parameter share: the share of messages with at most this delay, 0...1.
   public func quantile(_ share: Double) -> Double? {
     guard !seconds.isEmpty else { return nil }
     let sorted = seconds.sorted()

@@ -1,45 +1,47 @@
-/// The received and missing numbers of a sequence.
+/// The received and the missing numbers of a sequence.
 ///
-/// Numbers can arrive late: a vehicle sends events before tracks, so that after an outage the sequence is
-/// filled from several sides. Missing numbers are stored as ranges, oldest first. Memory is bounded; numbers
-/// in ranges beyond the bound are considered lost.
+/// Numbers can arrive late: a vehicle sends events before tracks, so that after an outage the gaps are filled
+/// in any order. Missing numbers are stored as ranges, oldest first. The number of ranges is limited; numbers
+/// in dropped ranges count as lost.
 ///
-/// A vehicle that was killed continues at the next multiple of `block`. Numbers skipped directly below such a
-/// multiple were most likely never assigned, and do not count as missing. If one arrives nevertheless, it is
-/// late.
+/// After a vehicle was killed or lost its power, its numbers continue at the next multiple of `block`. The
+/// numbers skipped directly below this multiple were most likely never assigned, and do not count as missing.
+/// If a skipped number arrives nevertheless, it counts as late.
 package struct SequenceGaps: Hashable, Sendable {
   package enum Outcome: Hashable, Sendable {
-    /// The next number, or a later one.
+    /// A number above all received ones. Skipped numbers now count as missing.
     case next
-    /// A missing number.
+    /// A number that counted as missing.
     case late
     /// A number that was received before.
     case duplicate
-    /// A number before the first one, or in a gap that was given up.
+    /// A number below the first received one, or in a gap that was dropped.
     case unknown
   }
 
-  /// The maximum number of stored gaps.
+  /// The maximum number of gaps that are stored.
   package static let capacity = 128
 
-  /// The numbers continue at a multiple of this after a crash or a power cut, as the wire contract defines.
+  /// After a crash or a power failure, numbers continue at a multiple of this number, as the wire contract
+  /// defines.
   package static let block: UInt64 = 1 << 16
 
-  /// The maximum number of consecutive crashes without a message in between.
+  /// The maximum number of blocks that may be skipped at once: a vehicle can crash several times in
+  /// succession before a message arrives.
   private static let skippedBlocks: UInt64 = 16
 
   private(set) var gaps: [ClosedRange<UInt64>] = []
   package private(set) var missing: UInt64 = 0
-  /// The ranges that were skipped below a multiple of the block, oldest first.
+  /// The ranges of numbers that were skipped below a multiple of `block`, oldest first.
   private var skipped: [ClosedRange<UInt64>] = []
   private var first: UInt64
   private var highest: UInt64
-  /// The number below which gaps were given up.
+  /// The number below which no gap is stored any more.
   private var givenUpBelow: UInt64 = 0
 
-  /// Creates the state after the first number.
+  /// Creates the state after the first received number.
   ///
-  /// - Parameter number: the first received number; earlier ones are ignored.
+  /// - Parameter number: the first received number; lower ones are `unknown` when they arrive.
   package init(startingWith number: UInt64) {
     first = number
     highest = number
@@ -59,7 +61,7 @@ package struct SequenceGaps: Hashable, Sendable {
       return .next
     }
     guard number >= first else { return .unknown }
-    // The newest gaps are checked first, because late numbers mostly belong to them.
+    // The search starts with the newest gap, because late numbers mostly belong to it.
     guard let place = gaps.lastIndex(where: { $0.lowerBound <= number }), gaps[place].contains(number) else {
       if let place = skipped.lastIndex(where: { $0.contains(number) }) {
         Self.remove(number, from: &skipped, at: place)

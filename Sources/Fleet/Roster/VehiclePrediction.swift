@@ -1,42 +1,47 @@
 internal import Positioning
 public import Spatial
 
-/// The current position of a vehicle with bounded reporting, within its guaranteed error.
+/// The current position of a vehicle with bounded reporting, with its error bound.
 public struct PredictedPosition: Hashable, Sendable {
-  /// The time on the vehicle's clock to which the position applies: the guaranteed delay ago.
+  /// The time by the vehicle's clock to which the position applies. It is the current time minus the
+  /// configured display delay.
   public var time: UTCTime
   public var coordinate: Coordinate
-  /// The maximum distance to the vehicle's fix of that time, m. After the guarantee has expired, it grows
-  /// with the largest possible speed.
+  /// The maximum distance in m to the vehicle's fix of that time. After the guarantee has ended, the distance
+  /// grows with the maximum possible speed.
   public var bound: Double
-  /// True if the vehicle guarantees its bound for that time. It withdraws the guarantee if its position is no
-  /// longer monitored.
+  /// True if the vehicle guarantees the bound for that time. A vehicle withdraws the guarantee when its
+  /// position is not observed any more.
   public var isPromised: Bool
 }
 
-/// The subscriber's side of bounded reporting, on the vehicle's own clock.
+/// Predicts the position of a vehicle from its reports, as a subscriber to bounded reporting. Times are by
+/// the vehicle's clock.
 package struct VehiclePrediction: Sendable {
   private var follower = ReportFollower()
-  /// The offset in nanoseconds from the vehicle's clock to the local clock if they are unrelated, as in the
-  /// replay of an old recording. Otherwise 0, so that a late message does not shift the vehicle.
+  /// The offset in ns from the vehicle's clock to the local clock if the two clocks are unrelated, as in the
+  /// replay of an old recording. Otherwise 0: a late message must not move the vehicle back in time.
   private var skew: Int64 = 0
 
-  /// The seconds after the end of a guarantee for which positions are still predicted.
+  /// The time in s after the end of the guarantee for which positions are still predicted.
   private static let gracePeriod = 120.0
 
-  /// Applies a report.
+  /// Processes a report.
   ///
-  /// - Parameter clocksAgree: true if the message's time is plausible on the local clock.
+  /// - Parameters:
+  ///   - report: the report, with its prediction.
+  ///   - moment: the time of arrival.
+  ///   - clocksAgree: true if the report's time is plausible by the local clock.
   mutating func receive(_ report: ReportPredictor, at moment: Moment, clocksAgree: Bool) {
-    // A report is sent after its time plus the delay.
+    // Vehicles send a report when the display delay has passed since its time.
     let sent = report.moment.advanced(bySeconds: report.delay)
     skew = clocksAgree ? 0 : moment.time.nanoseconds &- sent.nanoseconds
     follower.receive(report)
     follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
   }
 
-  /// Returns the predicted position; nil before the first report takes effect, and from two minutes after the
-  /// bound has ended.
+  /// Returns the predicted position. Nil before the first report takes effect, and when the error bound has
+  /// not been guaranteed for two minutes.
   package func position(at now: Moment) -> PredictedPosition? {
     guard let shown = follower.position(now: vehicleTime(at: now)),
       shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.gracePeriod }) ?? true
@@ -46,7 +51,7 @@ package struct VehiclePrediction: Sendable {
       isPromised: shown.isPromised)
   }
 
-  /// The reports that the shown position can still require, in order of their validity.
+  /// The reports that are required for the positions from now on, in order of their time.
   var reports: [ReportPredictor] {
     var found: [ReportPredictor] = []
     var end = Int64.max

@@ -2,7 +2,7 @@ package import Positioning
 public import Spatial
 public import Telemetry
 
-/// The name of a vehicle, unique on a broker.
+/// The fleet and name of a vehicle, unique on a broker.
 public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var fleet: String
   public var vehicle: String
@@ -14,18 +14,19 @@ public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertibl
 
   public var description: String { "\(fleet)/\(vehicle)" }
 
-  /// Orders by fleet, then by vehicle, with numbers by value: `sim-2` before `sim-10`.
+  /// Orders by fleet, then by vehicle, in the natural order of names: `sim-2` precedes `sim-10`.
   public static func < (a: VehicleKey, b: VehicleKey) -> Bool {
     a.fleet == b.fleet
       ? NaturalOrder.precedes(a.vehicle, b.vehicle) : NaturalOrder.precedes(a.fleet, b.fleet)
   }
 
-  /// A sort key whose byte order is that of keys; names that differ only in leading zeros have the same key.
+  /// A sort key: the byte order of sort keys is the order of vehicles. Names that only differ in leading
+  /// zeros have the same sort key.
   var sortKey: String { NaturalOrder.key(fleet) + "\0" + NaturalOrder.key(vehicle) }
 }
 
 extension TopicAddress {
-  /// The vehicle of the topic.
+  /// The vehicle to which the topic belongs.
   package var key: VehicleKey { VehicleKey(fleet: fleet, vehicle: vehicle) }
 }
 
@@ -42,10 +43,10 @@ public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
   private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// The state of one vehicle.
+/// The state of one vehicle, from its last messages.
 public struct VehicleRecord: Sendable {
   public let key: VehicleKey
-  /// The sort key for long lists; see `NaturalOrder.key(_:)`.
+  /// The sort key for sorting long lists; see `NaturalOrder.key(_:)`.
   package let sortKey: String
   public internal(set) var state: VehicleState = .unknown
   public internal(set) var status: Received<StatusMessage>?
@@ -63,7 +64,7 @@ public struct VehicleRecord: Sendable {
     get { last.signals.value }
     set { last.signals.value = newValue }
   }
-  /// The latest barometric altitude, with the level of a garage.
+  /// The latest `altitude` message, with barometric altitude and garage level.
   public internal(set) var altitude: Received<AltitudeMessage>? {
     get { last.altitude.value }
     set { last.altitude.value = newValue }
@@ -86,24 +87,25 @@ public struct VehicleRecord: Sendable {
   public internal(set) var event: Received<VehicleEvent>? {
     didSet { if let event, event != oldValue { remember(event) } }
   }
-  /// The last events, oldest first, including the newest.
+  /// The last events, oldest first; the newest is `event`.
   public private(set) var recentEvents: [Received<VehicleEvent>] = []
-  /// Sequence numbers that have not arrived since the subscription: lost, or still on their way.
+  /// The number of sequence numbers that were skipped since the subscription and have not arrived. Their
+  /// messages are lost, or still to come.
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
-  /// Time of the last increase of `missing`; nil if it never increased.
+  /// The time at which `missing` last increased; nil if it never did.
   public private(set) var lastGap: Moment?
-  /// The status payload as received, for clients that use fields unknown to this version.
+  /// The payload of the last status as received, for clients that use members unknown to this version.
   package var statusPayload: [UInt8] = []
-  /// The regions that the vehicle is to monitor, and those of them that it accepted; nil before it reported
-  /// them.
+  /// The regions that the vehicle was requested to monitor.
   package internal(set) var wantedRegions: [RegionShape] = []
+  /// The identifiers of the requested regions that the vehicle has accepted; nil before it reported them.
   package internal(set) var acceptedRegions: Set<String>?
-  /// The regions that the vehicle monitors, as far as it reported them.
+  /// The regions that the vehicle monitors: the requested regions that it has accepted.
   package var regions: [RegionShape] {
     wantedRegions.filter { acceptedRegions?.contains($0.identifier) == true }
   }
-  /// The regions that contain the vehicle: from its last report of all regions (`regions/state`) and later
-  /// single events.
+  /// The regions in which the vehicle is, by its last `regions/state` message and by single region events
+  /// since.
   package var insideRegions: [String] = []
   /// The vehicle's last report of all region states; nil before the first.
   package internal(set) var regionStates: RegionsStateMessage? {
@@ -111,43 +113,44 @@ public struct VehicleRecord: Sendable {
     set { last.regionStates.value = newValue }
   }
   package var trail = Trail()
-  /// The time of the vehicle's last live message; retained messages and wills do not count. Nil if there was
-  /// none since the subscription.
+  /// The time of arrival of the vehicle's last live message; nil if none arrived since the subscription.
+  /// Retained messages and wills do not count.
   public internal(set) var lastHeard: Moment?
-  /// The number of messages below the vehicle's topic.
+  /// The number of messages received on the vehicle's topics.
   public internal(set) var messageCount = 0
-  /// The number of messages below the vehicle's topic that could not be decoded, including retained ones.
+  /// The number of messages on the vehicle's topics that could not be decoded, including retained ones.
   public internal(set) var unreadable = 0
-  /// The number of the last change, increasing across all vehicles: vehicles with a higher number changed
-  /// later.
+  /// The number of the vehicle's last change. Numbers increase across all vehicles: a vehicle with a higher
+  /// number has changed later.
   public internal(set) var revision: UInt64 = 0
 
-  /// The kinds whose retained message was cleared since their last message.
+  /// The kinds of messages whose retained message was cleared, with no message of the kind since then.
   var clearedKinds: Set<MessageKind> = []
 
   private var last = LastMessages()
 
   private static let rememberedEvents = 12
-  /// Seconds for which a stored position without a promise counts as current: a few intervals of a vehicle that reports by
-  /// distance.
+  /// The maximum age in s at which a retained position without an error bound counts as current: a few
+  /// intervals of a vehicle with a distance filter.
   private static let storedDuration = 30.0
-  /// Seconds for which a gap is reported as a fault: late messages fill most gaps within minutes, and what has not come by
-  /// then is a fact of the past.
+  /// The time in s for which missing messages are displayed as a fault. Most of them arrive late within
+  /// minutes; later they are lost for good, and no longer of current interest.
   package static let gapDuration = 900.0
   private var sequence: SequenceGaps?
   private var sequenceEpoch: String?
-  /// Missing numbers of former epochs, which will not arrive any more.
+  /// The number of missing messages of earlier epochs, which will not arrive any more.
   private var lost: UInt64 = 0
 
-  /// The predicted position; nil for a vehicle without bounded reporting.
+  /// Predicts the position; nil for a vehicle without bounded reporting.
   var prediction: VehiclePrediction?
-  // The order of each kind is stored separately from its data, because a will replaces the state but not the
-  // order.
+  // The stamps are stored separately from the messages. A will replaces the status, but has no position in
+  // the order of status messages.
   var stamps = MessageStamps()
-  /// The current epoch, and those that it replaced, newest last.
+  /// The current epoch of the vehicle's sequence numbers; nil before the first numbered message.
   package var epoch: String?
+  /// Earlier epochs, newest last.
   var formerEpochs: [String] = []
-  /// The start of the latest session reported by a status.
+  /// The start of the latest broker session that a status has reported; nil if none has.
   package var sessionStart: UTCTime?
 
   package init(key: VehicleKey) {
@@ -155,17 +158,20 @@ public struct VehicleRecord: Sendable {
     sortKey = key.sortKey
   }
 
-  /// The next announced contact of a vehicle that is asleep, by its own clock. Nil if it announced none, such
-  /// as a vehicle that only wakes on events.
+  /// The time by the vehicle's clock at which a sleeping vehicle will next connect, as it announced. Nil if
+  /// it is not asleep or announced no time, for example because it only wakes on events.
   public var nextContact: UTCTime? { state == .asleep ? status?.message.nextContact : nil }
 
-  /// Returns whether a vehicle that is asleep has missed its announced contact.
-  /// - Parameter tolerance: seconds for a slow connection and clock differences.
+  /// Returns whether a sleeping vehicle has not connected at its announced time.
+  /// - Parameters:
+  ///   - now: the current time.
+  ///   - tolerance: seconds by which it may be late, because of a slow connection and of differences between
+  ///     clocks.
   public func isOverdue(at now: Moment, tolerance: Double = 300) -> Bool {
     nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
   }
 
-  /// Counts the sequence number of a live message.
+  /// Counts the sequence number of a live message, and finds missing numbers.
   mutating func count(_ identity: MessageIdentity, at moment: Moment) {
     if identity.epoch == sequenceEpoch {
       let before = sequence?.missing ?? 0
@@ -178,10 +184,10 @@ public struct VehicleRecord: Sendable {
     }
   }
 
-  /// Forgets the open gaps of the sequence; the next message starts it anew.
+  /// Forgets the received and the missing numbers; the next message starts the counting again.
   mutating func restartSequence() { (sequence, sequenceEpoch) = (nil, nil) }
 
-  /// Returns whether messages went missing within the last quarter of an hour.
+  /// Returns whether messages are missing, and the last gap was found within the last quarter of an hour.
   public func hasRecentGap(at now: Moment) -> Bool {
     guard missing > 0, let lastGap else { return false }
     return now.seconds(since: lastGap) < Self.gapDuration
@@ -192,9 +198,9 @@ public struct VehicleRecord: Sendable {
     recentEvents.append(event)
   }
 
-  /// Returns whether the position is only the last known one, so that it must not be shown as live: the vehicle
-  /// is offline, or the broker had stored the position, which is neither new nor covered by the vehicle's own
-  /// guarantee.
+  /// Returns whether the position is only the last known one, and must not be displayed as live. This is the
+  /// case if the vehicle is offline. It is also the case for a retained position that is older than
+  /// `storedDuration`, or whose error bound is not guaranteed any more.
   public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
     if state == .offline { return true }
@@ -205,8 +211,8 @@ public struct VehicleRecord: Sendable {
     return !(0..<Self.storedDuration).contains(age)
   }
 
-  /// Returns the seconds since the last live message; without one, since the latest retained message was
-  /// written. Nil if there is neither.
+  /// Returns the seconds since the last live message. Without a live message, the seconds since the time in
+  /// the latest retained message; nil without any message.
   public func age(at now: Moment) -> Double? {
     if let lastHeard { return max(0, now.seconds(since: lastHeard)) }
     let written = [status?.message.time, location?.message.time].compactMap { $0 }.max()
@@ -215,9 +221,9 @@ public struct VehicleRecord: Sendable {
 }
 
 extension VehicleRecord {
-  /// True if the vehicle's retained messages were deleted at the broker. `odographd check` publishes an empty
-  /// status that is not retained; an online vehicle without a position is therefore not regarded as deleted
-  /// by that alone.
+  /// True if the vehicle's retained messages at the broker were cleared, so that the vehicle must be removed.
+  /// An empty status alone does not count for an online vehicle: `odographd check` publishes one that is not
+  /// retained.
   var isCleared: Bool {
     guard clearedKinds.contains(.status) else { return false }
     return clearedKinds.contains(.location) || location == nil && state != .online
@@ -225,18 +231,19 @@ extension VehicleRecord {
 }
 
 extension VehicleRecord {
-  /// The position at which a vehicle is shown.
+  /// The position at which a vehicle is displayed.
   public struct ShownPosition: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// The maximum distance to the vehicle's fix, m; nil without a guarantee, as for a reported position that
-    /// is not predicted.
+    /// The maximum distance in m to the vehicle's fix; nil if the position is the last reported one, without
+    /// a prediction.
     public var bound: Double?
-    /// True if the vehicle currently guarantees the bound; false after it was withdrawn or has expired, and
-    /// without a guarantee.
+    /// True if the vehicle currently guarantees the bound. False after the guarantee was withdrawn or has
+    /// ended, and for a position without a bound.
     public var isPromised = false
   }
 
-  /// The state of the magnetometer from the newer of heading and status; nil if neither contains it.
+  /// The state of the magnetometer, from the newer of the last heading and the last status; nil if neither
+  /// contains it.
   public var compass: CompassReport? {
     guard let heading, heading.message.compass.calibration != nil, !heading.isRetained else {
       return status?.message.compass
@@ -245,8 +252,8 @@ extension VehicleRecord {
     return status.message.compass ?? heading.message.compass
   }
 
-  /// Returns the vehicle's predicted position; without a prediction, its last one. Nil before the first
-  /// position.
+  /// Returns the vehicle's predicted position, or its last reported one if there is no prediction. Nil before
+  /// the first position.
   public func shownPosition(at now: Moment) -> ShownPosition? {
     if let predicted = predictedPosition(at: now) {
       return ShownPosition(
@@ -257,10 +264,10 @@ extension VehicleRecord {
 }
 
 extension VehicleRecord {
-  /// The maximum number of stored former epochs.
+  /// The maximum number of earlier epochs that are stored.
   private static let rememberedEpochs = 8
 
-  /// Applies a message of this vehicle.
+  /// Applies a message of this vehicle, unless it is a duplicate or outdated.
   mutating func apply(_ message: VehicleMessage, _ arrival: Arrival) -> Roster.Outcome {
     if case .status(let status) = message, status.isWill { return applyWill(status, arrival) }
     let stamp = MessageStamp(
@@ -285,9 +292,10 @@ extension VehicleRecord {
     return .applied
   }
 
-  /// Compares an unnumbered position with the last one of the same time. Phones report a position of the network and one of
-  /// the satellites for the same second.
-  /// - Returns: true if it is more accurate, false if it is less accurate, nil if the accuracy does not decide.
+  /// Compares the accuracy of a new position without a sequence number with the last position, if both have
+  /// the same time. Phones report a network position and a satellite position for the same second.
+  /// - Returns: true if the new position is more accurate, false if it is less accurate; nil if the times
+  ///   differ, a sequence number exists, or the accuracies are equal.
   private func compareAccuracy(_ message: VehicleMessage) -> Bool? {
     guard case .location(let new) = message, new.identity == nil, let known = location?.message,
       known.identity == nil, known.time == new.time
@@ -301,8 +309,8 @@ extension VehicleRecord {
   private func order(of stamp: MessageStamp, _ arrival: Arrival) -> MessageOrder {
     switch arrival.kind {
     case .heading, .attitude:
-      // QoS 0 retains the order of its connection and never repeats, so a clock that was set back does not
-      // block messages.
+      // Messages of QoS 0 arrive in order and never twice. They are therefore accepted even if their time is
+      // earlier because the vehicle's clock was set back.
       guard !arrival.isRetained, let last = stamps[arrival.kind] else { break }
       return stamp.time == last.time ? .duplicate : .newer
     default: break
@@ -310,8 +318,9 @@ extension VehicleRecord {
     return MessageOrder(of: stamp, after: stamps[arrival.kind], formerEpochs: formerEpochs)
   }
 
-  /// Applies a will. It was written at the start of its session and arrives when the session ended
-  /// unexpectedly. It is valid unless a later session has started; its time is not the time of the event.
+  /// Applies a will. The vehicle wrote it at the start of its session, and the broker published it when the
+  /// session ended unexpectedly. It is valid unless a later session has started. Its time is the start of the
+  /// session, not that of the disconnection.
   private mutating func applyWill(_ will: StatusMessage, _ arrival: Arrival) -> Roster.Outcome {
     if let sessionStart, will.sessionStart < sessionStart { return .outdated }
     if state == .offline, status?.message.isWill == true, will.sessionStart == sessionStart {
@@ -357,7 +366,8 @@ extension VehicleRecord {
       event = received(crossing)
       recordCrossing(crossing)
     case .trip(let message):
-      // An update of an earlier trip, such as its driver, is not the newest.
+      // A message can update an earlier trip, for example set its driver. It does not replace the newest
+      // trip.
       if message.isNewer(than: trip?.message) { trip = received(message) }
     case .drivingEvent(let message):
       if message.isNewer(than: drivingEvent?.message) { drivingEvent = received(message) }
@@ -375,14 +385,14 @@ extension VehicleRecord {
     if insideRegions.count > 32 { insideRegions.removeFirst() }
   }
 
-  /// Records a change of state as an event. Retained messages are not changes.
+  /// Records a change of state as an event, unless it is from a retained message, which reports no change.
   private mutating func record(_ summary: String, _ arrival: Arrival, time: UTCTime? = nil) {
     guard !arrival.isRetained else { return }
     event = Received(
       message: VehicleEvent(summary: summary, time: time), receivedAt: arrival.moment, isRetained: false)
   }
 
-  /// Sets the vehicle online after a live location, in a profile without a status.
+  /// Marks the vehicle as online after a live location, for a wire format in which vehicles send no status.
   mutating func observePresence(_ arrival: Arrival) {
     guard !arrival.isRetained, state != .online else { return }
     if state == .offline { record(VehicleState.online.rawValue, arrival) }
@@ -401,35 +411,42 @@ extension VehicleRecord {
 
 extension VehicleRecord {
   /// Returns the predicted position with its error bound. Nil without bounded reporting, before the first
-  /// report takes effect, for an offline vehicle, and two minutes after the guarantee has expired.
+  /// report takes effect, and for an offline vehicle. Also nil when the error bound has not been guaranteed
+  /// for two minutes.
   public func predictedPosition(at now: Moment) -> PredictedPosition? {
     validPrediction?.position(at: now)
   }
 
-  /// The prediction of a vehicle that is online or asleep; nil for others, whose guarantee is withdrawn.
+  /// The prediction of a vehicle that is online or asleep. Nil for other vehicles, whose guarantee is
+  /// withdrawn.
   package var validPrediction: VehiclePrediction? {
     state == .online || state == .asleep ? prediction : nil
   }
 
-  /// The reports that a client needs to predict the position itself, in order of their validity; empty if
-  /// `predictedPosition` is permanently nil.
+  /// The reports from which a client can predict the position itself, in order of their time. Empty if there
+  /// is no prediction.
   package var promisedReports: [ReportPredictor] {
     validPrediction?.reports ?? []
   }
 
+<<<<<<< HEAD
   /// The number of messages that the vehicle has accepted and the broker has not acknowledged; nil if
   /// unknown.
   package var backlog: Int? { status?.message.counters["queue.records"] }
 
   /// True if the position's time is plausible on the local clock. In the replay of an old recording it is
   /// not: the measurement is then as old as its message.
+=======
+  /// True if the time of the last position is plausible by the local clock. In the replay of an old recording
+  /// it is not; the age of a position is then measured from its arrival.
+>>>>>>> p4
   package var isLocationOfOurTime: Bool {
     guard let location else { return true }
     return VehicleMessage.location(location.message).delay(at: location.receivedAt) != nil
   }
 
-  /// Updates the prediction with a location. A location without a prediction ends it, and so does a retained
-  /// one that is days old.
+  /// Updates the prediction with a location. The prediction ends if the location contains none, or if the
+  /// location is a retained one from days ago.
   mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
     let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil
     guard let report = message.predictor, agrees || !arrival.isRetained else {

@@ -2,11 +2,12 @@ internal import Glibc
 package import MQTT
 internal import Platform
 
-/// A queue of received batches that are not consumed, and of consumed ones that are not stored yet.
+/// A queue between receiving messages and storing them. It contains the received batches that wait for the
+/// consumer, and tracks the batches that the consumer has not stored yet.
 ///
-/// Batches are numbered in order of arrival. `settled` is called, in ascending order, with the number up to
-/// which all batches are stored, regardless of the order in which the consumer stores them. There can be one
-/// consumer at a time.
+/// Batches are numbered in order of arrival. `settled` is called with the number up to which all batches are
+/// stored, in ascending order, even if the consumer stores them in another order. There can be one consumer
+/// at a time.
 package final class BatchQueue: Sendable {
   private struct Waiting {
     var number: UInt64
@@ -18,7 +19,7 @@ package final class BatchQueue: Sendable {
     var waiting: [Waiting] = []
     var messages = 0
     var receivedAt: Moment?
-    /// The first and last numbers of batches held by the consumer.
+    /// The first and last numbers of the batches that the consumer has received but not acknowledged.
     var outstanding: [(first: UInt64, last: UInt64)] = []
     var isFinished = false
     var problem: FleetError?
@@ -26,11 +27,11 @@ package final class BatchQueue: Sendable {
   }
 
   package enum Arrival: Sendable {
-    /// A batch.
+    /// The next batch.
     ///
-    /// - Parameter isExhausted: true if no more messages arrived for a while.
+    /// - Parameter isExhausted: true if no more messages arrived for a while before it was returned.
     case batch(FleetBatch, isExhausted: Bool)
-    /// The time limit expired without messages.
+    /// The time limit was over before a message arrived.
     case nothing
     case finished
   }
@@ -44,7 +45,7 @@ package final class BatchQueue: Sendable {
     do throws(SystemError) { arrived = try EventDescriptor() } catch { throw FleetError(error) }
   }
 
-  /// Appends a batch, possibly empty, and returns its number.
+  /// Appends a batch, which can be empty, and returns its number.
   package func push(_ messages: [MQTTMessage], at moment: Moment) -> UInt64 {
     let (number, consumer) = state.withLock { state in
       state.lastNumber += 1
@@ -58,7 +59,8 @@ package final class BatchQueue: Sendable {
     return number
   }
 
-  /// Ends the queue; waiting batches are still delivered.
+  /// Ends the queue; batches that wait are still delivered.
+  /// - Parameter problem: the error for the consumer; nil for a normal end.
   package func finish(_ problem: FleetError? = nil) {
     let consumer = state.withLock { state in
       state.isFinished = true
@@ -69,30 +71,34 @@ package final class BatchQueue: Sendable {
     consumer?.resume()
   }
 
-  /// Drops the waiting batches, because the broker sends them again. Batches held by the consumer will arrive
-  /// a second time.
+  /// Drops the batches that wait for the consumer, because the broker sends their messages again. Messages
+  /// that the consumer has already received, and not acknowledged, will arrive a second time.
   package func dropWaiting() {
     state.withLock { state in
       guard let first = state.waiting.first, let last = state.waiting.last else { return }
-      // Their numbers are settled like those of empty batches.
+      // The numbers of dropped batches remain in the queue as empty batches, which count as stored when their
+      // turn comes.
       state.waiting = [first.number, last.number].map { Waiting(number: $0, messages: []) }
       if first.number == last.number { state.waiting.removeLast() }
       (state.messages, state.receivedAt) = (0, nil)
     }
   }
 
-  /// The number of waiting messages.
+  /// The number of messages that wait for the consumer.
   package var count: Int { state.withLock { $0.messages } }
 
-  /// Blocks the calling thread until a batch arrives; must not run on the cooperative pool.
+  /// Blocks the calling thread until a batch is available; must not be called on the cooperative pool.
   /// - Parameters:
-  ///   - enough: the number of messages at which waiting ends.
-  ///   - linger: the seconds to wait for more messages after the first, so that one commit stores many.
-  ///   - pause: the seconds without an arrival after which waiting ends early.
+  ///   - enough: the number of messages from which the batch is returned immediately.
+  ///   - linger: the maximum time in s to wait for more messages after the first one, so that one commit
+  ///     stores many.
+  ///   - pause: the time in s without new messages after which the batch is returned before `linger` is over.
+  ///   - limit: the maximum time in s to wait for the first message.
   package func next(enough: Int, linger: Double, pause: Double, limit: Double) -> Arrival {
     let end = SystemClock.monotonic + Int64(limit * 1e9)
     while count == 0 {
-      // Messages can have arrived since the check; only an empty batch settles itself.
+      // A batch without messages is acknowledged here. Messages can have arrived since the count was checked;
+      // such a batch is returned.
       if let batch = drain() {
         if !batch.messages.isEmpty { return .batch(batch, isExhausted: false) }
         batch.acknowledge()
@@ -110,7 +116,7 @@ package final class BatchQueue: Sendable {
     return drain().map { .batch($0, isExhausted: isExhausted) } ?? .nothing
   }
 
-  /// Returns the next batch; nil at the end of the queue.
+  /// Returns the next batch; nil at the end of the queue, and if the task is cancelled.
   package func next() async throws(FleetError) -> FleetBatch? {
     while !Task.isCancelled {
       if let batch = drain() {
@@ -137,7 +143,7 @@ package final class BatchQueue: Sendable {
     return nil
   }
 
-  /// Returns all waiting messages as one batch, possibly empty; nil if nothing is waiting.
+  /// Returns all messages that wait as one batch, which can be empty; nil if no batch waits.
   private func drain() -> FleetBatch? {
     state.withLock { state in
       guard let first = state.waiting.first, let last = state.waiting.last else { return nil }
@@ -155,7 +161,7 @@ package final class BatchQueue: Sendable {
     }
   }
 
-  /// Marks the batch that starts with this number as stored. Repeated calls have no effect.
+  /// Marks the batch that starts with this number as stored; repeated calls have no effect.
   private func acknowledge(_ first: UInt64) {
     let through: UInt64? = state.withLock { state in
       guard let index = state.outstanding.firstIndex(where: { $0.first == first }) else { return nil }

@@ -4,14 +4,16 @@ public import Telemetry
 public struct FleetSelection: Hashable, Sendable {
   public var profile: MessageProfile
   public var root: String
-  /// The fleets, vehicles and kinds; an empty list selects all.
+  /// The selected fleets; empty for all.
   public var fleets: [String]
+  /// The selected vehicles of the selected fleets; empty for all.
   public var vehicles: [String]
+  /// The selected kinds of messages; empty for all.
   public var kinds: [MessageKind]
 
   /// Creates a selection.
   ///
-  /// - Parameter root: the topic root; nil for that of the profile.
+  /// - Parameter root: the topic root; nil for the default of the profile.
   public init(
     profile: MessageProfile = .native, root: String? = nil, fleets: [String] = [], vehicles: [String] = [],
     kinds: [MessageKind] = []
@@ -23,7 +25,7 @@ public struct FleetSelection: Hashable, Sendable {
     self.kinds = kinds
   }
 
-  /// Returns the MQTT topic filters of the selection, one for each combination.
+  /// Returns the MQTT topic filters of the selection, one for each combination of fleet, vehicle and kind.
   /// - Throws: `FleetError` for a name that is not valid in a topic.
   public func filters() throws(FleetError) -> [String] {
     // The topic scheme defines which names are valid.
@@ -50,7 +52,8 @@ public struct FleetSelection: Hashable, Sendable {
     }
     return filters
   }
-  /// Returns the topic levels after the vehicle, without duplicates, in the order of the kinds.
+  /// Returns the topic levels below the vehicle for the selected kinds, without duplicates, in the order of
+  /// the kinds.
   private func paths() throws(FleetError) -> [String] {
     guard !kinds.isEmpty else { return ["#"] }
     var paths: [String] = []

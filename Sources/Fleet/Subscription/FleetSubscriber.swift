@@ -16,24 +16,25 @@ public struct FleetBatch: Sendable {
     self.acknowledgement = acknowledgement
   }
 
-  /// Acknowledges the batch to the broker, after it was stored. Only for batches of the sequence; batches
-  /// passed to a handler are acknowledged by its return value.
+  /// Acknowledges the batch to the broker; must be called after the batch was stored. It applies to batches
+  /// from the asynchronous sequence. For a batch passed to a handler, the handler's return value decides.
   public func acknowledge() { acknowledgement?() }
 }
 
 /// A change of a subscriber's connection.
 public enum FleetConnection: Hashable, Sendable {
-  /// The broker accepted the connection, and all subscriptions were requested.
+  /// The broker accepted the connection, and all subscriptions were sent.
   case connected
-  /// The broker granted all subscriptions; retained messages follow.
+  /// The broker granted all subscriptions; it sends retained messages next.
   case subscribed
   /// The broker rejected a subscription.
   case refused(filter: String, reason: String)
-  /// The broker possibly does not support a request and did not answer it.
+  /// The broker may not support a feature that was requested; with a sentence for the user.
   case doubtful(String)
-  /// A message was dropped because the MQTT library rejects its text. The connection is unaffected.
+  /// A message was dropped because the MQTT library rejects its text; with the reason. The connection is
+  /// unaffected.
   case dropped(String)
-  /// The connection is lost. The subscriber keeps trying to reconnect.
+  /// The connection is lost. The subscriber tries to reconnect until it is stopped.
   case disconnected(MQTTDisconnection)
 }
 
@@ -43,25 +44,25 @@ public enum FleetConnection: Hashable, Sendable {
 ///
 ///     let broker = MQTTConfiguration.consumer(of: try BrokerAddress(parsing: "mqtts://broker.example"))
 ///     let session = SubscriberSession(clientID: "backend-1")
-///     let fleet = try FleetSubscriber(broker: broker, filters: try FleetSelection().filters(), session:
-///     session)
+///     let filters = try FleetSelection().filters()
+///     let fleet = try FleetSubscriber(broker: broker, filters: filters, session: session)
 ///     for try await batch in fleet {
 ///       try await database.insert(batch.messages)
 ///       batch.acknowledge()
 ///     }
 ///
-/// A message is acknowledged to the broker when its batch and all earlier ones are acknowledged. Until then
-/// the broker stores the message; with a `clientID` it does so even after this process has exited. While the
-/// consumer is busy, messages are received up to the session's limits; after that, TCP flow control slows the
-/// broker down. The sequence connects at its first iteration, reconnects automatically, and ends with
-/// `leave()`. It has one consumer.
+/// A message is acknowledged to the broker when its batch and all earlier batches are acknowledged. Until
+/// then the broker stores the message; with a `clientID` it does so even after this process has exited. While
+/// the consumer is busy, messages are received up to the session's limits. Beyond them, TCP flow control
+/// slows the broker down. The sequence connects at its first iteration, reconnects automatically, and ends
+/// with `leave()`. It has one consumer.
 ///
-/// Or with handlers, for a tool that stores nothing. A batch is acknowledged only after its handler returned
-/// `.kept`. A handler that writes to a database before it returns loses nothing if it fails: with a
-/// persistent session the broker sends the batch again. Handlers run on the connection's thread, one at a
-/// time, and block the connection.
+/// Or with handlers, for a tool that stores nothing. A batch is acknowledged only after its handler has
+/// returned `.kept`. If the handler writes to a database before it returns, no message is lost by a failure:
+/// with a persistent session, the broker sends the batch again. Handlers run on the connection's thread, one
+/// at a time, and block the connection.
 public final class FleetSubscriber: Sendable {
-  /// The callbacks, always on the connection's thread.
+  /// The callbacks of a subscriber. They are called on the connection's thread.
   public struct Handlers: Sendable {
     public var received: @Sendable (FleetBatch) -> MQTTSession.BatchOutcome
     public var connection: @Sendable (FleetConnection) -> Void
@@ -76,7 +77,7 @@ public final class FleetSubscriber: Sendable {
   }
 
   private let session: MQTTSession
-  /// The queue of the sequence; nil for a subscriber with handlers.
+  /// The queue of the asynchronous sequence; nil for a subscriber with handlers.
   package let queue: BatchQueue?
   private let level: Locked<UInt8?>
 
@@ -86,11 +87,13 @@ public final class FleetSubscriber: Sendable {
   /// Creates a subscriber with handlers.
   ///
   /// - Parameters:
+  ///   - broker: the broker and the connection's settings.
   ///   - filters: MQTT topic filters, such as those of `FleetSelection.filters()`.
   ///   - qos: the maximum quality of service.
-  ///   - share: the name of a shared subscription, whose members split the messages. Before it leaves, a
-  ///     member receives all messages that the broker has assigned to it: its handler is called until `stop`
+  ///   - share: the name of a shared subscription, whose members split the messages. On `stop`, a member
+  ///     first receives all messages that the broker has assigned to it; its handler is called until `stop`
   ///     returns.
+  ///   - handlers: the callbacks.
   /// - Throws: `FleetError` for invalid options or filters.
   public convenience init(
     broker: MQTTConfiguration, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
@@ -99,9 +102,9 @@ public final class FleetSubscriber: Sendable {
     let session = SubscriberSession(share: share)
     var configuration = broker
     configuration.endsSession = share != nil
-    // A broker sends the retained messages of thousands of vehicles at once, and drops those beyond this
-    // limit and its queue (mosquitto: 1000 by default). Members of a group leave excess messages to each
-    // other instead.
+    // A broker sends the retained messages of thousands of vehicles at once. It drops messages that exceed
+    // this limit and its own queue (mosquitto: 1000 by default). With a shared subscription, a lower limit
+    // leaves messages to other members instead.
     if share == nil { configuration.receiveMaximum = .max }
     try self.init(configuration, try session.filters(filters), qos, handlers, queue: nil)
   }
@@ -109,10 +112,10 @@ public final class FleetSubscriber: Sendable {
   /// Creates a subscriber for a tool that exits after it has received all retained messages; see
   /// `RetainedReading`.
   ///
-  /// It uses QoS 0, at which a broker sends at the pace of the connection; at QoS 1 the broker drops messages
-  /// beyond its queue.
-  /// - Parameter marked: called when the broker has answered the marker subscription. Retained messages came
-  ///   before, or, with a broker of several nodes, follow soon.
+  /// The subscriber uses QoS 0, at which a broker sends as fast as the connection permits. At QoS 1, the
+  /// broker drops messages that exceed its queue.
+  /// - Parameter marked: called when the broker has answered the marker subscription. The retained messages
+  ///   have arrived by then, or, with a cluster of brokers, follow soon.
   package convenience init(
     broker: MQTTConfiguration, readingKept filters: [String], marked: @escaping @Sendable () -> Void,
     handlers: Handlers
@@ -123,8 +126,8 @@ public final class FleetSubscriber: Sendable {
 
   /// Creates a subscriber.
   ///
-  /// - Parameter mark: a marker filter to subscribe to after the others, and a function called with the
-  ///   broker's answer, granted or not.
+  /// - Parameter mark: a marker filter that is subscribed to after all others, and a function that is called
+  ///   when the broker grants or rejects it.
   package init(
     _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
     queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil
@@ -135,8 +138,8 @@ public final class FleetSubscriber: Sendable {
     let waiting = Locked(Set(filters))
     let all = Set(filters)
     let shared = filters.first { $0.hasPrefix("$share/") }
-    // The number of consecutive connections that were closed without a reason before the subscriptions were
-    // answered.
+    // The number of consecutive connections that the broker closed without a reason before it answered the
+    // subscriptions.
     let silentDisconnects = Locked(0)
     let wasDoubted = Locked(false)
     let isFirstDoubt: @Sendable () -> Bool = {
@@ -163,7 +166,8 @@ public final class FleetSubscriber: Sendable {
             handlers.connection(.refused(filter: shared, reason: "the broker has no shared subscriptions"))
             return
           }
-          // A broker of MQTT 3.1.1 can only close the connection if it does not support a request.
+          // Under MQTT 3.1.1, a broker that does not support a request closes the connection without a
+          // reason.
           let isSilentDisconnect = reason.phase == .established && reason.cause == .closedByPeer
           if let shared, isSilentDisconnect, waiting.withLock({ !$0.isEmpty }) {
             let ends = silentDisconnects.withLock { ends in
@@ -204,33 +208,36 @@ public final class FleetSubscriber: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// Tolerates one connection that is closed by coincidence at this point.
+  /// The number of silent disconnections at which the subscription counts as rejected. A single one can be a
+  /// coincidence.
   private static let maxSilentDisconnects = 2
   private static let wordless =
-    "the broker ended the connection at it, twice, and may not know shared subscriptions (RabbitMQ before 4 does not: record "
-    + "with --from there)"
+    "the broker closed the connection twice at this request, and may not support shared subscriptions (RabbitMQ before 4 "
+    + "does not: record with --from there)"
 
   private static let doubt =
-    "MQTT 3.1.1 has no shared subscriptions, and this broker may have none beside it: when nothing comes, leave out --share"
+    "MQTT 3.1.1 has no shared subscriptions, and this broker may not support them: if no messages arrive, leave out --share"
 
-  /// Starts to connect, and returns immediately.
+  /// Starts connecting, and returns immediately.
   public func start() throws(FleetError) {
     do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
   /// Disconnects, and waits until the last batch has been processed.
-  /// - Parameter drain: the time limit in seconds.
-  /// - Returns: true if everything was acknowledged.
+  /// - Parameter drain: the maximum time in s to wait.
+  /// - Returns: true if all received messages were acknowledged.
   @discardableResult
   public func stop(drain: Double = 2) -> Bool { session.stop(drain: drain) }
 
-  /// Removes subscriptions that an earlier client has left in the broker's session.
-  /// - Parameter filters: as given to the subscriber that made them, without the name of a group.
+  /// Removes subscriptions that an earlier run has left in the broker's session.
+  /// - Parameters:
+  ///   - filters: the topic filters of the earlier run, without the prefix of a shared subscription.
+  ///   - settings: the session's settings.
   package func unsubscribe(_ filters: [String], session settings: SubscriberSession) throws(FleetError) {
     for filter in try settings.filters(filters) { session.unsubscribe(filter) }
   }
 
-  /// Reports that batches up to this number are stored.
+  /// Records that all batches up to a number are stored, so that they are acknowledged to the broker.
   package func settle(through number: UInt64) { session.settle(through: number) }
 
 }
@@ -242,8 +249,9 @@ extension FleetSubscriber: AsyncSequence {
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let subscriber: FleetSubscriber
 
-    /// Returns the next batch; nil after `leave()` or if the task is cancelled.
-    /// - Throws: `FleetError` if the broker rejects a subscription, or has never accepted this client.
+    /// Returns the next batch; nil after `leave()`, and if the task is cancelled.
+    /// - Throws: `FleetError` if the broker rejects a subscription, or if no connection could ever be
+    ///   established.
     public mutating func next() async throws(FleetError) -> FleetBatch? {
       try await next(isolation: nil)
     }
@@ -258,9 +266,11 @@ extension FleetSubscriber: AsyncSequence {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscriber: self) }
 
-  /// Creates a subscriber to iterate over.
+  /// Creates a subscriber that is used as an asynchronous sequence.
   /// - Parameters:
+  ///   - broker: the broker and the connection's settings.
   ///   - filters: MQTT topic filters, such as those of `FleetSelection.filters()`.
+  ///   - session: the session's settings.
   ///   - connection: called with changes of the connection, on the connection's thread.
   /// - Throws: `FleetError` for invalid options or filters.
   public convenience init(
@@ -278,7 +288,8 @@ extension FleetSubscriber: AsyncSequence {
       received: { batch in
         guard queue.count <= capacity else { return .notKept("the consumer is too far behind") }
         let messages = sequencer.map { $0.withLock { $0.filter(batch.messages) } } ?? batch.messages
-        // A batch of only duplicates also waits for the batches that it duplicates.
+        // A batch in which every message is a duplicate is empty after filtering. It is queued, too, because
+        // the original messages may not be stored yet.
         return .held(queue.push(messages, at: batch.receivedAt))
       },
       connection: { state in
@@ -297,20 +308,21 @@ extension FleetSubscriber: AsyncSequence {
     owner.withLock { $0.subscriber = self }
   }
 
-  /// Disconnects in order: receives messages in transit and, of a shared subscription, all messages assigned
-  /// to this member. Then waits until the consumer has acknowledged everything, and ends the sequence.
-  /// - Parameter drain: the time limit in seconds; messages that are not acknowledged by then are sent again.
-  /// - Returns: true if everything was acknowledged.
+  /// Receives the messages in transit and, with a shared subscription, all messages assigned to this member.
+  /// Then waits until the consumer has acknowledged everything, disconnects, and ends the sequence.
+  /// - Parameter drain: the maximum time in s to wait. The broker sends messages again that are not
+  ///   acknowledged by then.
+  /// - Returns: true if all received messages were acknowledged.
   @discardableResult
   public func leave(drain: Double = 30) async -> Bool {
     await withCheckedContinuation { continuation in
       let work: @Sendable () -> Void = { continuation.resume(returning: self.leaveBlocking(drain: drain)) }
-      // Waiting for the session blocks, which is not allowed on the cooperative pool.
+      // Waiting for the session blocks the thread, which is not allowed on the cooperative pool.
       if let thread = try? DedicatedThread.start(name: "leave", work) { thread.detach() } else { work() }
     }
   }
 
-  /// Leaves, for callers that may block.
+  /// Does the same as `leave`, but blocks the calling thread.
   package func leaveBlocking(drain: Double) -> Bool {
     let isClean = stop(drain: drain)
     queue?.finish()
@@ -322,33 +334,35 @@ private struct WeakSubscriber {
   weak var subscriber: FleetSubscriber?
 }
 
-/// The session settings of a subscriber: storage at the broker while it is disconnected, shared subscription,
-/// and limits of unacknowledged messages.
+/// The session settings of a subscriber: whether the broker stores messages while it is disconnected, the
+/// shared subscription, and limits of unacknowledged messages.
 public struct SubscriberSession: Hashable, Sendable {
-  /// The client identifier under which the broker stores subscriptions and messages while the subscriber is
-  /// disconnected, 1...65,535 bytes; unique among connected clients. Nil for a random identifier whose
-  /// session is discarded.
+  /// The client identifier, 1...65,535 bytes, unique among connected clients. While the subscriber is
+  /// disconnected, the broker stores subscriptions and messages under it. Nil for a random identifier, whose
+  /// session the broker discards.
   public var clientID: String?
-  /// The seconds for which the broker stores the session (MQTT 5; indefinitely with 3.1.1).
+  /// The time in s for which the broker stores the session after a disconnection. It applies to MQTT 5; under
+  /// MQTT 3.1.1 the broker decides.
   public var expiry: UInt32 = 86_400
-  /// The name of a shared subscription (`$share/GROUP/…`), whose members split the messages. A member that
-  /// leaves in order first receives all messages assigned to it, and leaves no session behind.
+  /// The name of a shared subscription (`$share/GROUP/…`), whose members split the messages; nil for none. A
+  /// member that calls `leave` first receives all messages assigned to it, and leaves no session behind.
   public var share: String?
   /// The maximum quality of service.
   public var qos: QoS = .atLeastOnce
   /// The number of QoS 1 messages that the broker may send before they are acknowledged, 1...65,535. A large
-  /// value is fast; a broker can allow fewer (mosquitto: `max_inflight_messages`).
+  /// value is fast. The broker can have a lower limit (mosquitto: `max_inflight_messages`).
   public var receiveMaximum: UInt16 = 4000
-  /// The approximate number of messages that the consumer stores at once. This many are read before any is
-  /// stored; further ones wait in the network.
+  /// The approximate number of messages that the consumer stores at once. The subscriber reads this many
+  /// messages before the consumer has stored any; further ones wait in the network.
   public var portion = 2000
-  /// The maximum numbers of messages and of payload bytes buffered here for a slow consumer.
+  /// The maximum number of messages that this process buffers for a slow consumer.
   public var bufferedMessages = 10_000
+  /// The maximum size in bytes of the payloads that this process buffers for a slow consumer.
   public var bufferedBytes = 16 << 20
-  /// True to remove duplicates and to sort the messages of a vehicle in a batch by their numbers.
+  /// True to remove duplicates, and to sort each vehicle's messages in a batch by their sequence numbers.
   public var isOnceInOrder = true
 
-  /// True if the sequence ends when the broker could never be reached; false to keep trying.
+  /// True if the sequence ends with an error when the first connection fails; false to retry.
   package var endsUnreached = true
 
   public init(clientID: String? = nil, share: String? = nil) {
@@ -356,19 +370,19 @@ public struct SubscriberSession: Hashable, Sendable {
     self.share = share
   }
 
-  /// Returns the filters as sent to the broker.
+  /// Returns the filters as they are sent to the broker, with the prefix of a shared subscription.
   /// - Throws: `FleetError` for an invalid group name.
   package func filters(_ filters: [String]) throws(FleetError) -> [String] {
     guard let share else { return filters }
     guard !share.isEmpty, !share.contains(where: { "/+#\0".contains($0) }) else {
       throw .usage(
         "share in", "group \"\(share.prefix(60))\"",
-        "the name of a group is not empty and holds none of / + #")
+        "a group name must not be empty, and must not contain / + #")
     }
     return filters.map { "$share/\(share)/\($0)" }
   }
 
-  /// Applies the settings to an MQTT configuration.
+  /// Applies the session settings to an MQTT configuration.
   package func apply(to configuration: inout MQTTConfiguration) {
     configuration.receiveMaximum = max(1, receiveMaximum)
     configuration.heldPortion = max(1, portion)
@@ -383,31 +397,30 @@ public struct SubscriberSession: Hashable, Sendable {
 }
 
 extension MQTTConfiguration {
-  /// Returns the configuration of a consumer that reconnects within some seconds: TLS according to the
-  /// address, the system's certificate authorities, and a random client identifier.
+  /// Returns the configuration of a consumer that reconnects within some seconds. It uses TLS if the address
+  /// requires it, the system's certificate authorities, and a random client identifier.
   public static func consumer(of address: BrokerAddress) -> MQTTConfiguration {
     let random = UInt32.random(in: 0 ... .max)
     var configuration = MQTTConfiguration(
       brokers: [address.broker], clientID: "odograph-\(getpid())-\(String(random, radix: 16))")
     configuration.userName = address.user
     configuration.backoffLimit = 10
-    // A broker without MQTT 5 can reject it by closing the connection. 3.1.1 is tried before the failure is
-    // reported.
+    // A broker without MQTT 5 can close the connection instead of answering. MQTT 3.1.1 is then tried before
+    // a failure is reported.
     configuration.reportsEachBroker = false
     if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
     return configuration
   }
 
-  /// Adds the other nodes of a cluster, to be tried if the first does not answer. A node without a response
-  /// for some seconds is replaced by the next.
+  /// Adds the other nodes of a cluster. If a node does not answer within some seconds, the next one is tried.
   package mutating func add(nodes: [Broker]) {
     guard !nodes.isEmpty else { return }
     brokers += nodes
-    // Seconds: enough for a slow handshake, and short compared to the minutes that a cluster needs for a
-    // failover.
+    // Ten seconds are enough for a slow handshake, and short compared to the minutes that a cluster needs for
+    // a failover.
     (keepAlive, connectTimeout) = (10, 10)
   }
 
-  /// The names of the brokers for messages.
+  /// The names of the brokers for display, separated by commas.
   package var brokerName: String { brokers.map(\.description).joined(separator: ", ") }
 }

@@ -1,18 +1,18 @@
 package import JSON
 package import Telemetry
 
-/// The wire format of a fleet: topic layout and payload codec. (Not to be confused with a connection profile
-/// in the profile file.)
+/// The wire format of a fleet: topic layout and payload codec. It is unrelated to the connection profiles in
+/// the profile file.
 ///
-/// Everything after the subscription uses native terms: a profile maps each topic to its native path, and
-/// decodes a payload into the same typed message.
+/// All code behind the subscription uses native terms: a message profile maps each topic to its native path,
+/// and decodes each payload to the same message types.
 public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
-  /// The wire contract of this project.
+  /// The wire format of this project.
   case native
   /// OwnTracks: `owntracks/USER/DEVICE`, where the user is the fleet and the device the vehicle.
   case ownTracks = "owntracks"
 
-  /// The default topic root.
+  /// The topic root that is used by default.
   public var usualRoot: String {
     switch self {
     case .native: TopicScheme.defaultRoot
@@ -20,10 +20,10 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// True if a live location is the only sign of a vehicle's presence.
+  /// True if vehicles of this format send no status, so that a live location shows that a vehicle is online.
   var locationShowsPresence: Bool { self == .ownTracks }
 
-  /// Parses a topic; `path` is the native one if there is one.
+  /// Parses a topic. The path in the result is the native path, if the format has an equivalent.
   package func address(of topic: String, root: String) -> TopicAddress? {
     switch self {
     case .native: return TopicAddress(topic: topic, root: root)
@@ -31,8 +31,8 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Returns the topics below a vehicle's for a kind of message; nil for a kind that the format lacks. An
-  /// empty path is the vehicle's own topic.
+  /// Returns the topic levels below a vehicle's topic on which a kind of message is published; nil if the
+  /// format has no such kind. An empty path means the vehicle's own topic.
   package func paths(of kind: MessageKind) -> [String]? {
     switch self {
     case .native: return [kind.rawValue]
@@ -49,7 +49,8 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Returns whether messages on a native path are decoded. Other topics of a vehicle can have any content.
+  /// Returns whether messages on a native path are decoded. Vehicles can have other topics with arbitrary
+  /// content.
   package func reads(_ path: String) -> Bool {
     switch self {
     case .native:
@@ -59,7 +60,7 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Decodes a payload according to its topic; nil for kinds that are not shown.
+  /// Decodes a payload according to its topic; nil for kinds that are not displayed.
   package func read(_ address: TopicAddress, _ json: JSONValue) throws(JSONError) -> FleetMessage? {
     switch self {
     case .native: try FleetMessage(native: json, path: address.path)

@@ -1,12 +1,13 @@
 internal import MQTT
 internal import Telemetry
 
-/// A filter that removes duplicates of durable messages, and sorts those of a vehicle in a batch by their
-/// numbers.
+/// A filter that removes duplicates of numbered messages, and sorts each vehicle's messages in a batch by
+/// their sequence numbers.
 ///
-/// Brokers and vehicles send unacknowledged messages again, so a message can arrive twice, and part of a
-/// backlog after newer messages. The received numbers are stored as ranges by vehicle and epoch; there are
-/// few ranges as long as few numbers are missing. Messages without numbers pass unchanged.
+/// Brokers and vehicles send unacknowledged messages again. A message can therefore arrive twice, and a part
+/// of a backlog can arrive after newer messages. For each vehicle and epoch, the received numbers are stored
+/// as ranges; there are few ranges unless many numbers are missing. Messages without sequence numbers are
+/// unchanged.
 struct MessageSequencer {
   private struct Key: Hashable {
     var source: String
@@ -14,10 +15,11 @@ struct MessageSequencer {
   }
 
   private var seen: [Key: SeenNumbers] = [:]
-  /// A cache from topics to their part before the kind.
+  /// A cache of the part of each topic before its last level, which identifies the vehicle.
   private var sources: [String: String] = [:]
 
-  /// The maximum number of vehicles and epochs. Beyond it the memory is cleared, and duplicates can pass.
+  /// The maximum number of combinations of vehicle and epoch. When it is reached, all are forgotten, and
+  /// later duplicates are not detected.
   static let most = 200_000
 
   private(set) var duplicates = 0
@@ -63,13 +65,13 @@ struct MessageSequencer {
 
 /// A set of mostly consecutive numbers.
 struct SeenNumbers: Hashable {
-  /// Disjoint ranges in ascending order.
+  /// The ranges of received numbers, disjoint and in ascending order.
   private(set) var ranges: [ClosedRange<Int64>] = []
 
-  /// The maximum number of ranges; the lowest one is dropped beyond it.
+  /// The maximum number of ranges. When it is exceeded, the lowest range is dropped.
   static let mostRanges = 1000
 
-  /// Inserts a number, and returns true if it is new.
+  /// Inserts a number; returns true if it is not in the set yet.
   mutating func insert(_ number: Int64) -> Bool {
     var low = 0
     var high = ranges.count
@@ -77,7 +79,7 @@ struct SeenNumbers: Hashable {
       let middle = (low + high) / 2
       if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
     }
-    // `low` is the first range that ends at or after the number.
+    // `low` is the index of the first range that does not end before the number.
     if low < ranges.count, ranges[low].contains(number) { return false }
     let joinsLeft = low > 0 && ranges[low - 1].upperBound == number - 1
     let joinsRight = low < ranges.count && number < .max && ranges[low].lowerBound == number + 1
@@ -89,7 +91,7 @@ struct SeenNumbers: Hashable {
     case (false, true): ranges[low] = number...ranges[low].upperBound
     case (false, false): ranges.insert(number...number, at: low)
     }
-    // Dropping a range can let a duplicate pass; the alternative would lose a message.
+    // A duplicate in the dropped range will not be detected. Merging ranges instead could lose a message.
     if ranges.count > Self.mostRanges { ranges.removeFirst() }
     return true
   }

@@ -5,8 +5,8 @@ internal import Sensors
 package import Spatial
 internal import Telemetry
 
-/// The members of a payload that have their own database column, in the native and the OwnTracks format. They
-/// are read without building the JSON tree, which would cost several times as much as storing the message.
+/// The members of a payload for which the database has columns, in the native and the OwnTracks format. They
+/// are read without building a JSON tree, which would take several times as long as storing the message.
 package struct PayloadFields: Hashable {
   package var time: UTCTime?
   package var epoch: String?
@@ -15,16 +15,16 @@ package struct PayloadFields: Hashable {
   package var longitude: Double?
   package var altitude: Double?
   package var accuracy: Double?
-  /// The speed in m/s.
+  /// The ground speed in m/s.
   package var speed: Double?
   package var course: Double?
-  /// The event or the state, in terms of the native format; `coarse` for a position from radio beacons.
+  /// The event or the state, with its native name; `coarse` for a position from radio beacons.
   package var event: String?
-  /// The `_type` of the OwnTracks format, at most 80 characters; nil for other payloads.
+  /// The `_type` of an OwnTracks payload, at most 80 characters; nil for other payloads.
   package var ownTracksType: String?
 
-  /// The native kind of an OwnTracks payload on the device's own topic. Nil for types without vehicle data and for payloads
-  /// of another format.
+  /// The native kind of an OwnTracks payload on the device's own topic. Nil for types without vehicle data,
+  /// and for payloads of another format.
   package var ownTracksKind: String? {
     switch ownTracksType {
     case "location": MessageKind.location.rawValue
@@ -35,16 +35,18 @@ package struct PayloadFields: Hashable {
     }
   }
 
-  /// The maximum length of an epoch in characters; normal ones have about sixteen. Longer ones, and those
-  /// that a database cannot store, are ignored.
+  /// The maximum length of an epoch in bytes; usual epochs have about sixteen. A longer epoch, and one that a
+  /// database cannot store, is ignored.
   fileprivate static let longestEpoch = 128
 
-  /// True if the payload is valid JSON without a zero character.
+  /// True if the payload is valid JSON without NUL characters.
   package var isJSON = false
 
-  /// Reads the members if the payload is a JSON object. Members of the wrong type or with impossible values
-  /// are ignored; of duplicates the last one counts.
-  /// - Parameter onlyIdentity: true to read only `epoch` and `seq`.
+  /// Reads the members if the payload is a JSON object. A member of the wrong type, or with an impossible
+  /// value, is ignored. Of duplicate members the last one is used.
+  /// - Parameters:
+  ///   - payload: the payload of a message.
+  ///   - onlyIdentity: true to read only `epoch` and `seq`.
   package init(_ payload: [UInt8], onlyIdentity: Bool = false) {
     guard payload.first.map({ $0 == UInt8(ascii: "{") || $0 <= 0x20 }) == true else { return }
     var reader = PayloadReader(onlyIdentity: onlyIdentity)
@@ -62,15 +64,16 @@ package struct PayloadFields: Hashable {
   fileprivate init() {}
 }
 
-/// A visitor that reads the members during the scan.
+/// A JSON visitor that reads the members while the payload is scanned.
 private struct PayloadReader: JSONMemberVisitor {
   let onlyIdentity: Bool
   private(set) var fields = PayloadFields()
 
-  // Not inlined: in the scan's loop it would occupy the registers that most bytes need.
+  // Inlining this function would slow down the scan loop: the function is called for few bytes, but would
+  // occupy registers for all.
   @inline(never) mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     func named(_ text: StaticString) -> Bool { bytes.equals(key, text) }
-    // Compared by length first, because most members have no column.
+    // The length is compared first, because most members have no column.
     switch key.count {
     case 3 where named("seq"): fields.seq = bytes.jsonNatural(value)
     case 5 where named("epoch"):
@@ -102,7 +105,7 @@ private struct PayloadReader: JSONMemberVisitor {
     }
   }
 
-  /// Returns a text for display, with bounded length.
+  /// Returns the first 80 characters of a text, without NUL.
   private static func label(_ value: Range<Int>, _ bytes: Span<UInt8>) -> String? {
     bytes.jsonString(value).map {
       String($0.unicodeScalars.filter { $0.value != 0 }.prefix(80).map(Character.init))
@@ -121,19 +124,20 @@ private struct PayloadReader: JSONMemberVisitor {
   }
 }
 
-/// The sequence number and time of a payload, for counting. They are read in one pass without building the
-/// JSON tree, which would cost ten times as much.
+/// The sequence number and time of a payload, for statistics. They are read in one pass without building a
+/// JSON tree, which would take ten times as long.
 ///
-/// Only members of the outermost object count. A payload that is not a JSON object has none.
+/// Only members of the outermost object are read. A payload that is not a JSON object has neither number nor
+/// time.
 package struct MessageGlance: Hashable, Sendable {
-  /// A hash of the epoch; nil without one.
+  /// A hash of the epoch; nil if the payload has no epoch.
   package var epoch: UInt64?
   package var seq: Int64?
   package var time: UTCTime?
   package var isWill = false
   /// True if the payload is a JSON object.
   package var isObject = false
-  /// True if its time is invalid.
+  /// True if the payload has a time that is invalid.
   package var hasWrongTime = false
 
   package init(_ payload: [UInt8]) {
@@ -148,11 +152,12 @@ package struct MessageGlance: Hashable, Sendable {
 }
 
 extension MessageGlance: JSONMemberVisitor {
-  // Not inlined: in the scan's loop it would occupy the registers that most bytes need.
+  // Inlining this function would slow down the scan loop: the function is called for few bytes, but would
+  // occupy registers for all.
   @inline(never) package mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     switch key.count {
     case 3 where bytes.equals(key, "seq"): seq = bytes.jsonNatural(value)
-    // The time of the OwnTracks format, and its will.
+    // The OwnTracks format has other members for the time and the will.
     case 3 where bytes.equals(key, "tst"):
       time = bytes.jsonNatural(value).flatMap { seconds in
         seconds < 9_000_000_000 ? UTCTime(nanoseconds: seconds * 1_000_000_000) : nil

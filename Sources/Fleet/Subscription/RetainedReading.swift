@@ -1,50 +1,57 @@
-/// A detector for the end of a broker's retained messages; it has no clock of its own.
+/// Detects when a broker has sent all its retained messages. It has no clock of its own.
 ///
-/// After the subscriptions, a marker filter is subscribed to that matches nothing. A broker works in order,
-/// so its retained messages are sent before the answer to the marker. Brokers of several nodes send some of
-/// them a little later, hence the additional silence. Silence before the answer has no meaning: broker or
-/// network may be slow. A broker whose queue for this client overflows also drops the answer (observed with
-/// mosquitto 2.0.11), so a missing answer indicates a loss.
+/// After all subscriptions, a marker filter is subscribed to, which matches no topic. A broker processes
+/// requests in order, so it sends the retained messages before the answer to the marker. A cluster of brokers
+/// sends some retained messages a little later; therefore reading also waits for some time without a retained
+/// message. Before the answer, such a pause means nothing, because broker or network may be slow. If the
+/// broker's queue for this client overflows, it also drops the answer (observed with mosquitto 2.0.11). A
+/// missing answer therefore indicates lost messages.
 package struct RetainedReading: Hashable, Sendable {
-  /// The nanoseconds without a retained message after the answer at which reading is complete.
+  /// The time in ns without a retained message, after the answer to the marker, at which reading is complete.
   package let silence: Int64
-  /// The nanoseconds without a retained message before the answer at which reading is abandoned.
+  /// The time in ns without a retained message, before the answer to the marker, at which reading is given
+  /// up.
   package let timeout: Int64
   private var isMarked = false
-  /// The time of the last retained message or of the answer.
+  /// The time of the last retained message, or of the answer to the marker; monotonic nanoseconds.
   private var last: Int64
 
   /// Creates a detector.
   ///
-  /// - Parameter time: the time of the marker subscription; monotonic nanoseconds, as all times here.
+  /// - Parameters:
+  ///   - silence: the time in s without a retained message, after the answer, at which reading is complete.
+  ///   - timeout: the time in s without a retained message, before the answer, at which reading is given up.
+  ///   - time: the time of the marker subscription; monotonic nanoseconds, like all times here.
   package init(silence: Double = 0.4, timeout: Double = 30, at time: Int64) {
     self.silence = Int64(silence * 1e9)
     self.timeout = Int64(timeout * 1e9)
     last = time
   }
 
-  /// Returns the marker filter for these filters; nil if there are none.
+  /// Returns the marker filter to subscribe to after other filters; nil if there are no other filters.
   package static func mark(behind filters: [String]) -> String? {
-    // Most access lists allow topics below a readable one; a rejection is also a valid answer.
+    // Most access lists permit topics below a permitted one. If the broker rejects the marker, the rejection
+    // is the answer.
     filters.last.map { $0.hasSuffix("#") ? $0.dropLast() + "end" : $0 + "/end" }
   }
 
-  /// Records a retained message. Live ones are ignored, because a large fleet is never silent.
+  /// Records the arrival of a retained message. Live messages must not be recorded: a large fleet sends them
+  /// without pause.
   package mutating func kept(at time: Int64) { last = max(last, time) }
 
-  /// Records the answer to the marker subscription, granted or not.
+  /// Records that the broker has granted or rejected the marker subscription.
   package mutating func marked(at time: Int64) {
     isMarked = true
     last = max(last, time)
   }
 
-  /// The time until which to wait for the next message.
+  /// The time until which to wait for the next retained message, in monotonic nanoseconds.
   package var deadline: Int64 { last + (isMarked ? silence : timeout) }
 
   package enum Outcome: Hashable, Sendable {
     case pending
     case complete
-    /// The broker did not confirm that the messages are complete.
+    /// Reading was given up: the broker has not answered, so messages can be missing.
     case unknown
   }
 

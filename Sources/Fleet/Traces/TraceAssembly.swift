@@ -2,7 +2,7 @@ internal import Bytes
 internal import Spatial
 public import Telemetry
 
-/// The identity of a trace in a fleet.
+/// The vehicle of a trace and the number of the trace.
 public struct TraceKey: Hashable, Sendable {
   public var vehicle: VehicleKey
   public var trace: JournalNumber
@@ -10,18 +10,20 @@ public struct TraceKey: Hashable, Sendable {
   public init(vehicle: VehicleKey, trace: JournalNumber) { (self.vehicle, self.trace) = (vehicle, trace) }
 }
 
-/// An assembler of traces from `trace` and `trace/piece` messages, in any order and with duplicates.
+/// Assembles traces from `trace` and `trace/piece` messages, which can arrive in any order and more than
+/// once.
 ///
-/// The message of the highest revision announces the number of pieces and bytes and their CRC-32; pieces that
-/// match are a complete trace. A vehicle that lost its power can cut a trace anew: of two pieces with the
-/// same number the one that was cut later is used. Memory is bounded by `Limits` for any input. A value type
-/// without a clock.
+/// The `trace` message of the highest revision contains the number of pieces, their total size and their
+/// CRC-32. A trace is complete when all pieces have arrived and match. A vehicle that lost its power can
+/// divide a trace into pieces again. Of two pieces with the same number, the one with the later time is used.
+/// `Limits` bound the memory for any input. A value type without a clock.
 public struct TraceAssembly: Sendable {
   /// The memory limits.
   public struct Limits: Hashable, Sendable {
     /// The maximum size of a trace in bytes. 30 s of six axes need 46 kB at 400 Hz, and 1 MB at 8 kHz.
     public var traceBytes = 16 << 20
-    /// The maximum size of all stored data in bytes; the least recently extended trace is dropped.
+    /// The maximum size of all stored traces in bytes. Beyond it, the trace whose last piece is the oldest is
+    /// dropped.
     public var bytes = 64 << 20
     /// The maximum number of stored traces.
     public var traces = 4096
@@ -30,12 +32,13 @@ public struct TraceAssembly: Sendable {
   }
 
   public enum State: Hashable, Sendable {
-    /// No announcement has arrived: only pieces, or a message of a trace that is still being recorded.
+    /// The number of pieces is unknown, because no `trace` message has arrived, or the trace was still being
+    /// recorded at the last one.
     case unannounced
-    /// The missing pieces, and the total number.
+    /// Pieces are missing; with the numbers of the missing pieces, and the total number of pieces.
     case missing([ClosedRange<Int>], of: Int)
-    /// A complete set of pieces that does not match the announcement, with the reason. Pieces that were cut
-    /// later can repair it.
+    /// All pieces have arrived, but do not match the `trace` message; with the reason. Pieces with a later
+    /// time can repair the trace.
     case damaged(String)
     case whole([UInt8])
   }
@@ -45,7 +48,7 @@ public struct TraceAssembly: Sendable {
     var bytes: [UInt8]
   }
 
-  /// The pieces of one cutting, by number.
+  /// The pieces of one division of a trace, by number.
   private struct Cut: Sendable {
     var pieces: [Int: Piece] = [:]
     var size = 0
@@ -54,26 +57,29 @@ public struct TraceAssembly: Sendable {
 
   private struct Parts: Sendable {
     var message: TraceMessage?
-    /// The cuttings, by their total number of pieces.
+    /// The divisions of the trace, by their total number of pieces.
     var cuts: [Int: Cut] = [:]
     var used: UInt64 = 0
 
     var cost: Int { TraceAssembly.overhead + cuts.values.reduce(0) { $0 + TraceAssembly.cost(of: $1) } }
   }
 
-  /// The overhead of a trace and of a piece in bytes.
+  /// The memory in bytes that is assumed for a trace, in addition to its data.
   private static let overhead = 1024
+  /// The memory in bytes that is assumed for a piece, in addition to its data.
   private static let pieceOverhead = 96
-  /// The maximum number of cuttings of a trace; more than one exists only if it was cut anew.
+  /// The maximum number of divisions of a trace that are stored. There is more than one only if the vehicle
+  /// divided the trace again.
   private static let mostCuts = 3
 
   private let limits: Limits
   private var traces: [TraceKey: Parts] = [:]
   private var cost = 0
   private var clock: UInt64 = 0
-  /// Invalid messages and pieces: too large, or different from another one with the same number and time.
+  /// The number of invalid messages and pieces: too large, or with other data than an earlier piece of the
+  /// same number and time.
   public private(set) var refused = 0
-  /// Incomplete traces that were dropped in favour of others.
+  /// The number of incomplete traces that were dropped because of the limits.
   public private(set) var forgotten = 0
 
   public init(limits: Limits = Limits()) { self.limits = limits }
@@ -81,11 +87,11 @@ public struct TraceAssembly: Sendable {
   /// The keys of all stored traces.
   public var keys: some Collection<TraceKey> { traces.keys }
 
-  /// Returns the latest message of a trace; nil if none has arrived.
+  /// Returns the message of the highest revision about a trace; nil if none has arrived.
   public func message(of key: TraceKey) -> TraceMessage? { traces[key]?.message }
 
-  /// Adds a message. A lower revision than the stored one changes nothing.
-  /// - Returns: the trace if this message completed it; nil otherwise.
+  /// Adds a `trace` message. It is ignored if its revision is not higher than that of the stored message.
+  /// - Returns: the content of the trace if this message completed it; nil otherwise.
   @discardableResult
   public mutating func add(_ message: TraceMessage, of vehicle: VehicleKey) -> [UInt8]? {
     guard message.size ?? 0 <= limits.traceBytes, message.cause.name.utf8.count <= Self.overhead / 2 else {
@@ -103,8 +109,8 @@ public struct TraceAssembly: Sendable {
     (message.revision, message.size == nil ? 0 : 1)
   }
 
-  /// Adds a piece.
-  /// - Returns: the trace if this piece completed it; nil otherwise.
+  /// Adds a piece of a trace.
+  /// - Returns: the content of the trace if this piece completed it; nil otherwise.
   @discardableResult
   public mutating func add(_ piece: TracePieceMessage, of vehicle: VehicleKey) -> [UInt8]? {
     guard piece.piece >= 1, piece.piece <= piece.pieces, piece.pieces <= limits.traceBytes,
@@ -131,7 +137,7 @@ public struct TraceAssembly: Sendable {
       }
       cut.size = size
       cut.pieces[piece.piece] = Piece(time: piece.time.nanoseconds, bytes: piece.bytes)
-      // This cutting is not one of the others yet.
+      // The division of this piece is not in `parts.cuts` at this point, so it cannot be dropped here.
       if parts.cuts.count >= Self.mostCuts {
         let others = parts.cuts.filter { $0.key != parts.message?.pieces }
         if let oldest = others.min(by: { $0.value.used < $1.value.used }) { parts.cuts[oldest.key] = nil }
@@ -142,7 +148,7 @@ public struct TraceAssembly: Sendable {
     return whole
   }
 
-  /// Removes a trace, for example after it was processed.
+  /// Removes a trace and its pieces, for example after the trace was processed.
   public mutating func remove(_ key: TraceKey) {
     if let parts = traces.removeValue(forKey: key) { cost -= parts.cost }
   }
@@ -159,7 +165,7 @@ public struct TraceAssembly: Sendable {
     bytes.reserveCapacity(size)
     for number in 1...count { bytes += cut.pieces[number]?.bytes ?? [] }
     guard CRC32.checksum(bytes) == checksum else {
-      return .damaged("the checksum of its pieces is not the one that was announced")
+      return .damaged("the checksum of its pieces differs from the announced one")
     }
     return .whole(bytes)
   }
@@ -176,8 +182,11 @@ public struct TraceAssembly: Sendable {
 
   private static func cost(of cut: Cut) -> Int { cut.size + pieceOverhead * cut.pieces.count }
 
-  /// Modifies a stored trace, and drops others if necessary.
-  /// - Parameter body: returns true if it changed anything.
+  /// Modifies a stored trace, and drops other traces if a limit is exceeded.
+  /// - Parameters:
+  ///   - key: the trace; created if it is not stored yet.
+  ///   - body: modifies the trace; returns true if it changed anything.
+  /// - Returns: the content of the trace if the change completed it; nil otherwise.
   private mutating func change(_ key: TraceKey, _ body: (inout Parts) -> Bool) -> [UInt8]? {
     clock += 1
     var parts = traces.removeValue(forKey: key) ?? Parts()

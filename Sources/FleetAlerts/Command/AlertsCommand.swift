@@ -9,7 +9,8 @@ internal import Spatial
 internal import Telemetry
 internal import Transfers
 
-/// The `odograph alerts` commands: list alerts, test receivers, silence alerts, and end alerts manually.
+/// The `odograph alerts` commands: list alerts, check the configuration, test receivers, silence alerts,
+/// retry messages, and end alerts manually.
 package enum AlertsCommand {
   // MARK: list
 
@@ -61,7 +62,7 @@ package enum AlertsCommand {
     return StyledText(parts.joined(separator: "  ")).plain + "\n"
   }
 
-  /// Returns the messages that wait for receivers or were given up.
+  /// Returns sentences about messages that wait for receivers, and about messages that were given up.
   private static func problems(_ store: borrowing AlertStore) throws(SQLiteError) -> [String] {
     var statement = try store.database.prepare(
       """
@@ -98,7 +99,7 @@ package enum AlertsCommand {
       if let quiet = rule.quiet { parts.append("quiet \(quiet)") }
       parts.append(rule.group > 0 ? "grouped in \(seconds(rule.group))" : "not grouped")
       let names = settings.receivers(of: rule).map(\.name)
-      parts.append(names.isEmpty ? "to nobody" : "to \(names.joined(separator: ", "))")
+      parts.append(names.isEmpty ? "to no receiver" : "to \(names.joined(separator: ", "))")
       text += StyledText(parts.joined(separator: "  ")).plain + "\n"
     }
     for receiver in settings.receivers {
@@ -131,7 +132,7 @@ package enum AlertsCommand {
     guard !receivers.isEmpty else {
       throw .usage("test", options.file.config, "it has no receiver; add [webhooks.NAME] or [mail.NAME]")
     }
-    // Receivers are tested one after the other on this thread.
+    // All receivers are tested on this thread, one after the other.
     let waiter = try CommandWaiter()
     var status = ExitStatus.done
     for receiver in receivers {
@@ -168,7 +169,8 @@ package enum AlertsCommand {
     }
     let (fleet, vehicle) = (parts?.first, parts?.count == 2 ? parts?.last : nil)
     guard options.end == (options.duration == nil) else {
-      throw .usage("silence", "alerts", options.end ? "--end has no --for" : "set a duration: --for 2h")
+      throw .usage(
+        "silence", "alerts", options.end ? "--end does not accept --for" : "set a duration: --for 2h")
     }
     let store = try opened(settings)
     if options.end {
@@ -188,7 +190,7 @@ package enum AlertsCommand {
     return .done
   }
 
-  /// Describes a silence with its end. A name without a fleet is that of a fleet.
+  /// Returns a sentence with the end, the rules and the vehicles of a silence.
   private static func sentence(of silence: Silence) -> String {
     let vehicles =
       switch (silence.fleet, silence.vehicle) {
@@ -228,7 +230,8 @@ package enum AlertsCommand {
       guard parts.count == 2, parts[0] == store.epoch, let alert = Int64(parts[1]).flatMap({ open[$0] })
       else {
         throw .usage(
-          "end", "alert \"\(text.prefix(80))\"", "none of this name is open; odograph alerts list names them")
+          "end", "alert \"\(text.prefix(80))\"",
+          "no open alert has this name; odograph alerts list shows the names")
       }
       ending.append(alert)
     }
@@ -240,13 +243,14 @@ package enum AlertsCommand {
         "\(AlertText.identifier(alert.number, epoch: store.epoch)) ends: \(AlertText.line(.init(alert, .began)))"
       )
     }
-    StandardError.report("odograph serve ends them within a second or so, or when it starts next")
+    StandardError.report("odograph serve ends them within about a second, or at its next start")
     return .done
   }
 
   // MARK: Arguments
 
-  /// Opens the store of a running server; a new one would be used by no server.
+  /// Opens the store that a server has created. A missing store is an error, because no server would use a
+  /// new one.
   private static func opened(_ settings: AlertSettings) throws(FleetError) -> AlertStore {
     guard unsafe access(settings.store, F_OK) == 0 else {
       throw .usage(

@@ -2,7 +2,7 @@ package import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 
-/// The configuration file, which `odograph serve` reads, too.
+/// The configuration file of `odograph serve`, which contains the alert settings.
 package struct AlertsFileArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("The configuration of odograph serve.", valueName: "file"), completion: .file())
@@ -16,9 +16,8 @@ package struct AlertsFileArguments: ParsableArguments {
 
   package init() {}
 
-  /// Reads the settings.
-  ///
-  /// - Throws: `FleetError` for an invalid file or one without alerts.
+  /// Reads the alert settings.
+  /// - Throws: `FleetError` for an invalid file, and for a file without alerts.
   func settings() throws(FleetError) -> AlertSettings {
     let file = try SettingsFile(path: config)
     guard var settings = try AlertSettings(file) else {

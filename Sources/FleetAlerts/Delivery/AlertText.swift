@@ -2,25 +2,29 @@ internal import Fleet
 package import JSON
 package import Spatial
 
-/// The texts sent to receivers.
+/// The texts of notifications and alerts for receivers.
 package enum AlertText {
-  /// Returns an alert's external identifier. The epoch makes it unique, because numbers restart with a new
-  /// store.
+  /// Returns an alert's identifier in messages. It contains the store's epoch, because a new store starts
+  /// again with number 1.
   package static func identifier(_ number: Int64, epoch: String) -> String { "\(epoch)-\(number)" }
 
   static func key(_ item: Notice.Item, epoch: String) -> String {
     "\(identifier(item.alert.number, epoch: epoch)):\(item.transition.rawValue)"
   }
 
-  /// Returns the idempotency key of a message: number and transition of its first alert, and the count of the
-  /// others.
+  /// Returns the idempotency key of a message: identifier and transition of its first alert, and the number
+  /// of further alerts.
   static func key(_ notice: Notice, epoch: String) -> String {
     guard let first = notice.items.first else { return epoch }
     return key(first, epoch: epoch) + (notice.items.count > 1 ? "+\(notice.items.count - 1)" : "")
   }
 
-  /// Writes the fields of an alert into the open object.
-  /// - Parameter silenced: the end of its silence; nil if it is not silenced.
+  /// Writes the members of an alert into the JSON object that is open.
+  /// - Parameters:
+  ///   - alert: the alert.
+  ///   - epoch: the epoch of the alert's store.
+  ///   - silenced: the end of the silence that covers the alert; nil if there is none.
+  ///   - json: the writer.
   package static func write(
     _ alert: Alert, epoch: String, silenced: UTCTime? = nil, to json: inout JSONWriter
   ) {
@@ -43,7 +47,7 @@ package enum AlertText {
     json.field("value", alert.value, decimals: 3)
   }
 
-  /// Returns the body for a webhook.
+  /// Returns the JSON body of a webhook request.
   static func body(_ notice: Notice, severity: Severity, epoch: String) -> [UInt8] {
     JSONWriter.object { json in
       json.field("version", 1)
@@ -65,7 +69,7 @@ package enum AlertText {
     }
   }
 
-  /// Returns the subject line.
+  /// Returns the subject line of a message.
   static func subject(_ notice: Notice) -> String {
     guard let first = notice.items.first else { return notice.rule }
     if notice.items.count == 1 { return line(first) }
@@ -80,15 +84,15 @@ package enum AlertText {
   static func line(_ item: Notice.Item) -> String {
     let reason = item.alert.reason.map { ": \($0.words)" } ?? ""
     let end = item.transition == .ended ? ", ended\(reason)" : ""
-    // Names are untrusted; a mail has one line per alert.
+    // Names come from the network and can contain line breaks, but each alert in a mail must be one line.
     let text = "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
     return String(text.map { $0.isNewline ? " " : $0 })
   }
 
-  /// The maximum number of lines in a mail.
+  /// The maximum number of alerts that a mail lists.
   private static let lineLimit = 500
 
-  /// Returns the text of a mail with a line for each alert.
+  /// Returns the text of a mail: the subject, and a line for each alert.
   static func letter(_ notice: Notice, epoch: String) -> [UInt8] {
     var text = "\(subject(notice))\n\n"
     for item in notice.items.prefix(lineLimit) {
@@ -102,7 +106,7 @@ package enum AlertText {
     return Array(text.utf8)
   }
 
-  /// Returns the message of `odograph alerts test`, marked as a test.
+  /// Returns the content of the message that `odograph alerts test` sends; it is marked as a test.
   static func test(_ key: String, at time: UTCTime) -> (subject: String, json: [UInt8], letter: [UInt8]) {
     let subject = "test: this is a test message of odograph's alerts"
     let json = JSONWriter.object { json in

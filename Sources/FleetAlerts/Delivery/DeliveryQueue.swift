@@ -4,14 +4,15 @@ internal import HeapModule
 internal import Platform
 package import Spatial
 
-/// The order of messages to one receiver. A value type without I/O.
+/// The queue of messages to one receiver. A value type without I/O.
 ///
-/// Messages of one vehicle are sent one after the other in order of their numbers; a message about several
-/// vehicles waits for all of them. A failed message is retried later and blocks only its own vehicles. If
-/// nothing is accepted, the receiver is paused.
+/// Messages about the same vehicle are sent one after the other, in the order of their numbers. A message
+/// about several vehicles waits until it is the first one of each of them. A failed message is retried later,
+/// and blocks only messages about its own vehicles. After several consecutive failures the receiver is
+/// paused.
 package struct DeliveryQueue: Sendable {
   package struct Entry: Hashable, Sendable {
-    /// The number, increasing from message to message.
+    /// The number of the message; numbers increase.
     package var number: Int64
     package var vehicles: [VehicleKey]
 
@@ -27,8 +28,8 @@ package struct DeliveryQueue: Sendable {
     static func < (a: Self, b: Self) -> Bool { (a.due, a.number) < (b.due, b.number) }
   }
 
-  /// The number of consecutive failures after which the receiver counts as unavailable. If a third of all
-  /// attempts fail at random, this happens once in 6,561 messages.
+  /// The number of consecutive failures after which the receiver counts as unavailable and is paused. If a
+  /// third of all attempts fail at random, this happens once in 6,561 messages.
   private static let failuresOfAnAbsence = 8
 
   private var entries: [Int64: Entry] = [:]
@@ -48,7 +49,7 @@ package struct DeliveryQueue: Sendable {
 
   package func contains(_ number: Int64) -> Bool { entries[number] != nil }
 
-  /// The number of failures since the last accepted message.
+  /// The number of consecutive failures since the last accepted message.
   package var failuresInSuccession: Int { failures }
 
   package mutating func add(_ entry: Entry, at now: Timestamp) {
@@ -57,12 +58,12 @@ package struct DeliveryQueue: Sendable {
     if isFirst(entry) { turns.insert(Turn(due: now, number: entry.number)) }
   }
 
-  /// Returns the next message to send and marks it as in progress; nil if none is due.
+  /// Returns the number of the next message to send, and marks the message as being sent; nil if none is due.
   package mutating func next(at now: Timestamp) -> Int64? {
     if let awayUntil, now < awayUntil || !underWay.isEmpty { return nil }
     while let turn = turns.min, turn.due <= now {
       _ = turns.popMin()
-      // Messages that were given up in the meantime are skipped.
+      // A message that was given up after it was scheduled is skipped.
       guard let entry = entries[turn.number], isFirst(entry), !underWay.contains(turn.number) else {
         continue
       }
@@ -72,7 +73,8 @@ package struct DeliveryQueue: Sendable {
     return nil
   }
 
-  /// The time at which the next message can be due; nil if that depends on messages in progress.
+  /// The time at which the next message is due. Nil without messages, and if a message that is being sent
+  /// must finish first.
   package var deadline: Timestamp? {
     guard let due = turns.min?.due else { return nil }
     guard let awayUntil else { return due }
@@ -80,6 +82,10 @@ package struct DeliveryQueue: Sendable {
   }
 
   /// Removes a message that was accepted or given up.
+  /// - Parameters:
+  ///   - number: the number of the message.
+  ///   - wasTaken: true if the receiver accepted the message.
+  ///   - now: the current time.
   package mutating func remove(_ number: Int64, wasTaken: Bool, at now: Timestamp) {
     underWay.remove(number)
     backoffs[number] = nil
@@ -90,7 +96,7 @@ package struct DeliveryQueue: Sendable {
     guard let entry = entries.removeValue(forKey: number) else { return }
     for vehicle in Set(entry.vehicles) {
       guard lanes[vehicle]?.first == number else {
-        // It was given up while waiting for others.
+        // The message was given up while it waited for earlier messages about the vehicle.
         lanes[vehicle]?.removeAll { $0 == number }
         continue
       }
@@ -99,13 +105,17 @@ package struct DeliveryQueue: Sendable {
         lanes[vehicle] = nil
         continue
       }
-      // A message about several vehicles is due when it is the first of all of them.
+      // A message about several vehicles is due only if it is the first message about each of them.
       if let next = entries[first], isFirst(next) { turns.insert(Turn(due: now, number: first)) }
     }
   }
 
-  /// Records a failed attempt.
-  /// - Parameter after: the delay in seconds requested by the receiver; nil if none.
+  /// Records a failed attempt to send a message, and schedules the next one.
+  /// - Parameters:
+  ///   - number: the number of the message.
+  ///   - after: the delay in s that the receiver requested; nil if it requested none.
+  ///   - now: the current time.
+  ///   - generator: the random numbers for the delay.
   package mutating func fail(
     _ number: Int64, after: Double?, at now: Timestamp, using generator: inout some RandomNumberGenerator
   ) {
@@ -120,7 +130,7 @@ package struct DeliveryQueue: Sendable {
     }
   }
 
-  /// Returns a message that was not sent; it is due again immediately.
+  /// Returns a message to the queue that was not sent; it is due immediately.
   package mutating func giveBack(_ number: Int64, at now: Timestamp) {
     guard underWay.remove(number) != nil, entries[number] != nil else { return }
     turns.insert(Turn(due: now, number: number))

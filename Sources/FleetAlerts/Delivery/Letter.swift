@@ -1,12 +1,13 @@
 internal import Glibc
 internal import Spatial
 
-/// The format of a mail (RFC 5322). Names of vehicles cannot add header lines: control characters become
-/// spaces, and non-ASCII text is encoded (RFC 2047).
+/// The format of mails (RFC 5322). Vehicle names cannot add header lines, because control characters are
+/// replaced by spaces, and non-ASCII text is encoded (RFC 2047).
 enum Letter {
   /// Returns a complete mail.
   ///
-  /// - Parameter key: the message identifier, by which duplicates can be detected.
+  /// - Parameter key: the text for the message identifier, which is the same for each attempt, so that mail
+  ///   programs can detect duplicates.
   static func text(
     from sender: String, to recipients: [String], subject: String, body: [UInt8], key: String,
     at time: UTCTime
@@ -23,8 +24,8 @@ enum Letter {
     return Array(lines.joined(separator: "\r\n").utf8)
   }
 
-  /// Returns a header value: unchanged if it is short plain ASCII, otherwise in encoded words of at most 75
-  /// characters.
+  /// Returns the value of a header. Short ASCII text is unchanged; other text is encoded in words of at most
+  /// 75 characters.
   static func header(_ text: String) -> String {
     let text = safe(String(text.prefix(200)), keepsLines: false)
     if text.utf8.count <= 60, text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }), !text.contains("=?") {
@@ -34,13 +35,14 @@ enum Letter {
     var piece: [UInt8] = []
     func word(_ bytes: [UInt8]) -> String { "=?UTF-8?B?\(Signature.base64(bytes, lineLength: 100))?=" }
     for character in text {
-      // 45 bytes are 60 characters of base64, plus 12 around them; characters are not split.
+      // 45 bytes become 60 characters of base64, and an encoded word adds 12. A character must not be split
+      // between words.
       let bytes = Array(character.utf8)
       if !piece.isEmpty, piece.count + bytes.count > 45 {
         words.append(word(piece))
         piece = []
       }
-      // A character with many combining marks can be too long.
+      // A character with many combining marks can exceed 45 bytes; it is replaced by a question mark.
       piece += bytes.count > 45 ? Array("?".utf8) : bytes
     }
     if !piece.isEmpty { words.append(word(piece)) }

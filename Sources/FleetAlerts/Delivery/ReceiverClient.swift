@@ -2,15 +2,17 @@ internal import Fleet
 internal import Spatial
 internal import Transfers
 
-/// A client that sends messages to one receiver, one after the other. It blocks, and belongs to one thread.
+/// A client that sends messages to one receiver, one after the other. Calls block; all must be made by one
+/// thread.
 final class ReceiverClient {
   enum Outcome: Hashable, Sendable {
     case taken(String)
-    /// The reason of a failure, and the retry delay in seconds requested by the receiver.
-    /// - Parameter isRefusal: true if the receiver rejects this message because of its content, and can
-    ///   accept others.
+    /// The message was not accepted, for the given reason. `after` is the retry delay in s that the receiver
+    /// requested; nil if it requested none.
+    /// - Parameter isRefusal: true if the receiver rejected the content of this message; other messages can
+    ///   succeed.
     case failed(String, after: Double?, isRefusal: Bool = false)
-    /// The program is shutting down; the result is unknown.
+    /// The program is stopping; it is unknown whether the receiver accepted the message.
     case left
   }
 
@@ -23,7 +25,10 @@ final class ReceiverClient {
 
   /// Creates a client.
   ///
-  /// - Returns: nil if libcurl cannot be used.
+  /// - Parameters:
+  ///   - receiver: the receiver.
+  ///   - shouldContinue: called several times a second; a transfer is aborted if it returns false.
+  /// - Returns: nil if libcurl is not available.
   init?(_ receiver: Receiver, shouldContinue: @escaping () -> Bool) {
     switch receiver.way {
     case .webhook(let hook):
@@ -39,11 +44,11 @@ final class ReceiverClient {
     }
   }
 
-  /// The statuses with which a receiver rejects the content of a message.
+  /// The HTTP status codes that mean that the receiver rejects the content of a message.
   private static let refusals = [400, 413, 415, 422]
 
-  /// The time limit in ms for the answer of a mail server that has the complete mail, from RFC 5321
-  /// (4.5.3.2.6). A shorter limit could send an accepted mail again.
+  /// The time limit in ms for a mail server's answer after it has received the complete mail, from RFC 5321
+  /// (4.5.3.2.6). With a shorter limit, a mail could be sent again that the server has already accepted.
   private static let verdict = 600_000
 
   private static func limits(_ seconds: Double) -> TransferLimits {
@@ -54,8 +59,9 @@ final class ReceiverClient {
   /// Sends a message.
   ///
   /// - Parameters:
-  ///   - attempt: the number of the attempt, from 1.
-  ///   - time: the current time, for the signature.
+  ///   - message: the message.
+  ///   - attempt: the number of this attempt, from 1.
+  ///   - time: the current time, which is part of the signature.
   func deliver(_ message: AlertMessage, attempt: Int, at time: UTCTime) -> Outcome {
     do throws(TransferFailure) {
       switch way {
@@ -69,7 +75,7 @@ final class ReceiverClient {
         return .taken("accepted by \(mail.server.url)")
       }
     } catch {
-      // The status is valid even if the response is too long.
+      // The status code is valid even if the rest of the response is too long.
       if case .web(let transfer, _) = way, error.kind == .tooLong {
         return 200...299 ~= transfer.status
           ? .taken("status \(transfer.status)")
@@ -95,7 +101,7 @@ final class ReceiverClient {
     ]
     if let secret = hook.secret {
       guard let signature = Signature.hex(of: message.body, timestamp: seconds, secret: secret) else {
-        return .failed("it cannot be signed", after: nil)
+        return .failed("the message cannot be signed", after: nil)
       }
       headers += ["Odograph-Timestamp: \(seconds)", "Odograph-Signature: sha256=\(signature)"]
     }
@@ -107,11 +113,11 @@ final class ReceiverClient {
     case 200...299: return .taken("status \(answer.status)")
     case 300...399:
       return .failed(
-        "it sends elsewhere (\(answer.status)), an address that is not configured; configure it if it is right",
+        "it redirects to another address (\(answer.status)); if that address is correct, configure it",
         after: answer.retryAfter)
     case 401, 403:
       return .failed(
-        "it does not let this in (\(answer.status)); check secret_file", after: answer.retryAfter)
+        "access denied (\(answer.status)); check secret_file", after: answer.retryAfter)
     default:
       return .failed(
         "it answers with status \(answer.status)", after: answer.retryAfter,

@@ -3,7 +3,7 @@ internal import Fleet
 internal import Platform
 internal import Spatial
 
-/// The threads that send messages to one receiver. They store nothing, and report the result of every
+/// The threads that send messages to one receiver. They store nothing, and report the outcome of each
 /// message.
 final class ReceiverThreads: Sendable {
   struct Result: Sendable {
@@ -15,7 +15,7 @@ final class ReceiverThreads: Sendable {
   private struct State: Sendable {
     var jobs = Deque<AlertMessage>()
     var isStopping = false
-    /// The deadline of transfers in progress (`SystemClock.monotonic`).
+    /// The time at which transfers in progress are aborted, in ns of `SystemClock.monotonic`.
     var stopDeadline = Int64.max
   }
 
@@ -24,14 +24,17 @@ final class ReceiverThreads: Sendable {
   private let threads = Locked<[DedicatedThread]>([])
   private let report: @Sendable (Result) -> Void
 
-  /// Creates the threads' state.
+  /// Creates the state of the threads, without starting them.
   ///
-  /// - Parameter report: called on the threads.
+  /// - Parameters:
+  ///   - receiver: the receiver.
+  ///   - report: called with the outcome of each message, on the thread that sent it.
   init(_ receiver: Receiver, report: @escaping @Sendable (Result) -> Void) {
     (self.receiver, self.report) = (receiver, report)
   }
 
-  /// The maximum number of messages to hold: one in progress and one waiting for each thread.
+  /// The maximum number of messages that the threads accept: for each thread, one in transfer and one
+  /// waiting.
   var capacity: Int { receiver.connections * 2 }
 
   /// Starts the threads.
@@ -46,8 +49,9 @@ final class ReceiverThreads: Sendable {
 
   func give(_ message: AlertMessage) { state.update { $0.jobs.append(message) } }
 
-  /// Stops the threads. Drops waiting messages; transfers in progress have `timeout` seconds left.
-  /// - Returns: the numbers of messages without a reported result.
+  /// Stops the threads. Waiting messages are dropped; transfers in progress are aborted after `timeout`
+  /// seconds.
+  /// - Returns: the numbers of the dropped messages, for which no outcome is reported.
   func stop(timeout: Double) -> [Int64] {
     let left = state.update { state in
       state.isStopping = true

@@ -1,13 +1,16 @@
 internal import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104, FIPS 180-4), with which a receiver verifies the sender and the integrity of a
-/// message.
+/// HMAC-SHA256 signatures (RFC 2104, FIPS 180-4), by which a receiver verifies the sender and the integrity
+/// of a message.
 enum Signature {
   /// Returns the signature of a message.
   ///
-  /// - Parameter timestamp: the time of sending in seconds since 1970; receivers reject old ones, which can
-  ///   be replayed.
-  /// - Returns: the digest of `timestamp.body` in hexadecimal digits; nil if the library fails.
+  /// - Parameters:
+  ///   - body: the body of the request.
+  ///   - timestamp: the time of sending in seconds since 1970; receivers reject old messages, which an
+  ///     attacker may have recorded.
+  ///   - secret: the shared secret.
+  /// - Returns: the digest of `timestamp.body` in hexadecimal digits; nil if the cryptographic library fails.
   static func hex(of body: [UInt8], timestamp: Int, secret: [UInt8]) -> String? {
     let text = Array("\(timestamp).".utf8) + body
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
@@ -19,7 +22,8 @@ enum Signature {
     }.joined()
   }
 
-  /// Encodes as base64 (RFC 4648) in lines of 76 characters, terminated by CR LF.
+  /// Returns the base64 encoding (RFC 4648), in lines terminated by CR LF.
+  /// - Parameter lineLength: the maximum number of characters per line.
   static func base64(_ bytes: [UInt8], lineLength: Int = 76) -> String {
     guard !bytes.isEmpty else { return "" }
     var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)

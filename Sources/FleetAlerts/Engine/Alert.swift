@@ -1,40 +1,41 @@
 package import Fleet
 package import Spatial
 
-/// An alert: a rule's condition was satisfied for a vehicle. It lasts until the condition ends; instantaneous
-/// events are already over.
+/// An alert: the condition of a rule was satisfied for a vehicle. It is open until the condition ends. An
+/// alert for an instantaneous event starts and ends at the same time.
 package struct Alert: Hashable, Sendable {
-  /// The number of the alert in its store, from 1; never reused.
+  /// The number of the alert in its store, from 1; numbers are never reused.
   package var number: Int64
   package var rule: String
   package var vehicle: VehicleKey
-  /// The region or event concerned; empty for the vehicle as a whole. Untrusted text, not escaped for a
-  /// terminal.
+  /// The region or event that the alert concerns; empty if it concerns the vehicle as a whole. Untrusted
+  /// text, not escaped for a terminal.
   package var subject: String
   package var severity: Severity
   /// A short description. Untrusted text, like the subject.
   package var summary: String
   package var began: UTCTime
-  /// The end; nil while the alert is open.
+  /// The time at which the alert ended; nil while it is open.
   package var ended: UTCTime?
-  /// The vehicle's position at the start; nil if unknown.
+  /// The vehicle's position at the start of the alert; nil if unknown.
   package var place: Coordinate?
   /// The value compared with the rule's limit, in the rule's unit; nil for rules without a value.
   package var value: Double?
-  /// The reason why it ended before its condition; nil while it is open or if the condition ended.
+  /// The reason why the alert ended although its condition had not; nil while it is open, and if the
+  /// condition ended.
   package var reason: EndReason?
 }
 
-/// A reason other than the condition for the end of an alert. The raw values are stored and published.
+/// A reason for which an alert ends although its condition has not. The raw values are stored and published.
 package enum EndReason: String, Hashable, Sendable, CaseIterable {
-  /// The vehicle was removed: its retained messages were deleted.
+  /// The vehicle was removed, because its retained messages were deleted.
   case forgotten
-  /// The rule was removed or no longer covers the vehicle.
+  /// The rule was removed, or does not apply to the vehicle any more.
   case rule
-  /// The operator ended it.
+  /// An operator ended the alert.
   case byHand = "operator"
 
-  /// The text after "ended: ".
+  /// The reason in words, as in "ended: the vehicle was removed".
   var words: String {
     switch self {
     case .forgotten: "the vehicle was removed"
@@ -48,7 +49,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
 package enum AlertChange: Hashable, Sendable {
   case began(Alert)
   case ended(Alert)
-  /// An event that started and ended immediately.
+  /// An alert for an instantaneous event, which has started and ended.
   case happened(Alert)
 
   package var alert: Alert {
@@ -66,7 +67,7 @@ package enum AlertChange: Hashable, Sendable {
   }
 }
 
-/// A reported transition of an alert. The raw values are stored and published.
+/// The transition of an alert that a message reports. The raw values are stored and published.
 package enum Transition: String, Hashable, Sendable, CaseIterable {
   case began, ended, happened
 }

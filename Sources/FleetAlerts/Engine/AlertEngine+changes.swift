@@ -1,11 +1,11 @@
 package import Fleet
 internal import Spatial
 
-/// Alerts that end for other reasons than their conditions: changed rules, removed vehicles, and the
+/// Changes of alerts that messages do not cause: changed rules, removed vehicles, and requests of an
 /// operator.
 extension AlertEngine {
-  /// Replaces the rules. The states of conditions that are still monitored are retained with their times;
-  /// alerts without a rule end.
+  /// Replaces the rules. A condition that a rule still monitors keeps its state and the time since when it
+  /// applies. Alerts without a rule end.
   package mutating func use(_ rules: [AlertRule], at moment: Moment) -> [AlertChange] {
     var changes = advance(to: moment)
     let former = self.rules
@@ -16,7 +16,8 @@ extension AlertEngine {
         for subject in subjects.keys.sorted() {
           let key = EntryKey(rule: name, vehicle: vehicle, subject: subject)
           if let rule = self.rules[name], isAsked(key, formerly: kind) {
-            // The required duration can have changed.
+            // The duration for which a condition must be satisfied can have changed, so the condition is
+            // evaluated again.
             if rule != former[name] { lookAgain(at: key) }
           } else {
             forget(key, &changes, because: .rule)
@@ -27,8 +28,10 @@ extension AlertEngine {
     return changes + advance(to: moment)
   }
 
-  /// Returns whether a rule monitors the condition.
-  /// - Parameter kind: the kind of the rule under which the condition was stored; nil if unknown.
+  /// Returns whether one of the current rules monitors a condition.
+  /// - Parameters:
+  ///   - key: the key of the condition.
+  ///   - kind: the kind of rule under which the condition was stored; nil if unknown.
   func isAsked(_ key: EntryKey, formerly kind: AlertRule.Kind?) -> Bool {
     guard let rule = rules[key.rule], rule.covers(key.vehicle),
       kind ?? rule.condition.kind == rule.condition.kind
@@ -39,7 +42,8 @@ extension AlertEngine {
     }
   }
 
-  /// Ends the alerts of a removed vehicle and deletes its state. A later message creates it again.
+  /// Ends the alerts of a removed vehicle, and deletes its state. A later message of the vehicle creates new
+  /// state.
   mutating func forget(_ vehicle: VehicleKey) -> [AlertChange] {
     var changes: [AlertChange] = []
     for rule in entries.keys.sorted() {
@@ -51,9 +55,10 @@ extension AlertEngine {
     return changes
   }
 
-  /// Ends an alert on behalf of the operator. If its condition persists, the next alert starts only after the
-  /// condition has ended once.
-  /// - Returns: the changes; empty for an alert that is not open.
+  /// Ends an alert on request of an operator. If its condition is still satisfied, the next alert starts only
+  /// after the condition has ended and is satisfied again.
+  /// - Returns: all changes up to now, including the end of the alert. An alert that is not open adds no
+  ///   change.
   package mutating func end(byHand number: Int64, at moment: Moment) -> [AlertChange] {
     var changes = advance(to: moment)
     guard let alert = open[number] else { return changes }

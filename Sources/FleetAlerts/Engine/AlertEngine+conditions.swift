@@ -2,11 +2,11 @@ internal import Fleet
 internal import Spatial
 
 extension AlertRule {
-  /// The kinds of messages that affect the condition.
+  /// The topics of messages from which this condition is evaluated.
   var topics: Set<VehicleFacts.Topic> {
     let own: Set<VehicleFacts.Topic> =
       switch condition {
-      // For phones, a location indicates presence.
+      // A location shows that a phone is online.
       case .offline: [.status, .position]
       case .battery, .queue: [.status]
       case .speed: [.position, .status]
@@ -33,7 +33,7 @@ extension AlertRule {
     }
   }
 
-  /// Rounds a value; vehicles can report numbers of any size.
+  /// Rounds a value to an integer. Vehicles can report numbers of any size, so it is limited to 1e15.
   private static func whole(_ value: Double) -> Int { Int(max(-1e15, min(1e15, value)).rounded()) }
 }
 
@@ -45,8 +45,8 @@ extension AlertRule.Condition {
     }
   }
 
-  /// True if the state is also stored while the condition is not satisfied: a region that was left cannot be
-  /// left again.
+  /// True if the state must be stored even while the condition is not satisfied. For regions, the stored
+  /// state shows which side the vehicle was on: a vehicle cannot leave a region again that it has left.
   var remembers: Bool {
     switch self {
     case .entered, .left, .queue: true
@@ -56,7 +56,7 @@ extension AlertRule.Condition {
 }
 
 extension AlertEngine {
-  /// Evaluates a message for a rule's condition.
+  /// Evaluates the condition of a rule with the facts of a message.
   mutating func judge(_ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]) {
     switch rule.condition {
     case .offline:
@@ -102,7 +102,8 @@ extension AlertEngine {
     settle(entry, key, rule, &changes)
   }
 
-  /// Evaluates a value with hysteresis: between the two limits the state is unchanged.
+  /// Evaluates a value with hysteresis: the condition is satisfied beyond one limit, ends at the other, and
+  /// is unchanged between them.
   private mutating func compare(
     _ rule: AlertRule, _ facts: VehicleFacts, _ value: Double?, begins: (Double) -> Bool,
     ends: (Double) -> Bool, _ changes: inout [AlertChange]
@@ -113,8 +114,8 @@ extension AlertEngine {
     judge(rule, facts, value: value, holds: holds, &changes)
   }
 
-  /// Evaluates the queue length: satisfied while it is above the limit and not decreasing. An alert ends at
-  /// the lower limit.
+  /// Evaluates the number of messages in a vehicle's queue. An alert starts if the number is above the limit
+  /// and not decreasing. It ends at the lower limit.
   private mutating func compareQueue(
     _ rule: AlertRule, _ facts: VehicleFacts, _ above: Double, _ until: Double,
     _ changes: inout [AlertChange]
@@ -126,14 +127,15 @@ extension AlertEngine {
     judge(rule, facts, value: value, holds: holds, &changes)
   }
 
-  /// Returns the rule's regions that a message affects. For a rule without regions, these are the regions in
-  /// the message and those that the vehicle was in.
+  /// Returns the regions in a message to which the rule applies. A rule without regions applies to all
+  /// regions in the message.
   private func names(_ facts: VehicleFacts, _ regions: [String]) -> [String] {
     let told = Set(facts.inside + facts.outside)
     return (regions.isEmpty ? told : told.intersection(regions)).sorted()
   }
 
-  /// Ends alerts of regions that the vehicle no longer monitors, because it will not report their end.
+  /// Ends alerts about regions that the vehicle does not monitor any more, because it will not report when it
+  /// enters or leaves them.
   private mutating func forgetUnwatched(
     _ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]
   ) {
@@ -143,7 +145,8 @@ extension AlertEngine {
     }
   }
 
-  /// Evaluates a region. The first known state is not a crossing, because no entry or exit was observed.
+  /// Evaluates whether the vehicle is in a region. The first reported state does not start an alert, because
+  /// no entry or exit was observed.
   private mutating func cross(
     _ rule: AlertRule, _ facts: VehicleFacts, _ region: String, begins: Bool, _ changes: inout [AlertChange]
   ) {
@@ -153,7 +156,7 @@ extension AlertEngine {
       isFromBefore: isFirst && !facts.isCrossing, &changes)
   }
 
-  /// Evaluates an event, which is instantaneous or has an end with the same number.
+  /// Evaluates an event. An event is either instantaneous, or has a start and an end with the same key.
   mutating func judgeEvent(
     _ rule: AlertRule, _ facts: VehicleFacts, _ isNews: Bool, _ changes: inout [AlertChange]
   ) {
@@ -161,7 +164,8 @@ extension AlertEngine {
     let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: event.key)
     let known = entry(key)
     switch rule.condition {
-    // The end of an open event counts even if the rule no longer includes the event.
+    // The end of an event ends its alert even if the rule has changed and does not include the event any
+    // more.
     case .event(let names):
       guard facts.topic == .event, known != nil || names.isEmpty || names.contains(event.name) else { return }
     case .trace(let causes):

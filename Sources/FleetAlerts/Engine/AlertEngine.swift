@@ -1,14 +1,15 @@
 package import Fleet
 package import Spatial
 
-/// A rule engine that decides which alerts exist. A value type without I/O: reports of vehicles are applied
-/// with their time, and changes are returned.
+/// A rule engine that decides when alerts start and end. A value type without I/O: facts about vehicles are
+/// applied with their time, and changes of alerts are returned.
 ///
-/// Its state can be stored (`drainChanges`) and restored (`restore`), so that a restart reports nothing
-/// twice, and ends alerts whose condition ended in the meantime. Restored state is confirmed by the vehicle's
-/// next message; no timer expires before that. Memory is bounded by `capacity` for any input.
+/// Its state can be stored (`drainChanges`) and restored (`restore`). After a restart no alert is reported
+/// twice, and alerts end whose condition ended meanwhile. The restored state of a condition is provisional
+/// until the vehicle's next message; before, no alert starts or ends. `capacity` limits the memory for any
+/// input.
 package struct AlertEngine: Sendable {
-  /// The key of a condition: rule, vehicle, and the region or event.
+  /// The key of a condition: rule, vehicle, and region or event.
   package struct EntryKey: Hashable, Sendable, Comparable {
     package var rule: String
     package var vehicle: VehicleKey
@@ -24,21 +25,22 @@ package struct AlertEngine: Sendable {
     }
   }
 
-  /// The state of a condition.
+  /// The state of a condition for a vehicle.
   package struct Entry: Hashable, Sendable {
     package var holds = false
-    /// The time since which it is satisfied, or not satisfied.
+    /// The time since which the condition has been satisfied, or not satisfied, as `holds` states.
     package var since: Timestamp
-    /// The number of its open alert; nil if there is none.
+    /// The number of the open alert of this condition; nil if there is none.
     package var alert: Int64?
     package var value: Double?
-    /// The time at which a sleeping vehicle will be overdue.
+    /// The time at which a sleeping vehicle becomes overdue; nil for other vehicles, and without an announced
+    /// contact.
     package var overdue: Timestamp?
     package var place: Coordinate?
-    /// True if the condition was satisfied in the vehicle's first message, so that its start was not
-    /// observed.
+    /// True if the condition was satisfied in the vehicle's first message. Its start was not observed, so no
+    /// alert starts.
     package var isFromBefore = false
-    /// True if the vehicle sent a message since this state was restored.
+    /// False after the state was restored, until the vehicle sends a message.
     package var isConfirmed = true
 
     package init(since: Timestamp) { self.since = since }
@@ -46,16 +48,17 @@ package struct AlertEngine: Sendable {
 
   package static let subjectsPerVehicle = 64
   static let rememberedEvents = 32
-  /// The maximum length of a vehicle's names in bytes; topics can have 64 KiB.
+  /// The maximum length of fleet and vehicle name together in bytes. MQTT topics can have 64 KiB.
   private static let longestName = 512
 
   private(set) var rules: [String: AlertRule] = [:]
   let capacity: Int
-  /// The number of the next alert.
+  /// The number that the next alert gets.
   package private(set) var nextNumber: Int64
-  /// True while timers are stopped: without a connection it is unknown whether conditions persist.
+  /// True while no alert starts or ends by time. Without a connection, it is unknown whether conditions are
+  /// still satisfied.
   package var isPaused = false
-  /// The number of conditions that were not monitored because of the capacity.
+  /// The number of conditions and events that were ignored because the capacity was reached.
   package private(set) var refused = 0
   private(set) var now: Moment
   private(set) var entries: [String: [VehicleKey: [String: Entry]]] = [:]
@@ -71,8 +74,10 @@ package struct AlertEngine: Sendable {
   /// Creates an engine.
   ///
   /// - Parameters:
-  ///   - capacity: the maximum number of conditions with a state.
+  ///   - rules: the rules.
+  ///   - now: the current time.
   ///   - nextNumber: the number of the first alert.
+  ///   - capacity: the maximum number of conditions with a state.
   package init(
     rules: [AlertRule], at now: Moment, nextNumber: Int64 = 1, capacity: Int = 400_000
   ) {
@@ -88,15 +93,15 @@ package struct AlertEngine: Sendable {
     }
   }
 
-  /// Returns whether any rule uses this kind of message.
+  /// Returns whether any rule uses messages of a topic.
   package func asks(for topic: VehicleFacts.Topic) -> Bool { rulesOfTopic[topic] != nil }
 
   package var openAlerts: [Alert] { open.values.sorted { $0.number < $1.number } }
 
-  /// The next time at which something changes without a message; nil if never.
+  /// The next time at which an alert can start or end without a message; nil if there is none.
   package var deadline: Timestamp? { isPaused ? nil : nextDeadline }
 
-  /// Applies a vehicle's report, after advancing to its time.
+  /// Advances to the time of the facts, and applies them.
   package mutating func observe(_ facts: VehicleFacts) -> [AlertChange] {
     var changes = advance(to: facts.at)
     guard facts.key.fleet.utf8.count + facts.key.vehicle.utf8.count <= Self.longestName else {
@@ -119,7 +124,8 @@ package struct AlertEngine: Sendable {
     return changes
   }
 
-  /// Advances time: conditions that were satisfied, or not satisfied, for long enough start or end an alert.
+  /// Advances the time. An alert starts or ends if its condition has been satisfied, or not satisfied, for
+  /// the required duration.
   package mutating func advance(to moment: Moment) -> [AlertChange] {
     if moment.timestamp > now.timestamp { now = moment }
     guard !isPaused, let nextDeadline, nextDeadline <= now.timestamp else { return [] }
@@ -146,9 +152,9 @@ package struct AlertEngine: Sendable {
     entries[rule]?[vehicle]?.keys.sorted() ?? []
   }
 
-  /// Stores an entry.
+  /// Stores the state of a condition; nil deletes it.
   ///
-  /// - Returns: true if there is space for it.
+  /// - Returns: false if a limit is reached.
   @discardableResult
   private mutating func store(_ entry: Entry?, _ key: EntryKey) -> Bool {
     let isThere = self.entry(key) != nil
@@ -173,8 +179,10 @@ package struct AlertEngine: Sendable {
     return true
   }
 
-  /// Makes space for a region of a vehicle: drops the least recently reported region without an open or
-  /// imminent alert. Its next crossing is reported by its own message.
+  /// Makes space for another region of a vehicle. If the limit is reached, the region with the oldest change,
+  /// and without an open or pending alert, is dropped. The vehicle's next message about the dropped region
+  /// creates its state again.
+  /// - Returns: false if no region can be dropped.
   private mutating func makeRoom(_ key: EntryKey) -> Bool {
     guard let known = entries[key.rule]?[key.vehicle], known.count >= Self.subjectsPerVehicle else {
       return true
@@ -189,7 +197,7 @@ package struct AlertEngine: Sendable {
     return true
   }
 
-  /// Ends the open alert of a condition, and deletes its state.
+  /// Deletes the state of a condition, and ends its open alert.
   mutating func forget(_ key: EntryKey, _ changes: inout [AlertChange], because reason: EndReason? = nil) {
     guard let entry = entry(key) else { return }
     if let number = entry.alert, let alert = end(number, at: now.time, because: reason) {
@@ -199,8 +207,8 @@ package struct AlertEngine: Sendable {
     deadlines[key] = nil
   }
 
-  /// Checks whether a condition has started or ended an alert, stores its state, and schedules the next
-  /// check.
+  /// Starts or ends the alert of a condition if it is time, stores the state of the condition, and schedules
+  /// the next evaluation.
   mutating func settle(
     _ entry: Entry, _ key: EntryKey, _ rule: AlertRule, _ changes: inout [AlertChange],
     summary: String? = nil
@@ -236,13 +244,13 @@ package struct AlertEngine: Sendable {
     if let look { nextDeadline = min(nextDeadline ?? look, look) }
   }
 
-  /// Schedules a condition for evaluation at the next advance.
+  /// Schedules the evaluation of a condition at the next call of `advance`.
   mutating func lookAgain(at key: EntryKey) {
     deadlines[key] = now.timestamp
     nextDeadline = min(nextDeadline ?? now.timestamp, now.timestamp)
   }
 
-  /// Returns the civil time of a local timestamp.
+  /// Returns the civil time of a monotonic timestamp.
   private func time(of timestamp: Timestamp) -> UTCTime {
     now.time.advanced(bySeconds: timestamp.seconds(since: now.timestamp))
   }
@@ -267,7 +275,7 @@ package struct AlertEngine: Sendable {
     return alert
   }
 
-  /// Creates an alert for an instantaneous event.
+  /// Returns an alert for an instantaneous event.
   mutating func happen(_ event: VehicleFacts.Event, _ rule: AlertRule, _ facts: VehicleFacts) -> Alert {
     let time = event.time ?? facts.at.time
     defer { nextNumber += 1 }
@@ -276,7 +284,8 @@ package struct AlertEngine: Sendable {
       summary: event.summary, began: time, ended: time, place: event.place)
   }
 
-  /// Drops pending conditions of a vehicle that is in none of the rule's states; open alerts remain.
+  /// Deletes satisfied conditions without an alert, because the vehicle is in a state that the rule does not
+  /// cover. Open alerts remain.
   private mutating func forgetPending(_ rule: AlertRule, _ vehicle: VehicleKey) {
     for subject in subjects(rule.name, vehicle) {
       let key = EntryKey(rule: rule.name, vehicle: vehicle, subject: subject)
@@ -286,12 +295,12 @@ package struct AlertEngine: Sendable {
     }
   }
 
-  /// Deletes the stored events of a vehicle.
+  /// Forgets which events of a vehicle were processed.
   mutating func forgetEvents(of vehicle: VehicleKey) {
     if seen.removeValue(forKey: vehicle) != nil { changedSeen.insert(vehicle) }
   }
 
-  /// Returns whether an event is new, and not a repeated message.
+  /// Returns whether an event was not processed before, and records it.
   private mutating func isNew(_ event: VehicleFacts.Event, _ facts: VehicleFacts) -> Bool {
     let key = "\(facts.topic):\(event.key)"
     var known = seen[facts.key] ?? []
@@ -309,9 +318,9 @@ package struct AlertEngine: Sendable {
 }
 
 extension AlertEngine {
-  /// The changes to store since the last call.
+  /// The changes of the engine's state that must be stored.
   package struct Written: Sendable {
-    /// The changed entries; nil for deleted ones.
+    /// The changed conditions; nil for a condition that was deleted.
     package var entries: [(key: EntryKey, entry: Entry?)]
     package var seen: [(vehicle: VehicleKey, keys: [String])]
   }
@@ -323,10 +332,14 @@ extension AlertEngine {
       seen: changedSeen.sorted().map { ($0, seen[$0] ?? []) })
   }
 
-  /// Restores stored state; omits conditions without a rule.
-  /// - Parameter kinds: the kinds of the rules under which the state was stored; a missing one is assumed to
-  ///   be unchanged.
-  /// - Returns: open alerts without a condition, which nothing would end; they are ended now.
+  /// Restores stored state. Conditions that no rule monitors any more are omitted.
+  /// - Parameters:
+  ///   - restored: the stored conditions.
+  ///   - alerts: the open alerts.
+  ///   - seen: the processed events of each vehicle.
+  ///   - kinds: the kinds of the rules under which the conditions were stored. The kind of a rule that is
+  ///     missing here is assumed to be unchanged.
+  /// - Returns: open alerts without a condition, which are ended now because no message would end them.
   package mutating func restore(
     entries restored: [(key: EntryKey, entry: Entry)], open alerts: [Alert],
     seen: [(vehicle: VehicleKey, keys: [String])], kinds: [String: AlertRule.Kind] = [:]

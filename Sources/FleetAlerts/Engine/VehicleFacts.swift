@@ -3,31 +3,32 @@ internal import Positioning
 package import Spatial
 package import Telemetry
 
-/// The content of a message as far as rules use it.
+/// The data of a message that rules use.
 package struct VehicleFacts: Hashable, Sendable {
-  /// The subject of a message.
+  /// The subject of the data.
   package enum Topic: Hashable, Sendable {
     case status, position, regions, event, trace
-    /// The removal of the vehicle; there is no message for it.
+    /// The removal of a vehicle, for which there is no message.
     case removal
 
-    /// True for events, as opposed to states.
+    /// True for an event, false for a state.
     var isOfEvents: Bool { self == .event || self == .trace }
 
-    /// True for a state that the next message replaces. A crossing of a region is a change.
+    /// True for a state that the next message replaces completely. A region message reports a change, so it
+    /// is not included.
     var isState: Bool { self == .status || self == .position }
   }
 
-  /// An instantaneous or lasting event.
+  /// An event, which is either instantaneous or has a start and an end.
   package struct Event: Hashable, Sendable {
     package var name: String
-    /// A description for people.
+    /// A description for an operator.
     package var summary: String
     package var time: UTCTime?
     package var place: Coordinate?
-    /// A key that is equal for all messages about the same event.
+    /// A key that identifies the event in all messages about it.
     package var key: String
-    /// True while the event lasts, false at its end; nil for an instantaneous event.
+    /// True at the start of an event that lasts, false at its end; nil for an instantaneous event.
     package var isOngoing: Bool?
 
     package init(
@@ -42,27 +43,30 @@ package struct VehicleFacts: Hashable, Sendable {
   package var key: VehicleKey
   package var topic: Topic
   package var at: Moment
-  /// True if the broker retained the message: it reports a state, not a change.
+  /// True if the broker sent the message as a retained one. It then reports a state that may be old, not a
+  /// change.
   package var isRetained: Bool
   package var state: VehicleState
-  /// The time in seconds until a sleeping vehicle is overdue, negative afterwards; nil if it announced no
-  /// wake-up.
+  /// The time in s until a sleeping vehicle becomes overdue, negative afterwards; nil if it announced no
+  /// contact.
   package var overdue: Double?
   /// The battery charge, 0 ... 1.
   package var battery: Double?
-  /// The number of messages that wait in the vehicle.
+  /// The number of messages in the vehicle's queue; nil if unknown.
   package var queue: Double?
-  /// The speed in m/s.
+  /// The ground speed in m/s; nil if unknown.
   package var speed: Double?
-  /// The 68 % accuracy in m; infinite if the vehicle reports that it has no position.
+  /// The 68 % accuracy in m. Infinite if the vehicle reports that it has no position; nil if the message does
+  /// not contain it.
   package var accuracy: Double?
   package var place: Coordinate?
-  /// The regions that contain the vehicle, and those of which it reported that it is outside.
+  /// The regions in which the vehicle is, according to the message.
   package var inside: [String] = []
+  /// The regions of which the message reports that the vehicle is outside.
   package var outside: [String] = []
-  /// The regions that the vehicle monitors; nil if the message does not list all of them.
+  /// The regions that the vehicle monitors; nil unless the message lists all of them.
   package var watched: Set<String>?
-  /// True if the vehicle reported an entry or exit.
+  /// True if the message reports that the vehicle entered or left a region.
   package var isCrossing = false
   package var event: Event?
 
@@ -74,16 +78,18 @@ package struct VehicleFacts: Hashable, Sendable {
 }
 
 extension VehicleFacts {
-  /// The seconds by which a sleeping vehicle can be late because of its clock and network, as in
+  /// The time in s by which a sleeping vehicle may contact the broker late before it is overdue, as in
   /// `VehicleRecord.isOverdue`.
   private static let tolerance = 300.0
 
-  /// Extracts the facts of a message.
+  /// Extracts the facts from a message.
   ///
   /// - Parameters:
-  ///   - message: the message; nil for kinds that rules do not use.
-  ///   - record: the vehicle's state, including the message.
-  /// - Returns: nil for a message that no rule uses.
+  ///   - message: the decoded message.
+  ///   - isRetained: true if the broker sent the message as a retained one.
+  ///   - record: the vehicle's state, to which the message was already applied.
+  ///   - moment: the time of arrival.
+  /// - Returns: nil for a kind of message that no rule can use.
   package init?(_ message: VehicleMessage, isRetained: Bool, of record: VehicleRecord, at moment: Moment) {
     let topic: Topic
     switch message {
@@ -146,14 +152,15 @@ extension VehicleFacts {
 }
 
 extension String {
-  /// Returns a prefix of Unicode scalars, because a character can have any number of combining marks.
+  /// Returns the first Unicode scalars of a text. Characters are not counted, because one can have any number
+  /// of combining marks.
   fileprivate func cut(_ length: Int) -> String {
     String(String.UnicodeScalarView(unicodeScalars.prefix(length)))
   }
 }
 
 extension VehicleFacts.Event {
-  /// Truncates texts to the shown length, so that a publisher cannot fill memory and disk.
+  /// Truncates texts to the length that is displayed, so that a publisher cannot exhaust memory and disk.
   fileprivate mutating func shorten() {
     name = name.cut(80)
     summary = summary.cut(120)

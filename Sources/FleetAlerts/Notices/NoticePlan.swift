@@ -1,7 +1,7 @@
 package import Fleet
 package import Spatial
 
-/// The alerts of one rule in a message, in chronological order.
+/// Alerts of one rule that are reported in one message, in chronological order.
 package struct Notice: Hashable, Sendable {
   package struct Item: Hashable, Sendable {
     package var alert: Alert
@@ -16,12 +16,12 @@ package struct Notice: Hashable, Sendable {
   package var items: [Item]
 }
 
-/// A plan of notifications: immediately, grouped by rule, or after quiet hours and silences. A value type
-/// without I/O.
+/// Decides when alerts are reported: immediately, grouped by rule, or after quiet hours and silences. A value
+/// type without I/O.
 ///
-/// Alerts that start during quiet hours or a silence are held. Afterwards, those still open are reported, and
-/// after quiet hours also events; alerts that have ended in the meantime are not. The end of a reported alert
-/// is reported immediately.
+/// Alerts that start during quiet hours or a silence are held. Afterwards, alerts that are still open are
+/// reported; alerts that have ended are not. Instantaneous events are reported after quiet hours, but not
+/// after a silence. The end of a reported alert is reported immediately.
 package struct NoticePlan: Sendable {
   /// The maximum number of alerts in a message.
   package static let largestGroup = 1000
@@ -31,22 +31,23 @@ package struct NoticePlan: Sendable {
     var items: [Notice.Item]
   }
 
-  /// The changes to store since the last call.
+  /// The changes of the plan that must be stored.
   package struct Written: Sendable {
     package var held: [Int64] = []
     package var released: [Int64] = []
     package var gathered: [Notice.Item] = []
   }
 
-  /// The maximum interval in s between two checks of held alerts, because the clock can be set, also by
-  /// daylight saving time.
+  /// The maximum interval in s between two checks of the held alerts. The local time can change at any
+  /// moment, because the clock is set, or summer time starts or ends.
   private static let longestLook = 60.0
-  /// The time in s after a start before held alerts are reported; by then it is known which have ended.
+  /// The time in s after a start before held alerts are reported. By then, messages have shown which alerts
+  /// ended meanwhile.
   private static let settling = 10.0
 
   private var rules: [String: AlertRule] = [:]
   private var zone: LocalTime
-  /// The alerts to report after quiet hours and silences.
+  /// The alerts that are held because of quiet hours or silences, by number.
   package private(set) var held: [Int64: Alert] = [:]
   package private(set) var silences: [Silence] = []
   private var windows: [String: Window] = [:]
@@ -63,19 +64,20 @@ package struct NoticePlan: Sendable {
     self.rules = Dictionary(rules.map { ($0.name, $0) }) { first, _ in first }
   }
 
-  /// Replaces rules and time zone. Alerts that are being grouped are reported at their scheduled time.
+  /// Replaces the rules and the time zone. Alerts that wait in a group are reported at the time scheduled
+  /// before.
   package mutating func use(_ rules: [AlertRule], zone: LocalTime, at now: Moment) {
     ask(rules)
     self.zone = zone
     release(now)
   }
 
-  /// The next time at which a notification is due without new alerts; nil if never.
+  /// The next time at which `advance` must be called; nil if nothing waits.
   package var deadline: Timestamp? {
     (windows.values.map(\.closes) + [nextLook].compactMap { $0 }).min()
   }
 
-  /// The alerts that are being grouped by rule.
+  /// The alerts that wait in groups.
   package var gathered: [Notice] {
     windows.sorted { $0.key < $1.key }.map { Notice(rule: $0.key, items: $0.value.items) }
   }
@@ -97,15 +99,15 @@ package struct NoticePlan: Sendable {
         written.released.append(alert.number)
       }
     case .happened:
-      // An event that was over before the end of a silence is not reported.
+      // An event during a silence is not reported, because it is over when the silence ends.
       if isSilenced(alert, now) { return }
       if isHeld(alert, now) { hold(alert, now) } else { gather(.init(alert, .happened), now) }
     }
   }
 
-  /// Advances time.
+  /// Advances the time.
   ///
-  /// - Returns: the notices to send now.
+  /// - Returns: the alerts to report now.
   package mutating func advance(to now: Moment) -> [Notice] {
     if let nextLook, nextLook <= now.timestamp { release(now) }
     for (rule, window) in windows.sorted(by: { $0.key < $1.key }) where window.closes <= now.timestamp {
@@ -116,31 +118,32 @@ package struct NoticePlan: Sendable {
     return ready
   }
 
-  /// Replaces the silences.
+  /// Replaces the silences. Alerts that no silence covers any more are released.
   package mutating func silence(_ silences: [Silence], at now: Moment) {
     guard silences != self.silences else { return }
     self.silences = silences
     release(now)
   }
 
-  /// Restores the held and grouped alerts of an earlier run. Group windows restart.
+  /// Restores the held and the grouped alerts of an earlier run. The time for which groups collect alerts
+  /// starts again.
   package mutating func restore(held: [Alert], gathered: [Notice], silences: [Silence], at now: Moment) {
     self.silences = silences
     for alert in held { self.held[alert.number] = alert }
     for notice in gathered { for item in notice.items { gather(item, now) } }
-    // These are already stored as grouped; those released from now on are not.
+    // These alerts are stored as grouped already. Alerts that are released from now on must be stored.
     written = Written()
     if !held.isEmpty { nextLook = now.timestamp.advanced(bySeconds: Self.settling) }
   }
 
-  /// Returns the end of an alert's silence; nil if it is not silenced.
+  /// Returns the end of the silence that covers an alert; nil if there is none.
   package func silenced(_ alert: Alert, at time: UTCTime) -> UTCTime? {
     silences.filter { $0.until > time && $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
   }
 
   private func isSilenced(_ alert: Alert, _ now: Moment) -> Bool { silenced(alert, at: now.time) != nil }
 
-  /// Returns the seconds until an alert may be reported; nil if it may be reported now.
+  /// Returns the time in s for which an alert is still held; nil if it may be reported now.
   private func remaining(_ alert: Alert, _ now: Moment) -> Double? {
     let quiet = rules[alert.rule]?.quiet?.remaining(at: now.time, in: zone)
     let silence = silenced(alert, at: now.time).map { $0.seconds(since: now.time) }
@@ -173,7 +176,8 @@ package struct NoticePlan: Sendable {
   private mutating func gather(_ item: Notice.Item, _ now: Moment) {
     let rule = item.alert.rule
     let length = rules[rule]?.group ?? 0
-    // Alerts that are already grouped precede those of a rule that now reports immediately.
+    // If a group has collected alerts before the rule stopped grouping, a new alert must not be reported
+    // before them.
     guard length > 0 || windows[rule] != nil else { return tell(rule, [item]) }
     if windows[rule] == nil {
       windows[rule] = Window(closes: now.timestamp.advanced(bySeconds: length), items: [])

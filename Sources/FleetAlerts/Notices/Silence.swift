@@ -1,13 +1,14 @@
 package import Fleet
 package import Spatial
 
-/// A silence: some alerts are not reported for a time. Alerts that are still open at its end are reported
-/// then; those that have ended are not.
+/// A silence: matching alerts are not reported until its end. Alerts that are still open at its end are
+/// reported then; alerts that have ended are not.
 package struct Silence: Hashable, Sendable {
-  /// The rule; nil for all.
+  /// The rule whose alerts are silenced; nil for all rules.
   package var rule: String?
-  /// The fleet and the vehicle; nil for all fleets, and for all vehicles of the fleet.
+  /// The fleet whose alerts are silenced; nil for all fleets.
   package var fleet: String?
+  /// The vehicle whose alerts are silenced; nil for all vehicles of the fleet.
   package var vehicle: String?
   package var until: UTCTime
 
@@ -22,8 +23,8 @@ package struct Silence: Hashable, Sendable {
 }
 
 extension [Silence] {
-  /// Returns the silences with another one added. Of those with the same rule and vehicles the longest is
-  /// retained; those over at `time` are dropped.
+  /// Returns the silences with another one added. If a silence for the same rule and vehicles exists, the one
+  /// that ends later is retained. Silences that have ended at `time` are dropped.
   package func adding(_ silence: Silence, at time: UTCTime) -> [Silence] {
     var kept = filter { $0.until > time }
     if let place = kept.firstIndex(where: {

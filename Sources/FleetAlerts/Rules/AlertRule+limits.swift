@@ -1,7 +1,8 @@
 internal import FleetCommand
 
 extension AlertRule.Condition {
-  /// The limits or the selection for people, such as `above 130 km/h, ends at 117 km/h`; nil for a condition without them.
+  /// The limits of the condition in words, such as `above 130 km/h, ends at 117 km/h`, or the selected
+  /// regions or events; nil for a condition without either.
   var limits: String? {
     switch self {
     case .offline: nil

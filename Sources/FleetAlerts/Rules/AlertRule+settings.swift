@@ -9,7 +9,7 @@ extension AlertRule {
     "when", "below", "above", "until", "regions", "events", "causes", "fleets", "vehicles", "states", "for",
     "hold", "severity", "quiet", "group", "receivers",
   ]
-  /// The names of the events that vehicles of this version report.
+  /// The names of the events that vehicles of this version can report.
   package static let eventNames =
     DrivingEventMessage.Kind.known.map(\.name) + StationaryDetector.State.allCases.map(\.rawValue)
     + [
@@ -18,9 +18,10 @@ extension AlertRule {
     ]
   private static let causes = ["impact", "command"]
 
-  /// Reads a rule.
-  ///
-  /// - Parameter group: the default in seconds.
+  /// Reads a rule from its table in the configuration.
+  /// - Parameters:
+  ///   - table: the table.
+  ///   - group: the default time in s for which alerts are grouped.
   /// - Throws: `FleetError` for the first invalid or missing key.
   init(_ table: SettingsTable, group: Double) throws(FleetError) {
     let name: String = table.name
@@ -61,7 +62,8 @@ extension AlertRule {
     receivers = try table.texts("receivers") ?? []
   }
 
-  /// Reads the group time in seconds, 0 for `"none"`; nil if missing.
+  /// Returns the time in s for which alerts are grouped: the value of the key `group`, 0 for `"none"`; nil if
+  /// the key is missing.
   static func group(_ table: SettingsTable) throws(FleetError) -> Double? {
     if table.has("group"), try table.text("group") == "none" { return 0 }
     guard let seconds = try table.duration("group") else { return nil }
@@ -69,7 +71,7 @@ extension AlertRule {
     return seconds
   }
 
-  /// Rejects keys that do not apply to this kind of rule.
+  /// Rejects keys that do not apply to a kind of rule.
   private static func check(_ table: SettingsTable, _ kind: Kind) throws(FleetError) {
     let own: [String] =
       switch kind {
@@ -92,7 +94,8 @@ extension AlertRule {
     case .offline: return .offline
     case .battery:
       let below = try limit(table, "below", 0...1, "below = 0.2 is 20 %")
-      // Most gauges report the charge in whole per cent, and fluctuate by some of them.
+      // The default hysteresis is 5 %, because most vehicles report the battery charge in whole per cent, and
+      // it fluctuates by a few per cent.
       let until = try table.number("until", in: 0...1) ?? min(1, below + 0.05)
       guard until >= below else { throw table.wrong("until", "must not be less than below") }
       return .battery(below: below, until: until)
@@ -100,8 +103,8 @@ extension AlertRule {
     case .left: return .left(try table.texts("regions") ?? [])
     case .event: return .event(try known(table, "events", eventNames))
     case .trace: return .trace(try known(table, "causes", causes))
-    // The default hysteresis for speed and accuracy, against the receiver's noise: the alert ends a tenth and
-    // a fifth below the limit.
+    // The default hysteresis absorbs the receiver's noise: a speed alert ends a tenth below its limit, an
+    // accuracy alert a fifth below.
     case .speed:
       guard let above = try table.speed("above", in: 0...1000) else {
         throw table.wrong("above", "required, as in above = \"130 km/h\"")
@@ -109,10 +112,10 @@ extension AlertRule {
       return .speed(
         above: above, until: try end(table, above, default: 0.9, try table.speed("until", in: 0...1000)))
     case .queue:
-      let (above, until) = try limits(table, 0...1e9, "above = 1000 is so many messages", share: 0.5)
+      let (above, until) = try limits(table, 0...1e9, "above = 1000 means 1000 messages", share: 0.5)
       return .queue(above: above, until: until)
     case .accuracy:
-      let (above, until) = try limits(table, 0...1e6, "above = 100 is so many metres", share: 0.8)
+      let (above, until) = try limits(table, 0...1e6, "above = 100 means 100 metres", share: 0.8)
       return .accuracy(above: above, until: until)
     }
   }
@@ -133,7 +136,7 @@ extension AlertRule {
     return (above, try end(table, above, default: share, try table.number("until", in: range)))
   }
 
-  /// Returns the value at which an alert ends: the given one, or a share of the limit.
+  /// Returns the value at which an alert ends: the configured one, or else a share of the limit.
   private static func end(
     _ table: SettingsTable, _ above: Double, default share: Double, _ given: Double?
   ) throws(FleetError) -> Double {

@@ -15,30 +15,31 @@ package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// A rule: a condition, the vehicles that it covers, and the receivers of its alerts.
+/// A rule: a condition, the vehicles to which it applies, and the receivers of its alerts.
 package struct AlertRule: Hashable, Sendable {
-  /// The condition of a rule. Values have two limits: one beyond which the condition is satisfied, and one at
-  /// which it ends.
+  /// The condition of a rule. A condition on a value has two limits: beyond `above` or `below` it is
+  /// satisfied, and at `until` it ends.
   package enum Condition: Hashable, Sendable {
-    /// The vehicle signed off, its connection was lost, or it is asleep and overdue.
+    /// The vehicle has disconnected, its connection was lost, or it is asleep and overdue.
     case offline
-    /// The battery charge, 0 ... 1.
+    /// The battery charge is too low, 0 ... 1.
     case battery(below: Double, until: Double)
-    /// The identifiers of regions; empty for all.
+    /// The vehicle has entered one of these regions; empty for all regions.
     case entered([String])
+    /// The vehicle has left one of these regions; empty for all regions.
     case left([String])
-    /// The names of driving, motion and location events; empty for all.
+    /// One of these driving, motion or location events has occurred; empty for all events.
     case event([String])
-    /// The speed in m/s.
+    /// The speed in m/s is too high.
     case speed(above: Double, until: Double)
-    /// The number of messages that wait in the vehicle and do not decrease.
+    /// The number of messages in the vehicle's queue is too large, and not decreasing.
     case queue(above: Double, until: Double)
-    /// The 68 % accuracy in m; a vehicle without a position exceeds any limit.
+    /// The 68 % accuracy in m is too poor; a vehicle without a position exceeds every limit.
     case accuracy(above: Double, until: Double)
-    /// The causes of traces; empty for all.
+    /// The vehicle has recorded a trace with one of these causes; empty for all causes.
     case trace([String])
 
-    /// The keyword in the configuration.
+    /// The name of the condition in the configuration.
     package var kind: Kind {
       switch self {
       case .offline: .offline
@@ -61,25 +62,29 @@ package struct AlertRule: Hashable, Sendable {
   /// The name in the configuration: `[rules.NAME]`.
   package var name: String
   package var condition: Condition
-  /// The fleets, vehicles (`FLEET/VEHICLE`) and states that the rule covers; an empty set covers all.
+  /// The fleets to whose vehicles the rule applies. If `fleets` and `vehicles` are empty, it applies to all
+  /// vehicles.
   package var fleets: Set<String> = []
+  /// Single vehicles to which the rule applies, in addition to those of `fleets`.
   package var vehicles: Set<VehicleKey> = []
+  /// The vehicle states in which the rule applies; empty for all states.
   package var states: Set<VehicleState> = []
-  /// The seconds for which the condition must be satisfied to start an alert, and not satisfied to end it.
+  /// The time in s for which the condition must be satisfied before an alert starts.
   package var duration = 0.0
+  /// The time in s for which the condition must not be satisfied before the alert ends.
   package var hold = 0.0
   package var severity = Severity.warning
-  /// The quiet hours; nil for none.
+  /// The quiet hours, in which no alerts are reported; nil for none.
   package var quiet: QuietHours?
-  /// The seconds within which alerts of several vehicles are combined in one message; 0 reports each
+  /// The time in s for which alerts of several vehicles are collected in one message; 0 reports each alert
   /// immediately.
   package var group = 0.0
-  /// The names of receivers; empty for all.
+  /// The names of the receivers of the rule's alerts; empty for all receivers.
   package var receivers: [String] = []
 
   package init(name: String, condition: Condition) { (self.name, self.condition) = (name, condition) }
 
-  /// Returns whether the rule covers a vehicle, regardless of its state.
+  /// Returns whether the rule applies to a vehicle, regardless of the vehicle's state.
   package func covers(_ key: VehicleKey) -> Bool {
     if fleets.isEmpty && vehicles.isEmpty { return true }
     return fleets.contains(key.fleet) || vehicles.contains(key)

@@ -7,22 +7,23 @@ internal import Spatial
 package struct AlertSettings: Hashable, Sendable {
   package static let tables = ["alerts", "rules", "webhooks", "mail"]
 
-  /// The path of the store with queue and state.
+  /// The path of the alert store, a file with alerts, state and the message queue.
   package var store: String
   package var zone = LocalTime.offset(0)
-  /// Time in s for which delivery of a message is retried, and for which ended alerts are stored.
+  /// The time in s for which sending a message is retried before it is given up.
   package var giveUpAfter = 3 * 86_400.0
+  /// The time in s for which ended alerts are stored.
   package var keep = 30 * 86_400.0
-  /// The seconds for which a message that a receiver rejects because of its content blocks later ones; time
-  /// to repair the receiver.
+  /// The time in s for which a message that a receiver rejects because of its content is retried, and blocks
+  /// later messages about its vehicles. It leaves time to correct the receiver.
   package var refusalTimeout = 600.0
   package var rules: [AlertRule] = []
   package var receivers: [Receiver] = []
 
   package init(store: String) { self.store = store }
 
-  /// - Returns: nil for a file without rules and receivers: then there is nothing to do.
-  /// - Throws: `FleetError` naming file, line, column and remedy.
+  /// - Returns: nil for a configuration without rules and receivers, which needs no alert service.
+  /// - Throws: `FleetError` with file, line, column and remedy.
   package init?(_ file: SettingsFile) throws(FleetError) {
     let table = try file.table(
       "alerts", keys: ["store", "time_zone", "group", "give_up_after", "keep"])
@@ -64,7 +65,7 @@ package struct AlertSettings: Hashable, Sendable {
     keep = try table.duration("keep") ?? keep
   }
 
-  /// Returns the receivers of a rule's alerts.
+  /// Returns the receivers of the alerts of a rule.
   package func receivers(of rule: AlertRule) -> [Receiver] {
     rule.receivers.isEmpty ? receivers : receivers.filter { rule.receivers.contains($0.name) }
   }

@@ -1,13 +1,13 @@
 package import Spatial
 
-/// The local time that quiet hours are given in.
+/// The time zone in which quiet hours are stated.
 package enum LocalTime: Hashable, Sendable {
-  /// A constant offset in seconds east of UTC.
+  /// A constant offset from UTC in s, positive to the east.
   case offset(Int)
-  /// A zone of the system's database, with its summer times.
+  /// A time zone of the system's database, including summer time.
   case zone(TimeZoneFile)
 
-  /// Returns the seconds east of UTC at a time.
+  /// Returns the offset from UTC in s at a time, positive to the east.
   package func offset(at time: UTCTime) -> Int {
     switch self {
     case .offset(let seconds): seconds
@@ -15,14 +15,14 @@ package enum LocalTime: Hashable, Sendable {
     }
   }
 
-  /// Returns the local time in seconds since midnight.
+  /// Returns the local time at a time, in seconds since midnight.
   func secondOfDay(at time: UTCTime) -> Int {
     let seconds = Int(time.nanoseconds / 1_000_000_000) + offset(at: time)
     return ((seconds % 86_400) + 86_400) % 86_400
   }
 
-  /// Parses a zone as in `Europe/Berlin`, `UTC` or `+05:30`.
-  /// - Returns: nil for a zone that is neither in the system's database nor an offset.
+  /// Parses the name of a time zone or an offset, such as `Europe/Berlin`, `UTC` or `+05:30`.
+  /// - Returns: nil for a text that is neither a time zone of the system's database nor an offset.
   package init?(parsing name: String) {
     if let seconds = Self.seconds(of: name) {
       self = .offset(seconds)
@@ -33,7 +33,7 @@ package enum LocalTime: Hashable, Sendable {
     }
   }
 
-  /// Parses `UTC`, `+05:30` or `-03:00`; nil for other texts.
+  /// Returns the seconds of an offset such as `UTC`, `+05:30` or `-03:00`; nil for other texts.
   private static func seconds(of text: String) -> Int? {
     if text == "UTC" || text == "Z" { return 0 }
     let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
@@ -45,15 +45,15 @@ package enum LocalTime: Hashable, Sendable {
   }
 }
 
-/// Daily hours without notifications, such as 22:00-06:00: including the first minute, excluding the last.
+/// The daily hours without notifications, such as 22:00-06:00. The start is included, the end is not.
 package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
-  /// Seconds since midnight.
+  /// The start and the end in seconds since local midnight.
   private let from, until: Int
   package let description: String
 
-  /// Parses a text.
+  /// Parses a range such as `22:00-06:00`.
   ///
-  /// - Returns: nil for an invalid text or an empty range.
+  /// - Returns: nil for an invalid text, and if start and end are equal.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let from = Self.seconds(parts[0]), let until = Self.seconds(parts[1]),
@@ -72,8 +72,9 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     return (hour * 3600 + minute * 60) % 86_400
   }
 
-  /// Returns the seconds until the quiet hours end; nil outside of them. The value can be an hour off in the
-  /// night of a clock change, so it is evaluated again within a minute.
+  /// Returns the seconds until the quiet hours end; nil outside of quiet hours. In a night in which summer
+  /// time starts or ends, the value can be wrong by an hour. The caller therefore checks again within a
+  /// minute.
   package func remaining(at time: UTCTime, in zone: LocalTime) -> Double? {
     let now = zone.secondOfDay(at: time)
     let length = (until - from + 86_400) % 86_400

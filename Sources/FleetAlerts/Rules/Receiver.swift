@@ -3,17 +3,18 @@ internal import FleetCommand
 internal import Platform
 package import Transfers
 
-/// A receiver of alerts.
+/// A receiver of alerts: a webhook or a mail address.
 package struct Receiver: Hashable, Sendable {
   package enum Way: Hashable, Sendable {
     case webhook(WebhookReceiver)
     case mail(MailReceiver)
   }
 
-  /// The name in the configuration.
+  /// The name of the receiver in the configuration.
   package var name: String
   package var way: Way
-  /// The number of messages in progress at a time, each about different vehicles.
+  /// The maximum number of messages that are sent to the receiver simultaneously. Simultaneous messages are
+  /// about different vehicles.
   package var connections: Int
 
   package init(name: String, way: Way, connections: Int = 4) {
@@ -33,15 +34,15 @@ package struct Receiver: Hashable, Sendable {
   }
 }
 
-/// A program that receives alerts by HTTP.
+/// A program that receives alerts as HTTP requests.
 package struct WebhookReceiver: Hashable, Sendable {
   static let keys = ["url", "secret_file", "ca_file", "timeout", "connections"]
 
   package var url: String
-  /// The key for signatures; nil for unsigned messages, which are only allowed on this machine.
+  /// The secret for signatures; nil for messages without a signature, which may only be sent to this machine.
   package var secret: [UInt8]?
   package var authorities: String?
-  /// The time limit in seconds for the complete response.
+  /// The time limit in s for a complete transfer.
   package var timeout = 10.0
   package var isLocal: Bool
 
@@ -83,7 +84,7 @@ package struct WebhookReceiver: Hashable, Sendable {
   }
 }
 
-/// A mail receiver.
+/// A receiver of alerts by mail.
 package struct MailReceiver: Hashable, Sendable {
   static let keys = [
     "server", "from", "to", "user", "password_file", "ca_file", "starttls", "timeout", "connections",
@@ -141,8 +142,8 @@ package struct MailReceiver: Hashable, Sendable {
     }
   }
 
-  /// Returns whether a text is a plain address. Spaces, quotes and brackets are rejected to protect the
-  /// mail's header.
+  /// Returns whether a text is a plain mail address. Spaces, quotes and brackets are rejected, because they
+  /// could change the mail's header.
   static func isAddress(_ text: String) -> Bool {
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
     return parts.count == 2 && !parts.contains("") && text.utf8.count <= 254
@@ -152,8 +153,8 @@ package struct MailReceiver: Hashable, Sendable {
 }
 
 extension SettingsTable {
-  /// Reads the first line of a file.
-  /// - Throws: `FleetError` for an unreadable file or a missing line.
+  /// Returns the first line of a file.
+  /// - Throws: `FleetError` for an unreadable file, and for an empty first line.
   fileprivate func secret(_ path: String, key: String) throws(FleetError) -> String {
     let bytes: [UInt8]
     do throws(SystemError) { bytes = try AtomicFile.contents(of: path, limit: 4096) } catch {

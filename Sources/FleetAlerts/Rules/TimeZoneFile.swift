@@ -2,20 +2,22 @@ internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// The offsets of a time zone, read from a file of the system's database (RFC 8536, "TZif").
-///
-/// The C library knows one zone per process, and changing that one (`setenv`) is unsafe once threads have started.
+/// The offsets of a time zone, read from a file of the system's database (RFC 8536, "TZif"). The C library
+/// supports only one time zone per process, and changing it (`setenv`) is unsafe after threads have started.
 package struct TimeZoneFile: Hashable, Sendable {
-  /// Starts of periods, in seconds since 1970, rising; `offsets` has one element more, for the time before the first.
+  /// The times at which the offset changes, in seconds since 1970, ascending. `offsets` has one element more,
+  /// because its first element applies before the first change.
   private var starts: [Int64] = []
-  /// Seconds east of UTC.
+  /// Offsets from UTC in s, positive to the east.
   private var offsets: [Int] = []
-  /// The rule for times after the last start; nil if the last offset applies for good.
+  /// The rule for times after the last element of `starts`; nil if the last offset applies to them.
   private var rule: SummerTimeRule?
 
-  /// Reads a zone by its name, as in `Europe/Berlin`.
-  /// - Parameter folder: the database; nil for `TZDIR` or `/usr/share/zoneinfo`.
-  /// - Returns: nil if the database has no such zone, or its file is damaged.
+  /// Reads a time zone by its name, such as `Europe/Berlin`.
+  /// - Parameters:
+  ///   - name: the name.
+  ///   - folder: the folder of the database; nil for `TZDIR` or `/usr/share/zoneinfo`.
+  /// - Returns: nil if the database has no such zone, or if its file is damaged.
   package init?(named name: String, folder: String? = nil) {
     let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/_+-".contains($0)) }
     guard isPlain, !name.hasPrefix("/"), !name.isEmpty else { return nil }
@@ -25,7 +27,7 @@ package struct TimeZoneFile: Hashable, Sendable {
     self.init(bytes: bytes)
   }
 
-  /// Parses the content of a file of version 2 or later.
+  /// Parses the content of a TZif file of version 2 or later; nil if it is damaged.
   init?(bytes: [UInt8]) {
     guard let first = Header(bytes, at: 0), first.version >= UInt8(ascii: "2"),
       let header = Header(bytes, at: Header.size + first.dataSize(timeSize: 4))
@@ -50,7 +52,8 @@ package struct TimeZoneFile: Hashable, Sendable {
     rule = SummerTimeRule(String(decoding: text, as: UTF8.self))
   }
 
-  /// Seconds east of UTC at a number of seconds since 1970.
+  /// Returns the offset from UTC in s, positive to the east.
+  /// - Parameter time: seconds since 1970.
   package func offset(at time: Int64) -> Int {
     if let last = starts.last, time >= last, let rule { return rule.offset(at: time) }
     if starts.isEmpty, let rule { return rule.offset(at: time) }
@@ -74,7 +77,8 @@ package struct TimeZoneFile: Hashable, Sendable {
       else { return nil }
       version = bytes[start + 4]
       let counts = (0..<6).map { Int(bytes.bigEndian(4, at: start + 20 + 4 * $0) & 0xFFFF_FFFF) }
-      // No zone has a thousandth of this; it keeps the sums below from overflowing.
+      // The limit prevents an overflow in the sums below. Real time zones have less than a thousandth of
+      // these numbers.
       guard counts.allSatisfy({ $0 < 1 << 20 }) else { return nil }
       (universalMarks, standardMarks, leapSeconds) = (counts[0], counts[1], counts[2])
       (timeCount, typeCount, characters) = (counts[3], counts[4], counts[5])
@@ -89,7 +93,10 @@ package struct TimeZoneFile: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  /// A signed number of so many bytes; callers check the bounds.
+  /// Returns a signed big-endian number.
+  /// - Parameters:
+  ///   - count: the size in bytes. The caller must ensure that the bytes exist.
+  ///   - start: the index of the first byte.
   fileprivate func bigEndian(_ count: Int, at start: Int) -> Int64 {
     var value: UInt64 = 0
     for index in start..<Swift.min(start + count, self.count) { value = value << 8 | UInt64(self[index]) }
@@ -97,21 +104,22 @@ extension [UInt8] {
   }
 }
 
-/// The footer of a zone's file: POSIX `TZ`, as in `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// The rule for summer time in the footer of a TZif file, a POSIX `TZ` text such as
+/// `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct SummerTimeRule: Hashable, Sendable {
-  /// The day of a change.
+  /// The day of the year on which summer time starts or ends.
   private enum Day: Hashable {
-    /// Day `weekday` (0 is Sunday) of week 1 to 5 of a month; week 5 is the last.
+    /// A weekday (0 is Sunday) in week 1 to 5 of a month; week 5 means the last one.
     case weekday(month: Int, week: Int, weekday: Int)
-    /// 1 to 365; 29 February does not count.
+    /// The day of the year, 1 to 365; 29 February is not counted.
     case julian(Int)
-    /// 0 to 365, with 29 February.
+    /// The day of the year, 0 to 365; 29 February is counted.
     case ordinal(Int)
   }
 
   private struct Change: Hashable {
     var day: Day
-    /// Seconds of local time since midnight; negative or more than a day where a zone needs that.
+    /// Local time in seconds since midnight. Some time zones have negative values, or values above a day.
     var time = 7200
   }
 
@@ -125,7 +133,8 @@ struct SummerTimeRule: Hashable, Sendable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(standard) }
 
-  /// - Returns: nil for an empty text and for one that is no rule.
+  /// Parses a POSIX `TZ` text.
+  /// - Returns: nil for an empty or invalid text.
   init?(_ text: String) {
     var rest = text[...]
     guard Self.name(&rest), let west = Self.time(&rest) else { return nil }
@@ -155,7 +164,7 @@ struct SummerTimeRule: Hashable, Sendable {
 
   private static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-  /// Local seconds since 1970.
+  /// Returns the local time of a change in a year, in seconds since 1970.
   private static func time(of change: Change, in year: Int) -> Int64 {
     let before = year - 1
     let newYear = 365 * before + before / 4 - before / 100 + before / 400 - 719_162
@@ -166,7 +175,7 @@ struct SummerTimeRule: Hashable, Sendable {
     case .julian(let number): day += number - 1 + (isLeap(year) && number >= 60 ? 1 : 0)
     case .weekday(let month, let week, let weekday):
       day += lengths.prefix(month - 1).reduce(0, +)
-      // 1 January 1970 was a Thursday.
+      // 1970-01-01 was a Thursday, which is weekday 4.
       let first = ((day + 4) % 7 + 7) % 7
       var number = (weekday - first + 7) % 7 + 7 * (week - 1)
       if number >= lengths[month - 1] { number -= 7 }
@@ -195,7 +204,7 @@ struct SummerTimeRule: Hashable, Sendable {
     return number
   }
 
-  /// `[+-]hh[:mm[:ss]]` in seconds.
+  /// Parses a time such as `+hh:mm:ss`, of which minutes and seconds are optional, and returns it in seconds.
   private static func time(_ rest: inout Substring) -> Int? {
     let sign = rest.first == "-" ? -1 : 1
     if rest.first == "-" || rest.first == "+" { rest = rest.dropFirst() }

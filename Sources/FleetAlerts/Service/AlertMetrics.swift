@@ -2,10 +2,11 @@ internal import Bytes
 internal import Fleet
 
 extension AlertsView {
-  /// The maximum number of time series for single alerts.
+  /// The maximum number of alerts that have a time series of their own.
   private static let seriesLimit = 10_000
 
-  /// The metrics in Prometheus' text format, usable by Alertmanager: each open alert is a time series.
+  /// The metrics in Prometheus' text format. Each open alert is a time series, so that Alertmanager can
+  /// process alerts, too.
   package var metrics: String {
     var text = ""
     func family(_ name: String, _ type: String, _ help: String, _ lines: [String]) {
@@ -19,8 +20,8 @@ extension AlertsView {
     }
     let alerts = open.values.sorted { $0.number < $1.number }
     family(
-      "odograph_alert_active", "gauge", "1 for each open alert, of the first \(Self.seriesLimit).",
-      // A rule can have several alerts of a vehicle, for its regions and events.
+      "odograph_alert_active", "gauge", "1 for each open alert, up to \(Self.seriesLimit) alerts.",
+      // The label `id` distinguishes the alerts of one rule and vehicle for different regions and events.
       alerts.prefix(Self.seriesLimit).map { alert in
         "{id=\(label(AlertText.identifier(alert.number, epoch: epoch))),rule=\(label(alert.rule)),severity=\(label(alert.severity.rawValue)),"
           + "fleet=\(label(alert.vehicle.fleet)),vehicle=\(label(alert.vehicle.vehicle))} 1"

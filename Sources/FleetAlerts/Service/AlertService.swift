@@ -7,50 +7,51 @@ internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// A service that evaluates rules for vehicles and notifies receivers.
+/// A service that evaluates rules for vehicles, and notifies receivers.
 ///
-/// Its thread decides and stores; each receiver has threads that only send. A message is stored before it is
-/// sent, in one transaction with its cause, and removed after it was accepted. It can arrive twice, with the
-/// same key, but is never lost.
+/// One thread decides and stores; each receiver has threads of its own that only send. A message is stored in
+/// the same transaction as the alert that causes it, before it is sent, and removed after the receiver has
+/// accepted it. It can therefore arrive twice, with the same key, but is never lost.
 package final class AlertService: FleetObserver {
   struct Inbox: Sendable {
     var reports = ReportQueue()
-    /// Batches of events that the broker stores until they are written here, with the number to settle.
+    /// Batches of events that are not processed yet. The broker stores their messages until the resulting
+    /// alerts are stored here.
     var events = Deque<EventBatch>()
     var results: [ReceiverThreads.Result] = []
     var silences: [Silence] = []
-    /// The numbers of alerts that the operator ended.
+    /// The numbers of alerts that an operator has ended.
     var ends: [Int64] = []
     /// New settings; nil if unchanged.
     var settings: AlertSettings?
-    /// The state of the connection; nil if unchanged.
+    /// Whether the broker is connected; nil if this has not changed.
     var isConnected: Bool?
     var isStopping = false
-    /// True while the store is not writable; input then waits.
+    /// True while the store is not writable; reports and events must then wait.
     var isStuck = false
 
-    /// True if there is nothing to do.
+    /// True if nothing can be processed.
     var isEmpty: Bool {
       (isStuck || reports.isEmpty && events.isEmpty) && results.isEmpty && silences.isEmpty
         && ends.isEmpty && settings == nil && isConnected == nil && !isStopping
     }
   }
 
-  /// Messages that arrived together in the broker's session.
+  /// Messages that arrived together in the broker session for events.
   struct EventBatch: Sendable {
     var number: UInt64
     var messages: [MQTTMessage]
     var at: Moment
   }
 
-  /// The session of events, with access to the vehicles' states.
+  /// The broker session for events, with access to the states of vehicles.
   struct EventSource: Sendable {
     var vehicle: @Sendable (_ topic: String) -> VehicleRecord?
-    /// Settles batches up to this number after they were written.
+    /// Acknowledges all batches up to a number to the broker, after their alerts were stored.
     var settle: @Sendable (UInt64) -> Void
   }
 
-  /// The settings in use and the kinds of messages that they need.
+  /// The current settings, and the topics of messages that their rules use.
   private struct Asked: Sendable {
     var settings: AlertSettings
     var topics: Set<VehicleFacts.Topic>
@@ -67,7 +68,7 @@ package final class AlertService: FleetObserver {
   let inbox = Monitor(Inbox())
   let view = Locked(AlertsView())
   let source = Locked<EventSource?>(nil)
-  /// The number of the last batch of any session; numbers of different sessions are unrelated.
+  /// The number of the last batch that arrived. Numbers continue across sessions.
   let lastBatch = Locked<UInt64>(0)
   let report: @Sendable (String) -> Void
   private let thread = Locked<DedicatedThread?>(nil)
@@ -75,7 +76,9 @@ package final class AlertService: FleetObserver {
   /// Creates a service.
   ///
   /// - Parameters:
-  ///   - root: the topic root; nil for that of the profile.
+  ///   - settings: the alert settings.
+  ///   - profile: the wire format of the vehicles.
+  ///   - root: the topic root; nil for the default of the profile.
   ///   - report: logs a sentence for the operator.
   package init(
     _ settings: AlertSettings, profile: MessageProfile = .native, root: String? = nil,
@@ -89,8 +92,8 @@ package final class AlertService: FleetObserver {
   /// The current settings.
   package var settings: AlertSettings { asked.withLock { $0.settings } }
 
-  /// Reloads rules and receivers. The states of conditions that are still monitored are retained; alerts
-  /// without a rule end, and their end is reported. The store is unchanged.
+  /// Replaces rules and receivers. Conditions that are still monitored keep their states. Alerts without a
+  /// rule end, and their end is reported. The path of the store cannot be changed.
   package func reload(_ settings: AlertSettings) {
     var settings = settings
     settings.store = self.settings.store
@@ -98,11 +101,11 @@ package final class AlertService: FleetObserver {
     inbox.update { $0.settings = settings }
   }
 
-  /// Opens the store, restores its state, and starts to send.
+  /// Opens the store, restores its state, and starts the thread.
   /// - Throws: `FleetError` if the store cannot be used.
   package func start() throws(FleetError) {
     let worker = try AlertWorker(self)
-    // Only the thread that is started here uses it.
+    // The worker is passed to the started thread, and only used there.
     let box = Locked<AlertWorker?>(worker)
     do throws(SystemError) {
       let started = try DedicatedThread.start(name: "alerts", stackSize: 1 << 20) {
@@ -118,8 +121,8 @@ package final class AlertService: FleetObserver {
     }
   }
 
-  /// Stops in order: stores all reports, waits three seconds for transfers in progress, and leaves the rest
-  /// for the next start.
+  /// Stores all reports, waits up to three seconds for transfers in progress, and stops. Unsent messages are
+  /// sent after the next start.
   package func stop() {
     inbox.update { $0.isStopping = true }
     let started = thread.withLock { thread in
@@ -131,7 +134,7 @@ package final class AlertService: FleetObserver {
 
   package func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment) {
     guard let facts = facts(message, at: moment, { vehicle }) else { return }
-    // Events arrive in a separate session that the broker stores.
+    // Events are ignored here, because they also arrive in a separate session, which the broker stores.
     guard source.withLock({ $0 }) == nil || !facts.topic.isOfEvents else { return observePlace(facts) }
     observe(facts)
   }
@@ -140,7 +143,7 @@ package final class AlertService: FleetObserver {
     observe(VehicleFacts(key: key, topic: .removal, at: moment, state: .unknown))
   }
 
-  /// Observes the accuracy in a location event, which must not wait for the other session.
+  /// Processes the accuracy in a location event without the delay of the session for events.
   private func observePlace(_ facts: VehicleFacts) {
     guard facts.accuracy != nil else { return }
     var facts = facts
@@ -148,7 +151,8 @@ package final class AlertService: FleetObserver {
     observe(facts)
   }
 
-  /// Returns the facts of a message; nil if no rule uses it.
+  /// Returns the facts of a message; nil if no rule uses the message.
+  /// - Parameter vehicle: returns the state of the message's vehicle.
   func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
     guard let address = profile.address(of: message.topic, root: root), asks(for: address.path),
       let json = try? JSONValue(parsing: message.payload),
@@ -160,7 +164,7 @@ package final class AlertService: FleetObserver {
     return facts
   }
 
-  /// Returns whether a rule can use messages of a topic, before the payload is read.
+  /// Returns whether a rule can use messages of a topic, so that payloads of other topics need not be parsed.
   private func asks(for path: String) -> Bool {
     let topics = asked.withLock { $0.topics }
     guard !topics.isEmpty, profile == .native, let kind = MessageKind(rawValue: path) else {
@@ -176,26 +180,28 @@ package final class AlertService: FleetObserver {
     }
   }
 
-  /// Adds a report, and returns immediately: it is called on the connection's thread.
+  /// Adds facts to the queue of the alerts' thread. Returns immediately, because it is called on the
+  /// connection's thread.
   package func observe(_ facts: VehicleFacts) { inbox.update { $0.reports.add(facts) } }
 
-  /// Observes the connection. Without one, timers are stopped, because the state of conditions is unknown.
+  /// Observes the connection. While it is lost, no alert starts or ends by time, because the state of
+  /// conditions is unknown.
   package func observe(_ connection: FleetConnection) {
     switch connection {
-    // The granted filters deliver, even if another was rejected.
+    // If one filter was rejected, messages of the granted filters still arrive.
     case .subscribed, .refused: inbox.update { $0.isConnected = true }
     case .disconnected: inbox.update { $0.isConnected = false }
     case .connected, .doubtful, .dropped: break
     }
   }
 
-  /// Silences alerts for a time.
+  /// Adds a silence.
   package func silence(_ silence: Silence) { inbox.update { $0.silences.append(silence) } }
 
-  /// Ends an alert on behalf of the operator, and reports its end.
+  /// Ends an alert on request of an operator, and reports its end.
   package func end(_ number: Int64) { inbox.update { $0.ends.append(number) } }
 
-  /// The current state.
+  /// The current alerts and counters.
   package var state: AlertsView { view.withLock { $0 } }
 
   /// A number that increases with each change of `state`.

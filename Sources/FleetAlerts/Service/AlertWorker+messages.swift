@@ -3,9 +3,9 @@ internal import Platform
 internal import SQLite
 internal import Spatial
 
-/// Outgoing messages: they are created, stored, sent and given up.
+/// Outgoing messages: creating, storing, sending and giving up messages.
 extension AlertWorker {
-  /// Creates the messages of a notice, one for each receiver.
+  /// Creates the messages about alerts that are due, one for each receiver.
   func compose(_ notice: Notice, at now: Moment) {
     writes.told += notice.items
     let current = engine.rules[notice.rule].map { settings.receivers(of: $0).map(\.name) }
@@ -37,8 +37,9 @@ extension AlertWorker {
     writes.receivers[number] = names
   }
 
-  /// Returns whether a receiver is notified. The end of an alert goes to the receivers of its start; if none
-  /// of them exists any more, for example after a rename, to those of the rule.
+  /// Returns whether a receiver is notified of an alert's transition. The end of an alert is reported to the
+  /// receivers that were notified of its start. If none of these exists any more, for example after a rename,
+  /// it is reported to the rule's receivers.
   /// - Parameter current: the receivers of the rule; nil if the rule does not exist any more.
   private func isTold(_ receiver: String, of item: Notice.Item, _ current: [String]?) -> Bool {
     let told = addressees[item.alert.number]
@@ -89,7 +90,8 @@ extension AlertWorker {
     }
   }
 
-  /// Reports messages that failed for too long to the operator, and sets them aside.
+  /// Gives up messages that could not be sent for too long, and reports this to the operator. They remain in
+  /// the store for a retry.
   func giveUp(_ now: Moment) {
     guard nextTidying <= now.timestamp else { return }
     nextTidying = now.timestamp.advanced(bySeconds: min(60, max(1, settings.giveUpAfter / 10)))
@@ -114,7 +116,7 @@ extension AlertWorker {
     }
   }
 
-  /// Deletes the receivers of alerts that are over.
+  /// Forgets the receivers of alerts that have ended and are completely reported.
   private func forgetAddressees() {
     let gathered = Set(plan.gathered.flatMap { $0.items.map(\.alert.number) })
     addressees = addressees.filter { number, _ in
@@ -122,9 +124,9 @@ extension AlertWorker {
     }
   }
 
-  /// Loads stored messages that are in no queue into the queues.
+  /// Adds messages of the store to the queues, unless they are in a queue already.
   func resumeMessages(at now: Moment) throws(SQLiteError) {
-    // Messages settled since the last commit are still in the store.
+    // The outcome of these messages is not stored yet, so they are still in the store.
     let settled = Set(writes.taken).union(writes.gone.map(\.0))
     for (receiver, entry, time) in try store.waiting()
     where created[entry.number] == nil && !settled.contains(entry.number) {
@@ -137,9 +139,9 @@ extension AlertWorker {
     }
   }
 
-  /// Commits all pending writes.
+  /// Stores all pending writes in one transaction.
   ///
-  /// - Returns: true if everything is stored; otherwise it is retried, and nothing is sent in the meantime.
+  /// - Returns: true if everything is stored. Otherwise it is retried, and until then no message is sent.
   func commit(_ now: Moment) -> Bool {
     guard !writes.isEmpty else { return true }
     do throws(SQLiteError) {

@@ -27,8 +27,8 @@ extension AlertWorker {
     publishes = true
   }
 
-  /// Removes a receiver. Its waiting messages are set aside; if it returns, `odograph alerts retry` sends
-  /// them.
+  /// Removes a receiver. Its waiting messages are given up. If the receiver is configured again, `odograph
+  /// alerts retry` sends them.
   private func remove(_ name: String) {
     let numbers = queues.removeValue(forKey: name)?.numbers ?? []
     counters.receivers[name] = nil

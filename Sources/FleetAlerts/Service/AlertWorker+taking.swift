@@ -5,7 +5,8 @@ internal import Platform
 internal import SQLite
 internal import Spatial
 
-/// Input: vehicle reports, alert changes, and requests of other programs in the store.
+/// Input of the thread: reports of vehicles, changes of alerts, and requests that other programs have written
+/// to the store.
 extension AlertWorker {
   func observe(connection isConnected: Bool?, at now: Moment) {
     if let isConnected {
@@ -24,7 +25,7 @@ extension AlertWorker {
         guard var facts = service.facts(message, at: batch.at, { source.vehicle(message.topic) }),
           facts.topic.isOfEvents
         else { continue }
-        // The message can be old; the other session reports the accuracy.
+        // A message of this session can be old. The current accuracy is reported by the fleet's main session.
         facts.accuracy = nil
         for change in engine.observe(facts) { take(change, at: now) }
       }
@@ -32,7 +33,7 @@ extension AlertWorker {
     }
   }
 
-  /// Settles written events, so that the broker need not store them any more.
+  /// Acknowledges processed events to the broker, after their alerts were stored.
   func settleEvents() {
     guard let number = unsettled else { return }
     unsettled = nil
@@ -53,7 +54,7 @@ extension AlertWorker {
     publishes = true
   }
 
-  /// Reads silences and retried messages that other programs stored.
+  /// Reads silences, messages to retry, and ends of alerts that other programs have written to the store.
   func lookAtFile(_ now: Moment) {
     guard nextLook <= now.timestamp else { return }
     nextLook = now.timestamp.advanced(bySeconds: Self.look)
@@ -67,7 +68,7 @@ extension AlertWorker {
     try? resumeMessages(at: now)
   }
 
-  /// Applies the ends stored by `odograph alerts end`.
+  /// Ends the alerts that `odograph alerts end` has marked in the store.
   func takeEnds(at now: Moment) {
     guard let numbers = try? store.ends() else { return }
     for number in numbers where !writes.ends.contains(number) {
@@ -80,7 +81,7 @@ extension AlertWorker {
     for change in engine.end(byHand: number, at: now) {
       if change.alert.reason == .byHand {
         service.report(
-          "alerts: \(AlertText.identifier(number, epoch: store.epoch)) is ended by an operator: "
+          "alerts: \(AlertText.identifier(number, epoch: store.epoch)) was ended by an operator: "
             + AlertText.line(.init(change.alert, .began)))
       }
       take(change, at: now)

@@ -5,13 +5,13 @@ internal import Platform
 internal import SQLite
 internal import Spatial
 
-/// The work of an `AlertService`'s thread: it decides, stores, and sends what is stored.
+/// The work of an `AlertService`'s thread: it processes input, stores the changes, and sends stored messages.
 final class AlertWorker {
-  /// The seconds after the subscription by which all retained messages should have arrived.
+  /// The time in s after the subscription by which all retained messages should have arrived.
   static let settling = 5.0
-  /// The maximum number of messages that wait for a receiver; further ones are given up immediately.
+  /// The maximum number of messages that wait for one receiver; further messages are given up immediately.
   static let queueLimit = 200_000
-  /// The interval in seconds for checking the store for changes by other programs.
+  /// The interval in s at which the store is checked for changes by other programs.
   static let look = 1.0
 
   let service: AlertService
@@ -21,13 +21,14 @@ final class AlertWorker {
   var engine: AlertEngine
   var plan: NoticePlan
   var queues: [String: DeliveryQueue] = [:]
-  /// The local times since which messages wait; independent of clock changes.
+  /// The monotonic time since which each message has waited, by number; it is independent of the civil clock.
   var created: [Int64: Timestamp] = [:]
-  /// The receivers of alerts that are not over, by number: the end is sent to the receivers of the start.
+  /// The names of the receivers that were notified of an alert's start, by the alert's number, until its end
+  /// is reported. The same receivers are notified of the end.
   var addressees: [Int64: [String]] = [:]
   var nextMessage: Int64
   var writes = AlertWrites()
-  /// Messages that enter their queues after they have been stored.
+  /// Messages that are not stored yet. They are added to the queues after they were stored.
   var unwritten: [AlertMessage] = []
   var counters = AlertsView.Counters()
   var threads: [String: ReceiverThreads] = [:]
@@ -35,21 +36,22 @@ final class AlertWorker {
   var nextLook: Timestamp
   var nextTidying: Timestamp
   var resumes: Timestamp?
-  /// The time by which the vehicles' states have arrived, so that events can be evaluated; nil before the
-  /// first connection.
+  /// The time by which the states of all vehicles should have arrived, so that events can be evaluated; nil
+  /// before the first connection.
   var knows: Timestamp?
-  /// The events that wait for that time.
+  /// Batches of events that wait until `knows`.
   var events = Deque<AlertService.EventBatch>()
-  /// The last batch of events that was processed but not settled.
+  /// The number of the last batch of events that was processed and not acknowledged yet; nil if there is
+  /// none.
   var unsettled: UInt64?
   var generator = SystemRandomNumberGenerator()
   var ended: [Alert]
   var publishes = true
-  /// The time at which failures of a receiver are reported again, so that intermittent ones do not fill the
-  /// log.
+  /// The time before which further failures of a receiver are not logged, so that an unreliable receiver does
+  /// not fill the log.
   var nextComplaint: [String: Timestamp] = [:]
   static let complaints = 60.0
-  /// The time since which a receiver rejects a message because of its content.
+  /// The time since which a receiver has rejected each message because of its content, by number.
   var refusedSince: [Int64: Timestamp] = [:]
   var nextPublication: Timestamp
 
@@ -97,7 +99,8 @@ final class AlertWorker {
       if mail.isStopping { break }
     }
     for threads in threads.values { _ = threads.stop(timeout: 3) }
-    // Messages that were accepted during the shutdown must not be sent again.
+    // Messages that were accepted during the stop are removed from the store, so that they are not sent
+    // again.
     step(
       service.inbox.update { inbox in
         defer { inbox = AlertService.Inbox() }
@@ -112,14 +115,14 @@ final class AlertWorker {
     self.threads[receiver.name] = threads
   }
 
-  /// Returns the input as soon as there is any or something is due.
+  /// Waits for input, or until something is due, and returns the input.
   func next() -> AlertService.Inbox {
     let now = Moment.now.timestamp
     let own = [
       engine.deadline, plan.deadline, nextLook, resumes, publishes ? nextPublication : nil,
       events.isEmpty ? nil : knows,
     ]
-    // A queue with busy threads is checked again when one of them reports.
+    // If all threads of a receiver are busy, its queue is checked when one of them reports an outcome.
     let isBusy = queues.contains { $0.value.underWay.count >= threads[$0.key]?.capacity ?? 0 }
     let due = (isBusy ? own : own + queues.values.map(\.deadline)).compactMap { $0 }.min() ?? now
     let wait = writes.isEmpty ? max(0, due.seconds(since: now)) : 1
@@ -166,7 +169,8 @@ final class AlertWorker {
       publishes = true
     }
     if publishes, nextPublication <= now.timestamp || mail.isStopping {
-      // Readers have a copy, so each change after it costs another one.
+      // The view is published at most ten times a second: other threads may hold a copy of the state, so the
+      // next change copies it.
       nextPublication = now.timestamp.advanced(bySeconds: 0.1)
       publish()
     }

@@ -5,7 +5,7 @@ package struct AlertsPage: Sendable {
   /// The sort order.
   package enum Order: String, Hashable, Sendable, CaseIterable {
     case newest
-    /// By severity, then newest first.
+    /// Sorted by severity, and newest first within a severity.
     case severity
   }
 
@@ -13,14 +13,15 @@ package struct AlertsPage: Sendable {
     case open, ended, all
   }
 
-  /// The position of an alert in either order, such as `critical-17`; the alert itself can be gone.
+  /// The position of an alert in a sorted list, such as `critical-17`. It remains valid if the alert itself
+  /// does not exist any more.
   package struct Place: Hashable, Sendable, CustomStringConvertible {
     var severity: Severity
     var number: Int64
 
     init(_ alert: Alert) { (severity, number) = (alert.severity, alert.number) }
 
-    /// Parses a position.
+    /// Parses a position such as `critical-17`.
     ///
     /// - Returns: nil for an invalid text.
     package init?(_ text: String) {
@@ -39,7 +40,7 @@ package struct AlertsPage: Sendable {
     }
   }
 
-  /// The number of alerts of a rule and severity.
+  /// The number of alerts of one rule and severity.
   package struct Group: Hashable, Sendable {
     package var rule: String
     package var severity: Severity
@@ -47,18 +48,17 @@ package struct AlertsPage: Sendable {
   }
 
   package var alerts: [Alert]
-  /// The position after which the next page starts; nil on the last page.
+  /// The position of the last alert on this page, after which the next page starts; nil on the last page.
   package var next: Place?
-  /// The total number of alerts on all pages.
+  /// The number of alerts on all pages together.
   package var count: Int
-  /// The numbers by rule, the most severe first, then the most frequent.
+  /// The number of alerts for each rule and severity: highest severity first, then largest number first.
   package var groups: [Group]
 }
 
 extension AlertsView {
   /// Returns a page of alerts.
-  ///
-  /// - Parameter selects: the filter for permissions and for the request.
+  /// - Parameter selects: returns whether an alert is included, by the user's permissions and the request.
   package func page(
     _ state: AlertsPage.State, _ order: AlertsPage.Order, after place: AlertsPage.Place? = nil, limit: Int,
     where selects: (Alert) -> Bool

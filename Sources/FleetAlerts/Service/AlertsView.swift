@@ -6,10 +6,10 @@ package import Spatial
 package struct AlertsView: Sendable {
   /// A number that increases with each change.
   package var revision: UInt64 = 0
-  /// The prefix of external identifiers.
+  /// The epoch of the store, the prefix of alerts' identifiers.
   package var epoch = ""
   package var open: [Int64: Alert] = [:]
-  /// The last ended alerts, oldest first.
+  /// The alerts that ended last, oldest first.
   package var ended: [Alert] = []
   package var silences: [Silence] = []
   package var counters = Counters()
@@ -17,13 +17,14 @@ package struct AlertsView: Sendable {
   static let endedLimit = 1000
 
   package struct Counters: Hashable, Sendable {
-    /// The number of alerts by rule since the start.
+    /// The number of alerts since the start, by rule.
     package var begun: [String: Int] = [:]
     package var receivers: [String: ReceiverCounters] = [:]
-    /// The numbers of conditions beyond the capacity, and of dropped reports.
+    /// The number of conditions and events that were ignored because a limit was reached.
     package var refused = 0
+    /// The number of reports that were dropped because they arrived too fast.
     package var dropped = 0
-    /// The reason why the store is not writable; nil while it is.
+    /// The reason why the store is not writable; nil if it is writable.
     package var storeProblem: String?
   }
 
@@ -32,16 +33,16 @@ package struct AlertsView: Sendable {
     package var failed = 0
     package var gone = 0
     package var waiting = 0
-    /// The reason of the last failure; nil after a success.
+    /// The reason of the last failed attempt; nil if no attempt failed since the last accepted message.
     package var failure: String?
   }
 
-  /// Returns the end of an alert's silence; nil if it is not silenced.
+  /// Returns the end of the silence that covers an alert; nil if there is none.
   package func silenced(_ alert: Alert, at time: UTCTime) -> UTCTime? {
     silences.filter { $0.until > time && $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
   }
 
-  /// Returns the alert with an external identifier; nil if there is none.
+  /// Returns the open or recently ended alert with an identifier; nil if there is none.
   package func alert(_ identifier: String) -> Alert? {
     let parts = identifier.split(separator: "-")
     guard parts.count == 2, parts[0] == epoch, let number = Int64(parts[1]) else { return nil }

@@ -4,25 +4,27 @@ package import MQTT
 internal import Platform
 package import Telemetry
 
-/// A persistent broker session for events. Events that vehicles publish while this program is down are
-/// delivered later. The broker stores a batch until the service has written its consequences.
+/// A persistent broker session for events. The broker stores events that vehicles publish while this program
+/// does not run. A batch is acknowledged to the broker only after the resulting alerts were stored.
 package final class EventSession: Sendable {
   private let service: AlertService
   private let subscriber: FleetSubscriber
 
-  /// The seconds for which the broker stores the session (MQTT 5; indefinitely with 3.1.1, up to its limits).
+  /// The time in s for which the broker stores the session. It applies to MQTT 5; under MQTT 3.1.1 the broker
+  /// decides.
   private static let expiry: UInt32 = 86_400
-  /// The number of unacknowledged messages. The same number of events of a vehicle is remembered, so that all
-  /// of them may arrive twice.
+  /// The maximum number of unacknowledged messages. The engine remembers as many events of each vehicle, so
+  /// that all of these messages may arrive twice.
   private static let ahead = UInt16(AlertEngine.rememberedEvents)
 
   /// Creates the session.
   ///
   /// - Parameters:
-  ///   - service: a started service; the session is named after its store.
+  ///   - service: a started service; the session's name contains the epoch of its store.
+  ///   - broker: the broker and the connection's settings.
   ///   - selection: the monitored vehicles.
-  ///   - vehicle: returns the state of a topic's vehicle.
-  /// - Returns: nil if no rule uses events of such vehicles.
+  ///   - vehicle: returns the state of the vehicle to which a topic belongs.
+  /// - Returns: nil if no rule uses events, or if the selection excludes them.
   /// - Throws: `FleetError` for invalid settings.
   package convenience init?(
     of service: AlertService, broker: MQTTConfiguration, selection: FleetSelection,
@@ -56,7 +58,8 @@ package final class EventSession: Sendable {
             last += 1
             return last
           }
-          // The session can have subscriptions of an earlier selection.
+          // The broker's session can contain topic filters of an earlier configuration; their messages are
+          // dropped here.
           let messages = batch.messages.filter { message in
             filters.contains { MQTTTopic.matches(filter: $0, topic: message.topic) }
           }
@@ -69,7 +72,8 @@ package final class EventSession: Sendable {
           case .refused(let filter, let reason):
             text = FleetError.refused(filter: filter, reason: reason).description
           case .disconnected(let reason):
-            // The broker sends the waiting messages again; later numbers settle them.
+            // The broker sends the messages that are not processed again. They get later numbers, whose
+            // acknowledgement includes these.
             inbox.update { $0.events.removeAll() }
             guard reason.cause != .stopped else { return }
             text = FleetError(reason).description
@@ -94,14 +98,14 @@ package final class EventSession: Sendable {
 
   package func start() throws(FleetError) { try subscriber.start() }
 
-  /// Disconnects; the broker stores events that are not written.
+  /// Disconnects. The broker sends events that are not acknowledged again after the next start.
   package func stop() {
     subscriber.stop(drain: 2)
   }
 }
 
 extension AlertService {
-  /// The kinds of events that rules use.
+  /// The kinds of messages that contain events which rules use.
   package var eventKinds: [MessageKind] {
     let conditions = settings.rules.map(\.condition.kind)
     return (conditions.contains(.event) ? [.motion, .locationEvent, .drivingEvent] : [])

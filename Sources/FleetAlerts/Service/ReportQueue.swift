@@ -2,14 +2,17 @@ internal import DequeModule
 internal import Fleet
 internal import Spatial
 
-/// The reports of vehicles that wait for the alerts' thread. Adding never waits, and the size is bounded.
+/// The facts about vehicles that wait for the alerts' thread. Adding facts never blocks, and the size is
+/// limited.
 ///
-/// While the thread is behind, only the newest state of each vehicle and topic waits. Events and removals have no newer report,
-/// so they wait up to a higher limit.
+/// If the thread cannot keep up, only the newest state of each vehicle and topic waits. Events and removals
+/// are never replaced by newer ones, so they have a higher limit.
 struct ReportQueue: Sendable {
-  /// The maximum number of states that wait in order of arrival, and of vehicles' newest states beyond that.
+  /// The maximum number of states that wait in order of arrival. Also the maximum number of newest states in
+  /// `overflow`.
   static let stateLimit = 20_000
-  /// The limit for events and removals, which no later message repeats.
+  /// The maximum number of reports in total. Events and removals may use all of it, because no later message
+  /// repeats them.
   static let eventLimit = 120_000
 
   private struct StateKey: Hashable, Sendable {
@@ -18,14 +21,14 @@ struct ReportQueue: Sendable {
   }
 
   private var reports = Deque<VehicleFacts>()
-  /// The newest states that did not fit into `reports`.
+  /// The newest state of each vehicle and topic, if it did not fit into `reports`.
   private var overflow: [StateKey: VehicleFacts] = [:]
-  /// The number of reports that a newer one replaced, and of those that did not fit.
+  /// The number of reports that were replaced by newer ones or did not fit.
   private(set) var dropped = 0
 
   var isEmpty: Bool { reports.isEmpty && overflow.isEmpty && dropped == 0 }
 
-  /// Adds a report, or replaces an older one.
+  /// Adds a report; a newer state in `overflow` replaces an older one.
   mutating func add(_ report: VehicleFacts) {
     if report.topic.isState, reports.count >= Self.stateLimit || !overflow.isEmpty {
       let key = StateKey(vehicle: report.key, topic: report.topic)
@@ -46,7 +49,7 @@ struct ReportQueue: Sendable {
     reports.append(report)
   }
 
-  /// The waiting reports in order of arrival.
+  /// All waiting reports in order of arrival.
   var inOrder: [VehicleFacts] {
     guard !overflow.isEmpty else { return Array(reports) }
     return (reports + overflow.values).sorted { $0.at.timestamp < $1.at.timestamp }

@@ -1,4 +1,5 @@
-/// The schema of the alert store. Times are nanoseconds since 1970 in UTC. Released steps never change.
+/// The schema of the alert store. Times are nanoseconds since 1970 in UTC. Migration steps that were released
+/// never change.
 enum AlertSchema {
   static let steps = [
     """
@@ -32,7 +33,8 @@ enum AlertSchema {
     CREATE INDEX messages_waiting ON messages (receiver, number) WHERE gone = 0;
     """,
     // `receivers`: the names of an alert's receivers, one per line; NULL if unknown. `rules`: the rules under
-    // which conditions are stored. `ends`: alerts that the operator ended but the service has not yet.
+    // which conditions are stored. `ends`: alerts that an operator has ended, and that the service has not
+    // processed yet.
     """
     ALTER TABLE alerts ADD COLUMN receivers TEXT;
     ALTER TABLE alerts ADD COLUMN reason TEXT;

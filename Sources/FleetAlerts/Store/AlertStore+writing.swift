@@ -2,29 +2,29 @@ internal import Fleet
 internal import SQLite
 internal import Spatial
 
-/// The writes of one transaction.
+/// The changes that are written in one transaction.
 struct AlertWrites {
   var entries: [AlertEngine.EntryKey: AlertEngine.Entry?] = [:]
   var seen: [VehicleKey: [String]] = [:]
-  /// Changed alerts in order; later ones replace earlier ones.
+  /// Changed alerts in order of their changes; a later version of an alert replaces an earlier one.
   var alerts: [Alert] = []
-  /// New receivers of alerts.
+  /// The names of the receivers that are notified of alerts, by the alert's number.
   var receivers: [Int64: [String]] = [:]
-  /// The rules under which conditions are stored from now on.
+  /// The rules under which conditions are stored from now on; nil if unchanged.
   var rules: [AlertRule]?
-  /// Processed ends of the operator.
+  /// The numbers of alerts whose end by an operator was processed.
   var ends: [Int64] = []
   var plan = NoticePlan.Written()
-  /// Items that were reported and are no longer grouped.
+  /// Alerts that were grouped and are now reported.
   var told: [Notice.Item] = []
   var messages: [AlertMessage] = []
   var silences: [Silence] = []
-  /// The numbers of accepted messages.
+  /// The numbers of messages that receivers have accepted.
   var taken: [Int64] = []
   var failed: [(number: Int64, failure: String)] = []
-  /// The messages that were given up.
+  /// The messages that were given up, with the reason.
   var gone: [(number: Int64, failure: String)] = []
-  /// The time before which ended alerts are deleted; nil if none are.
+  /// The time before which ended alerts are deleted; nil to delete none.
   var forgottenBefore: UTCTime?
 
   var isEmpty: Bool {
@@ -48,8 +48,10 @@ struct AlertWrites {
 }
 
 extension AlertStore {
-  /// Commits all writes in one transaction.
-  /// - Parameter now: used to convert local times to civil ones.
+  /// Writes all changes in one transaction.
+  /// - Parameters:
+  ///   - writes: the changes.
+  ///   - now: the current time, for converting monotonic times to civil ones.
   func write(_ writes: AlertWrites, at now: Moment) throws(SQLiteError) {
     guard isCurrent else {
       throw SQLiteError(
@@ -199,7 +201,7 @@ extension AlertStore {
     try used(last.number, "messages")
   }
 
-  /// Records the last number of a table, so that numbers are never reused.
+  /// Stores the last used number of a table, so that numbers are not reused after rows were deleted.
   private func used(_ number: Int64, _ table: String) throws(SQLiteError) {
     try database.execute(
       """
@@ -237,7 +239,7 @@ extension AlertStore {
     }
   }
 
-  /// Adds a silence; of those with the same rule and vehicles the longest is retained.
+  /// Adds a silence. If a silence for the same rule and vehicles exists, the later end applies.
   func add(_ silence: Silence) throws(SQLiteError) {
     var longer = try database.prepare(
       """
@@ -258,7 +260,8 @@ extension AlertStore {
     try statement.run()
   }
 
-  /// Deletes the silences of a rule and vehicle; nil matches all.
+  /// Deletes the silences of a rule, a fleet and a vehicle; nil matches all. Returns the number of deleted
+  /// silences.
   func endSilences(rule: String?, fleet: String?, vehicle: String?) throws(SQLiteError) -> Int {
     var statement = try database.prepare(
       """
@@ -272,14 +275,14 @@ extension AlertStore {
     return database.changes
   }
 
-  /// Requests the service to end alerts.
+  /// Marks alerts that the service must end.
   func requestEnds(_ numbers: [Int64]) throws(SQLiteError) {
     try database.transaction { () throws(SQLiteError) in
       try mark(numbers, "INSERT OR IGNORE INTO ends VALUES (?1)")
     }
   }
 
-  /// Makes the messages that were given up due again.
+  /// Makes all messages due again that were given up. Returns their number.
   func retryGone(at time: UTCTime) throws(SQLiteError) -> Int {
     var statement = try database.prepare("UPDATE messages SET gone = 0, created = ?1 WHERE gone = 1")
     statement.bind(1, time.nanoseconds)

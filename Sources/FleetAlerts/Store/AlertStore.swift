@@ -4,12 +4,12 @@ internal import Glibc
 internal import SQLite
 internal import Spatial
 
-/// A message to a receiver, stored before it is sent.
+/// A message to a receiver. It is stored before it is sent.
 struct AlertMessage: Hashable, Sendable {
-  /// The number, increasing from message to message.
+  /// The number of the message; numbers increase.
   var number: Int64
   var receiver: String
-  /// The key, equal for each attempt, by which receivers detect duplicates.
+  /// The idempotency key, which is the same for each attempt, and by which receivers detect duplicates.
   var key: String
   var created: UTCTime
   var subject: String
@@ -20,29 +20,32 @@ struct AlertMessage: Hashable, Sendable {
   var failure: String?
 }
 
-/// The alert store: the state of the engine, the alerts and the message queue, which change in one
+/// The alert store: the state of the engine, the alerts, and the message queue, which change together in one
 /// transaction.
 ///
-/// The service writes; commands read concurrently and add silences. A commit is on the disk when it returns
-/// (`synchronous = FULL`).
+/// The service writes to it. Commands read it at the same time, and add silences and other requests. A commit
+/// is on the disk when it returns (`synchronous = FULL`).
 struct AlertStore: ~Copyable {
   let database: Database
-  /// A random prefix created with the store, so that a new store has different identifiers.
+  /// A random text that was created with the store. It makes alerts' identifiers different from those of an
+  /// earlier store.
   let epoch: String
   private let lock: AlertLock?
-  /// The identity of the open file.
+  /// The identity of the opened file, by which its replacement or deletion is noticed.
   private let identity: FileIdentity?
 
   /// Opens a store.
   ///
   /// - Parameters:
-  ///   - isReader: true if the file must exist.
-  ///   - isService: true for the one program that sends the messages.
+  ///   - path: the path of the file.
+  ///   - isReader: true if the file must exist; otherwise it is created.
+  ///   - isService: true for the program that sends the messages; only one can open the store at a time.
+  /// - Throws: `FleetError` if the store cannot be used.
   init(path: String, isReader: Bool = false, isService: Bool = false) throws(FleetError) {
     let held = isService ? try AlertLock(path) : nil
     if !isReader {
-      // Positions are private to this user, but SQLite would create a file that everybody can read. If this
-      // fails, SQLite reports the reason.
+      // The file contains positions, so it is created readable for this user only; SQLite would create a file
+      // that every user can read. If this fails, SQLite reports the reason.
       let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor >= 0 { close(descriptor) }
     }
@@ -85,17 +88,17 @@ struct AlertStore: ~Copyable {
       switch error.code.primary {
       case .cannotOpen:
         "\(InputFile.causeOfFailure(toOpen: path) ?? error.message); check store below [alerts]"
-      case .notADatabase, .corrupt: "\(error.message); move it away, and a new one is made"
+      case .notADatabase, .corrupt: "\(error.message); move it away, so that a new store is created"
       case .busy: "another program uses it"
       default: error.message
       }
     return .usage("use the alerts in", path, cause)
   }
 
-  /// True if the file under this name is still the open one.
+  /// True if the path still refers to the opened file; false after the file was replaced or deleted.
   var isCurrent: Bool { FileIdentity(database.path) == identity }
 
-  /// Returns a number that changes when another program has modified the file.
+  /// Returns a number that changes whenever another program modifies the file.
   func version() throws(SQLiteError) -> Int64 { try database.integer("PRAGMA data_version") ?? 0 }
 
   // MARK: Reading
@@ -130,7 +133,7 @@ struct AlertStore: ~Copyable {
 
   /// Returns the stored conditions.
   ///
-  /// - Parameter now: used to convert civil times to local ones.
+  /// - Parameter now: the current time, for converting civil times to monotonic ones.
   func entries(at now: Moment) throws(SQLiteError) -> [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)]
   {
     var statement = try database.prepare(
@@ -141,7 +144,7 @@ struct AlertStore: ~Copyable {
     func moment(_ nanoseconds: Int64) -> Timestamp {
       now.timestamp.advanced(bySeconds: UTCTime(nanoseconds: nanoseconds).seconds(since: now.time))
     }
-    // No start is in the future, even if the clock was set back.
+    // If the clock was set back, a stored time can be in the future. It is then replaced by the current time.
     func past(_ nanoseconds: Int64) -> Timestamp { min(moment(nanoseconds), now.timestamp) }
     var found: [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)] = []
     while try statement.step() {
@@ -159,7 +162,8 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Returns the receivers of alerts that are not over, by number; without those that are unknown.
+  /// Returns the names of the receivers that were notified of each alert, by the alert's number; alerts
+  /// without stored receivers are omitted.
   func receivers() throws(SQLiteError) -> [Int64: [String]] {
     var statement = try database.prepare(
       """
@@ -167,7 +171,7 @@ struct AlertStore: ~Copyable {
         AND (ended IS NULL OR held = 1 OR number IN (SELECT number FROM gathered))
       """, isPersistent: false)
     var found: [Int64: [String]] = [:]
-    // Most alerts have the same receivers.
+    // Equal lists are parsed once, because most alerts have the same receivers.
     var lists: [String: [String]] = [:]
     while try statement.step() {
       let text = statement.text(1) ?? ""
@@ -178,7 +182,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Returns the kinds of the rules under which conditions are stored.
+  /// Returns the kinds of the rules under which conditions are stored, by the rule's name.
   func kinds() throws(SQLiteError) -> [String: AlertRule.Kind] {
     var statement = try database.prepare("SELECT name, kind FROM rules", isPersistent: false)
     var found: [String: AlertRule.Kind] = [:]
@@ -188,7 +192,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Returns the numbers of alerts that the operator ended.
+  /// Returns the numbers of alerts that an operator has ended, and that the service has not processed yet.
   func ends() throws(SQLiteError) -> [Int64] {
     var statement = try database.prepare("SELECT number FROM ends ORDER BY number", isPersistent: false)
     var found: [Int64] = []
@@ -206,7 +210,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Returns the alerts being grouped, by rule and in order.
+  /// Returns the alerts that wait in groups, by rule, in chronological order.
   func gathered() throws(SQLiteError) -> [Notice] {
     var alerts: [Int64: Alert] = [:]
     for (alert, _) in try self.alerts(where: "number IN (SELECT number FROM gathered)") {
@@ -241,7 +245,8 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Returns number, receiver and vehicles of the waiting messages, in order.
+  /// Returns receiver, number, vehicles and creation time of the messages that wait, in order of their
+  /// numbers.
   func waiting() throws(SQLiteError) -> [(receiver: String, entry: DeliveryQueue.Entry, created: UTCTime)] {
     var statement = try database.prepare(
       "SELECT number, receiver, vehicles, created FROM messages WHERE gone = 0 ORDER BY number",
@@ -258,7 +263,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Returns a message; nil if it does not exist any more.
+  /// Returns a message by its number; nil if it does not exist any more.
   func message(_ number: Int64) throws(SQLiteError) -> AlertMessage? {
     var statement = try database.prepare(
       "SELECT receiver, key, created, subject, body, attempts FROM messages WHERE number = ?1",
@@ -278,8 +283,8 @@ struct AlertStore: ~Copyable {
   }
 }
 
-/// A lock that prevents a second service from using the store, which would report everything twice. The
-/// kernel releases it when the process exits.
+/// A file lock that prevents two services from using the same store, because each would report every alert.
+/// The kernel releases it when the process exits.
 private final class AlertLock: Sendable {
   private let descriptor: Int32
 
@@ -294,7 +299,7 @@ private final class AlertLock: Sendable {
 }
 
 extension VehicleKey {
-  /// Parses the stored list; topic names cannot contain these separators.
+  /// Parses a list of vehicles as stored in the database. MQTT topics cannot contain its separators.
   static func list(_ text: String) -> [VehicleKey] {
     text.split(separator: "\n").compactMap { line in
       let parts = line.split(separator: "/", maxSplits: 1).map(String.init)

@@ -1,13 +1,13 @@
 package import Fleet
 internal import Glibc
 
-/// The exit status of an `odograph` command. Scripts rely on these numbers, so they do not change.
+/// The exit status of an `odograph` command. Scripts rely on these numbers, so they must not change.
 ///
-/// The numbers are those of `sysexits.h`, and 128 plus the signal's number.
+/// Failures have the numbers of `sysexits.h`; after a signal, the status is 128 plus the signal's number.
 package enum ExitStatus: Int32, Error, Hashable, Sendable {
-  /// The command succeeded, also if the reader of the output closed it early.
+  /// The command succeeded. This includes the case that the program which reads the output closed it early.
   case done = 0
-  /// A comparison found differences, as with diff(1).
+  /// A comparison found differences; same number as diff(1).
   case differs = 1
   /// The command line is invalid.
   case usage = 64
@@ -15,7 +15,7 @@ package enum ExitStatus: Int32, Error, Hashable, Sendable {
   case unavailable = 69
   /// The output cannot be written.
   case outputFailed = 74
-  /// The time limit expired before the requested number of messages arrived.
+  /// The time limit was over before the requested number of messages arrived.
   case timedOut = 75
   /// Ctrl-C (SIGINT).
   case interrupted = 130

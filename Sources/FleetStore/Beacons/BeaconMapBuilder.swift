@@ -6,14 +6,15 @@ internal import Telemetry
 
 /// A builder of the fleet's beacon map from the vehicles' scans. A value type without I/O.
 ///
-/// The scans of each vehicle are learned separately, as in the vehicle. Then the vehicles vote: a beacon is
-/// at a position if more than half of the vehicles that received it agree, at the median of their positions.
-/// A single faulty or malicious vehicle is outvoted wherever two others were.
+/// The positions of beacons are learned for each vehicle separately, with the algorithm that vehicles use for
+/// their own maps. Then the vehicles vote: a beacon is at a position if more than half of the vehicles that
+/// received it agree. The map contains the median of the agreeing positions. Two correct vehicles that
+/// received a beacon outvote a third, faulty or malicious one.
 struct BeaconMapBuilder {
   struct Requirements: Hashable, Sendable {
-    /// The minimum number of agreeing vehicles.
+    /// The minimum number of vehicles that agree on a beacon's position.
     var vehicles = 1
-    /// The minimum number of their sightings in total.
+    /// The minimum number of the agreeing vehicles' sightings of a beacon, in total.
     var sightings = 2
   }
 
@@ -23,25 +24,26 @@ struct BeaconMapBuilder {
     /// The number of scans with an implausible time: in the future, or long before their arrival.
     var misdated = 0
     var vehicles = 0
-    /// The number of received beacons.
+    /// The number of different beacons in the scans.
     var heard = 0
-    /// The numbers of beacons without an agreed position, and of those with too few sightings.
+    /// The number of beacons without an agreed position.
     var disputed = 0
+    /// The number of beacons with fewer vehicles or sightings than required.
     var rare = 0
   }
 
   private var known: [Beacon: [Int: LearnedBeacon]] = [:]
   private var vehicles: [VehicleKey: Int] = [:]
   private(set) var counts = Counts()
-  /// The beacons of the last map without an agreed position.
+  /// The beacons without an agreed position, as of the last call of `map(_:)`.
   private(set) var disputed: Set<Beacon> = []
 
-  /// The maximum time in s by which a scan can be ahead of its arrival, and behind.
+  /// The maximum time in s by which a scan's time can be after the message's arrival, and before it.
   private static let (ahead, behind) = (86_400.0, 400 * 86_400.0)
 
-  /// Adds a scan.
+  /// Adds the scans of a message.
   ///
-  /// - Parameter received: the time by the recorder's clock.
+  /// - Parameter received: the message's arrival by the recorder's clock.
   mutating func add(_ message: ScanMessage, from vehicle: VehicleKey, received: UTCTime) {
     let number = vehicles[vehicle] ?? vehicles.count
     vehicles[vehicle] = number
@@ -68,7 +70,7 @@ struct BeaconMapBuilder {
     (-behind...ahead).contains(scan.time.seconds(since: received))
   }
 
-  /// Returns the map, sorted by identity.
+  /// Returns the map, sorted by the beacons' identity.
   mutating func map(_ requirements: Requirements) -> [FleetBeacon] {
     (counts.heard, counts.disputed, counts.rare) = (0, 0, 0)
     disputed = []
@@ -89,12 +91,12 @@ struct BeaconMapBuilder {
     return map
   }
 
-  /// Returns the position on which more than half of the vehicles agree; nil if they do not, or if the beacon
-  /// moves.
+  /// Returns the position on which more than half of the vehicles agree; nil without such a majority, or if
+  /// the beacon moves.
   private static func agreement(on beacon: Beacon, _ words: [LearnedBeacon]) -> FleetBeacon? {
     let votes = words.compactMap(\.mapped)
     var best: [MappedBeacon] = []
-    // The first of hundreds of vehicles are sufficient to find the majority's position.
+    // Of hundreds of vehicles, the first 64 suffice to find the position of the majority.
     for vote in votes.prefix(64) {
       let same = votes.filter {
         $0.coordinate.distance(to: vote.coordinate) <= farthest(beacon.technology)
@@ -102,7 +104,7 @@ struct BeaconMapBuilder {
       if same.count > best.count { best = same }
     }
     guard !best.isEmpty, 2 * best.count > words.count else { return nil }
-    // Longitudes relative to one of them, which are continuous at the antimeridian.
+    // Longitudes are relative to the first position, because differences are continuous at the antimeridian.
     let origin = best[0].coordinate.longitude
     let longitude = origin + median(best.map { signedDegrees(from: origin, to: $0.coordinate.longitude) })
     let place = MappedBeacon(
@@ -114,7 +116,7 @@ struct BeaconMapBuilder {
     return place.isSound ? FleetBeacon(place: place, vehicles: best.count) : nil
   }
 
-  /// Returns the maximum distance in m between two positions that count as the same.
+  /// Returns the maximum distance in m between two vehicles' positions of a beacon that count as agreement.
   private static func farthest(_ technology: Beacon.Technology) -> Double {
     technology.isCell ? 10_000 : 300
   }

@@ -5,23 +5,23 @@ internal import Platform
 internal import Sensors
 internal import Telemetry
 
-/// The result of queries to a service, with a summary.
+/// The result of queries to a geolocation service, with a summary.
 struct GeolocateResult {
   var beacons: [FleetBeacon]
   var summary: String
-  /// The reason for which it must not be queried again before an operator has checked it; nil if there is
-  /// none.
+  /// The reason for which the service must not be queried again before an operator has checked it; nil if
+  /// there is none.
   var fault: String?
 }
 
 extension BeaconsCommand {
-  /// The maximum number of queries in a run: about 60 MB.
+  /// The maximum number of queries in a run: they need about 60 MB of memory.
   private static let mostQuestions = 20_000
 
-  /// Queries a service for the beacons of a recording that are not in the map.
+  /// Queries a geolocation service for the beacons of a recording that are not in the map.
   /// - Parameters:
-  ///   - map: built by `builder` from the same part of the recording.
-  ///   - monitor: its `ending` stops the command early.
+  ///   - map: the map that `builder` created from the same `selection` of the recording.
+  ///   - monitor: stops the queries if a signal arrives.
   static func geolocate(
     _ service: GeolocateService, _ map: [FleetBeacon], _ builder: BeaconMapBuilder,
     _ recording: any Recording,
@@ -51,7 +51,7 @@ extension BeaconsCommand {
     return GeolocateResult(beacons: found, summary: run.summary(found.count), fault: run.fault)
   }
 
-  /// Returns the queries in the recording's order, each for a beacon that earlier ones do not cover.
+  /// Returns the queries in the recording's order. Each contains a beacon that is in no earlier query.
   private static func questions(
     _ recording: any Recording, _ selection: RecordingSelection, _ monitor: WorkMonitor,
     isTold: (Beacon) -> Bool, isUnknown: (Beacon) -> Bool

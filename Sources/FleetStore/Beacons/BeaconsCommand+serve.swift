@@ -7,7 +7,9 @@ internal import Platform
 internal import Telemetry
 
 extension BeaconsCommand {
-  /// Answers vehicles' requests for parts of a map until it is interrupted. Reloads the file after a change.
+  /// Answers vehicles' requests for parts of a map until a signal arrives. Reloads the map's file after a
+  /// change.
+  ///
   /// - Throws: `FleetError` for an unreadable map, and for a broker that is unreachable or rejects a request.
   package static func serve(_ options: BeaconsServeOptions) throws(FleetError) -> ExitStatus {
     let limit = try options.time.limit()
@@ -34,23 +36,25 @@ private struct PieceService {
   private let targets: VehicleTargets
   private var server: PieceServer
   private var requests = PieceRequests()
-  /// The number of pieces that the broker has not acknowledged.
+  /// The number of published map parts that the broker has not acknowledged.
   private var underWay = 0
   private var isFull = false
-  /// The modification time of the served file, and the time of the last check.
+  /// The modification time of the map's file when it was last read; nil if unknown.
   private var written: Int64?
+  /// The monotonic time in ns of the last check for a change of the map's file.
   private var lastLook: Int64
 
-  /// The interval in ns between two checks of the file.
+  /// The interval in ns between two checks of the map's file for changes.
   static let lookInterval: Int64 = 10_000_000_000
-  /// The seconds for which the broker stores a piece for a disconnected vehicle.
+  /// The seconds for which the broker stores a map part for a disconnected vehicle.
   private static let expiry: UInt32 = 86_400
-  /// The maximum number of unacknowledged pieces: 8 MB.
+  /// The maximum number of unacknowledged map parts, together up to 8 MB.
   private static let window = 128
 
   init(_ options: BeaconsServeOptions) throws(FleetError) {
     self.options = options
-    // A map that is modified in the meantime is read again.
+    // The modification time is determined before the file is read: a change during the read causes another
+    // read.
     written = AtomicFile.modificationTime(of: options.map)
     lastLook = SystemClock.monotonic
     let map = try FleetMapFile.read(options.map)
@@ -79,7 +83,7 @@ private struct PieceService {
     return nil
   }
 
-  /// Reloads the map if its file has changed; an unreadable one is ignored.
+  /// Reloads the map if its file has changed. If the new file is unreadable, the previous map remains in use.
   mutating func renewMap(at now: Int64) {
     guard now - lastLook >= Self.lookInterval else { return }
     lastLook = now
@@ -93,7 +97,7 @@ private struct PieceService {
       if !options.isQuiet {
         StandardError.report("the map has changed: serving \(map.count) beacons in \(server.cellCount) cells")
       }
-    } catch { StandardError.report("\(error); what was read before is served") }
+    } catch { StandardError.report("\(error); the previous map remains in use") }
   }
 
   private mutating func take(_ message: MQTTMessage) {
@@ -109,7 +113,7 @@ private struct PieceService {
       return
     }
     for refusal in wanted.refused where !message.retain {
-      StandardError.report("\(key) refused a piece of cell \(refusal.cell): \(refusal.reason)")
+      StandardError.report("\(key) rejected the map of cell \(refusal.cell): \(refusal.reason)")
     }
     guard !requests.append(wanted, from: key), !isFull else { return }
     isFull = true
@@ -117,7 +121,7 @@ private struct PieceService {
       "\(key) and others are not answered: there is no room for more vehicles; name fewer with --fleet")
   }
 
-  /// Answers waiting vehicles, as long as the broker accepts pieces.
+  /// Answers waiting vehicles until `window` map parts are unacknowledged.
   mutating func answer() {
     while underWay < Self.window, let (vehicle, wanted) = requests.next() {
       for (cell, payloads) in server.answer(wanted, from: vehicle, at: Double(SystemClock.monotonic) * 1e-9) {

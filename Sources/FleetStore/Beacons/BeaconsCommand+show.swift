@@ -45,7 +45,7 @@ extension BeaconsCommand {
       (beacon: beacon, distance: place.map { beacon.place.coordinate.distance(to: $0) })
     }
     if let wanted, found.isEmpty {
-      throw .usage("show", wanted.text, "\(options.map) does not have it")
+      throw .usage("show", wanted.text, "not in the map \(options.map)")
     }
     if place != nil {
       found = found.filter { $0.distance ?? 0 <= options.within }

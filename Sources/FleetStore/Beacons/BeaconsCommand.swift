@@ -101,7 +101,7 @@ package enum BeaconsCommand {
     return .done
   }
 
-  /// Returns a summary of the map, and of the beacons that are served to vehicles.
+  /// Returns a summary of the map and its input.
   private static func summary(
     _ map: [FleetBeacon], _ counts: BeaconMapBuilder.Counts, unreadable: Int
   ) -> String {

@@ -7,21 +7,21 @@ internal import Spatial
 /// A beacon in the fleet's map.
 struct FleetBeacon: Hashable, Sendable {
   var place: MappedBeacon
-  /// The number of vehicles that agree; 0 for an entry of a service.
+  /// The number of vehicles that agree on the position; 0 for an entry from a geolocation service.
   var vehicles: Int
-  /// The host of the service; nil for an entry from the fleet.
+  /// The host of the geolocation service; nil for an entry from the fleet's own scans.
   var service: String?
 }
 
 /// The file format of the fleet's map: CSV with a line for each beacon.
 enum FleetMapFile {
   static let head = earlierHead + ",source"
-  /// The header of maps without entries of services.
+  /// The header of maps from versions that did not write the column `source`.
   private static let earlierHead = MappedBeacon.columns
-  /// The `source` of entries from the fleet.
+  /// The `source` of entries from the fleet's own scans.
   static let own = "fleet"
 
-  /// The maximum size in bytes: about ten million lines.
+  /// The maximum size of a map's file in bytes: about ten million lines.
   private static let largest = 1 << 30
 
   /// Returns the line of a beacon; the last sighting is in days since 1970.
@@ -53,7 +53,7 @@ enum FleetMapFile {
       }
       if text.isEmpty { continue }
       guard let beacon = beacon(text) else {
-        throw .usage("read", "line \(number) of \(path)", "\"\(text.prefix(80))\" is no transmitter")
+        throw .usage("read", "line \(number) of \(path)", "\"\(text.prefix(80))\" is not a valid beacon")
       }
       beacons.append(beacon)
     }
@@ -65,7 +65,8 @@ enum FleetMapFile {
     guard let place = MappedBeacon(fields: words), let vehicles = Int(words[5]) else { return nil }
     let source = words.count == 8 ? words[7] : own[...]
     let service = source == own ? nil : String(source)
-    // An entry of a service has no vehicles, and one of the fleet at least one; the source is a host name.
+    // An entry from a geolocation service has no vehicles, and one from the fleet's scans has at least one.
+    // The source is a host name or `fleet`.
     guard service == nil ? vehicles > 0 : vehicles == 0,
       (1...260).contains(source.utf8.count), source.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     else { return nil }

@@ -4,11 +4,11 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The statistics of a map.
+/// The statistics of a beacon map.
 struct FleetMapSummary: Hashable, Sendable {
   struct Group: Hashable, Sendable {
     var name: String
-    /// The counts by name, largest first.
+    /// The number of beacons for each name, such as `wifi`; largest number first.
     var counts: [(name: String, count: Int)]
 
     static func == (a: Group, b: Group) -> Bool {
@@ -21,12 +21,12 @@ struct FleetMapSummary: Hashable, Sendable {
   var count: Int
   var groups: [Group]
 
-  /// The age classes in days since the last sighting.
+  /// The limits of the age classes in days since a beacon was last received.
   private static let ages = [7, 30, 90, 180]
-  /// The number of areas listed separately.
+  /// The number of areas listed separately; the remaining areas share one line.
   private static let mostAreas = 10
 
-  /// Computes the statistics.
+  /// Computes the statistics of a map.
   ///
   /// - Parameter day: today in days since 1970.
   init(_ map: [FleetBeacon], day: Int) {
@@ -80,9 +80,11 @@ struct FleetMapSummary: Hashable, Sendable {
 
 /// Alignment of texts in columns.
 enum TextColumns {
-  /// Returns aligned rows.
+  /// Returns rows as text, with the columns aligned.
   ///
-  /// - Parameter right: the right-aligned columns.
+  /// - Parameters:
+  ///   - rows: the texts of each row.
+  ///   - right: the indices of the right-aligned columns.
   static func text(_ rows: [[String]], right: Set<Int>) -> String {
     var widths: [Int] = []
     for row in rows {

@@ -3,12 +3,12 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// A selection of the map pieces to send to a vehicle. A value type without I/O.
+/// A selector of the map parts to send to a vehicle. A value type without I/O.
 struct PieceServer {
   private var beacons: [Geohash: [MappedBeacon]]
-  /// The encoded pieces of requested cells.
+  /// The encoded map parts of requested cells, with the version of each cell.
   private var pieces: [Geohash: (version: String, payloads: [[UInt8]])] = [:]
-  /// The version of a cell sent to a vehicle, with the time.
+  /// The cell version last sent to a vehicle, and the time at which it was sent.
   private var sent: [Sent: (version: String, time: Double)] = [:]
 
   private struct Sent: Hashable {
@@ -16,14 +16,14 @@ struct PieceServer {
     var cell: Geohash
   }
 
-  /// The seconds for which a repeated request is not answered.
+  /// The seconds after an answer during which the same request of a vehicle is not answered again.
   static let pause = 600.0
-  /// The maximum numbers of stored answers, and of encoded cells.
+  /// The maximum numbers of entries in `sent` and in `pieces`.
   private static let (mostSent, mostCells) = (200_000, 4096)
 
   init(_ map: [FleetBeacon]) { beacons = Self.cells(of: map) }
 
-  /// Replaces the map; unchanged cells are not sent again.
+  /// Replaces the map. Vehicles are not sent cells that did not change.
   mutating func renew(_ map: [FleetBeacon]) {
     beacons = Self.cells(of: map)
     pieces = [:]
@@ -40,8 +40,9 @@ struct PieceServer {
   /// The number of cells with beacons.
   var cellCount: Int { beacons.count }
 
-  /// Returns the payloads to send by cell, without cells that the vehicle already has. A cell without beacons
-  /// is answered with an empty piece, so that it is not requested again.
+  /// Returns the payloads to send, grouped by cell. Cells whose current version the vehicle already has are
+  /// omitted. A cell without beacons is answered with an empty part, so that the vehicle does not request it
+  /// again.
   /// - Parameter now: seconds of any monotonic clock.
   mutating func answer(
     _ wanted: BeaconsWantedMessage, from vehicle: VehicleKey, at now: Double

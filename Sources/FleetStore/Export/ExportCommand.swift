@@ -39,7 +39,7 @@ package struct ExportOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Start a new GPX or KML track after such a gap.", valueName: "seconds"))
+      "Start a new GPX or KML track after a gap of this length.", valueName: "seconds"))
   var gap = 300.0
 
   @Flag(help: "The same as --format jsonl.")
@@ -85,7 +85,8 @@ package struct ExportOptions: ParsableArguments {
 }
 
 extension ExportOptions {
-  /// Checks `--update`: it replaces whole days, so a part of a day would remove the rest.
+  /// Checks the options that `--update` allows. It replaces whole days: an export of a part of a day would
+  /// delete the remaining positions of the day.
   private func checkUpdate(_ format: ExportFormat) throws(FleetError) {
     guard format == .parquet else {
       throw .usage("use", "--update", "requires --format parquet; \(format.rawValue) is a single file")
@@ -119,7 +120,7 @@ package enum ExportCommand {
     signal(SIGPIPE, SIG_IGN)
     var export = try Export(options, selection)
     do throws(FleetError) { try export.run(format) } catch {
-      // After a signal, some operation fails.
+      // A signal makes the current operation fail; the failure itself is not an error.
       guard export.monitor.ending != nil else { throw error }
     }
     return try export.conclude()
@@ -128,7 +129,7 @@ package enum ExportCommand {
 
 /// An export in progress.
 private struct Export: ~Copyable {
-  /// The size of a write in bytes.
+  /// The number of bytes after which the buffer is written.
   private static let portion = 256 << 10
 
   let monitor: WorkMonitor
@@ -137,12 +138,12 @@ private struct Export: ~Copyable {
   private var output: OutputFile?
   private var partitions: PositionPartitions?
   private var total: Int?
-  /// The number of rows read.
+  /// The number of rows read from the recording.
   private var seen = 0
   private var written = 0
   private var repetitions = 0
   private var last: RecordedPosition?
-  /// False after the reader has closed the output.
+  /// False after the process at the other end of the output pipe has closed it.
   private var hasReader = true
 
   init(_ options: ExportOptions, _ selection: RecordingSelection) throws(FleetError) {
@@ -195,10 +196,10 @@ private struct Export: ~Copyable {
     return .done
   }
 
-  /// The reason for an empty export; empty if there are rows.
+  /// The reason for an empty export, as a text for the summary; empty if there are rows.
   private var absence: String {
     guard written == 0 else { return "" }
-    if !selection.isAll { return ": nothing of what was chosen is in it; leave out some of the options" }
+    if !selection.isAll { return ": nothing in it matches the options; use fewer of them" }
     return options.exportsMessages
       ? "" : ": it contains no positions; --messages writes all messages"
   }
@@ -231,7 +232,8 @@ private struct Export: ~Copyable {
     }
   }
 
-  /// Counts a position. Live positions often recur in a track: there is one position per time.
+  /// Counts a position; returns false for a second position of the same vehicle and time. Live positions are
+  /// often repeated in a track; only one of them is exported.
   private mutating func isNew(_ position: RecordedPosition) -> Bool {
     seen += 1
     if let last, last.vehicle == position.vehicle, last.time == position.time {
@@ -262,7 +264,7 @@ private struct Export: ~Copyable {
     _ = try flush(&bytes, "messages")
   }
 
-  /// Writes and clears the buffer; returns whether to continue.
+  /// Writes and clears the buffer; returns false if the output is closed or the command is to stop.
   private mutating func flush(_ bytes: inout [UInt8], _ unit: String) throws(FleetError) -> Bool {
     let monitor = monitor
     monitor.awaited = "reader of the output"

@@ -18,7 +18,7 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   /// Apache Parquet with a folder for each day.
   case parquet
 
-  /// Returns the format of a file name's extension; nil without one.
+  /// Returns the format for a file name's extension; nil if the name has no extension.
   /// - Throws: `FleetError` for an unsupported extension.
   static func named(by path: String) throws(FleetError) -> ExportFormat? {
     let name = path.split(separator: "/").last ?? ""
@@ -45,8 +45,8 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Returns a writer; nil for Parquet, which is a folder (`PositionPartitions`).
-  /// - Parameter gap: the seconds without a position after which a new track starts.
+  /// Returns a writer; nil for Parquet, which is written as a folder by `PositionPartitions`.
+  /// - Parameter gap: the time in s without positions after which a new track starts.
   func writer(gap: Double) -> (any PositionWriter)? {
     switch self {
     case .gpx: GPXWriter(gap: gap)
@@ -59,9 +59,10 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// A writer that converts positions, sorted by vehicle and time, to a document, piece by piece.
+/// A writer that converts positions to a document incrementally. The positions are sorted by vehicle and
+/// time.
 protocol PositionWriter {
-  /// The bytes written but not removed yet.
+  /// The bytes of the document that the caller has not written to the output yet.
   var bytes: [UInt8] { get set }
   mutating func begin()
   mutating func append(_ position: RecordedPosition)
@@ -74,7 +75,7 @@ extension PositionWriter {
 
 /// Formatting of numbers in exports, never with an exponent.
 enum ExportText {
-  /// Formats a number; empty if unknown.
+  /// Formats a number; empty for nil and for non-finite numbers.
   static func decimal(_ number: Double?, _ decimals: Int) -> String {
     guard let number, number.isFinite else { return "" }
     var writer = JSONWriter(capacity: 24)
@@ -87,15 +88,16 @@ enum ExportText {
   static func metres(_ number: Double?) -> String { decimal(number, ExportPrecision.metres) }
 }
 
-/// The decimals in exports: nine of a degree are a tenth of a millimetre, more than any recording has.
+/// The number of decimals in exports. A degree with nine decimals is precise to a tenth of a millimetre,
+/// finer than any recording.
 enum ExportPrecision {
   static let degrees = 9
   static let metres = 3
   static let course = 3
 }
 
-/// The starts of tracks: at a new vehicle, after a gap, and before and after a position from radio beacons,
-/// through which no line is drawn.
+/// Decides where tracks start: at a new vehicle, after a gap, and before and after a position from radio
+/// beacons. No line is drawn through inaccurate positions from radio beacons.
 struct TrackBreaks {
   enum Place {
     case newVehicle
@@ -103,7 +105,7 @@ struct TrackBreaks {
     case within
   }
 
-  /// The gap in seconds.
+  /// The time in s without positions after which a new track starts.
   let gap: Double
   private var last: (vehicle: VehicleKey, time: UTCTime, isCoarse: Bool)?
 
@@ -120,14 +122,14 @@ struct TrackBreaks {
 
 /// Text in XML.
 enum XMLText {
-  /// Returns an element with a number; empty if unknown.
+  /// Returns an XML element with a number; empty if the number is unknown.
   static func element(_ name: String, _ value: Double?, _ decimals: Int) -> String {
     let number = ExportText.decimal(value, decimals)
     return number.isEmpty ? "" : "<\(name)>\(number)</\(name)>"
   }
 
-  /// Escapes special characters. Characters that XML 1.0 cannot represent, and invisible control characters,
-  /// become U+FFFD.
+  /// Escapes XML's special characters. Characters that XML 1.0 cannot represent, and invisible control
+  /// characters, are replaced by U+FFFD.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -3,7 +3,8 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// A GeoJSON writer: a FeatureCollection with one point per line and its values as properties.
+/// A GeoJSON writer: a FeatureCollection with one Point feature per line of the file. The position's values
+/// are properties of the feature.
 struct GeoJSONWriter: PositionWriter {
   var bytes: [UInt8] = []
   private var isFirst = true
@@ -34,7 +35,7 @@ struct GeoJSONWriter: PositionWriter {
   mutating func end() { write("\n]}\n") }
 }
 
-/// A JSON lines writer: an object for each position, with the names of the native format.
+/// A JSON lines writer: an object for each position, with the member names of the native `location` message.
 struct JSONLinesWriter: PositionWriter {
   var bytes: [UInt8] = []
 
@@ -65,7 +66,7 @@ extension JSONWriter {
   }
 }
 
-/// A CSV writer: a header, and a line for each position. Unknown values are empty.
+/// A CSV writer: a header, and a line for each position. Fields of unknown values are empty.
 struct CSVWriter: PositionWriter {
   var bytes: [UInt8] = []
 
@@ -86,11 +87,10 @@ struct CSVWriter: PositionWriter {
 
   mutating func end() {}
 
-  /// Returns a text as one CSV field: in quotes if necessary, with U+FFFD in place of control characters, so that a name is one
-  /// cell on one line, also on a terminal.
-  ///
-  /// Spreadsheets evaluate a field that starts with `=`, `+`, `-` or `@`. Such a field, and one that starts with an apostrophe,
-  /// gets an apostrophe in front (OWASP, "CSV Injection"): a reader restores every text by removing one leading apostrophe.
+  /// Returns a text as one CSV field, in quotes if necessary. U+FFFD replaces control characters, so that a
+  /// name is one cell on one line, also on a terminal. Spreadsheets evaluate a field that starts with `=`,
+  /// `+`, `-` or `@`. Such a field, and one that starts with an apostrophe, gets an apostrophe in front
+  /// (OWASP, "CSV Injection"). A program restores the original text by removing one leading apostrophe.
   static func quoted(_ text: String) -> String {
     var result = text.unicodeScalars.first.map { "=+-@'\t\r".unicodeScalars.contains($0) } == true ? "'" : ""
     var needsQuotes = false

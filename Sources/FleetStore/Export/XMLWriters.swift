@@ -2,8 +2,8 @@ internal import Fleet
 internal import Spatial
 
 /// A GPX 1.1 writer (Topografix, gpx.xsd): a `trk` for each vehicle, named `fleet/vehicle`, with a `trkseg`
-/// for each part. Speed and course use Garmin's TrackPointExtension v2, which most readers support; neither
-/// has a field for the accuracy.
+/// for each segment between gaps. Speed and course use Garmin's TrackPointExtension v2, which most programs
+/// support. GPX and this extension have no field for the accuracy.
 struct GPXWriter: PositionWriter {
   var bytes: [UInt8] = []
   private var breaks: TrackBreaks
@@ -58,10 +58,10 @@ struct GPXWriter: PositionWriter {
   }
 }
 
-/// A KML 2.2 writer (OGC 07-147r2) with Google's `gx:Track`: a folder of tracks for each vehicle, with times.
-///
-/// A `gx:Track` has all times before all positions, so it is buffered until it is complete. It is split after
-/// some thousand points, and the next one continues from the last point.
+/// A KML 2.2 writer (OGC 07-147r2): a folder for each vehicle, with its tracks as Google's `gx:Track` with
+/// times. In a `gx:Track`, all times precede all positions, so each track is buffered until it is complete.
+/// Long tracks are split after some thousand points; the next `gx:Track` starts with the last point of the
+/// previous one.
 struct KMLWriter: PositionWriter {
   private static let longest = 4000
 
@@ -103,7 +103,8 @@ struct KMLWriter: PositionWriter {
 
   private mutating func writeTrack() {
     guard !track.isEmpty else { return }
-    // Absolute altitudes are only used if each point has one: a missing altitude is not sea level.
+    // The track uses absolute altitudes only if every point has an altitude, because KML would draw a missing
+    // one at sea level.
     let hasAltitudes = track.allSatisfy { $0.altitude != nil }
     write("<gx:Track><altitudeMode>\(hasAltitudes ? "absolute" : "clampToGround")</altitudeMode>\n")
     for position in track { write("<when>\(position.time.rfc3339)</when>\n") }

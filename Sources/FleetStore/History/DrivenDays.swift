@@ -1,19 +1,22 @@
 package import Fleet
 internal import Spatial
 
-/// The sums of a vehicle's trips on a day. A trip belongs to the day of its start.
+/// The sums of a vehicle's trips of one kind on a day. A trip belongs to the day of its start.
 package struct DrivenDay: Hashable, Sendable {
   package var vehicle: VehicleKey
   /// Days since 1970 in the requested time zone.
   package var day: Int
-  /// The kind of the trips: driven, carried, unobserved, or one of a newer version.
+  /// The kind of the trips: driven, carried, unobserved, or a kind that a newer version of the vehicle's
+  /// software reports.
   package var kind: String
   package var trips: Int
-  /// The distance in m, and the estimated part of it.
+  /// The distance in m.
   package var distance: Double
+  /// The part of the distance in m that was estimated, not measured.
   package var estimated: Double
-  /// Seconds in motion and at rest.
+  /// The time in motion in s.
   package var moving: Double
+  /// The time at rest in s.
   package var standing: Double
   /// The maximum speed in m/s; nil if unknown.
   package var greatestSpeed: Double?
@@ -44,7 +47,7 @@ extension RecordingTables {
     }
     let condition = part.condition(time: "start_time", Self.dialect.parameter)
     let time = "(\(Self.dialect.milliseconds("start_time")) + \(Int64(offset) * 1000))"
-    // Division rounds towards zero, and there can be times before 1970.
+    // SQL division rounds towards zero, which would put times before 1970 on the wrong day.
     let day = "(\(time) - (\(time) % 86400000 + 86400000) % 86400000) / 86400000"
     var days: [DrivenDay] = []
     try read(

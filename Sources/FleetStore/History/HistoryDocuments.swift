@@ -5,8 +5,8 @@ internal import Telemetry
 
 /// Documents about trips and events in the published formats.
 package enum HistoryDocuments {
-  /// Returns a message's members as a JSON object with its fleet and vehicle, which replace members of the
-  /// same names.
+  /// Returns a message as a JSON object with the members `fleet` and `vehicle`. These two replace members of
+  /// the same names in the message.
   /// - Parameter names: the members to omit.
   package static func object(
     _ payload: [UInt8], of vehicle: VehicleKey, without names: Set<String> = []
@@ -14,7 +14,7 @@ package enum HistoryDocuments {
     JSONWriter.object { $0.write(payload, of: vehicle, without: names) }
   }
 
-  /// Returns a trip as a document.
+  /// Returns a trip as a document with all details.
   /// - Returns: nil for an invalid payload.
   package static func trip(_ payload: [UInt8], of vehicle: VehicleKey, as form: JournalFormat) -> [UInt8]? {
     guard let told = ReportedTrip(vehicle: vehicle, payload: payload) else { return nil }
@@ -25,7 +25,7 @@ package enum HistoryDocuments {
     return writer.bytes
   }
 
-  /// Returns the simplified track of a trip as published; nil for an invalid payload.
+  /// Returns the track in a trip message, which the vehicle has simplified; nil for an invalid payload.
   package static func way(_ payload: [UInt8]) -> [Coordinate]? {
     guard let json = try? JSONValue(parsing: payload), let trip = try? TripMessage(json: json) else {
       return nil

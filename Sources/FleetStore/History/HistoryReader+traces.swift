@@ -7,15 +7,18 @@ package enum HistoryTrace: Sendable {
   case document([UInt8])
   /// The trace is unknown.
   case unknown
-  /// The trace is not available in this format or not yet, with the reason and the remedy.
+  /// The trace is known, but cannot be returned in this format, or is incomplete so far; with the reason and
+  /// the remedy.
   case unavailable(String)
 }
 
 extension HistoryReader {
-  /// Returns the last message about each trace, the newest event first.
+  /// Returns the last message about each trace, the newest trigger first.
   /// - Parameters:
-  ///   - part: the vehicles, and the range of the events.
-  ///   - causes: empty for all.
+  ///   - part: the vehicles, and the range of the traces' trigger times.
+  ///   - causes: the causes of traces, such as `impact`; empty for all.
+  ///   - after: the last entry of the previous page; nil for the first page.
+  ///   - limit: the maximum number of traces.
   package func traces(
     _ part: RecordingSelection, causes: [String], after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
@@ -32,7 +35,7 @@ extension HistoryReader {
     return Array(sorted.drop { !after.precedes($0.place) }.prefix(limit))
   }
 
-  /// Assembles a trace from the messages in the recording.
+  /// Assembles a trace from its messages in the recording.
   package func trace(
     _ number: JournalNumber, of vehicle: VehicleKey, as form: TraceFormat
   ) throws(FleetError) -> HistoryTrace {
@@ -58,7 +61,8 @@ extension HistoryReader {
 }
 
 extension JournalPosition {
-  /// Compares by time, newest first; then by vehicle and number.
+  /// Returns whether this position is before another one in a list: newest time first; at equal times, by
+  /// vehicle and number.
   func precedes(_ other: JournalPosition) -> Bool {
     if time != other.time { return time > other.time }
     return (vehicle.vehicle, vehicle.fleet, number.series, number.number)

@@ -3,10 +3,11 @@ internal import Spatial
 internal import Telemetry
 
 extension HistoryReader {
-  /// Returns a vehicle's region entries, exits and dwells, newest first: its messages of kind `region`.
+  /// Returns a vehicle's region entries, exits and dwells (messages of kind `region`), newest first.
   /// - Parameters:
-  ///   - span: the time range by the vehicle's own clock.
+  ///   - span: the vehicle, and the time range by the vehicle's own clock.
   ///   - after: the last entry of the previous page; nil for the first page.
+  ///   - limit: the maximum number of entries.
   package func transitions(
     _ span: TrackSpan, after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
@@ -27,8 +28,8 @@ extension RecordingTables {
       condition.values.append(value)
       return Self.dialect.parameter(condition.values.count, value)
     }
-    // The key of messages with the same time; those of phones have no number, and are distinguished by
-    // content.
+    // Orders messages of the same time. Messages of phones (OwnTracks) have no sequence number, so their
+    // content hash takes its place.
     let (series, number) = ("coalesce(epoch, '')", "coalesce(seq, hash, 0)")
     if let after {
       let time = bind(.time(UTCTime(milliseconds: after.time)))

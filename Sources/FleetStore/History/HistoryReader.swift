@@ -17,7 +17,8 @@ package final class HistoryReader {
     recording = try RecordingAddress.open(address, shouldContinue: shouldContinue)
   }
 
-  /// True if the file under this address is still the open one.
+  /// True if the recording's path still refers to the opened file; false after the file was replaced or
+  /// deleted. Always true for PostgreSQL.
   package var isCurrent: Bool { (recording as? SQLiteRecording)?.isCurrent ?? true }
 
   /// Returns the name for display: a path, or a database's address without credentials.
@@ -30,7 +31,8 @@ package final class HistoryReader {
   /// - Throws: `FleetError` for an invalid address.
   package static func check(_ address: String) throws(FleetError) { try RecordingAddress.check(address) }
 
-  /// True if the recording has tables of trips and driving events; a recorder adds them to older ones.
+  /// True if the recording has the tables of trips and driving events. Recordings of older versions lack them
+  /// until a recorder opens the recording.
   package var hasJournal: Bool { recording.version >= JournalTable.version }
 
   // MARK: Positions
@@ -38,7 +40,8 @@ package final class HistoryReader {
   /// Returns whether the recording has any message of a vehicle.
   package func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool { try recording.knows(vehicle) }
 
-  /// Passes a vehicle's positions to `body` in order of time, one per time, until it returns false.
+  /// Passes a vehicle's positions to `body` in order of time, at most one for each time, until `body` returns
+  /// false.
   package func readTrack(
     _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
@@ -49,7 +52,7 @@ package final class HistoryReader {
         return true
       }
       if held.time == sample.time {
-        // As in exports, live positions take precedence over those of tracks.
+        // A live position takes precedence over a track's position of the same time, as in exports.
         if sample.source.rawValue < held.source.rawValue { last = sample }
         return true
       }
@@ -59,7 +62,7 @@ package final class HistoryReader {
     if let last { _ = try body(last) }
   }
 
-  /// Returns the time range and number of a vehicle's positions; nil without any.
+  /// Returns the time range and the number of a vehicle's positions; nil if there are none.
   package func extent(
     of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?
   ) throws(FleetError) -> HistoryExtent? {
@@ -72,14 +75,14 @@ package final class HistoryReader {
   }
 }
 
-/// The amount of data of a vehicle.
+/// The time range and number of a vehicle's positions.
 package struct HistoryExtent: Hashable, Sendable {
   package var from: UTCTime
   package var to: UTCTime
   package var positions: Int
-  /// True if there are more positions than counted.
+  /// True if the vehicle has more positions than `positions`, which is limited to `most`.
   package var hasMore: Bool
 
-  /// The maximum count, because counting reads all rows.
+  /// The maximum of `positions`. Counting stops there, because it reads every row.
   package static let most = 250_000
 }

@@ -2,10 +2,10 @@ package import Fleet
 internal import Spatial
 package import Telemetry
 
-/// The position in a list of trips, driving events or traces: after the last entry of the previous page.
-/// Newest first.
+/// A position in a list of trips, driving events or traces, newest first: the next page starts after this
+/// entry.
 package struct JournalPosition: Hashable, Sendable {
-  /// The start of the entry in milliseconds since 1970.
+  /// The start of the entry in milliseconds since 1970, by the vehicle's clock.
   package var time: Int64
   package var vehicle: VehicleKey
   package var number: JournalNumber
@@ -15,19 +15,19 @@ package struct JournalPosition: Hashable, Sendable {
   }
 }
 
-/// An entry of a page, as published by the vehicle.
+/// An entry of a page: the message as published by the vehicle, and its position in the list.
 package struct PagedEntry: Hashable, Sendable {
   package var place: JournalPosition
   /// The original JSON message.
   package var payload: [UInt8]
 }
 
-/// A selection of entries.
+/// A selection of trips or driving events, with the page to return.
 package struct JournalQuery: Sendable {
   package enum Table: Sendable { case trips, drivingEvents }
 
   package var table: Table
-  /// The vehicles, and the range of the entries' starts.
+  /// The vehicles, and the range of the entries' start times.
   package var part = RecordingSelection()
   /// The kinds of trips or events; empty for all.
   package var kinds: [String] = []
@@ -90,7 +90,8 @@ extension RecordingTables {
     }
     let source = "FROM \(Self.dialect.schema)\(table.name) WHERE \(condition.sql)"
     var entries: [PagedEntry] = []
-    // An index alone gives the time from which on there are enough entries; only these rows are then read.
+    // The first query only reads the index on the start time, and finds the start of the page's last entry.
+    // Then only rows from that time on are read.
     try read(
       """
       SELECT fleet, vehicle, series, number, \(Self.dialect.milliseconds(table.begin)), payload \(source)

@@ -9,44 +9,50 @@ internal import Telemetry
 
 extension RecordedBeginning {
   /// Reads the vehicles' last messages from a recording.
-  /// - Parameter place: an SQLite file, or the URL of a database.
-  /// - Throws: `FleetError` if it does not exist, is not a recording, or has no table `latest`.
+  ///
+  /// - Parameters:
+  ///   - place: an SQLite file, or the URL of a database.
+  ///   - query: the vehicles and kinds of messages.
+  /// - Throws: `FleetError` if the recording does not exist, is not a recording, or has no table `latest`.
   package static func read(_ place: String, _ query: BeginningQuery) throws(FleetError) -> RecordedBeginning {
     try RecordingAddress.open(place).beginning(query, at: Moment.now.time)
   }
 }
 
-/// The limits for searching a vehicle's last messages of kinds without an index.
+/// The limits of the search for a vehicle's last message of each kind, for which there is no index.
 ///
-/// A status is sent every minute or so, but some vehicles never send altitudes or regions: without a limit
-/// their whole history would be read.
+/// A status is sent about every minute, so the search finds it quickly. Some vehicles never send altitudes or
+/// regions: without a limit, the search would read their whole history.
 enum LookBack {
-  /// The days before a vehicle's last position.
+  /// The number of days before a vehicle's last position that are searched.
   static let days = 7.0
-  /// The number of vehicles in an indexed query.
+  /// The number of vehicles in one query that uses an index.
   static let portion = 500
-  /// The number of messages of all vehicles, which takes about a second.
+  /// The maximum number of messages that are read for all vehicles together, which takes about a second.
   static let total = 500_000
 
-  /// Returns the number of messages of each vehicle.
+  /// Returns the maximum number of messages that are read for each vehicle.
   static func messages(ofEachOf vehicles: Int) -> Int { min(max(total / max(vehicles, 1), 200), 50_000) }
 }
 
-/// The last message of each kind of a vehicle, as a broker would retain it. A pure value type.
+/// The last message of each kind of a vehicle, as a broker would retain them. A pure value type.
 struct RetainedMessages {
   struct Entry: Hashable {
-    /// The time by the recorder's clock.
+    /// The time of reception by the recorder's clock.
     var received: UTCTime
-    /// The time by the vehicle's clock; nil without one.
+    /// The time of the message by the vehicle's clock; nil if the message has none.
     var time: UTCTime?
-    /// True if it has a sequence number. A will has none, and an earlier time.
+    /// True if the message has a sequence number. A will has none, and its time is that of the connection,
+    /// earlier than its arrival.
     var isNumbered = false
-    /// The accuracy of an unnumbered position with a time, in metres; infinite if unknown, nil for other messages.
+    /// The accuracy in m of a position that has a time and no sequence number; infinite if the message states
+    /// no accuracy. Nil for all other messages.
     var accuracy: Double?
     var message: MQTTMessage
 
-    /// Compares the order: numbered messages and positions by the vehicle's clock, because they can arrive late, others by
-    /// arrival. Of two positions of the same time the more accurate one counts.
+    /// Returns whether this message is later than another one. Messages with sequence numbers, and positions,
+    /// are compared by the vehicle's clock, because they can arrive late. Other messages are compared by
+    /// arrival. Of two positions of the same time, the more accurate one is later.
     func isLater(than other: Entry) -> Bool {
       if let accuracy, let theirs = other.accuracy, let time, let otherTime = other.time {
         if time != otherTime { return time > otherTime }
@@ -59,8 +65,8 @@ struct RetainedMessages {
     }
   }
 
-  // Stored separately, because only these are ordered among themselves: the result does not depend on the
-  // order of arrival.
+  // Messages with sequence numbers are stored separately: their order does not depend on their arrival, and
+  // is only defined among them.
   private var numbered: [String: Entry] = [:]
   private var others: [String: Entry] = [:]
 
@@ -74,7 +80,8 @@ struct RetainedMessages {
     [numbered[kind], others[kind]].contains { $0?.message.payload.isEmpty == false }
   }
 
-  /// The last messages, without those cleared by an empty payload, in order of arrival.
+  /// The last messages in order of arrival. A message with an empty payload, which clears a retained message,
+  /// is omitted.
   var kept: [Entry] {
     numbered.merging(others) { $1.isLater(than: $0) ? $1 : $0 }.values
       .filter { !$0.message.payload.isEmpty }
@@ -90,7 +97,7 @@ extension RecordingTables {
     var beginning = RecordedBeginning(name: name)
     let positions = try latest(query)
     var vehicles = Set(positions.keys)
-    // Named vehicles are included even without a position.
+    // Vehicles named in the query are included even if they have no position.
     for fleet in query.vehicles.isEmpty ? [] : query.fleets {
       for vehicle in query.vehicles { vehicles.insert(VehicleKey(fleet: fleet, vehicle: vehicle)) }
     }
@@ -115,7 +122,7 @@ extension RecordingTables {
     return beginning
   }
 
-  /// Returns the rows of `latest` with their recording times.
+  /// Returns the position of each vehicle in the table `latest`, with its time of recording.
   private func latest(
     _ query: BeginningQuery
   ) throws(FleetError) -> [VehicleKey: (position: RecordedPosition, received: UTCTime)] {
@@ -145,9 +152,9 @@ extension RecordingTables {
     return rows
   }
 
-  /// Reads the messages that an index finds: those without a time, and status messages without a number, such
-  /// as wills, which have an earlier time. For some vehicles at once, because the latter requires a look at
-  /// each day's partition.
+  /// Reads the messages that an index finds: messages without a time, and status messages without a sequence
+  /// number. The latter are wills, whose time is earlier than their arrival. One query reads many vehicles,
+  /// because it must search every daily partition for wills.
   private func hearExact(
     _ vehicles: ArraySlice<VehicleKey>, _ query: BeginningQuery, _ last: inout [VehicleKey: RetainedMessages]
   ) throws(FleetError) {
@@ -163,7 +170,7 @@ extension RecordingTables {
       SELECT \(wordColumns) FROM \(messages) WHERE time IS NULL AND vehicle IN (\(list(Set(vehicles.map(\.vehicle)))))
           AND fleet IN (\(list(Set(vehicles.map(\.fleet))))) AND kind IN (\(list(Self.kinds(of: query))))
       """
-    // OwnTracks has no numbers, and wills on the location topic.
+    // OwnTracks messages have no sequence numbers, and OwnTracks wills are on the location topic.
     if query.profile == .native {
       let topics = vehicles.map { $0.topic(root: query.root, MessageKind.status.rawValue) }
       sql += """
@@ -180,8 +187,9 @@ extension RecordingTables {
     }
   }
 
-  /// Reads the message with the last position, and others of the last days.
-  /// - Parameter limit: the maximum number of messages.
+  /// Reads a vehicle's message with the last position, and the last messages of each kind within
+  /// `LookBack.days`.
+  /// - Parameter limit: the maximum number of messages that are read.
   private func hearRecent(
     of vehicle: VehicleKey, _ latest: (position: RecordedPosition, received: UTCTime)?,
     _ query: BeginningQuery, limit: Int, at now: UTCTime, _ last: inout RetainedMessages
@@ -196,7 +204,8 @@ extension RecordingTables {
     }
     let location = MessageKind.location.rawValue
     guard let latest, query.profile == .native, !last.has(location) else { return }
-    // The position of a track, or one whose message was deleted: created from the table.
+    // No message has the last position: it is from a track, or its message was deleted. Its message is
+    // created from `latest`.
     last.hear(
       RetainedMessages.Entry(
         received: latest.received, time: latest.position.time,
@@ -207,7 +216,7 @@ extension RecordingTables {
     [MessageKind.location.rawValue] + query.paths
   }
 
-  /// Decodes a row of `wordColumns`; nil for a kind that is not requested.
+  /// Decodes a row with the columns `wordColumns`; nil if its kind is not requested.
   private static func word(
     _ row: Row, _ query: BeginningQuery
   ) -> (vehicle: VehicleKey, kind: String, word: RetainedMessages.Entry)? {
@@ -222,13 +231,14 @@ extension RecordingTables {
       return (vehicle, kind, word)
     }
     let fields = PayloadFields(word.message.payload)
-    // Recordings of older versions contain waypoints and encrypted messages as locations.
+    // Older versions recorded OwnTracks waypoints and encrypted messages as locations.
     if query.profile == .ownTracks, fields.ownTracksKind != kind { return nil }
     if word.time != nil, fields.latitude != nil { word.accuracy = fields.accuracy ?? .infinity }
     return (vehicle, kind, word)
   }
 
-  /// The columns: topic, kind, times by both clocks, presence of a number, and payload.
+  /// The columns: topic, kind, recorder's time, vehicle's time, whether there is a sequence number, and
+  /// payload.
   private var wordColumns: String {
     let milliseconds = Self.dialect.milliseconds
     return """
@@ -237,8 +247,8 @@ extension RecordingTables {
       """
   }
 
-  /// Returns the SQL for the last messages by the vehicle's clock that can be the last of their kind, and for
-  /// the one with a position.
+  /// Returns the SQL for a vehicle's messages that can be the last of their kind: with and without a sequence
+  /// number, the last in the time range. It also returns the message with the last position.
   private func recentSQL(
     _ vehicle: VehicleKey, from: UTCTime, to: UTCTime, position: UTCTime?, kinds: [String], limit: Int
   ) -> (sql: String, values: [RecordingSelection.Condition.Value]) {
@@ -268,8 +278,8 @@ extension RecordingTables {
 }
 
 extension RecordedPosition {
-  /// Returns the message that the vehicle would have sent, as far as known; without a number, because it is
-  /// not an original.
+  /// Returns a `location` message with this position. It has no sequence number, because the vehicle did not
+  /// send it.
   fileprivate func message(root: String) -> MQTTMessage {
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     (location.altitude, location.horizontalAccuracy) = (altitude, accuracy)

@@ -26,7 +26,7 @@ extension RecordingTables {
         FROM \(Self.dialect.schema)\(table) WHERE \(isPosition)time IS NOT NULL AND \(condition.sql)
         """
     }
-    /// Returns a single index step for each end.
+    /// Returns the first time in each table in the given order. Each query is a single index step.
     func end(_ order: String) throws(FleetError) -> [Int64] {
       var ends: [Int64] = []
       for source in positions {

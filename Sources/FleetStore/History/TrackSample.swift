@@ -8,22 +8,22 @@ package struct TrackSample: Hashable, Sendable {
   /// Degrees, WGS 84.
   package var latitude: Double
   package var longitude: Double
-  /// Altitude above mean sea level in m; NaN if unknown, as for the following values.
+  /// Altitude above mean sea level in m. NaN means unknown for altitude, accuracy, speed and course.
   package var altitude: Float
-  /// The 68 % radius in m.
+  /// The 68 % radius in m; NaN if unknown.
   package var accuracy: Float
-  /// Ground speed in m/s.
+  /// Ground speed in m/s; NaN if unknown.
   package var speed: Float
-  /// Course in degrees clockwise from true north.
+  /// Course in degrees clockwise from true north; NaN if unknown.
   package var course: Float
   package var source: Source
 
   package enum Source: UInt8, Hashable, Sendable, CaseIterable {
-    /// A live position.
+    /// A position from a `location` message, which is sent immediately.
     case location
-    /// A position of a track, sent later.
+    /// A position from a `track` message, which is sent later.
     case track
-    /// A live position from radio beacons, often inaccurate by hundreds of metres.
+    /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
 
     /// The name in exports.
@@ -49,7 +49,7 @@ package struct TrackSample: Hashable, Sendable {
 
   package var moment: UTCTime { UTCTime(milliseconds: time) }
 
-  /// Creates a sample; nil for a row without a time or position, as other programs could write.
+  /// Creates a sample; nil for a row without a time or position, which only other programs can have written.
   init?(
     time: Int64?, latitude: Double?, longitude: Double?, altitude: Double?, accuracy: Double?, speed: Double?,
     course: Double?, source: Int64
@@ -65,7 +65,7 @@ package struct TrackSample: Hashable, Sendable {
   }
 }
 
-/// A part of a vehicle's track: from a time, including it, to another, excluding it.
+/// A vehicle and a time range; the range includes its start and excludes its end.
 package struct TrackSpan: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var from: UTCTime

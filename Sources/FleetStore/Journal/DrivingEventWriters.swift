@@ -47,7 +47,7 @@ enum DrivingEventText {
     return parts.compactMap(\.self)
   }
 
-  /// Formats a peak or a limit in the event's unit; without a unit for an unknown event.
+  /// Formats a peak or a limit in the event's unit; for an event of an unknown kind, without a unit.
   private static func quantity(_ value: Double, of event: DrivingEventMessage.Kind) -> String {
     let number = ExportText.decimal(value, 2)
     switch event {

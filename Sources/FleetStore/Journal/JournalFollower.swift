@@ -4,12 +4,12 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// The order of messages about trips, events and traces: late and duplicate ones are not new. A pure value
-/// type.
+/// Decides which messages about trips, events and traces are new. A message that is a duplicate, or older
+/// than one already seen about the same entry, is not. A pure value type.
 struct JournalOrder: Sendable {
   private struct Key: Hashable {
     var vehicle: VehicleKey
-    /// Trips, events and traces are numbered separately.
+    /// The kind of the message. Trips, events and traces are numbered separately.
     var kind: MessageKind
     var number: JournalNumber
   }
@@ -21,7 +21,8 @@ struct JournalOrder: Sendable {
     static func < (a: Rank, b: Rank) -> Bool { (a.phase, a.amount) < (b.phase, b.amount) }
   }
 
-  /// The maximum number of entries; beyond it the memory is cleared, and duplicates can pass.
+  /// The maximum number of remembered entries. When it is reached, all are forgotten, and later duplicates
+  /// count as new.
   private static let most = 100_000
 
   private var known: [Key: Rank] = [:]
@@ -55,17 +56,19 @@ struct JournalOrder: Sendable {
 
 /// A follower of live messages about trips, driving events or traces, which writes them as they arrive.
 ///
-/// All work is done on the connection's thread, as in `tail`: a slow output slows down the broker.
+/// All work is done on the connection's thread, as in `odograph tail`: while the output is slow, no more
+/// messages are received from the broker.
 struct JournalFollower<Entry: Sendable> {
   let options: JournalOptions
   let broker: BrokerArguments
   let kind: MessageKind
   let vehicles: [String]
-  /// Decodes a payload; nil for an unwanted or invalid one.
+  /// Decodes a payload; nil for an invalid payload, and for an entry that the options exclude.
   let read: @Sendable (VehicleKey, [UInt8]) -> Entry?
   let isNew: @Sendable (inout JournalOrder, Entry) -> Bool
 
-  /// Runs until the count, the time limit, a closed output or a signal.
+  /// Runs until `count` messages were written, the time limit is over, the output is closed, or a signal
+  /// arrives.
   func run(_ writer: any JournalWriter<Entry>) throws(FleetError) -> ExitStatus {
     let timeout = try options.time.limit()
     let root = broker.topicRoot
@@ -93,7 +96,7 @@ struct JournalFollower<Entry: Sendable> {
     try subscriber.start()
     let ending = waiter.wait(seconds: timeout)
     subscriber.stop(drain: 2)
-    // The output is complete, however it ends.
+    // The document is completed even after a timeout or a signal.
     let left = try state.withLock { state throws(FleetError) -> Int? in
       state.hasEnded = true
       if case .failed = ending { return nil }
@@ -111,14 +114,15 @@ struct JournalFollower<Entry: Sendable> {
 /// The state of a follower.
 private struct Following<Entry> {
   var output: JournalOutput<Entry>
-  /// The number of remaining messages; nil for all.
+  /// The number of messages still to be written; nil for no limit.
   var left: Int?
   var hasEnded = false
   private var order = JournalOrder()
 
   init(output: JournalOutput<Entry>, left: Int?) { (self.output, self.left) = (output, left) }
 
-  /// Writes the new messages of a batch. Returns the ending if it was the last one.
+  /// Writes the new messages of a batch.
+  /// - Returns: the reason to stop if the last message was written or the output is closed; nil to continue.
   mutating func take(
     _ batch: FleetBatch, _ root: String, _ read: (VehicleKey, [UInt8]) -> Entry?,
     _ isNew: (inout JournalOrder, Entry) -> Bool

@@ -48,7 +48,7 @@ package struct JournalOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("With the broker: stop after this number.", valueName: "number"))
+    help: ArgumentHelp("With the broker: stop after this number of entries.", valueName: "number"))
   var count: Int?
 
   @OptionGroup package var time: TimeLimitArguments
@@ -96,7 +96,7 @@ package struct JournalOptions: ParsableArguments {
     return selection
   }
 
-  /// Returns the start of a month and of the next one.
+  /// Returns the start of a month, and the start of the next month.
   private static func bounds(ofMonth text: String) throws(FleetError) -> (UTCTime, UTCTime) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     if text.utf8.count == 7, parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]),
@@ -127,7 +127,7 @@ package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
   /// GPS Exchange Format 1.1: a track for each trip, a waypoint for each event.
   case gpx
 
-  /// Returns the format of a file name's extension; nil without one.
+  /// Returns the format for a file name's extension; nil if the name has no extension.
   /// - Throws: `FleetError` for an unsupported extension.
   static func named(by path: String) throws(FleetError) -> JournalFormat? {
     let name = path.split(separator: "/").last ?? ""
@@ -146,7 +146,8 @@ package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
         + "use --format")
   }
 
-  /// True for formats that programs read as a whole: of a live trip they only contain the end.
+  /// True for formats whose files programs read only when complete. In these formats, a live trip is written
+  /// once, when it has ended.
   var isDocument: Bool { [.csv, .geojson, .gpx].contains(self) }
 }
 

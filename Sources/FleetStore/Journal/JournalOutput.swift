@@ -1,10 +1,10 @@
 internal import Fleet
 internal import FleetCommand
 
-/// A writer that converts trips or driving events to a document, piece by piece.
+/// A writer that converts trips or driving events to a document incrementally.
 protocol JournalWriter<Entry>: Sendable {
   associatedtype Entry
-  /// The bytes written but not removed yet.
+  /// The bytes of the document that have not been written to the output yet.
   var bytes: [UInt8] { get set }
   mutating func begin()
   mutating func append(_ told: Entry)
@@ -17,18 +17,18 @@ extension JournalWriter {
 
 /// The output of a command, used by one thread at a time.
 final class JournalOutput<Entry> {
-  /// The size of a write in bytes if nothing waits for it.
+  /// The number of buffered bytes from which `append` writes them without waiting for `flush`.
   private let portion = 64 << 10
 
   private var writer: any JournalWriter<Entry>
   private var file: OutputFile
   private(set) var written = 0
-  /// False after the reader has closed the output.
+  /// False after the process at the other end of the output pipe has closed it.
   private(set) var hasReader = true
 
   /// Opens the output.
   ///
-  /// - Parameter inputs: input files, which are never replaced.
+  /// - Parameter inputs: input files of the command, which must not be overwritten.
   /// - Throws: `FleetError` for a file that cannot or must not be written.
   init(
     _ writer: any JournalWriter<Entry>, _ options: JournalOptions, inputs: [String] = [],
@@ -40,14 +40,14 @@ final class JournalOutput<Entry> {
     self.writer.begin()
   }
 
-  /// Appends an entry; returns whether to continue.
+  /// Appends an entry; returns false if the output is closed or `shouldContinue` returned false.
   func append(_ told: Entry, shouldContinue: () -> Bool) throws(FleetError) -> Bool {
     writer.append(told)
     written += 1
     return writer.bytes.count < portion ? shouldContinue() : try flush(shouldContinue: shouldContinue)
   }
 
-  /// Writes the buffer; returns whether to continue.
+  /// Writes the buffer; returns false if the output is closed or `shouldContinue` returned false.
   func flush(shouldContinue: () -> Bool = { true }) throws(FleetError) -> Bool {
     guard hasReader else { return false }
     if !writer.bytes.isEmpty { hasReader = try file.write(writer.bytes, shouldContinue: shouldContinue) }

@@ -11,16 +11,16 @@ protocol JournalEntry: Sendable {
 
   /// The column names of the CSV format.
   static var columns: String { get }
-  /// The values of the columns; empty if unknown.
+  /// The CSV values of the columns; an unknown value is an empty text.
   var fields: [String] { get }
-  /// A point, or a line of several; empty without a known position.
+  /// One coordinate for a point, several for a line; empty if the position is unknown.
   var places: [Coordinate] { get }
-  /// The members that are in the GeoJSON geometry instead of the properties.
+  /// The message's members that are written as GeoJSON geometry, and therefore not as properties.
   static var geometryMembers: Set<String> { get }
   /// The GPX elements; nil without a position.
   var gpx: String? { get }
 
-  /// Adds properties that the message does not contain.
+  /// Adds GeoJSON properties that the message does not contain.
   func writeProperties(to json: inout JSONWriter)
 }
 
@@ -57,7 +57,7 @@ struct JournalCSVWriter<Entry: JournalEntry>: JournalWriter {
   mutating func end() {}
 }
 
-/// A JSON lines writer: the original message with fleet and vehicle.
+/// A JSON lines writer: a line for each entry with its original message, extended by fleet and vehicle.
 struct JournalJSONLinesWriter<Entry: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
@@ -139,8 +139,8 @@ enum GPXText {
 }
 
 extension [UInt8] {
-  /// Appends an object as a line. Fleet and vehicle come after its own members: the last of duplicate names
-  /// counts, so that no vehicle can pose as another.
+  /// Appends a JSON object as a line, with fleet and vehicle added at its end. JSON parsers use the last of
+  /// duplicate names, so members of these names in the object cannot misstate the vehicle.
   mutating func append(json object: [UInt8], of vehicle: VehicleKey) {
     var line: [UInt8] = []
     switch JSONScan(object.span) {
@@ -159,7 +159,7 @@ extension [UInt8] {
 }
 
 extension JSONWriter {
-  /// Writes longitude and latitude, in this order.
+  /// Writes a coordinate as an array of longitude and latitude, in this order.
   mutating func write(_ coordinate: Coordinate) {
     openArray()
     value(coordinate.longitude, decimals: ExportPrecision.degrees)
@@ -167,7 +167,7 @@ extension JSONWriter {
     closeArray()
   }
 
-  /// Writes fleet, vehicle and the members of a message without the omitted ones.
+  /// Writes fleet, vehicle, and the members of a message except those in `names`.
   mutating func write(_ payload: [UInt8], of vehicle: VehicleKey, without names: Set<String>) {
     field("fleet", vehicle.fleet)
     field("vehicle", vehicle.vehicle)

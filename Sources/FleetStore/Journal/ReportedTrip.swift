@@ -9,11 +9,12 @@ struct ReportedTrip: Hashable, Sendable {
   var trip: TripMessage
   /// The original message, including unknown members.
   var payload: [UInt8]
-  /// The events of the trip; empty if not requested.
+  /// The driving events of the trip; empty if not requested.
   var drivingEvents: [ReportedDrivingEvent] = []
-  /// Distance in m of the positions since the last message of a recorded trip under way; otherwise 0.
+  /// Distance in m between the positions recorded after the trip's last message, for a recorded trip that has
+  /// not ended; otherwise 0.
   var distanceSince = 0.0
-  /// True for a recorded trip whose end was not received within a day.
+  /// True for a recorded trip without an end message, whose last message is more than a day old.
   var isUnfinished = false
 
   /// Decodes a trip; nil for an invalid payload.
@@ -49,7 +50,7 @@ struct TripSelection: Sendable {
   /// The kinds; empty for all.
   var kinds: [String] = []
 
-  /// True if nothing is excluded.
+  /// True if the selection includes all trips.
   var isAll: Bool { part.isAll && number == nil && kinds.isEmpty }
 
   func contains(_ told: ReportedTrip) -> Bool {
@@ -62,13 +63,13 @@ struct TripSelection: Sendable {
 struct DrivingEventSelection: Sendable {
   /// The vehicles, and the range of the events' starts.
   var part = RecordingSelection()
-  /// The kinds and severities; empty for all.
+  /// The kinds of events; empty for all.
   var events: [String] = []
   var severities: [String] = []
-  /// The series and number of a trip; nil for all.
+  /// The series and number of the trip to which the events belong; nil for events of all trips.
   var trip: JournalNumber?
 
-  /// True if nothing is excluded.
+  /// True if the selection includes all driving events.
   var isAll: Bool { part.isAll && events.isEmpty && severities.isEmpty && trip == nil }
 
   func contains(_ told: ReportedDrivingEvent) -> Bool {

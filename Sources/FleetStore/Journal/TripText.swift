@@ -104,7 +104,7 @@ enum TripText {
     ]
   }
 
-  /// Returns a text such as `2 harshBraking, 1 kerb`; nil without events.
+  /// Returns the numbers of driving events by kind, such as `2 harshBraking, 1 kerb`; nil if there are none.
   static func events(_ trip: TripMessage) -> String? {
     guard !trip.events.isEmpty else { return nil }
     return trip.events.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }

@@ -5,9 +5,8 @@ internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  /// Returns the writer of the format.
-  ///
-  /// - Parameter isSheet: true for all details of a single trip as text, false for a line per trip.
+  /// Returns the writer for this format.
+  /// - Parameter isSheet: true to write a single trip as text with all details, false for one line per trip.
   func tripWriter(isSheet: Bool) -> any JournalWriter<ReportedTrip> {
     writer(text: isSheet ? TripSheetWriter() : TripLinesWriter())
   }
@@ -45,7 +44,8 @@ extension ReportedTrip: JournalEntry {
     ]
   }
 
-  /// The track; its times are in `coordinateProperties`, as in other tools.
+  /// The track. GeoJSON has no times, so they are in the property `coordinateProperties`, where other tools
+  /// put them, too.
   var places: [Coordinate] { trip.way.count > 1 ? trip.way.map(\.coordinate) : [] }
   static var geometryMembers: Set<String> { ["way"] }
 
@@ -56,7 +56,7 @@ extension ReportedTrip: JournalEntry {
     }
   }
 
-  /// A `trk` with the name `fleet/vehicle number`.
+  /// A GPX `trk` element whose name is `fleet/vehicle number`.
   var gpx: String? {
     guard !trip.way.isEmpty else { return nil }
     let name = XMLText.escaped("\(vehicle) \(trip.trip.number)")

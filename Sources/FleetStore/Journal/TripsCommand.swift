@@ -68,7 +68,8 @@ package enum TripsCommand {
     return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
       var metres = 0.0
       let distances = format == .text ? try distancesSince(selection, reading.recording) : [:]
-      // Only one query runs at a time: a complete trip is assembled before it is written.
+      // The recording runs one query at a time. The trips are therefore collected before their events are
+      // read.
       var sheets: [ReportedTrip] = []
       try reading.recording.readTrips(selection) { recorded throws(FleetError) in
         var told = recorded
@@ -90,13 +91,13 @@ package enum TripsCommand {
       else { return ", \(QuantityText.distance(metres))" }
       throw .usage(
         "find", "trip \(number) of \(vehicle)",
-        "\(reading.recording.name) has none that was chosen; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
+        "\(reading.recording.name) has no such trip that matches the options; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
       )
     }
   }
 
-  /// Returns the distances in m between the positions since the last message of each trip under way. A trip
-  /// without a message for a day is not under way.
+  /// Returns, for each trip in progress, the distance in m between the positions since its last message. A
+  /// trip whose last message is more than a day old is not in progress.
   private static func distancesSince(
     _ selection: TripSelection, _ recording: any Recording
   ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {

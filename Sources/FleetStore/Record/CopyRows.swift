@@ -11,19 +11,20 @@ struct CopyRows: RowWriter {
     bytes.reserveCapacity(capacity)
   }
 
-  /// The element types of arrays by their number in the server's catalogue (`pg_type.oid`).
+  /// The types of array elements; the raw value is the type's number (`pg_type.oid`).
   enum ElementType: UInt32 {
     case text = 25
     case double = 701
     case timestamp = 1184
   }
 
-  /// Starts a one-dimensional array in the binary format of parameters; its elements have the format of a
-  /// row's columns.
+  /// Starts a one-dimensional array in the binary format of query parameters. An array element is encoded
+  /// like a column of a COPY row.
   init(arrayOf type: ElementType, count: Int) {
     bytes = []
     bytes.reserveCapacity(20 + 16 * count)
-    // Dimensions, null flag, type, count, and the first index.
+    // The number of dimensions, the null flag, the element type, the number of elements, and the index of the
+    // first one.
     for number in [1, 1, type.rawValue, UInt32(clamping: count), 1] { append(number) }
   }
 
@@ -77,7 +78,7 @@ struct CopyRows: RowWriter {
     bytes.append(value ? 1 : 0)
   }
 
-  /// Writes a `timestamptz`: microseconds since 2000.
+  /// Writes a `timestamptz`, which counts microseconds since 2000.
   mutating func timestamp(_ value: UTCTime?) {
     guard let value else { return null() }
     bigint((value.milliseconds - Self.millenniumMilliseconds) * 1000)
@@ -110,8 +111,7 @@ struct Day: Hashable, Comparable {
   }
 
   /// Parses a day.
-  ///
-  /// - Parameter text: a text such as `2026-11-21`; nil is returned for others.
+  /// - Parameter text: a text such as `2026-11-21`; other texts return nil.
   init?(text: String) {
     guard let time = UTCTime(rfc3339: text + "T00:00:00Z") else { return nil }
     self.init(time)
@@ -119,7 +119,7 @@ struct Day: Hashable, Comparable {
 
   static func < (a: Day, b: Day) -> Bool { a.number < b.number }
 
-  /// The start of the day.
+  /// The start of the day in UTC.
   var beginning: UTCTime { UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000) }
 
   var next: Day { Day(number: number + 1) }

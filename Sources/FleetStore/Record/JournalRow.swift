@@ -5,9 +5,9 @@ internal import Telemetry
 
 /// A message about a trip or driving event as a row of `trips` or `driving_events`.
 ///
-/// Each message contains the complete current state, so one row is sufficient. The valid message is
-/// determined by its content alone (`JournalTable.rank`): the tables do not depend on the order and number of
-/// messages.
+/// Each message contains the complete state of its trip or event, so a table only contains one row for each.
+/// `JournalTable.rank` selects the message by its content alone. The tables are therefore independent of the
+/// messages' order and of duplicates.
 struct JournalRow: Hashable, Sendable {
   enum Entry: Hashable, Sendable {
     case trip(TripMessage)
@@ -16,15 +16,15 @@ struct JournalRow: Hashable, Sendable {
 
   var fleet: String
   var vehicle: String
-  /// The time by the recorder's clock.
+  /// The time of reception by the recorder's clock.
   var received: UTCTime
   var payload: [UInt8]
   var entry: Entry
 
-  /// The kinds of messages with such a table.
+  /// The kinds of messages that have a table of this type.
   static let kinds = [MessageKind.trip.rawValue, MessageKind.drivingEvent.rawValue]
 
-  /// Decodes a row; nil for other messages, messages without a vehicle, and invalid payloads.
+  /// Decodes a message; nil for other kinds, messages without a vehicle, and invalid payloads.
   /// - Parameter kind: the topic's native path below the vehicle.
   init?(fleet: String?, vehicle: String?, kind: String?, received: UTCTime, payload: [UInt8]) {
     guard let kind, Self.kinds.contains(kind), let fleet, let vehicle,
@@ -46,10 +46,10 @@ struct JournalRow: Hashable, Sendable {
       payload: message.payload)
   }
 
-  /// Returns the rows of a batch.
+  /// Returns the rows for the messages about trips and driving events in a batch.
   static func rows(of messages: [RecordedMessage]) -> [JournalRow] {
     var rows: [JournalRow] = []
-    // A span lends its elements, where a loop would copy them.
+    // Elements of a span are accessed in place; a loop over the array would copy each message.
     let span = messages.span
     for index in span.indices {
       guard let kind = span[index].kind, kinds.contains(kind), let row = JournalRow(span[index]) else {
@@ -126,13 +126,13 @@ extension RowWriter where Self: ~Copyable {
   }
 
   private mutating func columns(of identity: MessageIdentity?) {
-    // As for messages, an epoch that a database cannot store is ignored.
+    // An epoch that a database cannot store is ignored, as in other messages.
     let isSound = identity.map { !$0.epoch.utf8.contains(0) && $0.epoch.utf8.count <= 128 } ?? false
     text(isSound ? identity?.epoch : nil)
     bigint(isSound ? identity.map { Int64(clamping: $0.seq) } : nil)
   }
 
-  /// Removes zero characters, which PostgreSQL's texts cannot contain.
+  /// Removes NUL characters, which PostgreSQL's texts cannot contain.
   private static func sound(_ text: String?) -> String? {
     guard let text, text.utf8.contains(0) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value != 0 }))

@@ -1,16 +1,18 @@
-/// A table of messages that are updated: a row for each number with the valid message.
+/// A table of trips or driving events: for each number, a row with the message of the highest rank.
 struct JournalTable: Sendable {
   let name: String
-  /// The title for display.
+  /// The title in messages to users.
   let title: String
-  /// The columns without the payload. The payload is the last column and includes members without a column of
-  /// their own.
+  /// The columns except the payload. The payload is the last column, and includes members that have no
+  /// column.
   let columns: String
-  /// The SQL expressions that determine the valid message, in order: the greatest value wins. The payload
-  /// itself is appended, so that the order of arrival never matters.
+  /// The SQL expressions that rank the messages about the same entry, most significant first; the message
+  /// with the greatest value is stored. The payload is compared last, so that the order of arrival never
+  /// matters. `#` is the name of the row.
   let rank: [String]
-  /// The start and the end by the vehicle's clock, which determine the deletion of old rows.
+  /// The column with the start by the vehicle's clock, by which rows are deleted as old.
   let begin: String
+  /// The column with the end by the vehicle's clock; a row is retained until its end is old, too.
   let end: String
 
   static let trips = JournalTable(
@@ -32,12 +34,12 @@ struct JournalTable: Sendable {
       """,
     rank: ["NOT #.ongoing", "coalesce(#.duration, 0)"], begin: "time", end: "time")
 
-  /// The schema version that introduced these tables, the same in every database.
+  /// The schema version that introduced these tables; it is the same in SQLite and PostgreSQL.
   static let version = 5
 
   static let all = [trips, drivingEvents]
 
-  /// The key of a row.
+  /// The columns of the primary key.
   private static let key = "vehicle, fleet, series, number"
 
   private var names: [String] {
@@ -47,13 +49,16 @@ struct JournalTable: Sendable {
   /// The number of columns including the payload.
   var columnCount: Int { names.count }
 
-  /// Returns the rank of a named row. Texts are compared by bytes, the same in every database.
+  /// Returns the rank expressions for a row.
+  /// - Parameters:
+  ///   - row: the SQL name of the row.
+  ///   - collation: the SQL clause that compares texts by bytes, so that all databases order them equally.
   private func rank(of row: String, collation: String) -> [String] {
     (rank + ["#.payload\(collation)"]).map { $0.replacing("#", with: row) }
   }
 
-  /// Returns the update of an existing row by a message of a higher rank.
-  /// - Parameter known: the name of the existing row.
+  /// Returns the SQL clause that replaces an existing row if the new message has a higher rank.
+  /// - Parameter known: the SQL name of the existing row.
   private func update(of known: String, collation: String) -> String {
     let keys = Self.key.split(separator: ",").map { $0.drop { $0 == " " } }
     let changes = names.filter { name in !keys.contains { $0 == name } }.map { "\($0) = excluded.\($0)" }
@@ -66,7 +71,7 @@ struct JournalTable: Sendable {
 
   // MARK: SQLite
 
-  /// The SQL for inserting or updating a row with parameters.
+  /// The SQL for inserting or updating a row with bound parameters.
   var sqliteUpsert: String {
     let marks = names.map { _ in "?" }.joined(separator: ", ")
     return "INSERT INTO \(name) (\(columns), payload) VALUES (\(marks)) " + update(of: name, collation: "")
@@ -82,8 +87,9 @@ struct JournalTable: Sendable {
 
   var copyToStaging: String { "COPY staged_\(name) (\(columns), payload) FROM STDIN (FORMAT binary)" }
 
-  /// The SQL for the valid messages of a batch, because a command cannot update a row twice. Sorted, so that
-  /// two concurrent recorders wait for each other without a deadlock.
+  /// The SQL that inserts from the staging table the message of the highest rank for each key. There is only
+  /// one for each, because a command cannot update a row twice. The rows are sorted: two recorders then lock
+  /// rows in the same order, without a deadlock.
   var fromStaging: String {
     let order = rank(of: "staged_\(name)", collation: Self.bytewise).map { "\($0) DESC" }
     return """
@@ -98,8 +104,9 @@ struct JournalTable: Sendable {
 
   // MARK: Both databases
 
-  /// Returns conditions for rows older than a limit, each answered by an index on `begin`: by the vehicle's
-  /// clock if credible, otherwise by the recorder's. Entries that extend beyond the limit are retained.
+  /// Returns conditions for rows older than a limit; each one uses an index on `begin`. A row's age is by the
+  /// vehicle's clock if credible, otherwise by the recorder's. Trips that started before the limit and ended
+  /// after it are retained.
   func isOld(limit: String, believedFrom: String, believedTo: String) -> [String] {
     [
       "\(begin) >= \(believedFrom) AND \(begin) < \(limit) AND (\(end) < \(limit) OR received < \(limit))",

@@ -7,9 +7,9 @@ struct LatestPositions {
   struct Position {
     var fleet: String
     var vehicle: String
-    /// The time by the vehicle's clock.
+    /// The time of the position by the vehicle's clock.
     var time: UTCTime
-    /// The time by the recorder's clock.
+    /// The time of reception by the recorder's clock.
     var received: UTCTime
     var latitude: Double
     var longitude: Double
@@ -36,23 +36,25 @@ struct LatestPositions {
     }
   }
 
-  /// The maximum number of days by which a vehicle's clock may be ahead. A vehicle further ahead would
-  /// otherwise not be updated in `latest` until that time.
+  /// The maximum number of days by which a vehicle's clock may be ahead of the recorder's. A position further
+  /// in the future is ignored: it would stay in `latest` until that time.
   static let daysAhead = 2
 
   /// The positions, one for each vehicle.
   let positions: [Position]
 
-  /// The location of a position in the batch: a message, and the index of its fix; nil for its own position.
+  /// A candidate for a vehicle's newest position: the index of its message in the batch, and the index of its
+  /// fix in a track. `fix` is nil for the position of a `location` message.
   private struct Entry {
     var time: UTCTime
     var message: Int
     var fix: Int?
-    /// The accuracy of a message's own position in metres; nil for a fix of a track.
+    /// The accuracy in m of a `location` message's position; infinite if unknown, nil for a fix of a track.
     var accuracy: Double?
 
-    /// Returns whether this position replaces an earlier message's: a later one, or a more accurate one of the same time.
-    /// Tracks round their accuracy, so they are not compared.
+    /// Returns whether this position replaces another one: if it is later, or has the same time and is more
+    /// accurate. A fix of a track does not replace a position of the same time, because tracks round their
+    /// accuracy.
     func replaces(_ other: Entry) -> Bool {
       guard time == other.time else { return time > other.time }
       guard let accuracy, let known = other.accuracy else { return false }
@@ -62,8 +64,9 @@ struct LatestPositions {
 
   init(_ messages: [RecordedMessage]) {
     var newest: [VehicleKey: Entry] = [:]
-    // Members are accessed in a span, because copying messages would cost more than everything else. In order of arrival,
-    // so that the result does not depend on the size of batches.
+    // Elements of a span are accessed in place, because copying the messages would take longer than
+    // everything else. The messages are examined in order of arrival, so that the result does not depend on
+    // the batch size.
     let rows = messages.span
     for index in rows.indices {
       let limit = rows[index].received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)

@@ -3,7 +3,7 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// The store of a recording. For use by one thread, one call at a time; calls block.
+/// The store of a recording. It is used by one thread, one call at a time; calls block.
 protocol MessageStore: AnyObject {
   /// The name for display: a path, or a database's address without credentials.
   var name: String { get }
@@ -11,37 +11,40 @@ protocol MessageStore: AnyObject {
   /// Opens the store, or reopens it after a failure: connects, and migrates the schema.
   func open() throws(FleetError)
 
-  /// Stores the messages in one transaction that survives a power loss. Messages that are already stored
-  /// change nothing.
+  /// Stores messages in one transaction that survives a power loss. Messages that were stored before are
+  /// ignored.
   /// - Returns: the number of new messages.
   func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int
 
-  /// A recommendation for faster queries; nil if there is none. Available when the store is open.
+  /// A recommendation that makes queries faster; nil if there is none. It is determined when the store opens.
   var advice: String? { get }
 
-  /// Deletes rows older than a day, by the vehicle's clock if credible, otherwise by the recorder's.
-  /// - Parameter today: by the recorder's clock.
+  /// Deletes rows older than a day. A row's age is by the vehicle's clock if credible, otherwise by the
+  /// recorder's.
+  /// - Parameters:
+  ///   - day: the first day to retain.
+  ///   - today: the current day by the recorder's clock.
   func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry
 
   /// Closes the store in a clean state for other programs.
   func close()
 }
 
-/// The number of deleted old data.
+/// The amount of deleted data.
 struct StoreExpiry: Hashable, Sendable {
-  /// The number of partitions, each with the messages or fixes of a day.
+  /// The number of deleted partitions, each with the messages or fixes of a day.
   var partitions = 0
-  /// The number of rows outside of partitions.
+  /// The number of deleted rows that were in no daily partition.
   var rows = 0
 }
 
-/// The range of days with own partitions, relative to the recorder's day. A clock that is wrong by decades
-/// must not create a partition for each day.
+/// The range of days that get partitions of their own, relative to the day of reception. The range is
+/// limited, because a vehicle's clock that is wrong by decades must not create thousands of partitions.
 struct PartitionedDays: Hashable, Sendable {
   var before = 400
   var after = LatestPositions.daysAhead
 
-  /// Creates a range back to `--keep`; older days are deleted.
+  /// Creates a range that reaches back as far as `--keep`, because older days are deleted.
   init(keep days: Int? = nil) { before = days ?? before }
 
   func contains(_ day: Day, receivedOn today: Day) -> Bool {
@@ -58,7 +61,7 @@ protocol RowWriter: ~Copyable {
   mutating func double(_ value: Double?)
   mutating func bool(_ value: Bool)
   mutating func timestamp(_ value: UTCTime?)
-  /// Writes a text as its bytes, which are valid UTF-8 without a zero.
+  /// Writes a text as bytes, which must be valid UTF-8 without NUL.
   mutating func utf8(_ value: [UInt8])
   /// Writes a JSON document.
   mutating func json(_ value: [UInt8]?)
@@ -125,7 +128,8 @@ enum RecordingColumns {
     fleet, vehicle, time, received, latitude, longitude, altitude, accuracy, speed, course, source
     """
 
-  /// The SQL condition that a row refines one of `latest`: a position of the same time, more accurate, neither from a track.
+  /// The SQL condition that a new row has the same time as the row in `latest` and is more accurate. It is
+  /// false if one of them is from a track.
   static func refines(_ table: String) -> String {
     """
     excluded.time = \(table).time AND excluded.source <> 'track' AND \(table).source <> 'track'

@@ -2,7 +2,7 @@ internal import CPostgreSQL
 internal import Glibc
 internal import Platform
 
-/// A failed command with the server's message and error code.
+/// The failure of a command, with the server's message and error code.
 struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   /// The five-character SQLSTATE, such as "23505"; empty without a connection.
   var state: String
@@ -16,11 +16,12 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   var isLockTimeout: Bool { state == "55P03" }
   /// True if the table does not exist.
   var isUnknownTable: Bool { state == "42P01" }
-  /// True if a row belongs to a partition that another connection has created in the meantime.
+  /// True if a row belongs in a partition that another connection created after this command started.
   var isCheckViolation: Bool { state == "23514" }
-  /// True if the server has ended a deadlock by aborting this transaction.
+  /// True if the server aborted this transaction to resolve a deadlock.
   var isDeadlock: Bool { state == "40P01" }
-  /// True if a replica removed data during the query, as its primary did; the query can be retried.
+  /// True if a replica cancelled the query, because the primary server removed data that the query reads. The
+  /// query can be retried.
   var isRecoveryConflict: Bool { state == "40001" }
   /// True if the server's disk is full.
   var isDiskFull: Bool { state == "53100" }
@@ -31,7 +32,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   private let handle: OpaquePointer
   private let shouldContinue: () -> Bool
 
-  /// The time limit in ns for a server to cancel a command.
+  /// The time in ns that a server has to react to a cancellation.
   private static let cancelTimeout: Int64 = 500_000_000
 
   /// The rows of a query as text.
@@ -41,13 +42,14 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     var changed: Int
   }
 
-  /// Connects.
+  /// Connects to the first server that accepts.
   ///
   /// - Parameters:
   ///   - address: a URL or `key=value` pairs, as in all PostgreSQL clients; `PGPASSWORD`, `~/.pgpass` and
-  ///     similar apply. Each of several servers has the full connection timeout.
-  ///   - shouldContinue: called several times a second while waiting for the server; the command is cancelled if it
-  ///     returns false.
+  ///     similar apply. If it names several servers, the connection timeout applies to each of them
+  ///     separately.
+  ///   - shouldContinue: called several times a second while waiting for the server; the command is cancelled
+  ///     if it returns false.
   init(_ address: String, shouldContinue: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
     var problems: [String] = []
     for host in PostgreSQLHosts.attempts(address) where problems.isEmpty || shouldContinue() {
@@ -63,12 +65,12 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   /// Connects to one host.
   ///
-  /// - Parameter host: parameters that replace those of the address.
+  /// - Parameter host: connection parameters that replace those of the address.
   private init(
     _ address: String, _ host: [(key: String, value: String)], _ shouldContinue: @escaping () -> Bool
   ) throws(PostgreSQLError) {
-    // The address takes precedence over these defaults. A server whose machine is gone is detected within 25
-    // s.
+    // These defaults apply unless the address sets the same parameters. A server that is switched off or
+    // unreachable is detected within 25 s.
     let defaults = [
       ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "odograph"),
@@ -91,7 +93,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     }
     unsafe self.handle = unsafe handle
     self.shouldContinue = shouldContinue
-    // Notices, such as about an existing table, are not printed.
+    // The server's notices, for example that a table already exists, are not printed.
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
   }
 
@@ -117,20 +119,21 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return .failed
   }
 
-  /// Returns the connection timeout in seconds from the address, or the default.
+  /// Returns the connection timeout in seconds: that of the address, 10 s by default, a day for 0
+  /// (unlimited).
   private static func timeout(of handle: OpaquePointer) -> Int64 {
     let seconds =
       unsafe PostgreSQLHosts.parameters(PQconninfo(handle))["connect_timeout"].flatMap(Int64.init) ?? 10
     return seconds > 0 ? min(seconds, 3600) : 86_400
   }
 
-  /// The parameters of the connection.
+  /// The parameters in effect for the connection, by keyword.
   var parameters: [String: String] { unsafe PostgreSQLHosts.parameters(PQconninfo(handle)) }
 
-  /// The server of the address to which it is connected.
+  /// The host, address and port of the server to which this is connected.
   var server: [String?] { ["host", "hostaddr", "port"].map { parameters[$0] } }
 
-  /// Waits briefly for the socket; returns true if it is ready.
+  /// Waits up to 50 ms for the socket; returns true if it is ready.
   private static func waits(_ handle: OpaquePointer, for events: Int32) -> Bool {
     var entry = unsafe pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
     return unsafe poll(&entry, 1, 50) != 0
@@ -138,7 +141,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   deinit { unsafe PQfinish(handle) }
 
-  /// Runs commands, and returns the rows of the last one.
+  /// Runs one or more commands, and returns the rows of the last one.
   @discardableResult
   func run(_ sql: String) throws(PostgreSQLError) -> Rows {
     guard unsafe PQsendQuery(handle, sql) == 1 else { throw unsafe error(nil) }
@@ -182,10 +185,11 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Reads the data that have arrived without waiting, so that the server can continue.
+  /// Reads the data that have arrived, without waiting. The server is then not blocked by a full socket
+  /// buffer.
   func takeIn() { _ = unsafe PQconsumeInput(handle) }
 
-  /// Returns the rows of the sent command in binary format.
+  /// Returns the rows of the command sent by `sendBinary`.
   /// - Parameter waiting: called repeatedly until all rows have arrived.
   func receiveBinary(_ waiting: () -> Void) throws(PostgreSQLError) -> BinaryRows {
     var last: OpaquePointer?
@@ -204,7 +208,8 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe BinaryRows(result: result)
   }
 
-  /// Returns the rows of the last sent command, or the first error of one of them.
+  /// Returns the rows of the last command that was sent; throws the first error of all commands that were
+  /// sent.
   private func rows() throws(PostgreSQLError) -> Rows {
     var last: OpaquePointer?
     defer { unsafe PQclear(last) }
@@ -222,7 +227,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe Self.rows(last)
   }
 
-  /// Returns the next result; nil at the end, and if the server does not react to a cancellation.
+  /// Returns the next result; nil after the last one, and if the server does not react to a cancellation.
   private func nextResult(_ waiting: () -> Void = {}) -> OpaquePointer? {
     var limit: Int64?
     while unsafe PQisBusy(handle) == 1 {
@@ -239,8 +244,8 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe PQgetResult(handle)
   }
 
-  /// Requests the server to cancel the command over a separate connection. Does not wait for it, because it
-  /// can hang, too.
+  /// Requests the server to cancel the command, over a separate connection on its own thread. The caller does
+  /// not wait, because that connection can block, too.
   private func cancel() {
     nonisolated(unsafe) let request = unsafe PQgetCancel(handle)
     let thread = try? DedicatedThread.start(name: "cancel") {
@@ -259,7 +264,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     guard isReady else { throw unsafe error(start) }
     var failed = false
     unsafe bytes.withUnsafeBytes { buffer in
-      // In pieces, because a call accepts at most 2 GiB.
+      // The data are sent in chunks, because a call accepts at most 2 GiB.
       var offset = 0
       while offset < buffer.count, !failed {
         let count = min(1 << 20, buffer.count - offset)
@@ -291,7 +296,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
       return PostgreSQLError(state: "", message: unsafe Self.text(PQerrorMessage(handle)))
     }
     var error = unsafe PostgreSQLError(state: String(cString: state), message: Self.text(message))
-    // The detail names the objects that block a command.
+    // The detail of this error names the objects that depend on the dropped one.
     if error.state == "2BP01", let detail = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "D"))) {
       error.message += unsafe ": " + Self.text(detail)
     }
@@ -309,7 +314,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return Rows(values: values, changed: unsafe Int(String(cString: PQcmdTuples(result))) ?? 0)
   }
 
-  /// Converts a message of libpq with several lines to one line.
+  /// Converts an error message of libpq, which can have several lines, to one line.
   private static func text(_ pointer: UnsafePointer<CChar>?) -> String {
     guard let pointer = unsafe pointer else { return "the connection is lost" }
     let lines = unsafe String(cString: pointer).split(separator: "\n").map { line in

@@ -1,30 +1,34 @@
 internal import Glibc
 internal import Spatial
 
-/// The deletion of old data from PostgreSQL without blocking recorders or queries.
+/// Deletes old data from PostgreSQL without blocking recorders or queries.
 ///
-/// Dropping a partition needs an exclusive lock on its table; while waiting for it, all others wait, too.
-/// Therefore only one recorder does it, with short lock timeouts, and a partition in use is retried an hour
-/// later.
+/// Dropping a partition needs an exclusive lock on its table. While a connection waits for that lock, all
+/// other connections that use the table wait, too. Therefore only one recorder drops partitions, with short
+/// lock timeouts. A partition that is in use is retried an hour later.
 enum PostgreSQLExpiry {
-  /// The lock of the recorder that deletes; others skip the deletion.
+  /// The advisory lock of the recorder that deletes old data; other recorders skip the deletion.
   static let lock = PostgreSQLSchema.lock + 2
 
-  /// The lock timeout, for which all others wait if a query blocks it.
+  /// The timeout for the exclusive lock. It is short, because other connections wait while a query blocks the
+  /// lock.
   private static let lockTimeout = "200ms"
 
-  /// The maximum number of attempts per partition, and of failures in total.
+  /// The maximum number of attempts per partition.
   private static let rounds = 3
+  /// The maximum number of failures of all partitions together.
   private static let mostFailures = 6
 
-  /// The pause in µs between failed attempts, in which other connections proceed.
+  /// The pause in µs after a failed attempt, during which waiting connections proceed.
   private static let pause: UInt32 = 300_000
 
-  /// Drops old partitions.
+  /// Drops the partitions of days before a given one.
   ///
-  /// - Parameter run: runs commands and returns the rows of the last one.
-  /// - Returns: the number of dropped partitions, and the reason for one that cannot be dropped later either,
-  ///   for example because a view depends on it.
+  /// - Parameters:
+  ///   - day: the first day to retain.
+  ///   - run: runs commands and returns the rows of the last one.
+  /// - Returns: the number of dropped partitions. If a partition can never be dropped, for example because a
+  ///   view depends on it, also the server's error.
   static func dropPartitions(
     before day: Day, _ run: PostgreSQLPartitions.Run
   ) throws(PostgreSQLError) -> (dropped: Int, problem: PostgreSQLError?) {
@@ -41,7 +45,7 @@ enum PostgreSQLExpiry {
         } catch {
           guard !error.state.isEmpty else { throw error }
           _ = try run("ROLLBACK")
-          // The partition was dropped by another connection.
+          // Another connection has dropped the partition.
           guard !error.isUnknownTable else { continue }
           guard error.isLockTimeout || error.isDeadlock else {
             problem = problem ?? error
@@ -49,7 +53,7 @@ enum PostgreSQLExpiry {
           }
           kept.append(name)
           failures += 1
-          // Lets the transaction that holds the lock end before the next table.
+          // The pause lets the transaction that holds the lock finish before the next table.
           usleep(pause)
         }
       }

@@ -2,11 +2,11 @@ internal import CPostgreSQL
 
 /// The servers in an address, in order, with one connection attempt each.
 ///
-/// libpq itself tries the next server after a rejection, but leaves the detection of silent servers to
-/// callers of its non-blocking functions, and cannot be told to continue. It is therefore given one server at
-/// a time.
+/// libpq tries the next server after a rejection. A server that does not answer must be detected by the
+/// caller of libpq's non-blocking functions, and the caller cannot make libpq continue with the next server.
+/// Each attempt therefore gets an address with a single server.
 enum PostgreSQLHosts {
-  /// Returns the parameters that replace those of the address in each attempt.
+  /// Returns, for each attempt, the connection parameters that replace those of the address.
   static func attempts(_ address: String) -> [[(key: String, value: String)]] {
     let given = parameters(of: address)
     func list(_ name: String) -> [String] {
@@ -14,7 +14,8 @@ enum PostgreSQLHosts {
     }
     let (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
     let count = max(hosts.count, addresses.count)
-    // libpq reports inconsistent numbers of hosts.
+    // If the numbers of hosts, addresses and ports differ, the address is passed unchanged, and libpq reports
+    // the error.
     guard count > 1, [0, count].contains(hosts.count), [0, count].contains(addresses.count),
       [0, 1, count].contains(ports.count)
     else { return [[]] }
@@ -26,12 +27,13 @@ enum PostgreSQLHosts {
       return own
     }
     let each = (0..<count).map(attempt)
-    // With only one server, it would immediately accept a primary.
+    // `prefer-standby` with a single server would accept a primary immediately. All servers are therefore
+    // tried for a standby first, and then again for any server.
     guard given["target_session_attrs"] == "prefer-standby" else { return each }
     return ["standby", "any"].flatMap { wanted in each.map { $0 + [("target_session_attrs", wanted)] } }
   }
 
-  /// Returns the parameters of an address; empty for an invalid one.
+  /// Returns the connection parameters of an address; empty for an invalid address.
   private static func parameters(of address: String) -> [String: String] {
     unsafe parameters(PQconninfoParse(address, nil))
   }

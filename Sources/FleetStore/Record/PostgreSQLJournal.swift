@@ -3,10 +3,10 @@ internal import Telemetry
 
 /// The tables of trips and driving events in PostgreSQL.
 ///
-/// They have no partitions, because rows change until a trip has ended, and each vehicle has only some per
-/// day.
+/// They have no partitions: rows change until a trip has ended, and each vehicle adds only a few rows a day.
 enum PostgreSQLJournal {
-  /// Also valid if they exist, after an interruption.
+  /// Creates the tables. The SQL can be repeated after an interrupted migration, when some tables exist
+  /// already.
   static let creation = """
     CREATE TABLE IF NOT EXISTS odograph.trips (
       fleet text NOT NULL, vehicle text NOT NULL,
@@ -51,22 +51,23 @@ enum PostgreSQLJournal {
     );
     CREATE INDEX IF NOT EXISTS driving_events_time ON odograph.driving_events (vehicle, fleet, time);
     CREATE INDEX IF NOT EXISTS driving_events_begin ON odograph.driving_events (time);
-    COMMENT ON TABLE odograph.trips IS 'what each vehicle told last of each of its trips: the greatest revision';
-    COMMENT ON COLUMN odograph.trips.end_time IS 'so far, before it has ended';
+    COMMENT ON TABLE odograph.trips IS 'the last message of a vehicle about each of its trips: the one with the greatest revision';
+    COMMENT ON COLUMN odograph.trips.end_time IS 'end of the trip; before it has ended, the time of the last message';
     COMMENT ON COLUMN odograph.trips.distance IS 'metres';
-    COMMENT ON COLUMN odograph.trips.estimated IS 'metres of the distance that nobody measured';
-    COMMENT ON COLUMN odograph.trips.idling IS 'seconds of the standing with the ignition on; NULL where nobody knows';
+    COMMENT ON COLUMN odograph.trips.estimated IS 'the part of the distance that was estimated, not measured, in metres';
+    COMMENT ON COLUMN odograph.trips.idling IS 'seconds at rest with the ignition on; NULL if unknown';
     COMMENT ON COLUMN odograph.trips.fuel IS 'litres';
     COMMENT ON COLUMN odograph.trips.electricity IS 'kWh';
-    COMMENT ON COLUMN odograph.trips.payload IS 'the message as it came';
-    COMMENT ON TABLE odograph.driving_events IS 'how vehicles were driven, and what was done to them';
-    COMMENT ON COLUMN odograph.driving_events.ongoing IS 'true before it was told to be over';
-    COMMENT ON COLUMN odograph.driving_events.trip IS 'the trip''s number in the same series';
+    COMMENT ON COLUMN odograph.trips.payload IS 'the original message';
+    COMMENT ON TABLE odograph.driving_events IS 'driving events, such as harshBraking, and other events, such as tilt';
+    COMMENT ON COLUMN odograph.driving_events.ongoing IS 'true until the vehicle has reported the end of the event';
+    COMMENT ON COLUMN odograph.driving_events.trip IS 'number of the trip, in the same series';
     COMMENT ON COLUMN odograph.driving_events.threshold IS
-      'what the peak had to exceed, in its unit: m/s², m/s, radians, volts or metres';
+      'limit that the peak exceeded, in the unit of the peak: m/s², m/s, radians, volts or metres';
     """
 
-  /// The messages recorded before these tables existed.
+  /// Declares a cursor for the messages about trips and driving events that were recorded before the tables
+  /// existed.
   static let recorded = """
     DECLARE recorded_journal NO SCROLL CURSOR FOR
       SELECT fleet, vehicle, kind, floor(extract(epoch FROM received) * 1000)::bigint, payload FROM odograph.messages
@@ -77,7 +78,7 @@ enum PostgreSQLJournal {
 
   static let closeRecorded = "CLOSE recorded_journal"
 
-  /// True if there are so many rows that reading them takes long.
+  /// True if the recording has more than a million messages, so that reading them takes minutes.
   static let isLarge = """
     SELECT coalesce(sum(reltuples), 0) > 1000000 FROM pg_class
       WHERE relnamespace = 'odograph'::regnamespace AND relkind = 'r' AND relname LIKE 'messages%'
@@ -90,7 +91,7 @@ enum PostgreSQLJournal {
       received: UTCTime(milliseconds: received), payload: Array(payload.utf8))
   }
 
-  /// Returns the rows of a table in COPY format; nil if there are none.
+  /// Returns the rows for a table in COPY format; nil if no row belongs in this table.
   static func copy(of rows: [JournalRow], into table: JournalTable) -> [UInt8]? {
     var copy = CopyRows()
     for row in rows {
@@ -109,7 +110,7 @@ enum PostgreSQLJournal {
     return copy.bytes
   }
 
-  /// Returns the SQL that deletes old rows in both tables.
+  /// Returns the SQL that deletes old rows, one command for each table.
   static func expiry(before day: Day, today: Day) -> [String] {
     let days = PartitionedDays()
     func moment(_ number: Int) -> String { "'\(Day(number: number).text) 00:00+00'::timestamptz" }

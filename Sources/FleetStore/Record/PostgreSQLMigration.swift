@@ -1,26 +1,29 @@
-/// The migration of older recordings.
+/// The migration of recordings of older versions.
 ///
-/// From version 3 only views change, which now distinguish positions of radio beacons from fixes. From
-/// version 4 tables are added and filled from existing messages. From version 5 an index is added
-/// (`PostgreSQLTraceIndex`). Versions 1 and 2 were partitioned by a column `day`, which queries by time could
-/// not use, or were hypertables. Their tables are renamed, their rows are copied, and the old tables are
-/// dropped, in one transaction, so that an interruption or a full disk changes nothing. It needs as much
-/// additional space as the tables.
+/// - Versions 1 and 2: their tables were hypertables, or were partitioned by a column `day`, which queries by
+///   time could not use. The tables are renamed, their rows are copied to new tables, and the old tables are
+///   dropped. This is one transaction, so that an interruption or a full disk changes nothing. It needs as
+///   much additional disk space as the tables.
+/// - Version 3: only views change, which now distinguish positions of radio beacons from fixes.
+/// - Up to version 4: the tables of trips and driving events are added, and filled from existing messages.
+/// - Up to version 5: an index is added (`PostgreSQLTraceIndex`).
 enum PostgreSQLMigration {
-  /// The number of rows above which even a day long ago gets its own partition.
+  /// The number of rows from which a day outside of the range of partitioned days gets its own partition.
   private static let manyRows = 1000
 
-  /// The last version with different tables.
+  /// The last version whose tables must be replaced.
   static let otherTables = 2
 
-  /// From version 3, after everything except the index of traces.
+  /// Sets the version after everything except the index of traces is migrated, for recordings from version 3
+  /// on.
   static let isRenewed = "UPDATE odograph.schema_version SET version = \(JournalTable.version)"
 
-  /// After the index was created, too.
+  /// Sets the version after the index of traces is created.
   static let isIndexed =
     "UPDATE odograph.schema_version SET version = \(TraceIndex.version) WHERE version < \(TraceIndex.version)"
 
-  /// Before the new tables are created. Views of other owners on the old tables stop it, with their names.
+  /// Moves the old tables out of the way before new ones are created. If views of other owners depend on the
+  /// old tables, the migration fails with the names of these views.
   static let putAside = """
     CREATE SCHEMA odograph_before;
     CREATE TEMPORARY TABLE former_grants ON COMMIT DROP AS
@@ -42,7 +45,7 @@ enum PostgreSQLMigration {
     ALTER TABLE odograph.schema_version SET SCHEMA odograph_before;
     """
 
-  /// The newest time by the recorder's clock.
+  /// The SQL for the newest time by the recorder's clock in the old tables.
   private static let newest = "(SELECT max(received) FROM odograph_before.messages)"
 
   /// Returns the days that need a partition, such as `2026-11-21`.
@@ -58,7 +61,9 @@ enum PostgreSQLMigration {
 
   private static let formerFixes = "fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place"
 
-  /// Moves the rows; fixes had no time of arrival. Restores the tables' permissions.
+  /// Returns the SQL that copies the rows, and restores the tables' permissions. Old fixes have no time of
+  /// arrival; their own time replaces it.
+  /// - Parameter ahead: the maximum number of days by which a vehicle's clock may be ahead, for `latest`.
   static func move(ahead: Int) -> String {
     """
     INSERT INTO odograph.messages (\(PostgreSQLSchema.messageColumns))

@@ -3,55 +3,58 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// The days with partitions, and the creation of missing ones without making recorders wait for readers.
+/// Creates the missing daily partitions, so that recorders do not wait for queries.
 ///
-/// Creating a partition moves its day's rows out of the default partition, which must be locked for that. A
-/// query over all days holds a lock for its whole duration. The next day's partition is therefore created
-/// hours before its first message. If a query blocks it, messages go to the default partition until it has
-/// finished: the same unique indexes apply there, and the rows are moved when the partition can be created.
+/// Creating a partition moves the rows of its day out of the default partition, which must be locked
+/// meanwhile. A query over all days holds a lock on the default partition for its whole duration. The next
+/// day's partition is therefore created hours before its first message. If a query blocks it, the day's
+/// messages go to the default partition until the query has finished. The same unique indexes apply there,
+/// and the rows are moved when the partition can be created.
 struct PostgreSQLPartitions {
-  /// A function that runs commands and returns the rows of the last one.
+  /// Runs commands and returns the rows of the last one.
   typealias Run = (String) throws(PostgreSQLError) -> [[String?]]
 
   private let partitioned: PartitionedDays
-  /// The pause in ns after a failure.
+  /// The pause in ns before the next attempt after a failure.
   private let pause: Int64
-  /// The days that are known to have partitions.
+  /// The days whose partitions are known to exist.
   private var days: Set<Day> = []
-  /// The time of the next attempt (monotonic).
+  /// The monotonic time in ns before which no further attempt is made.
   private var due = Int64.min
-  /// The days that were reported as waiting.
+  /// The days without a partition that were already reported to the user.
   private var announced: Set<Day> = []
 
-  /// The seconds before midnight UTC at which the next day's partition is created.
+  /// How many seconds before midnight UTC the next day's partition is created.
   private static let ahead = 6 * 3600.0
 
-  /// The lock timeout for writers to the default partition, whose commits are shorter than a second, but not
-  /// for readers.
+  /// The timeout for the lock on the default partition. It is long enough for other recorders' commits, which
+  /// take less than a second, but shorter than queries.
   private static let lockTimeout = "800ms"
 
-  /// The lock timeout for another recorder that creates the same partitions, which itself waits at most
-  /// `timeout`.
+  /// The timeout for the advisory lock, held by another recorder that creates partitions. That recorder
+  /// itself waits at most `lockTimeout` for each lock.
   private static let recorderLockTimeout = "10s"
 
   /// Creates the state.
   ///
-  /// - Parameter pause: the pause in seconds after a failure.
+  /// - Parameters:
+  ///   - partitioned: the range of days that get partitions.
+  ///   - pause: the pause in s before the next attempt after a failure.
   init(_ partitioned: PartitionedDays, pause: Double = 60) {
     self.partitioned = partitioned
     self.pause = Int64(pause * 1e9)
   }
 
-  /// Discards the known partitions, for example after a reconnection.
+  /// Forgets which partitions exist, for example after a reconnection.
   mutating func forget() { (days, due) = ([], Int64.min) }
 
   mutating func forget(before day: Day) { days = days.filter { $0 >= day } }
 
-  /// Returns the days of messages near the recorder's day without a partition, and in the evening the next
-  /// day.
+  /// Returns the days of a batch that need a partition, and, in the last hours before midnight UTC, the next
+  /// day if it has none.
   private func missing(for messages: [RecordedMessage]) -> (needed: Set<Day>, coming: Day?) {
     var needed: Set<Day> = []
-    // Almost all messages have the same day as the previous one.
+    // Most messages have the same day as the previous one, which needs no further check.
     var last: Day?
     func observe(_ time: UTCTime, receivedAt received: UTCTime) {
       let day = Day(time)
@@ -70,8 +73,9 @@ struct PostgreSQLPartitions {
     return (needed, coming == Day(received) || days.contains(coming) ? nil : coming)
   }
 
-  /// Creates all missing partitions, or leaves it to a later attempt.
-  /// - Parameter announce: called with a sentence about waiting days.
+  /// Creates the partitions that a batch needs. If a query blocks them, the next attempt follows after the
+  /// pause.
+  /// - Parameter announce: called with a sentence about days whose partition is delayed.
   mutating func make(
     for messages: [RecordedMessage], _ run: Run, announce: (String) -> Void
   ) throws(PostgreSQLError) {
@@ -90,15 +94,16 @@ struct PostgreSQLPartitions {
       announced.formUnion(unsaid)
       let others = unsaid.count > 1 ? " and \(unsaid.count - 1) more days" : ""
       announce(
-        "a question that reads for long keeps \(first.text)\(others) from a partition of its own; its messages are stored "
-          + "beside the others' until that is over")
+        "a long query delays the partition of \(first.text)\(others); until it ends, messages are stored "
+          + "in the default partition")
       return
     }
     if days.count > 10_000 { days.removeAll() }
     days.formUnion(wanted)
   }
 
-  /// In a separate transaction for each table, so that only one table is locked at a time.
+  /// Creates the partitions of one table. Each table has its own transaction, so that only one table is
+  /// locked at a time.
   private static func make(_ days: [Day], of table: String, _ run: Run) throws(PostgreSQLError) {
     _ = try run(
       """

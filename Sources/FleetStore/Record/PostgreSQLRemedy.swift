@@ -6,8 +6,8 @@ extension PostgreSQLError {
 
   /// The remedy for a failed connection; nil if the server's message is sufficient.
   ///
-  /// libpq reports the reason of a failed connection as text, without a code. The text is recognized in
-  /// English only; there is no remedy for a localized one.
+  /// libpq reports the reason of a failed connection as text, without a code. Only English texts are
+  /// recognized.
   var connectionRemedy: String? {
     guard state.isEmpty else { return nil }
     if message.contains(text: "no password supplied") {
@@ -17,12 +17,12 @@ extension PostgreSQLError {
       return "check the user in the address, and the password in PGPASSWORD or ~/.pgpass"
     }
     if message.contains(text: "database \""), message.contains(text: "does not exist") {
-      return "make the database with createdb, or check its name at the end of the address"
+      return "create the database with createdb, or check its name at the end of the address"
     }
     return nil
   }
 
-  /// The remedy for a command that only reads.
+  /// The remedy for a failed command that only reads; nil if there is none.
   var readingRemedy: String? {
     guard isPermissionDenied else { return connectionRemedy }
     return
@@ -30,7 +30,7 @@ extension PostgreSQLError {
       + "tables, as in Config/database/README.md"
   }
 
-  /// The remedy for a command that records.
+  /// The remedy for a failed command that records; nil if there is none.
   var recordingRemedy: String? {
     if isDiskFull { return "free space on the server's disk, or retain fewer days with --keep" }
     guard isPermissionDenied else { return connectionRemedy }

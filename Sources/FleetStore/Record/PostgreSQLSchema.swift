@@ -1,13 +1,13 @@
 /// The tables of a recording in PostgreSQL, in their own schema.
 ///
-/// `messages` and `fixes` are partitioned by the vehicle's time, with a partition for each day in UTC:
-/// queries with a range of `time` only read these days, and old days are dropped at once. Rows without a
-/// time, or with one far from the recorder's, are in the default partition. The partition depends on the
-/// message alone: a duplicate is in the same partition, where the unique index detects it.
+/// `messages` and `fixes` are partitioned by the vehicle's time, with a partition for each day in UTC.
+/// Queries with a range of `time` only read these days, and an old day is deleted by dropping its partitions.
+/// Rows without a time, or with a time far from the recorder's, are in the default partition. The partition
+/// depends on the message alone: a duplicate is in the same partition, where the unique index detects it.
 enum PostgreSQLSchema {
   static let version = TraceIndex.version
 
-  /// An arbitrary number, equal in every odograph: the lock for changes of the schema.
+  /// The advisory lock for changes of the schema: an arbitrary number, equal in all versions.
   static let lock = 7_236_472_018
 
   static let messageColumns = "\(RecordingColumns.messages), payload, payload_binary"
@@ -71,15 +71,16 @@ enum PostgreSQLSchema {
       source text NOT NULL,
       PRIMARY KEY (fleet, vehicle)
     ) WITH (fillfactor = 50);
-    COMMENT ON COLUMN odograph.messages.received IS 'by the recorder''s clock';
-    COMMENT ON COLUMN odograph.messages.time IS 'by the vehicle''s clock';
-    COMMENT ON COLUMN odograph.messages.hash IS 'of the payload, where there is no epoch and seq';
-    COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload where it is no text';
-    COMMENT ON TABLE odograph.latest IS 'the newest position of each vehicle, by its own clock';
+    COMMENT ON COLUMN odograph.messages.received IS 'time of reception by the recorder''s clock';
+    COMMENT ON COLUMN odograph.messages.time IS 'time of the message by the vehicle''s clock; NULL if it has none';
+    COMMENT ON COLUMN odograph.messages.hash IS 'hash of the payload, which detects duplicates of messages without epoch and seq';
+    COMMENT ON COLUMN odograph.messages.payload_binary IS 'the payload, if it is not text; then payload is NULL';
+    COMMENT ON TABLE odograph.latest IS 'the newest position of each vehicle, by the vehicle''s clock';
     """
 
-  /// Rows without a time are never equal in an index with the time, and always in the default partition,
-  /// whose own indexes need no partition key.
+  /// The unique indexes of rows without a time. In an index that includes the time, nulls never equal each
+  /// other. Rows without a time are always in the default partition; an index on it alone does not need the
+  /// partition key.
   private static let timelessIdentity = """
     CREATE UNIQUE INDEX messages_timeless ON odograph.messages_default (vehicle, fleet, epoch, seq)
       WHERE time IS NULL AND epoch IS NOT NULL;
@@ -87,8 +88,8 @@ enum PostgreSQLSchema {
       WHERE time IS NULL AND hash IS NOT NULL;
     """
 
-  /// Returns a BRIN index of time ranges: some bytes for 32 pages and almost no work, because rows arrive in
-  /// order.
+  /// Returns a BRIN index of time ranges. It needs some bytes for 32 pages, and almost no work, because rows
+  /// are inserted in order of time.
   private static func span(of table: String) -> String {
     """
     CREATE INDEX \(table)_span ON odograph.\(table) USING brin (time)
@@ -96,7 +97,7 @@ enum PostgreSQLSchema {
     """
   }
 
-  /// A copy of `messages` without indexes, for batches that can contain duplicates.
+  /// A temporary copy of `messages` without indexes, for batches that can contain duplicates.
   static let staging = """
     CREATE TEMPORARY TABLE IF NOT EXISTS staged_messages (LIKE odograph.messages) ON COMMIT DELETE ROWS
     """
@@ -109,12 +110,12 @@ enum PostgreSQLSchema {
     UNION ALL SELECT NULL, topic, coalesce(epoch, ''), coalesce(seq, hash)::text FROM added WHERE kind = 'track'
     """
 
-  /// The name of a prepared statement.
+  /// The name of the prepared statement in `prepareLatest`.
   static let updateLatest = "odograph_latest"
 
-  /// The SQL that updates positions from arrays of columns. Older ones change nothing, and neither do those of the same time
-  /// that are not more accurate. Sorted, so that two
-  /// concurrent recorders wait for each other without a deadlock.
+  /// The SQL that updates `latest` from arrays, one for each column. A position that is older, or of the same
+  /// time and not more accurate, changes nothing. The rows are sorted: two recorders then lock rows in the
+  /// same order, without a deadlock.
   static let prepareLatest = """
     PREPARE \(updateLatest) AS INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
       SELECT * FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::float8[], $6::float8[],
@@ -134,8 +135,8 @@ enum PostgreSQLSchema {
 
   /// Returns the SQL that creates a day's partition and moves its rows from the default partition.
   ///
-  /// The default partition is locked first, so that two connections that read its rows before they request
-  /// the lock cannot deadlock.
+  /// The default partition is locked first. Otherwise two connections could both read its rows, and then wait
+  /// for each other's lock.
   static func partition(of table: String, day: Day) -> String {
     let name = "odograph." + partitionName(of: table, day: day)
     let (from, to) = ("'\(day.text) 00:00+00'", "'\(day.next.text) 00:00+00'")
@@ -156,7 +157,7 @@ enum PostgreSQLSchema {
     """
   }
 
-  /// Returns the SQL for the names of partitions before a day.
+  /// Returns the SQL for the names of the partitions of days before a given one.
   static func expired(before day: Day) -> String {
     """
     SELECT child.relname FROM pg_inherits
@@ -168,8 +169,9 @@ enum PostgreSQLSchema {
     """
   }
 
-  /// Returns the SQL that deletes old rows outside of daily partitions, by the vehicle's clock if credible,
-  /// otherwise by the recorder's.
+  /// Returns the SQL that deletes old rows that are in no daily partition. A row's age is by the vehicle's
+  /// clock if credible, otherwise by the recorder's.
+  /// - Parameter days: how many days before `day` a vehicle's time is still credible.
   static func expiry(before day: Day, believed days: Int) -> [String] {
     let limit = "'\(day.text) 00:00+00'::timestamptz"
     let old = "received < \(limit) OR (time < \(limit) AND time > \(limit) - interval '\(days) days')"

@@ -6,13 +6,14 @@ internal import Telemetry
 
 /// A recording in PostgreSQL.
 ///
-/// A batch is written by one COPY, which fails as a whole if one of its messages already exists. Only then it
-/// is written through a temporary table with `INSERT … ON CONFLICT DO NOTHING`, which is slower.
+/// A batch is written by one COPY, which fails as a whole if one of its messages already exists. Only then is
+/// the batch written again through a temporary table with `INSERT … ON CONFLICT DO NOTHING`, which is slower.
 ///
-/// Updated rows (`latest`, trips, driving events) are written before that in a separate transaction, whose
-/// commit does not wait for the disk, so that another recorder with the same vehicle waits only briefly. They
-/// reach the disk no later than the messages, because the log is sequential. If the messages are not stored
-/// in the end, the broker sends them again, because they were not acknowledged.
+/// Before a batch's messages, its updates of `latest`, trips and driving events are written in a separate
+/// transaction. That commit does not wait for the disk, so that another recorder of the same vehicle waits
+/// only briefly. The updates reach the disk no later than the messages, because PostgreSQL's write-ahead log
+/// is sequential. If the messages cannot be stored afterwards, they are not acknowledged, and the broker
+/// sends them again.
 final class PostgreSQLStore: MessageStore {
   let name: String
   private let address: String
@@ -20,20 +21,22 @@ final class PostgreSQLStore: MessageStore {
   private(set) var advice: String?
   private let partitioned: PartitionedDays
   private var partitions: PostgreSQLPartitions
-  /// True if the statement is prepared on this connection.
+  /// True if this connection has prepared the statement in `PostgreSQLSchema.prepareLatest`.
   private var isLatestPrepared = false
   private let announce: (String) -> Void
 
-  /// The maximum number of attempts for a transaction that conflicts with another recorder's.
+  /// The maximum number of attempts for a transaction that conflicts with one of another recorder.
   private static let mostAttempts = 20
-  /// The seconds for which a recorder can be stuck in a transaction before another one ends its connection.
+  /// The seconds after which a recorder that is blocked within a transaction has its connection terminated by
+  /// another recorder.
   private let stall: Double
 
   /// Creates the store.
   ///
   /// - Parameters:
-  ///   - partitionPause: the pause in seconds after a failed creation of a partition.
-  ///   - announce: called with a sentence before long operations, and about delayed ones.
+  ///   - partitionPause: the pause in s before the next attempt to create a partition after a failure.
+  ///   - stall: the seconds after which another recorder's blocked connection is terminated.
+  ///   - announce: called with a sentence before long operations, and about delayed operations.
   init(
     address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
     stall: Double = 60, announce: @escaping (String) -> Void = { StandardError.report($0) }
@@ -52,9 +55,9 @@ final class PostgreSQLStore: MessageStore {
     isLatestPrepared = false
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
-      // Limits the time for which a machine that was cut off in a transaction blocks others: between two
-      // commands, and during one, while the server waits for data. A stuck process is terminated by the recorder
-      // that waits for it.
+      // A recorder whose machine loses its network within a transaction blocks other recorders. The server
+      // ends such a connection: between two commands by the timeout, and during a COPY by the keepalives. A
+      // process that hangs is terminated by the recorder that waits for it.
       try connection?.run(
         """
         SET idle_in_transaction_session_timeout = '60s'; SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5;
@@ -94,7 +97,7 @@ final class PostgreSQLStore: MessageStore {
 
   func close() { connection = nil }
 
-  /// Retries a transaction immediately after a conflict with another recorder's.
+  /// Runs a transaction, and retries it immediately after a conflict with a transaction of another recorder.
   private func repeating<Result>(
     _ transaction: () throws(PostgreSQLError) -> Result
   ) throws(PostgreSQLError) -> Result {
@@ -114,11 +117,12 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  /// The start of a transaction with a limited wait for locks.
+  /// The SQL that starts a transaction with a time limit for locks.
   private var begin: String { "BEGIN; SET LOCAL lock_timeout = \(Int(stall * 1200))" }
 
-  /// Ends connections of recorders of the same user that have been stuck in a transaction for too long. Their
-  /// batches are sent again, because they are not acknowledged.
+  /// Terminates connections of this user's other recorders that have been blocked in a COPY for too long.
+  /// Their batches are not acknowledged, so the broker sends them again.
+  /// - Returns: the number of terminated connections.
   private func endStalled() throws(PostgreSQLError) -> Int {
     try answer(
       """
@@ -152,7 +156,7 @@ final class PostgreSQLStore: MessageStore {
       if let count = row[0].flatMap(Int.init) { added = count } else { tracks.insert(row.compactMap { $0 }) }
     }
     try copyFixes(of: messages) { message in
-      // A duplicate track in the batch was added once.
+      // If the batch contains a track twice, its fixes are written once.
       let number = message.fields.seq ?? message.hash ?? 0
       return tracks.remove([message.topic, message.fields.epoch ?? "", "\(number)"]) != nil
     }
@@ -164,7 +168,7 @@ final class PostgreSQLStore: MessageStore {
     of messages: [RecordedMessage], where isWanted: (RecordedMessage) -> Bool
   ) throws(PostgreSQLError) {
     var rows = CopyRows()
-    // Spans lend their elements, where loops would copy them.
+    // Elements of a span are accessed in place; a loop over the array would copy each message.
     let span = messages.span
     for index in span.indices where !span[index].fixes.isEmpty && isWanted(span[index]) {
       rows.append(fixesOf: span[index])
@@ -186,9 +190,10 @@ final class PostgreSQLStore: MessageStore {
   private func prepare() throws(PostgreSQLError) {
     guard try answer("SELECT pg_is_in_recovery()") != "t" else {
       throw PostgreSQLError(
-        state: "odograph", message: "it is a replica, which only answers questions; name the primary server")
+        state: "odograph", message: "the server is a read-only replica; name the primary server")
     }
-    // Several recorders can start simultaneously.
+    // The lock lets only one recorder create or migrate the schema; several recorders can start
+    // simultaneously.
     try connection?.run("SELECT pg_advisory_lock(\(PostgreSQLSchema.lock))")
     var isRenewed = false
     var isIndexed = true
@@ -210,13 +215,14 @@ final class PostgreSQLStore: MessageStore {
     }
     if try answer(PostgreSQLViews.lacksPredicted) == "t" { try connection?.run(PostgreSQLViews.predicted) }
     try preparePostGIS(anew: isRenewed)
-    // Below version 3 the tables were recreated with the current version.
+    // Older versions than 3 were migrated to new tables, which already have the current version.
     if isRenewed { try connection?.run(PostgreSQLMigration.isRenewed) }
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLSchema.lock))")
     if !isIndexed { try makeTraceIndex() }
   }
 
-  /// Creates the index of traces while others record. If a long query blocks it, the next start continues.
+  /// Creates the index of traces while other recorders continue. If a long query blocks it, the next start
+  /// continues.
   private func makeTraceIndex() throws(PostgreSQLError) {
     guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLTraceIndex.lock))") == "t" else { return }
     try connection?.run("SET lock_timeout = \(PostgreSQLTraceIndex.lockTimeout)")
@@ -228,17 +234,17 @@ final class PostgreSQLStore: MessageStore {
         try buildTraceIndex(isAnnounced: &isAnnounced)
         attempts = 0
       } catch {
-        // The index is optional, but the connection is not.
+        // A missing index only slows queries down, so its error is reported. A lost connection is a failure.
         guard !error.state.isEmpty else { throw error }
-        // Another recorder has created a new day's partition or dropped an old one in the meantime.
+        // Meanwhile another recorder has created a partition or dropped an old one. The creation is retried.
         if error.isDeadlock || error.state == "42P01", attempts > 0 { continue }
         attempts = 0
         let cause =
           error.isLockTimeout || error.isDeadlock
           ? "other connections hold long locks on it" : error.message
         announce(
-          "\(name): \(cause); its index of traces is made at the next start, and until "
-            + "queries for traces then read all messages of a vehicle")
+          "\(name): \(cause); the index of traces is created at the next start; until then, "
+            + "queries for traces read all messages of a vehicle")
       }
     }
     try connection?.run("RESET lock_timeout")
@@ -250,7 +256,7 @@ final class PostgreSQLStore: MessageStore {
     while let missing = try connection?.run(PostgreSQLTraceIndex.missing).values, !missing.isEmpty {
       if !isAnnounced {
         announce(
-          "\(name): its index of traces is made beside those who record; this program begins when that is done"
+          "\(name): creating the index of traces, while other recorders continue; recording starts when it is complete"
         )
         isAnnounced = true
       }
@@ -282,7 +288,7 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run("COMMIT")
   }
 
-  /// Uses PostGIS if it is installed, and stops using it if it was removed.
+  /// Creates the views and indexes that use PostGIS if it is installed, and replaces them if it was removed.
   /// - Parameter isRenewed: true if the views are those of an older version.
   private func preparePostGIS(anew isRenewed: Bool) throws(PostgreSQLError) {
     let schema = try answer(
@@ -300,7 +306,7 @@ final class PostgreSQLStore: MessageStore {
       schema != nil
       ? nil
       : "\(name) has no PostGIS: odograph.near reads whole days, and there is no view odograph.points; "
-        + "CREATE EXTENSION postgis, and a new start, makes both"
+        + "run CREATE EXTENSION postgis, and restart odograph"
   }
 
   /// Returns the first column of the first row.
@@ -337,7 +343,7 @@ final class PostgreSQLStore: MessageStore {
     return expiry
   }
 
-  /// Updates the rows for a batch.
+  /// Updates `latest`, trips and driving events with a batch.
   private func update(_ messages: [RecordedMessage]) throws(PostgreSQLError) {
     let latest = LatestPositions(messages)
     let journal = JournalRow.rows(of: messages)
@@ -352,7 +358,8 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run("COMMIT")
   }
 
-  /// Inserts or updates rows within a transaction, unless the existing ones are newer.
+  /// Inserts or updates trips and driving events within a transaction. Existing rows with a higher rank are
+  /// unchanged.
   private func updateJournal(_ rows: [JournalRow]) throws(PostgreSQLError) {
     guard !rows.isEmpty else { return }
     for table in JournalTable.all {
@@ -363,7 +370,8 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  /// Fills the tables from messages recorded before they existed, within a transaction.
+  /// Fills the tables of trips and driving events from messages recorded before these tables existed. It must
+  /// run within a transaction.
   private func fillJournal() throws(PostgreSQLError) {
     if try answer(PostgreSQLJournal.isLarge) == "t" {
       announce(
@@ -373,8 +381,9 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run(PostgreSQLJournal.recorded)
     while let rows = try connection?.run(PostgreSQLJournal.nextRecorded).values, !rows.isEmpty {
       try updateJournal(rows.compactMap(PostgreSQLJournal.row))
-      // Not after each batch of a recorder: the end of the transaction empties the tables, and a TRUNCATE
-      // would make its commit wait for the disk.
+      // The temporary tables are emptied explicitly, because one transaction uses them several times. A
+      // recorder does not need this: its tables are emptied when the transaction ends, and a TRUNCATE would
+      // make the commit wait for the disk.
       for table in JournalTable.all { try connection?.run(table.staging + "; " + table.emptyStaging) }
     }
     try connection?.run(PostgreSQLJournal.closeRecorded)

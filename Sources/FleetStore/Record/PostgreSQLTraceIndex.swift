@@ -1,29 +1,32 @@
-/// The creation of the index of traces in PostgreSQL while others record: first on the parent table alone,
-/// which is quick, and then on each partition without a lock that blocks writers.
+/// Creates the index of traces in PostgreSQL while other recorders continue. First it is created on the
+/// parent table alone, which is quick. Then it is created on each partition without a lock that blocks
+/// writers.
 ///
-/// Each step is permanent; the next start continues after an interruption. `PostgreSQLSchema.lock` is not
-/// held meanwhile: a partition's index is built after all older transactions have ended, including those that
-/// wait for that lock.
+/// Each step is permanent, so that the next start continues after an interruption. `PostgreSQLSchema.lock` is
+/// not held meanwhile. Creating a partition's index waits for all older transactions, and one of these could
+/// itself wait for that lock.
 enum PostgreSQLTraceIndex {
-  /// The lock of the recorder that creates the index; others skip it.
+  /// The advisory lock of the recorder that creates the index; other recorders skip it.
   static let lock = PostgreSQLSchema.lock + 1
 
-  /// The lock timeout in ms: commits of recorders take less than a second, an export can take hours.
+  /// The lock timeout in ms. It is longer than commits of recorders, which take less than a second, and
+  /// shorter than an export, which can take hours.
   static let lockTimeout = 10_000
 
-  /// The maximum number of attempts; one fails if a recorder creates a new day's partition simultaneously,
-  /// which happens once a day.
+  /// The maximum number of attempts. An attempt fails if a recorder creates a partition simultaneously, which
+  /// happens once a day.
   static let attempts = 50
 
   private static let index = "'odograph.\(TraceIndex.name)'::regclass"
 
-  /// The SQL for the index on the parent alone, which new partitions inherit.
+  /// The SQL for the index on the parent table alone; new partitions inherit it.
   static let onParent = """
     CREATE INDEX IF NOT EXISTS \(TraceIndex.name) ON ONLY odograph.messages (\(TraceIndex.columns))
       WHERE \(TraceIndex.condition)
     """
 
-  /// The SQL for partitions without the index, with the remains of an interrupted creation.
+  /// The SQL for the partitions without the index, and for an invalid index that an interrupted creation has
+  /// left.
   static let missing = """
     SELECT part.relname, left_over.relname FROM pg_inherits
         JOIN pg_class part ON part.oid = inhrelid
@@ -35,10 +38,11 @@ enum PostgreSQLTraceIndex {
       ORDER BY part.relname DESC
     """
 
-  /// Run outside of a transaction, so that recorders do not wait.
+  /// Returns the SQL that drops the invalid index of an interrupted creation. It must run outside of a
+  /// transaction, so that recorders do not wait.
   static func removal(of leftOver: String) -> String { "DROP INDEX CONCURRENTLY odograph.\(leftOver)" }
 
-  /// Run outside of a transaction.
+  /// Returns the SQL that creates a partition's index. It must run outside of a transaction.
   static func build(on partition: String) -> String {
     """
     CREATE INDEX CONCURRENTLY \(partition)_traces ON odograph.\(partition) (\(TraceIndex.columns))

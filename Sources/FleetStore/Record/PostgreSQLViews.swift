@@ -1,6 +1,7 @@
-/// The views and functions for backends; `near` has the same signature with and without PostGIS.
+/// The views and functions for other programs that query the database. `near` has the same signature with and
+/// without PostGIS.
 enum PostgreSQLViews {
-  /// The SQL without PostGIS.
+  /// The SQL of all views and functions that do not need PostGIS.
   static let creation = """
     \(positions)
     CREATE FUNCTION odograph.distance(double precision, double precision, double precision, double precision)
@@ -10,7 +11,7 @@ enum PostgreSQLViews {
     COMMENT ON FUNCTION odograph.distance IS 'metres on the sphere between two latitudes and longitudes, in degrees';
     CREATE FUNCTION odograph.jsonb(payload text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT AS $$
       BEGIN RETURN payload::jsonb; EXCEPTION WHEN OTHERS THEN RETURN NULL; END $$;
-    COMMENT ON FUNCTION odograph.jsonb IS 'NULL for what is no JSON';
+    COMMENT ON FUNCTION odograph.jsonb IS 'the payload as jsonb; NULL if it is not valid JSON';
     CREATE VIEW odograph.documents AS
       SELECT received, time, topic, fleet, vehicle, kind, event, retain, odograph.jsonb(payload) AS body
         FROM odograph.messages;
@@ -18,13 +19,14 @@ enum PostgreSQLViews {
     \(predicted)
     """
 
-  /// True if `predicted` is missing, as in a database that an older version created.
+  /// True if the function `predicted` is missing, as in databases that an older version created.
   static let lacksPredicted = "SELECT to_regprocedure('odograph.predicted(timestamptz)') IS NULL"
 
-  /// The SQL of `predicted`, the model of `ReportPredictor` for the newest report of each vehicle.
+  /// The SQL of `predicted`, which computes the vehicles' predicted positions from their newest reports, with
+  /// the model of `ReportPredictor`.
   ///
-  /// 0.00669438 is the square of WGS 84's eccentricity; 110,574.2758 and 111,319.4908 are metres per degree north
-  /// and east at the equator.
+  /// 0.00669438 is the square of WGS 84's eccentricity. 110,574.2758 and 111,319.4908 are metres per degree
+  /// to the north and to the east at the equator.
   static let predicted = """
     CREATE OR REPLACE FUNCTION odograph.predicted(at timestamptz DEFAULT now())
       RETURNS TABLE (fleet text, vehicle text, "time" timestamptz, latitude double precision,
@@ -59,7 +61,7 @@ enum PostgreSQLViews {
             WHERE r.elapsed - r.validity <= 120) AS m ON true
       $$;
     COMMENT ON FUNCTION odograph.predicted IS
-      'latest, with positions predicted for a time; radius in metres, NULL for a position that is as reported';
+      'the rows of latest, with positions predicted for a time; radius in metres, NULL for a position that is not predicted';
     """
 
   static let positions = """
@@ -69,24 +71,25 @@ enum PostgreSQLViews {
         FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
       UNION ALL
       SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
-    COMMENT ON COLUMN odograph.messages.event IS 'what happened, or the state; coarse of a location by radios';
+    COMMENT ON COLUMN odograph.messages.event IS 'the event or the state in the message; coarse for a location from radio beacons';
     COMMENT ON VIEW odograph.positions IS
-      'source: location, said at the time; track, said afterwards; coarse, said at the time by radios, and no fix';
+      'source: location for a live position, track for a position sent later, coarse for a live position from radio beacons';
     """
 
-  /// The SQL of `near` that reads a band of latitude on the requested days.
+  /// The SQL of `near` without PostGIS: it reads the positions in a band of latitude on the requested days.
   static let nearWithoutPostGIS = near(
     from: "odograph.positions", where: "p.latitude BETWEEN $1 - \(degrees) AND $1 + \(degrees)")
 
-  /// True if `near` uses PostGIS.
+  /// True if the existing function `near` uses PostGIS.
   static let usesPostGIS =
     "SELECT prosrc LIKE '%odograph.points%' FROM pg_proc WHERE oid = 'odograph.near'::regproc"
 
-  /// Returns the SQL for an index of every position as a point, and a view and `near` that use it.
+  /// Returns the SQL for an index of all positions as points, and for a view and a version of `near` that use
+  /// it.
   ///
-  /// The points are only in the index: a column would add 32 bytes to every row. Candidates are in a box,
-  /// which can cross the antimeridian.
-  /// - Parameter schema: the quoted schema of the extension.
+  /// Only the index contains the points: a column would add 32 bytes to every row. `near` searches the index
+  /// by a bounding box, which can cross the antimeridian, and then checks the distance.
+  /// - Parameter schema: the quoted schema in which PostGIS is installed.
   static func postGIS(in schema: String) -> String {
     let point = "\(schema).ST_SetSRID(\(schema).ST_MakePoint(longitude, latitude), 4326)"
     let boxes = [0, 360, -360].map { turn in
@@ -114,12 +117,14 @@ enum PostgreSQLViews {
       """
   }
 
-  /// The third parameter's metres in degrees of latitude.
+  /// The SQL that converts `near`'s third parameter from metres to degrees of latitude.
   private static let degrees = "$3 / 111195"
 
   /// Returns the SQL of `near`.
   ///
-  /// - Parameter box: the condition for candidates.
+  /// - Parameters:
+  ///   - view: the view with the positions.
+  ///   - box: the condition that preselects positions before their distance is computed.
   private static func near(from view: String, where box: String) -> String {
     """
     CREATE OR REPLACE FUNCTION odograph.near(
@@ -136,7 +141,7 @@ enum PostgreSQLViews {
           AND odograph.distance($1, $2, p.latitude, p.longitude) <= $3
       $$;
     COMMENT ON FUNCTION odograph.near IS
-      'positions within metres of a point, from a time on and before another, with the distance in metres';
+      'positions within a distance in metres of a point, from since (included) to until (excluded), with their distance';
     """
   }
 }

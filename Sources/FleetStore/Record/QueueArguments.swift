@@ -4,7 +4,7 @@ internal import Fleet
 internal import FleetCommand
 internal import MQTT
 
-/// The options for recording from a queue of a cluster instead of a broker's topics.
+/// The options for recording from a queue of a RabbitMQ cluster instead of a broker's topics.
 package struct QueueArguments: ParsableArguments {
   package init() {}
 
@@ -28,8 +28,9 @@ package struct QueueArguments: ParsableArguments {
 }
 
 extension RecordOptions {
-  /// Returns the options with the effect of --from: it excludes the default profile.
-  /// - Throws: `FleetError` for options that are invalid with or without --from.
+  /// Returns the options with `--from` as the broker, which also prevents the use of a broker from the
+  /// profile.
+  /// - Throws: `FleetError` for an option that requires `--from`, or cannot be combined with it.
   func settled() throws(FleetError) -> RecordOptions {
     guard let from = queues.from else {
       for (value, option) in [(queues.queue, "--queue"), (queues.exchange, "--exchange")] where value != nil {
@@ -38,16 +39,19 @@ extension RecordOptions {
       return self
     }
     let wrong: [(isGiven: Bool, option: String, cause: String)] = [
-      (broker.broker != nil, "--broker", "--from names where to record from already; give one of them"),
-      (share != nil, "--share", "recorders that name the same --queue split its messages; leave it out"),
-      (clientID != nil, "--client-id", "it names a session of MQTT; name the --queue instead"),
+      (broker.broker != nil, "--broker", "--from already names the source; give one of them"),
+      (
+        share != nil, "--share",
+        "recorders with the same --queue always split its messages; remove the option"
+      ),
+      (clientID != nil, "--client-id", "it names an MQTT session; use --queue instead"),
       (
         sessionExpiry != nil, "--session-expiry",
         "a queue exists until --forget deletes it; remove the option"
       ),
       (
         quality.qos != 1, "--qos \(quality.qos)",
-        "a queue gives each message until it is stored; leave it out"
+        "a queue always redelivers messages until they are stored; remove the option"
       ),
     ]
     if let first = wrong.first(where: \.isGiven) { throw .usage("use", first.option, first.cause) }
@@ -56,8 +60,8 @@ extension RecordOptions {
     return own
   }
 
-  /// Returns the configuration of the queue; nil without --from.
-  /// - Parameter filters: MQTT topic filters.
+  /// Returns the configuration of the queue; nil without `--from`.
+  /// - Parameter filters: the MQTT topic filters to bind the queue to.
   /// - Throws: `FleetError` with the invalid option and the remedy.
   func queueConfiguration(_ filters: [String]) throws(FleetError) -> AMQPConfiguration? {
     guard let from = queues.from else { return nil }
@@ -84,10 +88,10 @@ extension RecordOptions {
 }
 
 extension FleetError {
-  /// Creates the error for invalid settings of a consumer.
+  /// Creates the error for invalid settings of an AMQP consumer.
   init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
 
-  /// Creates the error for a time limit that expired before a node accepted the connection.
+  /// Creates the error for a time limit that was over before a node of the cluster accepted the connection.
   static func queueUnanswered(within limit: Double) -> FleetError {
     FleetError(
       operation: "reach", object: "the queue",

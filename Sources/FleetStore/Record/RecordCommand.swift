@@ -94,7 +94,7 @@ package struct RecordOptions: BrokerOptions {
   /// A `postgres://` URL or the path of an SQLite file.
   var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
 
-  /// Returns the days of --keep; nil to retain all.
+  /// Returns the number of days of `--keep`; nil without the option, which retains all days.
   /// - Throws: `FleetError` for an invalid number of days.
   func keptDays() throws(FleetError) -> Int? {
     try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
@@ -133,18 +133,20 @@ package struct RecordOptions: BrokerOptions {
   }
 }
 
-/// The `odograph record` command: records a fleet into a database, each message once.
+/// The `odograph record` command: records a fleet's messages into a database, each message once.
 ///
 /// The connection's thread receives messages, and the recorder's thread stores them, with a bounded queue in
-/// between. A message is acknowledged to the broker only after its transaction was committed. Duplicates
-/// after a crash of a process or broker are detected in the store by their numbers.
+/// between. A message is acknowledged to the broker only after its transaction was committed. After a crash
+/// of a process or a broker, messages arrive again. The store detects them by epoch and sequence number, or
+/// by a content hash.
 package enum RecordCommand {
-  /// The time limit in seconds for an orderly end.
+  /// The maximum time in s for storing and acknowledging the received messages before the command exits.
   private static let drain = 60.0
-  /// The time in ns without a commit after which a signal ends the command immediately.
+  /// The time in ns without a commit after which the command, interrupted by a signal, exits without waiting
+  /// longer.
   private static let commitTimeout: Int64 = 700_000_000
 
-  /// Runs until the count, the time limit or a signal.
+  /// Runs until `--count` messages are recorded, the time limit is over, or a signal arrives.
   /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
   package static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
     let options = try given.settled()
@@ -185,15 +187,15 @@ package enum RecordCommand {
     }
     let isClean = leave(running.source, recorder, waiter, isAsked: ending.isSignal)
     let hasEnded = recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
-    // A broker that was never reached stores no session.
+    // If the broker was never reached, it stores no session that the summary could mention.
     if waiter.wasConnected {
       progress.finish(recorder.current, left: running.left)
     } else {
       progress.finish(recorder.current)
     }
     withExtendedLifetime(running) {}
-    // Messages that could not be stored are a failure; rejections by the broker and signals have their own
-    // exit status.
+    // Messages that could not be stored make the command fail. Rejections by the broker and signals have
+    // their own exit status.
     if recorder.current.isInterrupted || !hasEnded {
       switch ending {
       case .timedOut, .ended(.done): return .outputFailed
@@ -210,14 +212,14 @@ package enum RecordCommand {
     return try ending.status()
   }
 
-  /// Disconnects after storing the messages in transit.
-  /// - Parameter isAsked: true after a signal: waits only while the store accepts messages, and until a
-  ///   further signal. Unacknowledged messages remain at the broker.
-  /// - Returns: true if everything is stored.
+  /// Disconnects after storing and acknowledging the received messages.
+  /// - Parameter isAsked: true after a signal: waits only while commits succeed, and until a further signal.
+  ///   Unacknowledged messages remain at the broker.
+  /// - Returns: true if all received messages are stored.
   private static func leave(
     _ source: any RecordSource, _ recorder: Recorder, _ waiter: CommandWaiter, isAsked: Bool
   ) -> Bool {
-    // Waiting for an unavailable store would only delay the end.
+    // If the store is unavailable, waiting for it would only delay the exit.
     let limit = recorder.current.isInterrupted ? 0 : drain
     let outcome = Locked<Bool?>(nil)
     let work: @Sendable () -> Void = {
@@ -239,7 +241,7 @@ package enum RecordCommand {
     return false
   }
 
-  /// Prepares the store without recording.
+  /// Creates or migrates the tables, and deletes old messages, without recording.
   private static func prepare(
     _ store: any MessageStore, _ retention: Retention, _ options: RecordOptions
   ) throws(FleetError) -> ExitStatus {
@@ -254,7 +256,7 @@ package enum RecordCommand {
     return .done
   }
 
-  /// Deletes a queue with its messages.
+  /// Deletes a queue of the cluster with its messages.
   private static func forget(
     _ queue: AMQPConfiguration, _ options: RecordOptions
   ) throws(FleetError) -> ExitStatus {
@@ -273,7 +275,7 @@ package enum RecordCommand {
     return .done
   }
 
-  /// Ends the sessions that earlier runs have left at the broker.
+  /// Deletes the sessions of earlier runs at the broker.
   private static func forget(
     _ options: RecordOptions, _ broker: MQTTConfiguration, _ plan: RecordPlan, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus {
@@ -283,15 +285,16 @@ package enum RecordCommand {
     if let name = options.clientID, mark?.isTaken == true {
       throw .usage(
         "forget", "session \(name)",
-        "an odograph record runs under it on this machine; end that first, it would lose what it has not stored"
+        "odograph record uses it on this machine, and would lose messages that it has not stored; stop it first"
       )
     }
     for name in names {
       var configuration = broker
       configuration.clientID = name
       (configuration.sessionExpiryInterval, configuration.endsSession) = (0, true)
-      // The broker does not report whether a clean start replaced a session. Under MQTT 3.1.1 only a clean
-      // session ends it.
+      // The first connection resumes the session to find out whether it exists, because the broker does not
+      // report this for a clean start. The second one starts clean, which deletes the session under MQTT
+      // 3.1.1, too.
       var wasThere = false
       for isClean in [false, true] {
         configuration.cleanStart = isClean

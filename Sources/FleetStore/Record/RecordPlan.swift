@@ -3,29 +3,31 @@ internal import FleetCommand
 internal import Glibc
 internal import MQTT
 
-/// The plan of a recording: selection, store and settings.
+/// The settings of a recording: selection, store and session.
 struct RecordPlan: Sendable {
   /// A `postgres://` URL or the path of an SQLite file.
   var store: String
   /// The MQTT topic filters.
   var filters: [String]
-  /// The topic root, and the wire format.
+  /// The root of the topics.
   var root: String
+  /// The wire format of the vehicles.
   var profile: MessageProfile
   var share: String?
-  /// The client identifier; nil to derive it from machine, store and selection.
+  /// The MQTT client identifier; nil to derive it from machine, store and selection.
   var clientID: String?
-  /// The expiry of the session in seconds; nil for the default.
+  /// The expiry of the broker session in s; nil for the default (`RecordEntry.usualSessionExpiry`).
   var sessionExpiry: UInt32?
   var qos = QoS.atLeastOnce
-  /// The number of messages after which a commit starts immediately, and the seconds to wait for more.
+  /// The number of messages after which a commit starts immediately.
   var commitCount = Self.usualCommitCount
+  /// The maximum time in s for which a smaller batch waits for more messages.
   var commitInterval = Self.usualCommitInterval
   /// The maximum number of messages in memory while the database is unavailable.
   var bufferedMessages = Self.usualBufferedMessages
   /// The number of messages to record; nil for no limit.
   var count: Int?
-  /// The days to retain; nil for all.
+  /// The number of full days to retain; nil for all.
   var keptDays: Int?
   var isQuiet = false
 
@@ -33,8 +35,9 @@ struct RecordPlan: Sendable {
   static let usualCommitInterval = 0.05
   static let usualBufferedMessages = 10_000
 
-  /// Returns the identity of the recording, for its own session at the broker. The store is identified by its
-  /// full path, independent of the working folder.
+  /// Returns a text that identifies the recording, from which the name of its broker session is derived. It
+  /// contains store, broker, shared-subscription group and topic filters. A file is identified by its full
+  /// path, independent of the working directory.
   func identity(_ broker: MQTTConfiguration) -> String {
     var store = store
     if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
@@ -44,16 +47,17 @@ struct RecordPlan: Sendable {
     return ([store, broker.brokerName, share ?? ""] + filters.sorted()).joined(separator: "\n")
   }
 
-  /// Checks the name of a store.
-  /// - Throws: `FleetError` for an invalid name.
+  /// Checks the path or URL of a store.
+  /// - Throws: `FleetError` for an empty name, an invalid URL, and a file name with the extension of an
+  ///   export format.
   static func check(store: String) throws(FleetError) {
     guard !store.isEmpty else { throw .usage("use", "the store", "name a file or a postgres:// URL") }
     try RecordingAddress.check(store)
     if let form = RecordingAddress.exportForm(ofNewFile: store) {
       throw .usage(
         "record into", store,
-        "a recording is a database, and its name says \(form); record into a file such as fleet.sqlite, and "
-          + "odograph export makes \(form) of it")
+        "a recording is a database, not a \(form) file; record into a file such as fleet.sqlite, and "
+          + "convert it to \(form) with odograph export")
     }
   }
 

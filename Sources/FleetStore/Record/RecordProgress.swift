@@ -27,12 +27,12 @@ struct RecordProgress {
     if options.isJSON { return printJSON(counts, rate, isFinal: false) }
     guard !options.isQuiet else { return }
     line.show {
-      "\(Self.sentence(counts)), \(Int(rate))/s\(counts.isInterrupted ? " - the store is away" : "")"
+      "\(Self.sentence(counts)), \(Int(rate))/s\(counts.isInterrupted ? " - the store is unavailable" : "")"
     }
   }
 
-  /// Prints the end of a recording that reached its broker.
-  /// - Parameter left: a text about what remains at the broker; nil for nothing.
+  /// Prints the summary of a recording that reached its broker.
+  /// - Parameter left: a sentence about what remains stored at the broker; nil for nothing.
   mutating func finish(_ counts: RecordCounts, left: String?) {
     finish(counts)
     guard !options.isJSON, !options.isQuiet else { return }
@@ -40,7 +40,7 @@ struct RecordProgress {
     if let left { StandardError.report(left) }
   }
 
-  /// Prints the end of a recording that did not reach its broker; the error follows.
+  /// Prints the final counts of a recording that did not reach its broker; the caller reports the error.
   mutating func finish(_ counts: RecordCounts) {
     line.clear()
     let seconds = max(1e-3, Double(SystemClock.monotonic - start) * 1e-9)

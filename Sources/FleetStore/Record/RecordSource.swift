@@ -6,24 +6,24 @@ internal import Platform
 
 /// A source of messages to record.
 protocol RecordSource: Sendable {
-  /// The received batches.
+  /// The queue of received batches.
   var batches: BatchQueue? { get }
 
-  /// Starts to connect, and returns immediately.
+  /// Starts connecting, and returns immediately.
   func start() throws(FleetError)
 
-  /// Disconnects in order; messages in transit are stored and acknowledged before.
-  /// - Parameter drain: the time limit in seconds.
-  /// - Returns: true if everything was acknowledged.
+  /// Disconnects after the received messages were stored and acknowledged.
+  /// - Parameter drain: the maximum time in s for storing and acknowledging.
+  /// - Returns: true if all received messages were acknowledged.
   func leaveBlocking(drain: Double) -> Bool
 }
 
-/// A source by MQTT, with its own session or a shared subscription.
+/// Receives messages over MQTT, with a session of its own or a shared subscription.
 extension FleetSubscriber: RecordSource {
   var batches: BatchQueue? { queue }
 }
 
-/// A source from a queue of a cluster, which can have other consumers.
+/// Receives messages from a queue of a RabbitMQ cluster, which other consumers can use, too.
 final class QueueSource: RecordSource {
   let batches: BatchQueue?
   private let consumer: AMQPConsumer
@@ -38,15 +38,15 @@ final class QueueSource: RecordSource {
   init(_ configuration: AMQPConfiguration, _ waiter: CommandWaiter) throws(FleetError) {
     let owner = Locked(WeakConsumer())
     let queue = try BatchQueue { number in owner.withLock { $0.consumer }?.settle(through: number) }
-    // The queue is bounded by the prefetch of the broker.
+    // The broker's prefetch limit bounds the queue.
     let handlers = AMQPConsumer.Handlers(
       received: { queue.push($0, at: .now) },
       connection: { state in
         switch state {
         case .connected: waiter.observeConnection()
         case .disconnected(let reason):
-          // The cluster redelivers these messages on each connection, so they must not accumulate while the
-          // store is unavailable.
+          // The cluster delivers unacknowledged messages again on the next connection. They are dropped here,
+          // so that they do not accumulate while the store is unavailable.
           queue.dropWaiting()
           waiter.observeLoss("\(reason)", FleetError(reason))
         }

@@ -5,22 +5,22 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// A message as a row: the original message, and the values that have columns.
+/// A message as a database row: the original message, and the values that have columns of their own.
 struct RecordedMessage: Hashable, Sendable {
-  /// The time by this machine's clock.
+  /// The time of reception by this machine's clock.
   var received: UTCTime
   var topic: String
   var qos: QoS
-  /// True if the broker retained it from before the subscription.
+  /// True if the broker sent the message as a retained one, published before the subscription.
   var retain: Bool
   var payload: [UInt8]
-  /// Fleet, vehicle and kind; nil for topics outside of the wire format.
+  /// Fleet, vehicle and kind; nil for a topic that the wire format does not define.
   var fleet: String?
   var vehicle: String?
   var kind: String?
   var fields: PayloadFields
-  /// A content hash, the deduplication key if `epoch` and `seq` are missing. Only for messages with a time
-  /// and for retained ones; nil for others, which are stored each time they arrive.
+  /// A content hash that detects duplicates if `epoch` and `seq` are missing. It is only set for retained
+  /// messages, and messages with a time. Nil for other messages, which are stored each time they arrive.
   var hash: Int64?
   /// The fixes of a track.
   var fixes: [TrackMessage.Fix] = []
@@ -31,7 +31,7 @@ struct RecordedMessage: Hashable, Sendable {
   /// True if the message has `epoch` and `seq`.
   var hasIdentity: Bool { fields.epoch != nil }
 
-  /// True if it contains a single position.
+  /// True if the message is a `location` with a position.
   var isLocation: Bool {
     kind == MessageKind.location.rawValue && fields.latitude != nil && fields.longitude != nil
   }
@@ -43,7 +43,7 @@ struct MessageRecording {
     var fleet: String?
     var vehicle: String?
     var kind: String?
-    /// True for the topic on which an OwnTracks device publishes all types of messages.
+    /// True for the topic on which an OwnTracks device publishes messages of all types.
     var isOwnTracksDevice = false
   }
 
@@ -66,13 +66,15 @@ struct MessageRecording {
       received: moment.time, topic: message.topic, qos: message.qos, retain: message.retain,
       payload: message.payload, fleet: place.fleet, vehicle: place.vehicle, kind: place.kind,
       fields: fields, isText: fields.isJSON || Self.isText(message.payload))
-    // An empty payload clears the retained location.
+    // The type of an OwnTracks message is in its payload. An empty payload clears the retained location, so
+    // it remains a location.
     if place.isOwnTracksDevice, !message.payload.isEmpty { recorded.kind = fields.ownTracksKind }
-    // Numbers belong to a vehicle: without one they identify nothing.
+    // Sequence numbers are only unique within a vehicle. A message without a vehicle therefore has none.
     if place.vehicle == nil { (recorded.fields.epoch, recorded.fields.seq) = (nil, nil) }
     if !recorded.hasIdentity {
-      // Messages without a time can legitimately repeat, such as "on" from a switch: a duplicate after a
-      // crash is better than a lost message. A topic that is too long for an index is stored without a hash.
+      // Messages without a time can legitimately be equal, such as "on" from a switch. They get no hash:
+      // storing one twice after a crash is better than losing one. A topic that is too long for an index gets
+      // no hash either.
       let isUnique =
         message.topic.utf8.count <= Self.longestIndexed && (message.retain || recorded.fields.time != nil)
       recorded.hash = isUnique ? Int64(bitPattern: FNV1a.hash64(message.payload)) : nil
@@ -85,8 +87,8 @@ struct MessageRecording {
     return recorded
   }
 
-  /// The maximum length in bytes: entries of PostgreSQL's B-trees have at most 2704 bytes, and one vehicle
-  /// must not block the messages of others.
+  /// The maximum length of a topic in bytes. Entries of PostgreSQL's B-trees have at most 2704 bytes: a
+  /// longer topic of one vehicle would make the batch fail for all vehicles.
   private static let longestIndexed = 1024
 
   private mutating func place(of topic: String) -> Place {
@@ -106,7 +108,7 @@ struct MessageRecording {
     return place
   }
 
-  /// Returns whether bytes are valid UTF-8 without a zero.
+  /// Returns whether bytes are valid UTF-8 without NUL.
   private static func isText(_ bytes: [UInt8]) -> Bool {
     var isPlain = true
     for byte in bytes {

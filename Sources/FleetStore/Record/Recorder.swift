@@ -7,29 +7,29 @@ internal import Spatial
 
 /// The counters of a recording.
 struct RecordCounts: Hashable, Sendable {
-  /// The number of processed messages.
+  /// The number of messages stored or recognized as duplicates.
   var received = 0
-  /// The number of new messages.
+  /// The number of messages that were not stored before.
   var stored = 0
-  /// The number of messages that were already stored.
+  /// The number of messages that were stored before.
   var duplicates: Int { received - stored }
   var commits = 0
-  /// The size of the stored payloads in bytes.
+  /// The total size of the received payloads in bytes.
   var bytes = 0
-  /// The number of times that the store was unavailable.
+  /// The number of times that the store became unavailable.
   var interruptions = 0
-  /// True while the store is unavailable; at the end, if messages were not stored for that reason.
+  /// True while the store is unavailable. At the end, true if messages could not be stored for this reason.
   var isInterrupted = false
 }
 
-/// A recorder that stores a subscriber's batches on its own thread until the queue ends.
+/// Stores the batches of a queue on its own thread, until the queue ends.
 final class Recorder: Sendable {
   private let plan: RecordPlan
   private let counts = Locked(RecordCounts())
   private let abandoned: EventDescriptor
   private let isAbandoned = Locked(false)
   private let finished: EventDescriptor
-  /// Called when the requested count is reached.
+  /// Called when the number of messages of the plan is reached.
   private let reachedCount: @Sendable () -> Void
 
   init(_ plan: RecordPlan, reachedCount: @escaping @Sendable () -> Void) throws(FleetError) {
@@ -56,16 +56,16 @@ final class Recorder: Sendable {
         }
         finished.signal()
       }
-      // Detached, because `end` waits for its signal with a time limit.
+      // The thread is not joined: `end` waits for `finished` instead, which can have a time limit.
       thread.detach()
     } catch { throw FleetError(error) }
   }
 
-  /// Waits for the recorder to end.
+  /// Waits until the thread has stored the remaining batches.
   /// - Parameters:
-  ///   - abandoning: true to stop retrying when the store does not accept messages.
-  ///   - limit: the time limit in seconds.
-  /// - Returns: true if it has ended.
+  ///   - abandoning: true to give up if the store is unavailable.
+  ///   - limit: the maximum time to wait in s.
+  /// - Returns: true if the thread has finished.
   @discardableResult
   func end(abandoning: Bool, limit: Double) -> Bool {
     if abandoning {
@@ -103,17 +103,18 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Deletes old data if a check is due. A failure is retried at the next check.
+  /// Deletes old data if this is due. After a failure, the next attempt is an hour later.
   private func expire(_ store: any MessageStore, _ retention: inout Retention) {
     guard let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) else { return }
     do throws(FleetError) {
       let expiry = try store.expire(before: due.limit, today: due.today)
       guard expiry != StoreExpiry(), !plan.isQuiet else { return }
       StandardError.report("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
-    } catch { StandardError.report("\(error); what is too old stays for another hour") }
+    } catch { StandardError.report("\(error); old messages are deleted at the next attempt, in an hour") }
   }
 
-  /// Stores rows, with retries for as long as necessary; nil if it was abandoned.
+  /// Stores rows, and retries until it succeeds or is abandoned.
+  /// - Returns: the number of new messages; nil if it was abandoned.
   private func keep(_ rows: [RecordedMessage], in store: any MessageStore) -> Int? {
     var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
     while true {
@@ -147,16 +148,17 @@ final class Recorder: Sendable {
 /// An adaptive commit size: the number of messages at which a commit starts without waiting for more. A pure
 /// value type.
 ///
-/// A broker limits the number of unacknowledged messages (EMQX: 32 by default), and sends no further ones
-/// before the commit. Waiting for more than that is useless.
+/// A broker limits the number of unacknowledged messages (EMQX: 32 by default). When this limit is reached,
+/// it sends no further messages before a commit acknowledges them. Waiting for a larger batch would only
+/// delay the commit.
 struct CommitSize: Hashable {
-  /// The maximum.
+  /// The maximum number of messages in a commit.
   let most: Int
   private(set) var enough: Int
-  /// The number of consecutive full commits.
+  /// The number of consecutive commits that reached the current size without waiting.
   private var streak = 0
 
-  /// The number of consecutive full commits after which a larger size is tried.
+  /// The number of consecutive full commits after which the size is doubled.
   private static let trial = 32
 
   init(most: Int) {
@@ -165,7 +167,9 @@ struct CommitSize: Hashable {
   }
 
   /// Records the size of a commit.
-  /// - Parameter isExhausted: true if no more messages arrived for a while.
+  /// - Parameters:
+  ///   - count: the number of messages in the commit.
+  ///   - isExhausted: true if the commit started because no more messages arrived for a while.
   mutating func took(_ count: Int, isExhausted: Bool) {
     if isExhausted {
       (enough, streak) = (min(max(1, count), most), 0)

@@ -2,19 +2,19 @@ internal import Spatial
 
 /// The schedule for deleting old data: at the start, and every hour. A pure value type.
 struct Retention: Hashable, Sendable {
-  /// The number of full days to retain in addition to today; nil for all.
+  /// The number of full days to retain in addition to the current day; nil to retain all data.
   let days: Int?
   private var next: UTCTime?
 
-  /// The interval in seconds between two checks.
+  /// The interval in s between two deletions.
   static let interval = 3600.0
 
   init(days: Int?) { self.days = days }
 
-  /// Returns the first day to retain if a check is due; nil otherwise.
+  /// Returns the first day to retain, and the current day, if a deletion is due; nil otherwise.
   mutating func due(at now: UTCTime) -> (limit: Day, today: Day)? {
     guard let days else { return nil }
-    // A clock that was set back does not delay it.
+    // If the clock was set back by hours, the deletion is due immediately instead of after that time.
     if let next, now < next, now > next.advanced(bySeconds: -2 * Self.interval) { return nil }
     next = now.advanced(bySeconds: Self.interval)
     let today = Day(now)

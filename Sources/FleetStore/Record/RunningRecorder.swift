@@ -4,13 +4,13 @@ internal import FleetCommand
 internal import MQTT
 internal import Platform
 
-/// The source of a recorder's messages, with the lock of its session and a description of what remains at the
-/// end.
+/// The source of a recorder's messages, with the lock on its session name, and a description of what the
+/// broker stores after the recorder exits.
 struct RecordEntry: Sendable {
   let source: any RecordSource
-  /// The session or queue that remains at the broker after the end; nil if none does.
+  /// The session or queue that stores further messages after the recorder exits; nil if there is none.
   private var keeper: BrokerStorage?
-  /// The locks of the session's name.
+  /// The lock on the session name: `slot` for an automatic name, `mark` for one given with `--client-id`.
   private var slot: SessionSlot?
   private var mark: SessionMark?
 
@@ -23,7 +23,7 @@ struct RecordEntry: Sendable {
     weak var subscriber: FleetSubscriber?
   }
 
-  /// A sentence about what the broker continues to store; nil for nothing.
+  /// A sentence for the user about what the broker continues to store; nil for nothing.
   var left: String? {
     switch keeper {
     case .session(let name, let expiry, let subscriber):
@@ -31,22 +31,25 @@ struct RecordEntry: Sendable {
       return expiry > 0 ? Self.left(session: name, seconds: expiry) : nil
     case .queue(let name):
       return "the cluster queues further messages in \(name); "
-        + "the same command resumes, with --forget it deletes it"
+        + "run the same command to resume, or add --forget to delete it"
     case nil: return nil
     }
   }
 
   /// Returns the sentence about a session.
   ///
-  /// - Parameter seconds: the expiry; nil under MQTT 3.1.1, which has none.
+  /// - Parameters:
+  ///   - name: the session's name.
+  ///   - seconds: the session's expiry in s; nil under MQTT 3.1.1, where only the broker knows it.
   static func left(session name: String, seconds: UInt32?) -> String {
-    let time = seconds.map { "for \($0) s" } ?? "for as long as it is set up to (MQTT 3.1.1 does not ask it)"
+    let time =
+      seconds.map { "for \($0) s" } ?? "for as long as the broker is configured to (MQTT 3.1.1 has no expiry)"
     return "the broker queues further messages for session \(name) \(time); "
-      + "the same command resumes, with --forget it deletes it"
+      + "run the same command to resume, or add --forget to delete it"
   }
 
-  /// A detector of frequent disconnections without a reason: under MQTT 3.1.1 a client is not told that
-  /// another one with the same identifier has replaced it.
+  /// Detects that the broker often disconnects without a reason. Under MQTT 3.1.1, this happens if another
+  /// client uses the same identifier: the broker disconnects the earlier client without giving a reason.
   private struct SilentDisconnects: Sendable {
     private static let most = 3
     /// Nanoseconds.
@@ -54,8 +57,7 @@ struct RecordEntry: Sendable {
     private var times: [Int64] = []
     private var isSaid = false
 
-    /// Returns true once, if established connections were closed without a reason several times within a
-    /// minute.
+    /// Returns true at the third disconnection without a reason within a minute; only once.
     mutating func isFrequent(_ reason: MQTTDisconnection) -> Bool {
       guard !isSaid, reason.phase == .established, reason.cause == .closedByPeer else { return false }
       let now = SystemClock.monotonic
@@ -66,23 +68,23 @@ struct RecordEntry: Sendable {
   }
 
   private static let otherClient =
-    "the broker ends the connection again and again: perhaps another client has this name; give each recorder its own "
+    "the broker closes the connection repeatedly: another client may have this name; give each recorder its own "
     + "--client-id"
 
   static let unusedExpiryNotice =
     "--session-expiry has no effect with MQTT 3.1.1: the broker decides how long it keeps the session without "
     + "a recorder; record --forget deletes it"
 
-  /// The default expiry of an unused session in seconds. Also used for shared subscriptions: mosquitto does
-  /// not redeliver a member's unacknowledged messages to other members (its issue 2662), so they are lost
-  /// when the session ends.
+  /// The default expiry in s of a session after its recorder exits. It also applies to shared subscriptions:
+  /// mosquitto does not redeliver a member's unacknowledged messages to other members (its issue 2662). They
+  /// are lost when the member's session ends.
   static let usualSessionExpiry: UInt32 = 86_400
 
-  /// Creates a source with an own session or a shared subscription.
+  /// Creates a source with its own MQTT session or a shared subscription.
   /// - Parameters:
   ///   - waits: true to wait for a broker that is unavailable at the start.
   ///   - connection: called with changes of the broker connection.
-  /// - Throws: `FleetError` without an available session name, and for invalid settings.
+  /// - Throws: `FleetError` if all session names are in use, and for invalid settings.
   init(
     _ plan: RecordPlan, _ broker: MQTTConfiguration, waits: Bool = false,
     connection: @escaping @Sendable (FleetConnection) -> Void
@@ -95,11 +97,11 @@ struct RecordEntry: Sendable {
     session.receiveMaximum = UInt16(clamping: max(1, 2 * plan.commitCount))
     session.portion = plan.commitCount
     session.bufferedMessages = plan.bufferedMessages
-    // The store detects duplicates itself.
+    // The subscriber need not remove duplicates or restore the order, because the store detects duplicates.
     session.isOnceInOrder = false
     session.endsUnreached = !waits
     let owner = Locked(WeakSubscriber())
-    // Reported once.
+    // The notice about an expiry without effect is printed once.
     let hasUnusedExpiry = Locked(plan.sessionExpiry != nil)
     let ends = Locked(SilentDisconnects())
     let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
@@ -136,7 +138,7 @@ struct RecordEntry: Sendable {
   }
 }
 
-/// A running recorder: the source, the queue, and the thread that stores.
+/// A running recorder: the source of messages, and the thread that stores them.
 final class RunningRecorder: Sendable {
   let recorder: Recorder
   private let entry: RecordEntry

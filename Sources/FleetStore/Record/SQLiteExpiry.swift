@@ -1,11 +1,12 @@
 internal import SQLite
 
-/// The deletion of old data from a recording in SQLite, some thousand rows at a time, so that other
-/// connections wait only briefly. The file keeps its size, and its space is reused.
+/// Deletes old data from a recording in SQLite, some thousand rows at a time, so that other connections wait
+/// only briefly. The file keeps its size; new rows reuse the space.
 struct SQLiteExpiry {
-  /// Milliseconds; older rows are deleted.
+  /// The limit in ms since 1970; older rows are deleted.
   private let limit: Int64
-  /// The range of credible vehicle times; outside of it the recorder's clock is used.
+  /// The range of credible vehicle times in ms since 1970. For a time outside of it, the recorder's time of
+  /// reception determines the age.
   private let believed: Range<Int64>
 
   private static let portion = 5000
@@ -23,7 +24,7 @@ struct SQLiteExpiry {
       var vehicle = ""
       var fleet = ""
       rows += try delete(from: table, where: isOld, vehicle: nil, fleet: nil, database)
-      // One index step for each vehicle.
+      // Finds the next vehicle in the index, one step for each vehicle.
       var next = try database.prepare(
         "SELECT vehicle, fleet FROM \(table) WHERE (vehicle, fleet) > (?, ?) ORDER BY vehicle, fleet LIMIT 1")
       while true {
@@ -50,7 +51,7 @@ struct SQLiteExpiry {
     return StoreExpiry(rows: rows)
   }
 
-  /// The tables with the conditions for old rows, each answered by one index.
+  /// The tables, with conditions for old rows. Each condition uses one index.
   private var conditions: [(table: String, isOld: [String])] {
     let isOld = [
       "time >= \(believed.lowerBound) AND time < \(limit)",

@@ -14,7 +14,7 @@ struct SQLiteJournal: ~Copyable {
     drivingEvent = StatementWriter(eventUpsert)
   }
 
-  /// Inserts or updates a row, unless the existing one is newer.
+  /// Inserts or updates a row. An existing row with a higher rank is unchanged.
   mutating func insert(_ row: JournalRow) throws(SQLiteError) {
     switch row.entry {
     case .trip(let message):
@@ -26,7 +26,7 @@ struct SQLiteJournal: ~Copyable {
     }
   }
 
-  /// Fills the new tables from messages recorded before they existed.
+  /// Fills the tables of trips and driving events from messages recorded before these tables existed.
   static func fill(_ database: borrowing Database) throws(SQLiteError) {
     var journal = try SQLiteJournal(database)
     let kinds = JournalRow.kinds.map { "'\($0)'" }.joined(separator: ", ")
@@ -41,7 +41,7 @@ struct SQLiteJournal: ~Copyable {
     }
   }
 
-  /// The migration to version 5.
+  /// The SQL of the migration to version 5.
   static let step = """
     -- What each vehicle told last of each of its trips.
     CREATE TABLE trips (

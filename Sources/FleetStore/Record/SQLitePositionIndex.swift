@@ -3,34 +3,39 @@ internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// The search for positions by region and time in SQLite: an R*Tree of visited cells, and a table of visits.
+/// The index of positions by area and time in SQLite: an R*Tree of cells that were visited, and a table of
+/// visits.
 ///
-/// A cell is a fiftieth of a degree, a visit is a vehicle in a cell within ten minutes, so that a drive
-/// creates one for tens of positions. The positions of a visit are found by the index on vehicle and time.
-/// The R*Tree contains neither times nor vehicles: an entry costs about 20 µs of processor time, more than
-/// the row of a message, and an entry of a visit about 5.
+/// A cell measures a fiftieth of a degree. A visit is the presence of a vehicle in a cell within a ten-minute
+/// interval, so that a drive creates one visit for tens of positions. The positions of a visit are found by
+/// the index on vehicle and time.
+///
+/// The R*Tree contains neither times nor vehicles: inserting an R*Tree entry takes about 20 µs of processor
+/// time, more than inserting a message, and inserting a visit takes about 5 µs.
 enum SQLitePositionIndex {
-  /// Ten minutes in milliseconds.
+  /// The length of a visit's time interval in ms: ten minutes.
   static let slot: Int64 = 600_000
   /// The number of cells per degree.
   static let cells = 50.0
-  /// The difference between the numbers of cells that are neighbours in latitude: more than there are around
-  /// the earth.
+  /// The difference in cell number between a cell and its northern neighbour. It exceeds the number of cells
+  /// around the earth, so that numbers are unique.
   static let stride: Int64 = 20_000
 
   struct Visit: Hashable {
-    /// The cell: row from the south pole times `stride`, plus column from the antimeridian.
+    /// The number of the cell: its row, counted from the south pole, times `stride`, plus its column, counted
+    /// from the antimeridian.
     var cell: Int64
-    /// The number of ten-minute intervals since 1970.
+    /// The number of the ten-minute interval since 1970.
     var slot: Int64
 
-    /// The same arithmetic as in the views: a position must be in the cell under which it is stored.
+    /// This must be the same arithmetic as in the views, which search a position in the cell under which it
+    /// was stored.
     init(time: UTCTime, latitude: Double, longitude: Double) {
       cell = Int64((latitude + 90) * cells) * SQLitePositionIndex.stride + Int64((longitude + 180) * cells)
       slot = time.milliseconds / SQLitePositionIndex.slot
     }
 
-    /// Passes the visits of a message's positions to `body`.
+    /// Passes the visit of each position of a message to `body`.
     static func forEach(
       of message: RecordedMessage, _ body: (Visit) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
@@ -61,7 +66,7 @@ enum SQLitePositionIndex {
     CAST((latitude + 90) * \(cells) AS INTEGER) * \(stride) + CAST((longitude + 180) * \(cells) AS INTEGER)
     """
 
-  /// The migration to version 3: `latest`, visits, and further values of tracks.
+  /// The SQL of the migration to version 3: adds `latest`, visits, and more columns of tracks.
   static let step = """
     ALTER TABLE fixes ADD COLUMN received INTEGER; -- by the recorder's clock
     ALTER TABLE fixes ADD COLUMN altitude REAL;    -- metres
@@ -101,7 +106,7 @@ enum SQLitePositionIndex {
     \(positionsByPlace(source: "'location'"))
     """
 
-  /// The migration to version 4: positions of radio beacons are distinguished from fixes.
+  /// The SQL of the migration to version 4: positions of radio beacons are distinguished from fixes.
   static let sources = """
     DROP VIEW positions;
     DROP VIEW positions_by_place;

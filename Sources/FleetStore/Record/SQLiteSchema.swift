@@ -2,18 +2,18 @@ internal import SQLite
 
 /// The tables of a recording in SQLite. Times are milliseconds since 1970-01-01 UTC.
 ///
-/// A change of the schema is a new step; released steps never change.
+/// Every change of the schema is a new migration step. Steps that were released never change.
 enum SQLiteSchema {
-  /// "odog": the application identifier for `file(1)` and this program.
+  /// The SQLite application identifier "odog", by which `file(1)` and this program recognize a recording.
   static let applicationID: Int64 = 0x6F64_6F67
 
-  /// The steps from each version to the next.
+  /// The migration steps; the step with index n migrates from version n to n + 1.
   static let steps = [
     messages, identityWithTime, SQLitePositionIndex.step, SQLitePositionIndex.sources, SQLiteJournal.step,
     traces,
   ]
 
-  /// Fills tables after a step, in its transaction.
+  /// Fills new tables after a migration step, in the step's transaction.
   /// - Parameter version: the version after the step.
   static func fill(version: Int, _ database: borrowing Database) throws(SQLiteError) {
     if version == JournalTable.version { try SQLiteJournal.fill(database) }
@@ -23,8 +23,9 @@ enum SQLiteSchema {
     try database.integer("PRAGMA application_id") == applicationID
   }
 
-  /// Returns the version of a recording: `user_version`, or in older files the number at the start of the
-  /// last GRDB migration ("1 messages", "2 identity with time").
+  /// Returns the schema version of a recording. It is `user_version`. Older files were written with GRDB;
+  /// their version is the number at the start of the last GRDB migration's name ("1 messages", "2 identity
+  /// with time").
   static func version(_ database: borrowing Database) throws(SQLiteError) -> Int {
     let version = try database.userVersion()
     guard version == 0,
@@ -70,8 +71,8 @@ enum SQLiteSchema {
       SELECT fleet, vehicle, time, latitude, longitude, accuracy, NULL, NULL, 'track' FROM fixes;
     """
 
-  /// One index finds a vehicle's messages by time and detects duplicates, which have the same time. Two
-  /// indexes would cost a fifth more for every message.
+  /// One index finds a vehicle's messages by time and also detects duplicates, because a duplicate has the
+  /// same time. Two separate indexes would make inserting a message a fifth slower.
   private static let identityWithTime = """
     DROP INDEX messages_identity;
     DROP INDEX messages_time;
@@ -89,7 +90,8 @@ enum SQLiteSchema {
 
   static let insertFix = insertion("fixes", RecordingColumns.fixes)
 
-  /// An older position changes nothing, and neither does one of the same time that is not more accurate.
+  /// A position that is older than the one in `latest`, or of the same time and not more accurate, changes
+  /// nothing.
   static let updateLatest =
     insertion("latest", RecordingColumns.latest) + """
        ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,

@@ -4,13 +4,13 @@ internal import Glibc
 internal import SQLite
 internal import Spatial
 
-/// A recording in an SQLite file, with two more files while it is written (WAL mode).
+/// A recording in an SQLite file. While it is written, it has two more files (WAL mode).
 final class SQLiteStore: MessageStore {
   let name: String
   private let path: String
   private var tables: SQLiteTables?
   let advice: String? = nil
-  /// The identity of the open file.
+  /// The identity of the opened file, by which its replacement or deletion is noticed.
   private var file: FileIdentity?
 
   init(path: String) {
@@ -22,7 +22,8 @@ final class SQLiteStore: MessageStore {
     tables = nil
     let refusal: String?
     do throws(SQLiteError) {
-      // A reader that copies the file or a backup can hold the lock for a while.
+      // The lock is awaited for ten seconds, because a backup or a program that copies the file can hold it
+      // that long.
       let database = try Database(path: path, access: .create, busyTimeout: .seconds(10))
       refusal = try Self.prepare(database)
       if refusal == nil { tables = try SQLiteTables(database) }
@@ -57,14 +58,15 @@ final class SQLiteStore: MessageStore {
     guard let tables else { return 0 }
     let added: Int
     do throws(SQLiteError) { added = try tables.insert(messages) } catch {
-      // The next attempt reopens it: the file or its disk can have been removed.
+      // The next attempt opens the database again, because the file or its disk can have been removed.
       self.tables = nil
       throw failure("write to", error)
     }
-    // A deleted file would be lost when it is closed.
+    // If the file was deleted or replaced, its data are lost when it is closed. The batch must be stored
+    // again.
     guard FileIdentity(path) == file else {
       self.tables = nil
-      throw failure("write to", "it was removed or replaced; it is opened again")
+      throw failure("write to", "the file was deleted or replaced; reopening it")
     }
     return added
   }
@@ -79,7 +81,7 @@ final class SQLiteStore: MessageStore {
   }
 
   func close() {
-    // Leaves a single complete file.
+    // The checkpoint leaves a single complete file, without a WAL file.
     try? tables?.database.checkpoint()
     tables = nil
   }

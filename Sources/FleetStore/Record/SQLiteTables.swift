@@ -4,7 +4,7 @@ internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// An open recording with its prepared statements.
+/// An opened recording with its prepared statements.
 final class SQLiteTables {
   let database: Database
   private var message: StatementWriter
@@ -14,7 +14,7 @@ final class SQLiteTables {
   private var visited: Statement
   private var place: StatementWriter
   private var journal: SQLiteJournal
-  /// The last stored visit of each vehicle.
+  /// The last visit that was stored for each vehicle.
   private var known: [VehicleKey: SQLitePositionIndex.Visit] = [:]
 
   init(_ database: consuming Database) throws(SQLiteError) {
@@ -28,11 +28,12 @@ final class SQLiteTables {
     self.database = database
   }
 
-  /// Inserts messages in one transaction, without duplicates. Returns the number of new ones.
+  /// Inserts messages in one transaction; messages that exist already are ignored.
+  /// - Returns: the number of new messages.
   func insert(_ messages: [RecordedMessage]) throws(SQLiteError) -> Int {
     try database.transaction { () throws(SQLiteError) in
       var added = 0
-      // A span lends its elements, where a loop would copy them.
+      // Elements of a span are accessed in place; a loop over the array would copy each message.
       let rows = messages.span
       for index in rows.indices where try insert(rows[index]) { added += 1 }
       for position in LatestPositions(messages).positions {
@@ -68,7 +69,7 @@ final class SQLiteTables {
   private func insert(_ one: SQLitePositionIndex.Visit, by vehicle: VehicleKey) throws(SQLiteError) {
     if known.count > MessageRecording.mostTopics { known.removeAll() }
     known[vehicle] = one
-    // The visits are searched for the cell, which is cheaper than searching the R*Tree.
+    // Whether the R*Tree contains the cell is found in the table of visits, which is faster.
     visited.bind(1, one.cell)
     let hasPlace = try visited.step()
     visited.reset()
@@ -79,7 +80,7 @@ final class SQLiteTables {
     try place.run()
   }
 
-  /// Deletes old data. The cache of stored visits is then invalid.
+  /// Deletes old data, and discards the cache of stored visits, which can contain deleted ones.
   func expire(_ expiry: SQLiteExpiry) throws(SQLiteError) -> StoreExpiry {
     known.removeAll()
     return try expiry.run(database)

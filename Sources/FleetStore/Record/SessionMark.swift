@@ -1,21 +1,23 @@
 internal import Bytes
 internal import Glibc
 
-/// A mark that an explicitly named session is in use on this machine: a file lock, which the kernel releases
-/// when the process exits. If no file can be created, there is no mark, and no session counts as in use.
+/// The lock on a session that was named with `--client-id`, showing that it is in use on this machine. It is
+/// a file lock, which the kernel releases when the process exits. If the file cannot be created, no session
+/// counts as in use.
 ///
-/// The file lists the topic filters of the session, one per line: `+` for those of the last run, `-` for earlier ones. The
-/// broker stores subscriptions with the session, and MQTT has no request that lists them.
+/// The file lists the session's topic filters, one per line: with `+` those of the last run, with `-` those
+/// of earlier runs. The broker stores subscriptions with the session, but MQTT has no request that lists
+/// them.
 final class SessionMark: Sendable {
   /// True if another process of this user uses the session.
   let isTaken: Bool
   private let descriptor: Int32
 
-  /// Creates the mark.
+  /// Opens and locks the file of a session.
   ///
   /// - Parameters:
   ///   - clientID: the session's name.
-  ///   - broker: the broker; the same name at another broker is another session.
+  ///   - broker: the broker's name; sessions of the same name at different brokers are different sessions.
   init(of clientID: String, at broker: String) {
     let hash = String(FNV1a.hash64("\(broker)\n\(clientID)".utf8), radix: 36)
     guard let folder = try? SessionSlot.folder() else {
@@ -28,12 +30,12 @@ final class SessionMark: Sendable {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// The size limit of the list in bytes. A longer one is started anew.
+  /// The maximum size of the list in bytes. A list that would become longer is cleared.
   private static let longest = 256 * 1024
 
-  /// Records the filters of this run.
-  /// - Returns: the filters of earlier runs that are not among them, and those of the last run only. Nothing if another process
-  ///   uses the session.
+  /// Stores the topic filters of this run as those of the last run.
+  /// - Returns: in `former`, the filters of all earlier runs that this run does not use; in `last`, only
+  ///   those of the previous run. Both are empty if another process uses the session.
   func replaceFilters(with filters: [String]) -> (former: [String], last: [String]) {
     guard descriptor >= 0, !isTaken else { return ([], []) }
     var bytes = [UInt8](repeating: 0, count: Self.longest)
@@ -48,7 +50,7 @@ final class SessionMark: Sendable {
     )
   }
 
-  /// Deletes the list, for a session that was ended.
+  /// Clears the list, after the session was deleted at the broker.
   func forgetFilters() { if descriptor >= 0, !isTaken { write("") } }
 
   private func write(_ text: String) {

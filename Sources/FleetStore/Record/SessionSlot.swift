@@ -4,22 +4,23 @@ internal import FleetCommand
 internal import Glibc
 internal import Platform
 
-/// An automatic session name, unique among the running processes of this machine, and reused by the next
-/// process. A broker then delivers the messages of a killed process to its successor.
+/// An automatic session name. It is unique among the running processes of this machine, and the next process
+/// uses it again. The broker then delivers messages that a killed process did not acknowledge to its
+/// successor.
 ///
-/// The names are numbered. A process reserves its number by a file lock, which the kernel releases when it
-/// exits.
+/// The names are numbered. A process reserves its number by a file lock, which the kernel releases when the
+/// process exits.
 final class SessionSlot: Sendable {
   let clientID: String
   private let file: String
   private let descriptor: Int32
 
-  /// The maximum number of equal recorders on a machine.
+  /// The maximum number of recorders on a machine with the same store and selection.
   private static let most = 1000
 
-  /// Returns the first free name.
+  /// Reserves and returns the first free name.
   ///
-  /// - Parameter what: selection and store; each combination has its own names.
+  /// - Parameter what: a text that identifies store and selection; each text has its own names.
   static func free(for what: String) throws(FleetError) -> SessionSlot {
     let names = try Names(what)
     for number in 1...most {
@@ -28,7 +29,7 @@ final class SessionSlot: Sendable {
     throw failure("find", "a free name in \(names.folder)", "all are in use")
   }
 
-  /// Returns the names that were used before and are free now.
+  /// Reserves and returns the names that earlier processes used and no running process uses.
   static func left(for what: String) throws(FleetError) -> [SessionSlot] {
     let names = try Names(what)
     var slots: [SessionSlot] = []
@@ -38,10 +39,11 @@ final class SessionSlot: Sendable {
     return slots
   }
 
-  /// Deletes the file, so that the session is not searched for again.
+  /// Deletes the lock file, so that later runs do not look for the session.
   func forget() { unsafe unlink(file) }
 
-  /// Reserves a number; nil if another process has it, or if it does not exist and must not be created.
+  /// Reserves a number; nil if another process has reserved it, or if its file does not exist and `flags`
+  /// does not create it.
   private init?(_ names: Names, _ number: Int, flags: Int32) throws(FleetError) {
     file = "\(names.folder)/record-\(names.hash)-\(number).lock"
     let descriptor = unsafe open(file, O_RDWR | O_CLOEXEC | flags, 0o600)
@@ -59,7 +61,7 @@ final class SessionSlot: Sendable {
 
   deinit { Glibc.close(descriptor) }
 
-  /// The common parts of the names of one recording.
+  /// The parts that the names of one store and selection have in common.
   private struct Names {
     let host: String
     let hash: String
@@ -69,7 +71,7 @@ final class SessionSlot: Sendable {
       var name = [CChar](repeating: 0, count: 256)
       unsafe gethostname(&name, 255)
       host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      // Each user has own locks, and therefore own names.
+      // The user is part of the hash, because users cannot open each other's lock files.
       hash = String(FNV1a.hash64("\(getuid())\n\(what)".utf8), radix: 36)
       folder = try SessionSlot.folder()
     }

@@ -2,13 +2,14 @@ package import Fleet
 internal import FleetCommand
 package import MQTT
 
-/// A recorder inside another program, such as a server that shows what it records.
+/// A recorder inside another program, for example in a server that also displays the fleet.
 ///
-/// It uses the same broker session as `odograph record`: each of them resumes where the other stopped.
+/// It uses the same broker session as `odograph record` with the same store and selection: each of them
+/// resumes where the other stopped.
 package final class SideRecorder: Sendable {
   private let running: RunningRecorder
 
-  /// The time limit in seconds for messages in transit at the end.
+  /// The maximum time in s for storing the received messages at the end.
   private static let drain = 5.0
 
   /// Prepares the store and starts recording.
@@ -37,11 +38,11 @@ package final class SideRecorder: Sendable {
 
   private init(_ running: RunningRecorder) { self.running = running }
 
-  /// The progress of recording.
+  /// The counters of a recording.
   package struct Progress: Hashable, Sendable {
-    /// The number of processed messages.
+    /// The number of messages stored or recognized as duplicates.
     package var received: Int
-    /// The number of new messages.
+    /// The number of messages that were not stored before.
     package var stored: Int
     /// True while the store is unavailable.
     package var isInterrupted: Bool
@@ -53,7 +54,8 @@ package final class SideRecorder: Sendable {
       received: counts.received, stored: counts.stored, isInterrupted: counts.isInterrupted)
   }
 
-  /// Stores the messages in transit for a limited time. Others remain at the broker.
+  /// Stores the received messages for a limited time, and disconnects. Messages that could not be stored
+  /// remain at the broker.
   package func stop() {
     let limit = running.recorder.current.isInterrupted ? 0 : Self.drain
     let isClean = running.source.leaveBlocking(drain: limit)

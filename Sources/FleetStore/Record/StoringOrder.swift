@@ -2,9 +2,9 @@ internal import Fleet
 internal import Spatial
 
 extension RecordedMessage {
-  /// Returns a batch in an order that depends on the messages alone, so that two recorders with the same
-  /// messages wait for each other without a deadlock. Sorted by time first, because rows are written
-  /// partition by partition.
+  /// Returns a batch in an order that only depends on the messages. Two recorders of the same messages then
+  /// lock rows in the same order, without a deadlock. The order is by time first, because PostgreSQL's
+  /// partitions are by day, and rows are written one partition after another.
   static func inStoringOrder(_ messages: [RecordedMessage]) -> [RecordedMessage] {
     let span = messages.span
     var keys: [(time: Int64, index: Int)] = []
@@ -15,7 +15,8 @@ extension RecordedMessage {
       if let last = keys.last, last.time >= time { isInOrder = false }
       keys.append((time, index))
     }
-    // All times differ, as in most batches of one vehicle.
+    // The times are strictly ascending, as in most batches of one vehicle, so that the order is already
+    // determined.
     if isInOrder { return messages }
     keys.sort { first, second in
       guard first.time == second.time else { return first.time < second.time }
@@ -24,7 +25,7 @@ extension RecordedMessage {
     return keys.map { messages[$0.index] }
   }
 
-  /// Compares messages with the same time.
+  /// Returns whether a message precedes another one of the same time.
   private static func precedes(_ messages: [RecordedMessage], _ first: Int, _ second: Int) -> Bool {
     if messages[first].topic != messages[second].topic {
       return messages[first].topic < messages[second].topic

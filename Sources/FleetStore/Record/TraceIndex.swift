@@ -1,9 +1,9 @@
 internal import Telemetry
 
-/// The index of traces by vehicle and time. It contains only these rare messages: an entry for every message
-/// would make writing a tenth slower, and locations are already found by time.
+/// The index of traces by vehicle and time. It contains only messages about traces, which are rare: an index
+/// entry for every message would make recording a tenth slower. Locations have an index by time already.
 enum TraceIndex {
-  /// The schema version that introduced it, the same in every database.
+  /// The schema version that introduced the index; it is the same in SQLite and PostgreSQL.
   static let version = 6
 
   static let name = "messages_traces"
@@ -11,14 +11,15 @@ enum TraceIndex {
   /// The kinds of the indexed messages.
   static let kinds = [MessageKind.trace.rawValue, TopicScheme.tracePiece]
 
-  /// The condition that a query must contain literally, without parameters, so that the database uses the
-  /// index.
+  /// The condition of the partial index. The database only uses the index if a query contains this condition
+  /// literally, without parameters.
   static let condition = "kind IN (\(kinds.map { "'\($0)'" }.joined(separator: ", ")))"
 
-  /// The indexed columns; the time is the vehicle's if available, otherwise the recorder's.
+  /// The indexed columns. The time is the vehicle's if the message has one, otherwise the time of reception.
   static let columns = "kind, vehicle, fleet, coalesce(time, received)"
 
-  /// Returns the condition to add to a query for such messages; nil for a query for other kinds.
+  /// Returns the condition to add to a query that only selects indexed kinds; nil if the query selects other
+  /// kinds, too.
   static func hint(kinds asked: [String]) -> String? {
     !asked.isEmpty && asked.allSatisfy(kinds.contains) ? condition : nil
   }

@@ -1,13 +1,14 @@
 internal import Fleet
 
-/// A connection that can fetch a portion of rows while another one is processed.
+/// A connection that fetches rows from the server while the caller processes rows of another connection.
 final class PostgreSQLLine {
   let connection: PostgreSQLConnection
   private(set) var isFetching = false
 
   init(_ connection: consuming PostgreSQLConnection) { self.connection = connection }
 
-  /// Requests the next rows of a cursor; `take` waits for them.
+  /// Requests the next rows of a cursor, without waiting; `take` returns them.
+  /// - Parameter count: the maximum number of rows.
   func fetch(_ count: Int, from cursor: String) throws(PostgreSQLError) {
     try connection.sendBinary("FETCH \(count) FROM \(cursor)")
     isFetching = true
@@ -15,7 +16,8 @@ final class PostgreSQLLine {
 
   /// Waits for the requested rows.
   ///
-  /// - Parameter other: a connection whose rows are read in the meantime, so that its server need not wait.
+  /// - Parameter other: another connection, whose arriving rows are read meanwhile, so that its server is not
+  ///   blocked by a full socket buffer.
   func take(beside other: PostgreSQLLine? = nil) throws(PostgreSQLError) -> BinaryRows {
     isFetching = false
     return try connection.receiveBinary { if let other, other.isFetching { other.connection.takeIn() } }

@@ -1,18 +1,19 @@
 internal import Fleet
 internal import Spatial
 
-/// Reading of one vehicle's track in slices of time, over two alternating connections.
+/// Reads one vehicle's track in slices of time, over two alternating connections.
 ///
-/// A day's rows are on as many pages, between those of other vehicles, and finding them takes a server
-/// process longer than everything else. Two processes share this work while the rows of the previous slice
-/// are processed. Memory is bounded by two portions of rows. Each connection has its own snapshot; slices are
-/// disjoint, so no row is read twice.
+/// A vehicle's rows of a day are on as many pages as there are rows, between rows of other vehicles. Finding
+/// them takes the server longer than everything else. Two server processes therefore search simultaneously,
+/// while the rows of the previous slice are processed. At most `trackPortion` rows of each connection are in
+/// memory. Each connection has its own snapshot of the database, but the slices are disjoint, so no row is
+/// read twice.
 extension PostgreSQLRecording {
-  /// Settings within a transaction: an index scan of one vehicle's rows by time, which is also their order on
-  /// disk. The planner assumes that they are scattered, and would use a bitmap scan.
+  /// Settings that make the planner use an index scan of a vehicle's rows by time, which is also their order
+  /// on disk. By default it assumes that the rows are scattered, and uses a bitmap scan.
   static let trackPlan = "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
 
-  /// The number of rows fetched at once: more than a slice of a day has at 1 Hz.
+  /// The maximum number of rows fetched at once: more than a slice of a day has at one position per second.
   private static let trackPortion = 12_000
 
   func readTrack(
@@ -30,7 +31,7 @@ extension PostgreSQLRecording {
     _ slices: [TrackSpan], _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
     if line == nil { try open() }
-    // After a failure the pending rows are discarded with their connection.
+    // After a failure or a stop, the connections are closed, because they still have rows to deliver.
     var isDone = false
     defer { if !isDone { (line, secondLine) = (nil, nil) } }
     guard let line else { return }
@@ -71,7 +72,7 @@ extension PostgreSQLRecording {
     isDone = true
   }
 
-  /// Requests the first rows of a slice, if it exists.
+  /// Requests the first rows of the slice with an index; does nothing if there is no such slice.
   private func ask(_ slices: [TrackSpan], _ index: Int, _ line: PostgreSQLLine) throws(PostgreSQLError) {
     guard index < slices.count else { return }
     let (sql, values) = trackSQL(slices[index]) { $0 }
@@ -84,7 +85,8 @@ extension PostgreSQLRecording {
 
   private func append(_ rows: borrowing BinaryRows) {
     for row in 0..<rows.count {
-      // In binary format, because parsing the numbers of a day would take longer than everything else.
+      // Rows are in binary format, because parsing a day's numbers from text would take longer than
+      // everything else.
       let sample = TrackSample(
         time: rows.milliseconds(row, 0), latitude: rows.double(row, 1), longitude: rows.double(row, 2),
         altitude: rows.double(row, 3), accuracy: rows.double(row, 4), speed: rows.double(row, 5),
@@ -97,7 +99,8 @@ extension PostgreSQLRecording {
     do throws(PostgreSQLError) { try work() } catch { throw failure(error) }
   }
 
-  /// Returns the second connection; nil if the server rejects it, or it would reach a different server.
+  /// Returns a second connection; nil if the server rejects it, or if it would reach a different server than
+  /// `line`.
   private func secondLine(beside line: PostgreSQLLine) -> PostgreSQLLine? {
     if secondLine == nil, !isAlone {
       let second = try? connected()
@@ -109,12 +112,12 @@ extension PostgreSQLRecording {
 }
 
 extension TrackSpan {
-  /// Consecutive parts of a span: at most eight, of at least an hour, because each needs a query.
+  /// The span in consecutive parts: at most eight, each of at least an hour, because each part needs a query.
   var slices: [TrackSpan] {
     let (length, isTooLong) = to.nanoseconds.subtractingReportingOverflow(from.nanoseconds)
     guard !isTooLong else { return [self] }
     let count = min(max(length / 3_600_000_000_000, 1), 8)
-    // In whole milliseconds, like the times.
+    // Slices start at whole milliseconds, like the recorded times.
     let step = length / count / 1_000_000 * 1_000_000
     return (0..<count).map { index in
       var slice = self

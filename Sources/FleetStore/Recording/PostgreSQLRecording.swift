@@ -2,26 +2,28 @@ internal import Fleet
 internal import MQTT
 internal import Spatial
 
-/// A recording in PostgreSQL, read through a cursor: the server holds the rows that were not fetched yet.
+/// A recording in PostgreSQL that is read through a cursor, so that the server holds the rows that were not
+/// fetched yet.
 final class PostgreSQLRecording: RecordingTables {
   let name: String
   let address: String
   private let shouldContinue: () -> Bool
   var line: PostgreSQLLine?
-  /// The second connection for tracks.
+  /// The second connection for reading tracks; nil if it is not open.
   var secondLine: PostgreSQLLine?
-  /// True if a second connection is impossible.
+  /// True if the server rejected a second connection, or that connection reached a different server.
   var isAlone = false
   private(set) var version = PostgreSQLSchema.version
-  /// The fetched samples of a track that were not passed on yet.
+  /// The fetched samples of a track that were not passed to the caller yet.
   var samples: [TrackSample] = []
 
-  /// True if the last failure was a recovery conflict of a replica.
+  /// True if the last failure was a recovery conflict: the replica cancelled the query because of changes on
+  /// the primary.
   private var hasConflict = false
 
   /// The number of rows fetched at once.
   private static let portion = 2000
-  /// The maximum number of attempts for a query that a replica interrupts before its first row.
+  /// The maximum number of attempts for a query that a replica cancels before it returns a row.
   private static let mostAttempts = 4
 
   init(address: String, shouldContinue: @escaping () -> Bool = { true }) {
@@ -51,7 +53,7 @@ final class PostgreSQLRecording: RecordingTables {
 
   func connected() throws(PostgreSQLError) -> PostgreSQLLine {
     let connection = try PostgreSQLConnection(address, shouldContinue: shouldContinue)
-    // JIT compilation takes longer than these queries.
+    // JIT is off, because compiling these queries takes longer than running them.
     try connection.run("SET jit = off; SET cursor_tuple_fraction = 1; \(Self.memory)")
     return PostgreSQLLine(connection)
   }
@@ -59,14 +61,15 @@ final class PostgreSQLRecording: RecordingTables {
   static let dialect = RecordingDialect(
     schema: "odograph.", milliseconds: { "floor(extract(epoch FROM \($0)) * 1000)::bigint" },
     payload: "payload, encode(payload_binary, 'hex')",
-    // For equal times of the recorder by number, and without one by time; the database has no other order.
+    // Messages received at the same time are ordered by sequence number, or by time if they have none.
+    // PostgreSQL defines no other order.
     messageOrder: "received, vehicle, fleet, epoch, seq, time, topic", positionOrder: "2, 1, 3, 10",
     earliest: "'-infinity'::timestamptz",
     parameter: { number, value in
       if case .time = value { "$\(number)::timestamptz" } else { "$\(number)" }
     })
 
-  /// The columns of a row as text.
+  /// A row of a query, with its columns as text.
   struct Row: RecordingRow {
     fileprivate var columns: [String?]
 
@@ -113,8 +116,9 @@ final class PostgreSQLRecording: RecordingTables {
     }
   }
 
-  /// Retries a query after a recovery conflict of a replica, as long as no row was passed on.
-  /// - Parameter question: sets its argument when it passes rows on.
+  /// Runs a query, and retries it after a recovery conflict of a replica, if it has not passed any row to the
+  /// caller yet.
+  /// - Parameter question: runs the query; it sets its argument to true when it passes a row.
   func asking(_ question: (inout Bool) throws(FleetError) -> Void) throws(FleetError) {
     var attempts = 1
     while true {
@@ -144,7 +148,7 @@ final class PostgreSQLRecording: RecordingTables {
     _ = try query("ROLLBACK", [])
   }
 
-  /// Starts a transaction with a cursor for a query.
+  /// Starts a transaction, and declares a cursor for a query in it.
   private func declare(
     _ sql: String, _ values: [RecordingSelection.Condition.Value]
   ) throws(FleetError) {
@@ -165,26 +169,27 @@ final class PostgreSQLRecording: RecordingTables {
     }
   }
 
-  /// The memory for sorting, if the server's setting is lower: a vehicle's day fits.
+  /// The SQL that raises the memory for sorting to 32 MB, enough for a vehicle's day. A higher setting of the
+  /// server is unchanged.
   private static let memory =
     "SELECT set_config('work_mem', '32MB', false) WHERE pg_size_bytes(current_setting('work_mem')) < 32 << 20"
 
   func failure(_ error: PostgreSQLError) -> FleetError {
     hasConflict = error.isRecoveryConflict
-    // The next query uses a new connection, because this one can be broken.
+    // The connection can be broken, so the next query opens a new one.
     if hasConflict || error.state.isEmpty { line = nil }
     let remedy =
       hasConflict
       ? "; the replica cancelled the query because of changes on the primary: retry, or set a longer "
-        + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on helps against rows that are "
-        + "cleaned up, not against days that are dropped" : error.readingRemedy.map { "; \($0)" } ?? ""
+        + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on prevents cancellation "
+        + "by VACUUM, but not by dropped partitions" : error.readingRemedy.map { "; \($0)" } ?? ""
     return .usage("read", name, error.message + remedy)
   }
 }
 
 extension UTCTime {
-  /// The time as PostgreSQL text. Its resolution is microseconds; recorded times are whole milliseconds, so
-  /// rounding the limit up changes nothing.
+  /// The time as PostgreSQL text, rounded up to a millisecond. The rounding does not change the result of a
+  /// comparison, because recorded times are whole milliseconds.
   fileprivate var microsecondText: String {
     UTCTime(milliseconds: ceiledMilliseconds).rfc3339
   }

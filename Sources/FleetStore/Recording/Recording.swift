@@ -7,59 +7,59 @@ internal import Spatial
 /// A position of a vehicle in a recording.
 struct RecordedPosition: Hashable, Sendable {
   enum Source: String, Hashable, Sendable {
-    /// A live position.
+    /// A position from a `location` message, which is sent immediately.
     case location
-    /// A position of a track, sent later.
+    /// A position from a `track` message, which is sent later.
     case track
-    /// A live position from radio beacons, often inaccurate by hundreds of metres.
+    /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
   }
 
   var vehicle: VehicleKey
-  /// The time with a resolution of a millisecond.
+  /// The time by the vehicle's clock, with a resolution of a millisecond.
   var time: UTCTime
   var coordinate: Coordinate
-  /// Altitude above mean sea level in m.
+  /// Altitude above mean sea level in m; nil if unknown.
   var altitude: Double?
-  /// The 68 % radius in m.
+  /// The 68 % radius in m; nil if unknown.
   var accuracy: Double?
-  /// Ground speed in m/s.
+  /// Ground speed in m/s; nil if unknown.
   var speed: Double?
-  /// Course in degrees clockwise from true north.
+  /// Course in degrees clockwise from true north; nil if unknown.
   var course: Double?
   var source: Source
 }
 
 /// An original message in a recording.
 struct StoredMessage: Hashable, Sendable {
-  /// The time by the recorder's clock.
+  /// The time of reception by the recorder's clock.
   var received: UTCTime
   var topic: String
-  /// The vehicle; nil for topics outside of the wire format.
+  /// The vehicle; nil for a topic that the wire format does not define.
   var vehicle: VehicleKey?
-  /// The topic's native path below the vehicle.
+  /// The topic's native path below the vehicle; nil for a topic that the wire format does not define.
   var kind: String?
   var qos: QoS
-  /// True if the broker retained it from before the subscription.
+  /// True if the broker sent the message as a retained one, published before the subscription.
   var retain: Bool
   var coordinate: Coordinate?
   var payload: [UInt8]
 }
 
-/// The extent of a selection.
+/// The number of messages in a selection, and the range of their times of reception.
 struct RecordingExtent: Hashable, Sendable {
-  /// The number of rows, including duplicates and those outside of regions.
+  /// The number of messages, including duplicates and messages outside of the selected areas.
   var count = 0
-  /// The recorder's times of the first and last message; nil without messages.
+  /// The times of reception of the first and the last message; nil without messages.
   var received: ClosedRange<UTCTime>?
 }
 
-/// A recording that is read row by row with constant memory. Calls block.
+/// A recording that is read one row at a time with constant memory. Calls block.
 protocol Recording: AnyObject {
   /// The name for display: a path, or a database's address without credentials.
   var name: String { get }
 
-  /// The schema version; available when it is open.
+  /// The version of the schema. It is only valid after `open()`.
   var version: Int { get }
 
   /// Opens the recording.
@@ -67,7 +67,7 @@ protocol Recording: AnyObject {
   /// - Throws: `FleetError` if it does not exist or is not a recording.
   func open() throws(FleetError)
 
-  /// Returns the number of positions.
+  /// Returns the number of selected positions; areas are ignored.
   func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int
 
   /// Passes positions to `body`, sorted by vehicle and time, until it returns false. Positions without a time
@@ -77,16 +77,16 @@ protocol Recording: AnyObject {
     _ selection: RecordingSelection, isByDay: Bool, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError)
 
-  /// Passes the positions of one vehicle to `body` in order of time, until it returns false. Several can have
-  /// the same time.
+  /// Passes the positions of one vehicle to `body` in order of time, until it returns false. Consecutive
+  /// positions can have the same time.
   func readTrack(_ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool) throws(FleetError)
 
   func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent
 
-  /// Returns whether there is any message of a vehicle.
+  /// Returns whether the recording has any message of a vehicle.
   func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool
 
-  /// Returns the extent of a vehicle's positions; nil without any.
+  /// Returns the time range and the number of a vehicle's positions; nil if there are none.
   func extent(of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?) throws(FleetError) -> HistoryExtent?
 
   /// Returns the time of the last position of each vehicle, sorted by fleet and vehicle.
@@ -108,13 +108,13 @@ protocol Recording: AnyObject {
     _ part: RecordingSelection, offset: Int, limit: Int
   ) throws(FleetError) -> [DrivenDay]
 
-  /// Passes messages to `body` in the order of reception, until it returns false.
+  /// Passes messages to `body` in the order of their reception, until it returns false.
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
   ) throws(FleetError)
 
-  /// Passes vehicle, epoch and number of messages that have them to `body`, unordered, until it returns
-  /// false.
+  /// Passes vehicle, epoch and sequence number of each message that has them to `body`, in any order, until
+  /// it returns false.
   func readNumbers(
     of fleets: [String],
     _ body: (_ vehicle: VehicleKey, _ epoch: String, _ seq: Int64) throws(FleetError) -> Bool
@@ -141,18 +141,18 @@ extension Recording {
 /// The address of a recording on the command line: a `postgres://` or `postgresql://` URL, or the path of an
 /// SQLite file.
 enum RecordingAddress {
-  /// The cause in an error: the recording has a newer, unsupported schema.
+  /// The cause in an error: the recording has a newer schema, which this version does not support.
   static let newerVersion = "created by a newer odograph; use that version or a newer one"
 
-  /// The cause in an error: the recording has an older, unsupported schema.
+  /// The cause in an error: the recording has an older schema, which must be migrated first.
   static let olderVersion = "created by an older odograph; update it with odograph record --prepare"
 
   static func isPostgreSQL(_ text: String) -> Bool {
     text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
   }
 
-  /// Checks an address, so that a misspelt URL does not become a file name.
-  /// - Throws: `FleetError` for another URL than PostgreSQL's.
+  /// Checks an address. A misspelt URL is an error, so that it does not become the name of a new file.
+  /// - Throws: `FleetError` for a URL that is not PostgreSQL's.
   static func check(_ text: String) throws(FleetError) {
     guard !isPostgreSQL(text), let scheme = text.firstRange(of: "://") else { return }
     let name = text[..<scheme.lowerBound]
@@ -162,7 +162,7 @@ enum RecordingAddress {
       "it is a file, or a URL that begins with postgres:// or postgresql://")
   }
 
-  /// Returns the files of a recording; empty for a database server.
+  /// Returns the paths of the recording's files; empty for a database server.
   static func files(of text: String) -> [String] {
     isPostgreSQL(text) ? [] : ["", "-wal", "-shm"].map { text + $0 }
   }
@@ -177,8 +177,8 @@ enum RecordingAddress {
     }
   }
 
-  /// Returns the export format in the name of a new file, such as CSV, which cannot be a recording; nil for
-  /// other names.
+  /// Returns the export format that a file name ends with, such as CSV, if the file does not exist; nil
+  /// otherwise. A new recording cannot be in an export format.
   static func exportForm(ofNewFile path: String) -> String? {
     guard !isPostgreSQL(path), unsafe access(path, F_OK) != 0,
       let format = (try? ExportFormat.named(by: path)) ?? nil

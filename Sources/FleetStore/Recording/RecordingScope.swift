@@ -1,11 +1,11 @@
 package import Fleet
 
-/// The vehicles of a recording that a user can see, in addition to any other selection: those of some fleets,
-/// and single ones.
+/// The vehicles of a recording that a user may see: all vehicles of some fleets, and single vehicles. A query
+/// only returns vehicles that are in this scope and in its other selection.
 package struct RecordingScope: Hashable, Sendable {
   /// The fleets whose vehicles are all visible; nil for all fleets.
   package var fleets: [String]?
-  /// Additional single vehicles.
+  /// Vehicles of other fleets that are visible, too.
   package var vehicles: [VehicleKey]
 
   package init(fleets: [String]?, vehicles: [VehicleKey] = []) {
@@ -16,8 +16,9 @@ package struct RecordingScope: Hashable, Sendable {
 }
 
 extension RecordingScope {
-  /// Returns the condition for visible rows; nil if all are visible. Without visible vehicles no row matches.
-  /// - Parameter bind: returns the SQL of a parameter for a value.
+  /// Returns the SQL condition for rows of visible vehicles; nil if all vehicles are visible. If no vehicle
+  /// is visible, the condition is false.
+  /// - Parameter bind: binds a value to a parameter, and returns the parameter's SQL.
   func sql(_ bind: (RecordingSelection.Condition.Value) -> String) -> String? {
     guard let fleets else { return nil }
     var parts: [String] = []

@@ -49,29 +49,30 @@ package struct RecordingArguments: ParsableArguments {
 
 /// A selection of a part of a recording.
 package struct RecordingSelection: Sendable {
-  /// The fleets and vehicles; empty for all.
+  /// The selected fleets; empty for all.
   package var fleets: [String] = []
+  /// The selected vehicles; empty for all.
   package var vehicles: [String] = []
   /// The kinds of messages; empty for all.
   var kinds: [String] = []
-  /// The time range by the vehicle's clock, including the start and excluding the end.
+  /// The start of the time range by the vehicle's clock, included in the range; nil for no limit.
   package var from: UTCTime?
+  /// The end of the time range by the vehicle's clock, excluded from the range; nil for no limit.
   package var to: UTCTime?
-  /// The areas in which positions must be; empty for no restriction.
+  /// The areas that contain the selected positions; empty for no restriction.
   var areas: [Area] = []
-  /// The vehicles that the user can see.
+  /// The vehicles that the user may see.
   package var scope = RecordingScope.all
 
   package init() {}
 
-  /// True if nothing is excluded.
+  /// True if the selection includes everything.
   var isAll: Bool {
     fleets.isEmpty && vehicles.isEmpty && kinds.isEmpty && from == nil && to == nil && areas.isEmpty
       && scope == .all
   }
 
-  /// Sets the time range.
-  ///
+  /// Parses and sets the time range.
   /// - Throws: `FleetError` for an invalid time or range.
   package mutating func setTimes(from: String?, to: String?) throws(FleetError) {
     self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
@@ -80,8 +81,8 @@ package struct RecordingSelection: Sendable {
     throw .usage("use", "--to \(end.rfc3339)", "must be after --from")
   }
 
-  /// Reads the polygons, and circles, of a GeoJSON, KML, KMZ or WKT file.
-  /// - Throws: `FleetError` with the file and the invalid region.
+  /// Reads the areas from the polygons and circles of a GeoJSON, KML, KMZ or WKT file.
+  /// - Throws: `FleetError` with the file and the invalid area.
   package mutating func setRegion(_ path: String) throws(FleetError) {
     let document = try RegionFile.read(path, radius: nil)
     var areas: [Area] = []
@@ -100,7 +101,7 @@ package struct RecordingSelection: Sendable {
     return areas.contains { $0.contains(point) }
   }
 
-  /// Parses an RFC 3339 time, or a day, which starts at midnight UTC.
+  /// Parses an RFC 3339 time, or a day, which means its start at midnight UTC.
   private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
     if let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") { return time }
     throw .usage(
@@ -110,8 +111,8 @@ package struct RecordingSelection: Sendable {
 }
 
 extension RecordingSelection {
-  /// An SQL condition with numbered parameters, so that its values are bound once if it occurs twice in a
-  /// statement.
+  /// An SQL condition. Its parameters are numbered, so that each value is bound once even if the condition
+  /// occurs twice in a statement.
   struct Condition {
     enum Value {
       case text(String)
@@ -123,10 +124,10 @@ extension RecordingSelection {
     var values: [Value]
   }
 
-  /// Returns the condition of the selection; areas are checked separately.
+  /// Returns the SQL condition of the selection, except its areas, which are checked for each row.
   /// - Parameters:
   ///   - time: the SQL of a row's time.
-  ///   - others: columns with allowed values; an empty list allows all.
+  ///   - others: columns with their allowed values; an empty list allows all.
   ///   - parameter: returns the SQL of a parameter by its number, from 1.
   func condition(
     time: String, and others: [(column: String, values: [Condition.Value])] = [],
@@ -152,7 +153,7 @@ extension RecordingSelection {
 
 extension UTCTime {
   init(milliseconds: Int64) {
-    // Limited to the range of nanoseconds; times outside were not recorded by this program.
+    // Limited to the range of times in nanoseconds; this program records no times outside of it.
     self.init(nanoseconds: min(max(milliseconds, -9_223_372_036_854), 9_223_372_036_854) * 1_000_000)
   }
 
@@ -162,7 +163,8 @@ extension UTCTime {
     return rest < 0 ? quotient - 1 : quotient
   }
 
-  /// Milliseconds since 1970, rounded up: the lower limit of times with a resolution of a millisecond.
+  /// Milliseconds since 1970, rounded up. As the lower limit of a range, it excludes exactly the same times
+  /// as the unrounded one, because recorded times are whole milliseconds.
   var ceiledMilliseconds: Int64 {
     let floor = milliseconds
     return floor * 1_000_000 == nanoseconds ? floor : floor + 1

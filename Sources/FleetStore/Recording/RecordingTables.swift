@@ -7,29 +7,30 @@ protocol RecordingRow {
   func integer(_ column: Int) -> Int64?
   func double(_ column: Int) -> Double?
   func text(_ column: Int) -> String?
-  /// Returns the bytes of `RecordingDialect.payload` from its first column.
+  /// Returns a payload.
+  /// - Parameter column: the first of the columns in `RecordingDialect.payload`.
   func payload(_ column: Int) -> [UInt8]
 }
 
-/// The differences between the SQL dialects.
+/// The differences between the SQL of SQLite and that of PostgreSQL.
 struct RecordingDialect: Sendable {
-  /// The prefix of table names.
+  /// The prefix of table names: `odograph.` in PostgreSQL, empty in SQLite.
   var schema: String
-  /// Returns a time in milliseconds since 1970.
+  /// Returns the SQL that converts a column with a time to milliseconds since 1970.
   var milliseconds: @Sendable (_ column: String) -> String
-  /// The columns of a payload.
+  /// The SQL of the columns that contain a message's payload.
   var payload: String
-  /// The order in which messages were received.
+  /// The SQL that orders messages by their reception.
   var messageOrder: String
-  /// The columns that determine a reproducible order of positions.
+  /// The SQL that orders positions by vehicle and time, reproducibly.
   var positionOrder: String
-  /// A time before all others.
+  /// The SQL of a time before all others.
   var earliest: String
-  /// Returns the placeholder of a parameter, numbered from 1.
+  /// Returns the SQL of a parameter by its number, from 1.
   var parameter: @Sendable (Int, RecordingSelection.Condition.Value) -> String
 }
 
-/// A recording in tables, whose database only runs queries.
+/// A recording whose database only runs queries; this protocol's extensions contain the SQL.
 protocol RecordingTables: Recording {
   associatedtype Row: RecordingRow
   static var dialect: RecordingDialect { get }
@@ -45,7 +46,7 @@ extension RecordingTables {
     "kind = 'location' AND latitude IS NOT NULL AND vehicle IS NOT NULL AND time IS NOT NULL"
   }
 
-  /// The vehicle's time if available, otherwise the recorder's.
+  /// The SQL of the vehicle's time, or of the time of reception for a message without a time.
   private static var moment: String { "coalesce(time, received)" }
 
   func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int {
@@ -71,9 +72,10 @@ extension RecordingTables {
     }
   }
 
-  /// Returns the query for one vehicle's positions in order of time: time (in milliseconds or the database's
-  /// own format), position, altitude, accuracy, speed, course and source. Parameters: vehicle, fleet, from,
-  /// to.
+  /// Returns the query for one vehicle's positions in order of time. Its columns are time, latitude,
+  /// longitude, altitude, accuracy, speed, course and source. Its parameters are vehicle, fleet, and the
+  /// start and end of the time range.
+  /// - Parameter time: returns the SQL of the time column, in milliseconds or in the database's own format.
   func trackSQL(_ span: TrackSpan, time: (String) -> String) -> (
     sql: String, values: [RecordingSelection.Condition.Value]
   ) {
@@ -136,17 +138,17 @@ extension RecordingTables {
       """
   }
 
-  /// Returns the query for positions. At equal times, live positions precede those of tracks.
+  /// Returns the query for positions. A live position precedes a track's position of the same time.
   ///
-  /// SQLite reads each half of the union from an index and merges them without sorting; of equal rows, it
-  /// returns those of the first half first. By day, the database sorts, partly on disk.
+  /// SQLite reads each half of the union from an index and merges the halves without sorting. Of equal rows,
+  /// it returns those of the first half first. With `isByDay`, the database must sort, partly on disk.
   func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
     let dialect = Self.dialect
-    // Division rounds towards zero, and there can be times before 1970.
+    // SQL division rounds towards zero, which would put times before 1970 on the wrong day.
     let time = dialect.milliseconds("time")
     let day = isByDay ? "\(time) - (\(time) % 86400000 + 86400000) % 86400000" : "0"
     let order = isByDay ? "11, 1, 2, 3, 10" : dialect.positionOrder
-    // Before version 3 tracks had neither.
+    // Before version 3, positions of tracks had no altitude and no speed.
     let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """
       SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course,

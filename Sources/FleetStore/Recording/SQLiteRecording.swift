@@ -5,16 +5,16 @@ internal import MQTT
 internal import SQLite
 internal import Spatial
 
-/// A recording in an SQLite file, readable while it is written.
+/// A recording in an SQLite file, which another process can write at the same time.
 final class SQLiteRecording: RecordingTables {
   let name: String
   private let path: String
   private var database: Database?
-  /// The identity of the open file.
+  /// The identity of the opened file, by which its replacement or deletion is noticed.
   private var file: FileIdentity?
   private(set) var version = SQLiteSchema.steps.count
 
-  /// The oldest supported version.
+  /// The oldest schema version that can be read.
   private static let oldestVersion = 2
 
   static let dialect = RecordingDialect(
@@ -34,8 +34,9 @@ final class SQLiteRecording: RecordingTables {
     let refusal: String?
     do throws(SQLiteError) {
       do throws(SQLiteError) { refusal = try open(.readOnly) } catch {
-        // SQLite creates an index of its log beside the file, also for readers. If this is impossible and
-        // there is no log, the file is complete.
+        // SQLite creates a file beside the database (the index of its write-ahead log), even for reading. In
+        // a folder without write permission this fails. Without a log, the database is complete, and is
+        // opened as immutable.
         guard [.cannotOpen, .readOnly].contains(error.code.primary), !hasLog else { throw error }
         refusal = try open(.immutable)
       }
@@ -60,7 +61,7 @@ final class SQLiteRecording: RecordingTables {
     return refusal
   }
 
-  /// True if the write-ahead log contains data.
+  /// True if the write-ahead log beside the file contains data.
   private var hasLog: Bool {
     var information = stat()
     return unsafe stat("\(path)-wal", &information) == 0 && information.st_size > 0
@@ -76,7 +77,7 @@ final class SQLiteRecording: RecordingTables {
     return version < oldestVersion ? RecordingAddress.olderVersion : nil
   }
 
-  /// The statement at its current row.
+  /// A row of a query: the statement at its current position.
   final class Row: RecordingRow {
     fileprivate var statement: Statement
 
@@ -117,7 +118,7 @@ final class SQLiteRecording: RecordingTables {
     }
   }
 
-  /// True if the file under this name is still the open one.
+  /// True if the path still refers to the opened file; false after the file was replaced or deleted.
   var isCurrent: Bool { file != nil && FileIdentity(path) == file }
 
   private func prepare(_ sql: String) throws(FleetError) -> Row {

@@ -11,11 +11,12 @@ internal import Telemetry
 
 /// The options of `odograph replay`.
 package struct ReplayOptions: BrokerOptions {
-  /// The handling of times in messages.
+  /// What a replay does with the times in messages.
   enum Times: String, Hashable, Sendable, CaseIterable {
-    /// Times are shifted to now; messages are new ones, with new epochs.
+    /// Times are shifted, so that the replay starts now. The messages get new epochs, because they are new
+    /// messages.
     case shift
-    /// Messages are replayed byte by byte.
+    /// Payloads are published unchanged, with the recorded times and epochs.
     case keep
   }
 
@@ -43,7 +44,7 @@ package struct ReplayOptions: BrokerOptions {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Shorten longer pauses of the recording to this.", valueName: "seconds"))
+    help: ArgumentHelp("Shorten pauses of the recording to this length.", valueName: "seconds"))
   var longestPause: Double?
 
   @Flag(
@@ -61,7 +62,7 @@ package struct ReplayOptions: BrokerOptions {
 
   package init() {}
 
-  /// Returns the speed relative to real time; nil for as fast as the broker accepts messages.
+  /// Returns the speed of the replay relative to real time; nil for as fast as the broker accepts messages.
   func speed() throws(FleetError) -> Double? {
     if speedText == "max" { return nil }
     guard let number = Double(speedText), (0.001...100_000).contains(number) else {
@@ -98,23 +99,23 @@ package struct ReplayOptions: BrokerOptions {
   }
 }
 
-/// The `odograph replay` command: publishes a recording to a broker: messages of vehicles, and messages to
-/// vehicles only on request.
+/// The `odograph replay` command: publishes a recording to a broker. Messages from vehicles are always
+/// published, messages to vehicles only on request.
 ///
-/// The command's thread reads and keeps the pace, the connection's thread publishes, with a bounded queue in
-/// between. A slow broker slows down the replay, without losing messages or using memory.
+/// The command's thread reads messages and waits until they are due. The connection's thread publishes them,
+/// with a bounded queue in between. A slow broker slows down the replay, without losing messages or using
+/// more memory.
 package enum ReplayCommand {
-  /// The maximum number of waiting and unacknowledged messages.
+  /// The maximum number of messages that wait to be published or acknowledged.
   private static let capacity = 4000
-  /// The number of messages passed at once if they have no pace.
+  /// The number of messages passed to the connection at once if they need not wait until they are due.
   private static let portion = 200
-  /// The time limit in seconds for acknowledgements at the end.
+  /// The maximum time in s to wait for acknowledgements after the last message.
   private static let drain = 30.0
-  /// The same time limit after a signal.
+  /// The maximum time in s to wait for acknowledgements after a signal.
   private static let lastDrain = 0.7
 
-  /// Runs until the end of the recording or a signal, then waits for acknowledgements, after a signal only
-  /// briefly.
+  /// Replays until the end of the recording or a signal, and then waits for acknowledgements.
   /// - Throws: `FleetError` for invalid options, a missing recording, and an unreachable broker.
   package static func run(_ options: ReplayOptions) throws(FleetError) -> ExitStatus {
     let (times, speed) = (try options.times(), try options.speed())
@@ -124,7 +125,7 @@ package enum ReplayCommand {
     let waiter = try CommandWaiter()
     let monitor = WorkMonitor(waiter, isQuiet: options.isQuiet)
     do throws(FleetError) { return try run(options, selection, times, speed, waiter, monitor) } catch {
-      // After a signal, some operation fails.
+      // A signal makes the current operation fail; the failure itself is not an error.
       guard let ending = monitor.ending else { throw error }
       monitor.clear()
       return try ending.status()
@@ -167,7 +168,7 @@ package enum ReplayCommand {
     return queue.counters.rejected > 0 || queue.pending > 0 ? .unavailable : .done
   }
 
-  /// A player that keeps the pace.
+  /// Publishes messages when they are due.
   private struct Player {
     let options: ReplayOptions
     let rewriter: ReplayRewriter
@@ -175,12 +176,12 @@ package enum ReplayCommand {
     let monitor: WorkMonitor
     let link: PublishLink
     var clock: ReplayClock
-    /// The number of omitted messages to vehicles.
+    /// The number of messages to vehicles that were not published.
     var leftOut = 0
     var batch: [MQTTMessage] = []
     var played = 0
 
-    /// Waits until a message is due and publishes it. Returns false after a signal.
+    /// Waits until a message is due, and passes it on for publication. Returns false after a signal.
     mutating func play(_ message: StoredMessage) -> Bool {
       if !options.playsOrders, message.isOrder {
         leftOut += 1
@@ -214,7 +215,7 @@ package enum ReplayCommand {
     }
   }
 
-  /// Prints a summary; returns false if the output is closed.
+  /// Prints a summary; returns false if standard output is closed.
   private static func summary(
     _ options: ReplayOptions, _ queue: PublishQueue, _ name: String, leftOut: Int, seconds: Double
   ) -> Bool {
@@ -236,7 +237,7 @@ package enum ReplayCommand {
     if counters.rejected > 0 {
       text += ", \(counters.rejected) refused by the broker; check its access list for this user"
     }
-    if leftOut > 0 { text += "; \(leftOut) to vehicles left out, which --orders plays too" }
+    if leftOut > 0 { text += "; \(leftOut) messages to vehicles omitted, which --orders also publishes" }
     StandardError.report(text)
     return true
   }

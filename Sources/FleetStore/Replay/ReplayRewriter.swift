@@ -5,7 +5,7 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// A converter from recorded messages to published ones.
+/// Converts recorded messages to the messages that a replay publishes.
 struct ReplayRewriter {
   private let times: ReplayOptions.Times
   private let fleet: String?
@@ -15,8 +15,10 @@ struct ReplayRewriter {
   /// Creates a converter.
   ///
   /// - Parameters:
-  ///   - fleet: the fleet of the replay; nil to leave it unchanged.
+  ///   - times: whether times are shifted.
+  ///   - fleet: the fleet whose topics are used; nil for the recorded topics.
   ///   - root: the topic root, for finding the fleet in topics.
+  ///   - run: a random number of this replay, from which the new epochs are derived.
   init(
     _ times: ReplayOptions.Times, fleet: String? = nil, root: String = TopicScheme.defaultRoot, run: UInt32
   ) {
@@ -42,7 +44,8 @@ struct ReplayRewriter {
   }
 
   private func payload(_ stored: StoredMessage, _ clock: ReplayClock) -> [UInt8] {
-    // A track's times are relative to each other, so it is encoded again for another speed.
+    // The times in a track are encoded as differences, which change with the speed of the replay. The track
+    // is therefore encoded again.
     if stored.kind == MessageKind.track.rawValue, clock.speed ?? 1 != 1,
       let json = try? JSONValue(parsing: stored.payload), let track = try? TrackMessage(json: json)
     {
@@ -84,7 +87,8 @@ struct ReplayRewriter {
 }
 
 extension ReplayRewriter {
-  /// Returns the times of a trip's track are relative to each other, like those of a track.
+  /// Returns a trip with its times shifted. The times of its track are encoded as differences, which change
+  /// with the speed of the replay, so the trip is encoded again.
   private func moved(_ trip: TripMessage, _ clock: ReplayClock) -> TripMessage {
     var (start, end) = (trip.start, trip.end)
     (start.time, end.time) = (clock.moved(start.time), clock.moved(end.time))
@@ -105,8 +109,8 @@ extension ReplayRewriter {
   }
 }
 
-/// The epochs of a replay, which replace the recorded ones. With the recorded epochs, consumers would drop
-/// the messages as duplicates.
+/// Replaces the recorded epochs by new ones. With the recorded epochs, subscribers would drop the replayed
+/// messages as duplicates.
 private struct ReplayedEpochs {
   let run: UInt32
 
@@ -115,8 +119,8 @@ private struct ReplayedEpochs {
   }
 }
 
-/// A visitor that finds the times and the epoch of a message and their replacements. All other bytes are
-/// unchanged, independent of the fields of other versions.
+/// A JSON visitor that finds the times and the epoch of a message, and determines their replacements. All
+/// other bytes are unchanged, including members that only newer versions define.
 private struct TimeShift: JSONMemberVisitor {
   let clock: ReplayClock
   let epochs: ReplayedEpochs
@@ -142,8 +146,8 @@ private struct TimeShift: JSONMemberVisitor {
   }
 }
 
-/// A visitor for trips and driving events, which have nested times (of both ends and the track) and a series:
-/// like an epoch, it is replaced.
+/// A JSON visitor for trips and driving events. Their start, end and track contain times, too, and their
+/// journal series is replaced in the same way as the epoch.
 private struct JournalShift: JSONVisitor {
   let clock: ReplayClock
   let epochs: ReplayedEpochs
@@ -173,24 +177,29 @@ private struct JournalShift: JSONVisitor {
   }
 }
 
-/// The mapping from recorded times to those of the replay.
+/// Converts recorded times to times of the replay.
 ///
-/// A value type; the current time is passed in. The recorder's times determine the pace. Vehicles' times are
-/// mapped in the same way, so that a message has the same delay, scaled by the speed of the replay.
+/// A value type; the current time is passed in. Messages are due at intervals of their recorded times of
+/// reception, divided by the speed. Times by vehicles' clocks are converted in the same way, so that a
+/// message's age at publication is its recorded age, divided by the speed.
 struct ReplayClock: Hashable, Sendable {
-  /// Recorded seconds per second; nil for the pace of the broker.
+  /// The number of recorded seconds per second of the replay; nil for as fast as the broker accepts messages.
   let speed: Double?
-  /// The first recorded time, and its time in the replay.
+  /// A recorded time that is converted to `start`.
   private var origin: UTCTime
+  /// The time of the replay to which `origin` is converted.
   private var start: UTCTime
   private var last: UTCTime
-  /// The maximum pause in recorded seconds between two messages.
+  /// The maximum pause between two messages, in recorded seconds.
   private let longestPause: Double
 
   /// Creates a clock.
   ///
-  /// - Parameter extent: the recorder's first and last time. At the pace of the broker, the last one is
-  ///   mapped to now.
+  /// - Parameters:
+  ///   - extent: the times of reception of the first and the last message. If `speed` is nil, the last one is
+  ///     converted to `start`, otherwise the first one.
+  ///   - longestPause: the maximum pause between two messages, in recorded seconds; nil for no limit.
+  ///   - start: the time at which the replay starts.
   init(_ extent: ClosedRange<UTCTime>, speed: Double?, longestPause: Double?, start: UTCTime) {
     self.speed = speed
     self.longestPause = longestPause ?? .infinity
@@ -199,18 +208,20 @@ struct ReplayClock: Hashable, Sendable {
     last = extent.lowerBound
   }
 
-  /// Returns the due time of a message received at a time; never earlier than that of the previous one.
+  /// Returns the time at which a message is due, never earlier than the previous message.
+  /// - Parameter received: the message's recorded time of reception.
   mutating func due(_ received: UTCTime) -> UTCTime {
     guard let speed else { return start }
     let pause = received.seconds(since: last)
-    // A shortened pause moves the rest forward; a clock that was set back causes no delay.
+    // When a pause is shortened, all later messages are due earlier. If the recorder's clock was set back,
+    // the next message is due immediately.
     if pause > longestPause { origin = origin.advanced(bySeconds: pause - longestPause) }
     if pause < 0 { origin = origin.advanced(bySeconds: pause) }
     last = received
     return start.advanced(bySeconds: received.seconds(since: origin) / speed)
   }
 
-  /// Returns a vehicle's time in the replay.
+  /// Converts a time by a vehicle's clock.
   func moved(_ time: UTCTime) -> UTCTime {
     start.advanced(bySeconds: time.seconds(since: origin) / (speed ?? 1))
   }
@@ -219,12 +230,13 @@ struct ReplayClock: Hashable, Sendable {
 extension StoredMessage {
   /// True for a message to a vehicle: a command, or desired settings or regions.
   ///
-  /// A topic without a known vehicle, such as below an unknown root, is classified by its end: an omitted
-  /// message can be requested, but a command that a live vehicle has executed cannot be reverted.
+  /// A topic in which no vehicle can be found, for example below an unknown root, is classified by its last
+  /// levels. If in doubt, the message counts as one to a vehicle. An omitted message can be replayed on
+  /// request, but a command that a live vehicle has executed cannot be reverted.
   var isOrder: Bool {
     if vehicle != nil, let kind { return kind == Self.ownTracksCommand || TopicScheme.isOrder(path: kind) }
     let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
-    // At least a root, a fleet and a vehicle precede it.
+    // At least a root, a fleet and a vehicle precede the level `cmd`.
     if levels.count >= 4, levels[levels.count - 1] == Self.ownTracksCommand { return true }
     return levels.count >= 5 && TopicScheme.isOrder(path: levels.suffix(2).joined(separator: "/"))
   }

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// A writer of the MCAP 0 format (mcap.dev/spec), without chunks, because a trace is small.
+/// A writer of MCAP 0 files (mcap.dev/spec). They have no chunks, because a trace is small.
 struct MCAPWriter {
   struct Statistics {
     var times: ClosedRange<UInt64>?
@@ -20,8 +20,9 @@ struct MCAPWriter {
   }
 
   private var bytes = magic
-  /// The records as in the data section, for the summary.
+  /// The schema records that were written. The file's summary section repeats them.
   private var schemas: [[UInt8]] = []
+  /// The channel records that were written. The file's summary section repeats them.
   private var channels: [[UInt8]] = []
   private var statistics = Statistics()
 
@@ -34,8 +35,10 @@ struct MCAPWriter {
 
   /// Adds a schema.
   ///
-  /// - Parameter schema: a JSON Schema.
-  /// - Returns: its number.
+  /// - Parameters:
+  ///   - name: the name of the schema.
+  ///   - schema: a JSON Schema.
+  /// - Returns: the number of the schema in the file.
   mutating func addSchema(_ name: String, _ schema: String) -> UInt16 {
     let number = UInt16(schemas.count + 1)
     var record: [UInt8] = []
@@ -50,7 +53,7 @@ struct MCAPWriter {
 
   /// Adds a channel.
   ///
-  /// - Returns: its number; nil if the maximum number is reached.
+  /// - Returns: the number of the channel in the file; nil if the maximum number of channels is reached.
   mutating func addChannel(_ topic: String, schema: UInt16) -> UInt16? {
     guard let number = UInt16(exactly: channels.count) else { return nil }
     var record: [UInt8] = []
@@ -68,6 +71,7 @@ struct MCAPWriter {
   /// Appends a message.
   ///
   /// - Parameters:
+  ///   - message: the JSON of the message.
   ///   - channel: the number returned by `addChannel`.
   ///   - time: ns since 1970.
   mutating func append(_ message: [UInt8], to channel: UInt16, at time: UInt64) {
@@ -85,7 +89,7 @@ struct MCAPWriter {
     Self.append(.message, record, to: &bytes)
   }
 
-  /// Returns the complete file.
+  /// Completes the file and returns its bytes.
   consuming func finished() -> [UInt8] {
     var end: [UInt8] = []
     end.append(little: CRC32.checksum(bytes))
@@ -97,7 +101,7 @@ struct MCAPWriter {
     var footer: [UInt8] = []
     footer.append(little: UInt64(summary))
     footer.append(little: UInt64(0))
-    // The checksum covers the summary and the footer up to itself.
+    // The checksum covers the summary section and the part of the footer before the checksum.
     let head = [Operation.footer.rawValue] + Self.length(footer.count + 4) + footer
     footer.append(little: CRC32.checksum(bytes[summary...] + head))
     Self.append(.footer, footer, to: &bytes)
@@ -109,7 +113,7 @@ struct MCAPWriter {
     record.append(little: statistics.counts.reduce(0, +))
     record.append(little: UInt16(schemas.count))
     record.append(little: UInt32(channels.count))
-    // Attachments, metadata and chunks.
+    // The numbers of attachments, metadata records and chunks.
     for _ in 0..<3 { record.append(little: UInt32(0)) }
     record.append(little: statistics.times?.lowerBound ?? 0)
     record.append(little: statistics.times?.upperBound ?? 0)

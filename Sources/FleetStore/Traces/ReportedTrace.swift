@@ -9,7 +9,7 @@ struct ReportedTrace: Hashable, Sendable {
   var trace: TraceMessage
   /// The original message, including unknown members.
   var payload: [UInt8]
-  /// The number of recorded pieces; nil if not requested.
+  /// The number of the trace's pieces in the recording; nil if not requested.
   var arrived: Int?
 
   /// Decodes a message; nil for an invalid payload.
@@ -25,14 +25,14 @@ struct ReportedTrace: Hashable, Sendable {
 
 /// A selection of traces.
 struct TraceSelection: Sendable {
-  /// The vehicles, and the range of the events' times.
+  /// The vehicles, and the range of the traces' trigger times.
   var part = RecordingSelection()
   var number: Int64?
   var series: String?
-  /// The causes; empty for all.
+  /// The causes, such as `impact`; empty for all.
   var causes: [String] = []
 
-  /// True if nothing is excluded.
+  /// True if the selection includes all traces.
   var isAll: Bool { part.isAll && number == nil && series == nil && causes.isEmpty }
 
   func contains(_ trace: JournalNumber) -> Bool {
@@ -45,7 +45,7 @@ struct TraceSelection: Sendable {
 }
 
 extension Recording {
-  /// Returns the last message about each trace, sorted by vehicle and time of the event.
+  /// Returns the last message about each trace, sorted by vehicle and trigger time.
   func traces(_ selection: TraceSelection) throws(FleetError) -> [ReportedTrace] {
     var traces: [TraceKey: ReportedTrace] = [:]
     var part = selection.part
@@ -64,12 +64,13 @@ extension Recording {
     }
   }
 
-  /// Passes the pieces of traces to `body` in order of arrival, until it returns false.
+  /// Passes the pieces of traces to `body` in the order of their reception, until it returns false.
   func readTracePieces(
     _ selection: TraceSelection, _ body: (VehicleKey, TracePieceMessage) throws(FleetError) -> Bool
   ) throws(FleetError) {
     var part = selection.part
-    // Pieces are sent after the event, and hours later if the vehicle had no connection.
+    // The time range applies to traces, not to their pieces: a vehicle without a connection sends the pieces
+    // hours after the trigger.
     (part.kinds, part.from, part.to) = ([TopicScheme.tracePiece], nil, nil)
     try readMessages(part) { message throws(FleetError) in
       guard let vehicle = message.vehicle, let json = try? JSONValue(parsing: message.payload),
@@ -81,7 +82,7 @@ extension Recording {
 }
 
 extension ReportedTrace {
-  /// Returns whether it is a newer revision of the trace.
+  /// Returns whether this message is newer than another one about the same trace; true if there is no other.
   func isNewer(than other: ReportedTrace?) -> Bool {
     guard let other else { return true }
     return (trace.revision, trace.size == nil ? 0 : 1) > (

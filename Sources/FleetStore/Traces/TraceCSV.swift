@@ -3,17 +3,17 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// The conversion of a trace's inertial and barometer samples to a sensor recording in CSV, as `odograph
-/// samples` writes and `odographd` plays it: a row for each sample, in the device frame.
+/// Converts a trace's inertial and barometer samples to a sensor recording in CSV, with a row for each sample
+/// in the device frame. `odograph samples` writes the same format, and `odographd` can replay it.
 enum TraceCSV {
-  /// The decimals of m/s², rad/s and µT. A step of the finest part is 1.6e-5, more than a thousand times this
-  /// resolution.
+  /// The number of decimals of values in m/s², rad/s and µT. The finest resolution of a sensor is 1.6e-5,
+  /// more than a thousand times the resolution of nine decimals.
   private static let decimals = 9
-  /// The decimals of Pa and °C, whose steps are at least 0.01.
+  /// The number of decimals of pressures in Pa and temperatures in °C; sensors resolve 0.01 at best.
   private static let coarseDecimals = 4
 
-  /// Returns the CSV text; nil if the trace has no such samples.
-  /// - Parameter title: the source of the samples.
+  /// Returns the CSV text; nil if the trace has no inertial or barometer samples.
+  /// - Parameter title: a description of the trace for the first line.
   static func text(_ trace: TraceReading, title: String) -> String? {
     let columns = Columns(trace.samples)
     guard !columns.names.isEmpty,
@@ -30,7 +30,7 @@ enum TraceCSV {
     return text
   }
 
-  /// The existing columns.
+  /// The columns for which the trace has samples.
   private struct Columns {
     private var hasForce = false
     private var hasRate = false
@@ -58,7 +58,7 @@ enum TraceCSV {
         + (hasTemperature ? ["temperature"] : [])
     }
 
-    /// Returns the fields after the time; nil for a sample without columns.
+    /// Returns the fields of a row after the time; nil for a sample that has no columns in this format.
     func row(_ sample: TraceSample) -> String? {
       var (scan, pressure): (InertialScan?, Double?)
       switch sample {

@@ -19,10 +19,11 @@ package struct TraceFetchOptions: ParsableArguments {
       valueName: "store"), completion: .file())
   package var recording: String?
 
-  @Option(help: "The fleet, if several have such a vehicle.")
+  @Option(help: "The fleet, if several fleets have a vehicle of this name.")
   var fleet: String?
 
-  @Option(help: ArgumentHelp("The series, if the vehicle has restarted its numbers.", valueName: "series"))
+  @Option(
+    help: ArgumentHelp("The series, if the vehicle has restarted its trace numbers.", valueName: "series"))
   var series: String?
 
   @OptionGroup package var output: TraceOutputArguments
@@ -53,7 +54,7 @@ extension TraceCommand {
     do throws(FleetError) {
       document = try fetched(selection, options, from: recording, as: form)
     } catch {
-      // After a signal, some operation fails.
+      // A signal makes the current operation fail; the failure itself is not an error.
       monitor.clear()
       if let ending = monitor.ending { return try ending.status() }
       throw error
@@ -104,7 +105,7 @@ extension TraceCommand {
       bytes, as: form, title: "odograph trace \(told.vehicle) \(options.number)", of: name)
   }
 
-  /// Returns the reason for an incomplete trace with the remedy.
+  /// Returns the reason why a trace is incomplete, with the remedy.
   static func reason(_ state: TraceAssembly.State, _ trace: TraceMessage?) -> String {
     switch state {
     case .unannounced:

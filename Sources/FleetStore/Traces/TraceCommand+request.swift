@@ -15,12 +15,14 @@ package struct TraceRequestOptions: BrokerOptions {
   var at: String?
 
   @Option(
-    help: ArgumentHelp("Seconds before the time (default: the vehicle's setting).", valueName: "seconds")
+    help: ArgumentHelp(
+      "Seconds of the trace before the time (default: the vehicle's setting).", valueName: "seconds")
   )
   var before: Double?
 
   @Option(
-    help: ArgumentHelp("Seconds after the time (default: the vehicle's setting).", valueName: "seconds"))
+    help: ArgumentHelp(
+      "Seconds of the trace after the time (default: the vehicle's setting).", valueName: "seconds"))
   var after: Double?
 
   @Option(help: "The vehicle's fleet.")
@@ -62,7 +64,7 @@ package struct TraceRequestOptions: BrokerOptions {
 }
 
 extension TraceCommand {
-  /// Requests a vehicle to store a trace of a time, and prints its number.
+  /// Requests a vehicle to store a trace of the time around a given moment, and prints the trace's number.
   /// - Throws: `FleetError` for invalid options, an unreachable broker, and a vehicle that rejects the
   ///   request.
   package static func request(_ options: TraceRequestOptions) throws(FleetError) -> ExitStatus {

@@ -31,7 +31,8 @@ package struct TraceWaitOptions: BrokerOptions {
 }
 
 extension TraceCommand {
-  /// Waits for a complete trace, prints a line about it, and writes it if a file is named.
+  /// Waits until a trace is complete, and prints a line about it. Writes the trace if an output file is
+  /// named.
   /// - Throws: `FleetError` for invalid options, a broker that is unreachable or rejects a request, and a
   ///   failed output.
   package static func wait(_ options: TraceWaitOptions) throws(FleetError) -> ExitStatus {
@@ -39,12 +40,12 @@ extension TraceCommand {
       throw .usage("wait for", "trace \(number)", "traces are numbered from 1")
     }
     if options.output.output == nil, options.output.format != nil || options.output.force {
-      throw .usage("use", "--format and --force", "they are of a file; name one with --output")
+      throw .usage("use", "--format and --force", "they only apply to a file; name one with --output")
     }
     let timeout = try options.time.limit()
     let form = options.output.output == nil ? nil : try options.output.form()
     let root = options.broker.topicRoot
-    // The level and those below it: messages about traces, and their pieces.
+    // The filter `trace/#` matches the messages about traces, and the pieces of traces one level below.
     let filters = try FleetSelection(
       root: root, fleets: options.broker.fleets(options.fleet), vehicles: [options.vehicle], kinds: [.trace]
     ).filters().map { $0 + "/#" }
@@ -66,7 +67,7 @@ extension TraceCommand {
     guard let (told, bytes) = waiting.whole, case .ended(.done) = ending else {
       if case .timedOut = ending {
         StandardError.report(
-          "the time is over: \(waiting.progress); wait longer, or see with odograph watch whether it is online"
+          "timed out: \(waiting.progress); wait longer, or check with odograph watch whether the vehicle is online"
         )
       }
       return try ending.status()
@@ -77,7 +78,7 @@ extension TraceCommand {
         of: "trace \(told.trace.trace.number) of \(told.vehicle)")
       guard try output?.write(document) == true else { return .done }
       try output?.finish()
-      // Only the trace itself is printed.
+      // If the trace itself is written to standard output, nothing else is printed there.
       if OutputFile.isStream(options.output.output) { return .done }
     }
     var line: [UInt8] = []
@@ -92,7 +93,7 @@ extension TraceCommand {
   }
 }
 
-/// The received messages.
+/// The messages about traces received so far, and the pieces assembled from them.
 private struct TraceWaiting: Sendable {
   let number: Int64?
   private var assembly = TraceAssembly()
@@ -121,7 +122,7 @@ private struct TraceWaiting: Sendable {
         if new.isNewer(than: told[new.key]) { told[new.key] = new }
         bytes = assembly.add(new.trace, of: address.key)
       }
-      // The maximum number of messages about traces.
+      // Limits the memory: only the message about the current trace is retained.
       if told.count > 4096 { told = told.filter { $0.key == key } }
       if let bytes, let key, let told = told[key] { whole = (told, bytes) }
     }
@@ -130,7 +131,7 @@ private struct TraceWaiting: Sendable {
 
   private func isWanted(_ trace: JournalNumber) -> Bool { number == nil || number == trace.number }
 
-  /// The progress of incomplete traces.
+  /// A text about the traces that are still incomplete.
   var progress: String {
     let parts = assembly.keys.prefix(4).map { key in
       "trace \(key.trace.number): \(TraceCommand.reason(assembly.state(of: key), assembly.message(of: key)))"

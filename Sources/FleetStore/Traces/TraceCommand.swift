@@ -59,7 +59,7 @@ package struct TraceExportOptions: ParsableArguments {
 
 /// The `odograph trace` commands: list, fetch, wait for, verify and convert traces.
 package enum TraceCommand {
-  /// The maximum size of a file in bytes: four times that of a trace.
+  /// The maximum size of a trace file in bytes: four times the maximum size of a trace.
   static let mostBytes = 64 << 20
 
   /// Shows traces from a recording, or live.
@@ -98,7 +98,8 @@ package enum TraceCommand {
     return try follower.run(format.traceWriter)
   }
 
-  /// Prints the content of a trace, and whether it is complete. Returns `.differs` if a part is lost.
+  /// Prints the content of a trace, and whether it is intact. Returns `.differs` if a part is damaged or
+  /// missing.
   /// - Throws: `FleetError` for a file that is unreadable or not a trace.
   package static func verify(_ options: TraceVerifyOptions) throws(FleetError) -> ExitStatus {
     let bytes = try file(options.file)

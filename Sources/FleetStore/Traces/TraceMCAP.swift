@@ -3,9 +3,9 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// The conversion of a trace to an MCAP file, for Foxglove and other viewers: a channel for each kind of
-/// sample and each vehicle signal, JSON messages in the units of the API, positions as Foxglove's
-/// `LocationFix`.
+/// Converts a trace to an MCAP file, for Foxglove and other viewers. There is a channel for each kind of
+/// sample and each vehicle signal. Messages are JSON with the units of the public API; positions are
+/// Foxglove's `LocationFix`.
 enum TraceMCAP {
   /// Returns the file.
   ///
@@ -19,7 +19,7 @@ enum TraceMCAP {
       guard let channel = channels[topic] ?? writer.addChannel(topic, schema: schema) else { continue }
       channels[topic] = channel
       let (sum, overflow) = sample.timestamp.nanoseconds.addingReportingOverflow(head.utcOffset)
-      // The format has no times before 1970.
+      // MCAP has no times before 1970.
       let time = UInt64(max(0, overflow ? sample.timestamp.nanoseconds : sum))
       writer.append(message(of: sample, at: time), to: channel, at: time)
     }

@@ -5,13 +5,13 @@ internal import Glibc
 
 /// The format of a trace file.
 package enum TraceFormat: String, Hashable, Sendable, CaseIterable {
-  /// The original format of the vehicle.
+  /// The original file of the vehicle, unchanged.
   case odotrace
-  /// A sensor recording.
+  /// A sensor recording in CSV, with inertial and barometer samples only.
   case csv
   case mcap
 
-  /// Returns the format of a file name's extension; nil without one.
+  /// Returns the format for a file name's extension; nil if the name has no extension.
   /// - Throws: `FleetError` for an unsupported extension.
   static func named(by path: String) throws(FleetError) -> TraceFormat? {
     let name = path.split(separator: "/").last ?? ""
@@ -50,8 +50,8 @@ package struct TraceOutputArguments: ParsableArguments {
 
   /// Returns the format.
   ///
-  /// - Parameter usual: the default without option and file name.
-  /// - Throws: `FleetError` for contradictory names, and for binary output to a terminal.
+  /// - Parameter usual: the format if neither an option nor the file name determines it.
+  /// - Throws: `FleetError` for an unsupported file name, and for binary output to a terminal.
   func form(usual: TraceFormat = .odotrace) throws(FleetError) -> TraceFormat {
     let named: TraceFormat? = if let output, format == nil { try TraceFormat.named(by: output) } else { nil }
     let form = format ?? named ?? usual
@@ -62,18 +62,23 @@ package struct TraceOutputArguments: ParsableArguments {
     return form
   }
 
-  /// Opens the output before anything is fetched.
+  /// Opens the output before the trace is fetched, so that an unwritable output is reported early.
   func open(inputs: [String] = [], shouldContinue: () -> Bool = { true }) throws(FleetError) -> OutputFile {
     try OutputFile(path: output, replaces: force, inputs: inputs, shouldContinue: shouldContinue)
   }
 }
 
-/// The conversion of a trace to an output format.
+/// Converts a trace to an output format.
 enum TraceDocument {
   /// Returns the converted trace.
   ///
-  /// - Parameter title: the source of the trace.
-  /// - Throws: `FleetError` for bytes that are not a trace, and for a trace without data for the format.
+  /// - Parameters:
+  ///   - bytes: the trace as sent by the vehicle.
+  ///   - form: the output format.
+  ///   - title: a description of the trace for the first line of CSV.
+  ///   - name: the name of the trace in messages to the user.
+  /// - Throws: `FleetError` for bytes that are not a trace, and for a trace without samples that the format
+  ///   supports.
   static func bytes(
     _ bytes: [UInt8], as form: TraceFormat, title: String, of name: String
   ) throws(FleetError) -> [UInt8] {

@@ -4,37 +4,38 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// The content of a trace's bytes: compressed with zlib as sent by the vehicle, as a whole or block by block,
-/// or plain.
+/// The content of a trace file. Vehicles compress a trace with zlib as a whole; a file with compressed
+/// blocks, and an uncompressed file, are also accepted.
 struct TraceReading {
   let head: TraceFile.Head
   /// The samples in order of time.
   private(set) var samples: [TraceSample] = []
   private(set) var blocks = 0
-  /// The number of complete blocks that cannot be decoded.
+  /// The number of blocks that are complete but cannot be decoded.
   private(set) var unreadable = 0
-  /// The number of samples a day and more from the event, because of a clock change or damage.
+  /// The number of samples more than a day before or after the trigger, because of a clock change or damage.
+  /// They are not in `samples`.
   private(set) var strays = 0
-  /// The number of bytes after the last complete block.
+  /// The number of bytes after the last complete block; 0 if the file is intact.
   let lostBytes: Int
 
-  /// The maximum size of a decompressed trace in bytes: four times the vehicle's limit, because blocks are
-  /// merged.
+  /// The maximum size of a decompressed trace in bytes: four times the vehicle's limit.
   private static let mostBytes = 64 << 20
-  /// The maximum size of a decompressed block in bytes: its maximum number of samples (65,536), each with the
-  /// maximum number of columns of eight bytes.
+  /// The maximum size of a decompressed block in bytes: the maximum number of samples (65,536), each with the
+  /// maximum number of eight-byte columns.
   private static let mostBlockBytes = 16 << 20
-  /// The maximum number of samples: an hour of a sensor at 250 Hz, or a minute at 8 kHz with other samples. A
-  /// few bytes can be crafted to decompress to more than the memory.
+  /// The maximum number of samples: enough for an hour of a sensor at 250 Hz, or for a minute at 8 kHz with
+  /// other samples. The limit is required, because a few malicious bytes can decompress to more than the
+  /// memory.
   private static let mostSamples = 1 << 20
-  /// The range in s before and after the event.
+  /// The maximum distance in s of a sample from the trigger.
   private static let span = 86_400.0
 
   /// Decodes a trace.
   ///
   /// - Throws: `FleetError` for bytes that are not a trace.
   init(_ bytes: [UInt8], of name: String) throws(FleetError) {
-    // Vehicles send it compressed as a whole.
+    // Vehicles compress a trace as a whole.
     let (unpacked, isWhole) =
       TraceFile.isHead(bytes) ? (bytes, true) : Deflate.readable(of: bytes, limit: Self.mostBytes)
     guard let file = TraceFile(bytes: unpacked) else {
@@ -43,7 +44,7 @@ struct TraceReading {
         "not a trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
     }
     (head, blocks) = (file.head, file.blocks.count)
-    // If decompression fails, the rest is unknown.
+    // After a failed decompression, the number of lost bytes is unknown; it is then at least 1.
     lostBytes = isWhole ? file.lostBytes : max(1, file.lostBytes)
     for bytes in file.blocks {
       guard let block = Self.block(bytes), block.count <= Self.mostSamples - samples.count else {
@@ -58,7 +59,7 @@ struct TraceReading {
       return overflow || Double(distance.magnitude) > Self.span * 1e9
     }
     strays = all - samples.count
-    // `sort` is stable.
+    // `sort` is stable, so samples of the same time keep the order of the file.
     samples.sort { $0.timestamp < $1.timestamp }
   }
 
@@ -68,17 +69,17 @@ struct TraceReading {
     return TraceBlock(bytes: unpacked)
   }
 
-  /// True if nothing is missing.
+  /// True if no block is unreadable and no byte is lost.
   var isWhole: Bool { unreadable == 0 && lostBytes == 0 }
 
-  /// Returns the civil time of a timestamp; nil if civil time was unknown.
+  /// Returns the civil time of a timestamp; nil if the vehicle had no civil time.
   func time(of timestamp: Timestamp) -> UTCTime? {
     guard head.utcOffset != 0 else { return nil }
     let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(head.utcOffset)
     return overflow ? nil : UTCTime(nanoseconds: sum)
   }
 
-  /// The number of samples of each kind, in the order of kinds.
+  /// The number of samples of each kind, without kinds that have none.
   var counts: [(name: String, count: Int)] {
     var counts = [0, 0, 0, 0, 0]
     for sample in samples {
@@ -94,7 +95,8 @@ struct TraceReading {
       .map { (name: $0, count: $1) }
   }
 
-  /// The time in seconds from the event to the first and the last sample; nil without samples.
+  /// The times in s from the trigger to the first and to the last sample, negative before the trigger; nil
+  /// without samples.
   var span: ClosedRange<Double>? {
     guard let first = samples.first, let last = samples.last else { return nil }
     return first.timestamp.seconds(since: head.moment)...last.timestamp.seconds(since: head.moment)

@@ -20,7 +20,7 @@ struct TraceLinesWriter: JournalWriter {
 
   mutating func append(_ told: ReportedTrace) { write(line(told)) }
 
-  /// Returns a line.
+  /// Returns the line of a trace.
   mutating func line(_ told: ReportedTrace) -> String {
     let trace = told.trace
     return columns.line(
@@ -56,7 +56,7 @@ enum TraceText {
     return parts.compactMap(\.self)
   }
 
-  /// Formats a checksum as in messages: eight hexadecimal digits.
+  /// Formats a checksum with eight hexadecimal digits, as in messages about traces.
   static func checksum(_ checksum: UInt32) -> String {
     let digits = String(checksum, radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
@@ -66,7 +66,7 @@ enum TraceText {
     trace.size.map { $0 < 10_000 ? "\($0) B" : "\(($0 + 500) / 1000) kB" }
   }
 
-  /// Formats numbers of pieces such as 2, 4-5.
+  /// Formats the numbers of pieces, such as `2, 4-5`.
   static func ranges(_ pieces: [ClosedRange<Int>]) -> String {
     let shown = pieces.prefix(8).map {
       $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"

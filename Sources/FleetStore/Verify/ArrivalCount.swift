@@ -1,7 +1,8 @@
 internal import Fleet
 internal import FleetControl
 
-/// A comparison of arrived messages with the numbers that vehicles have sent. A pure value type.
+/// A comparison of the messages that arrived at a consumer with those that vehicles sent, by sequence number.
+/// A pure value type.
 struct ArrivalCount {
   private struct Series: Hashable {
     var vehicle: VehicleKey
@@ -10,14 +11,16 @@ struct ArrivalCount {
 
   private let told: [SentNumbers]
   private let places: [Series: Int]
-  /// The number of arrivals of each sent number, from 1; 255 means that or more.
+  /// For each list of sent numbers, how often each number arrived, starting with number 1. 255 means 255
+  /// times or more.
   private var counts: [[UInt8]]
-  /// The numbers of a series that arrived but were not sent.
+  /// For each list of sent numbers, the numbers that arrived but were not sent.
   private var untold: [Int: Set<Int64>] = [:]
 
   /// Creates the comparison.
   ///
-  /// - Throws: `FleetError` if the files contain the same series of a vehicle twice.
+  /// - Parameter told: the numbers that each vehicle sent in each epoch.
+  /// - Throws: `FleetError` if an epoch of a vehicle occurs twice.
   init(_ told: [SentNumbers]) throws(FleetError) {
     self.told = told
     var places: [Series: Int] = [:]
@@ -31,7 +34,7 @@ struct ArrivalCount {
 
   var fleets: [String] { Set(told.map(\.vehicle.fleet)).sorted() }
 
-  /// Records an arrival. Messages of other vehicles or runs are ignored.
+  /// Counts an arrival. Messages of other vehicles or epochs are ignored.
   mutating func observe(_ vehicle: VehicleKey, epoch: String, seq: Int64) {
     guard let place = places[Series(vehicle: vehicle, epoch: epoch)] else { return }
     guard seq >= 1, seq <= told[place].last else {
@@ -73,33 +76,38 @@ struct ArrivalCount {
 
 /// The result of the comparison.
 struct ArrivalResult: Hashable, Sendable {
-  /// A vehicle whose numbers did not all arrive exactly once.
+  /// An epoch of a vehicle whose sequence numbers did not all arrive exactly once.
   struct Odd: Hashable, Sendable {
     var vehicle: VehicleKey
     var epoch: String
-    /// The numbers in ascending order.
+    /// The sequence numbers that did not arrive, in ascending order.
     var missing: [Int64] = []
+    /// The sequence numbers that arrived more than once, in ascending order.
     var doubled: [Int64] = []
+    /// The sequence numbers that arrived but were not sent, in ascending order.
     var untold: [Int64] = []
   }
 
   var vehicles = 0
-  /// The numbers of acknowledged messages, of those of them that arrived, and of those missing.
+  /// The number of messages that the broker had acknowledged to the vehicles.
   var acknowledged = 0
+  /// The number of acknowledged messages that arrived at the consumer.
   var arrived = 0
+  /// The number of acknowledged messages that did not arrive at the consumer.
   var missing = 0
   /// The number of messages that arrived more than once.
   var doubled = 0
   /// The number of messages that arrived but were not sent.
   var untold = 0
-  /// The numbers of unacknowledged messages, and of those of them that arrived.
+  /// The number of messages that the broker had not acknowledged to the vehicles.
   var unacknowledged = 0
+  /// The number of unacknowledged messages that arrived nevertheless.
   var unacknowledgedArrived = 0
   var odd: [Odd] = []
 
   var isWhole: Bool { odd.isEmpty }
 
-  /// Formats sorted numbers such as `3, 5-7`.
+  /// Formats sequence numbers in ascending order, such as `3, 5-7`.
   static func text(_ numbers: [Int64]) -> String {
     var parts: [String] = []
     var index = 0

@@ -11,17 +11,17 @@ struct LineInput: ~Copyable {
   private var place = 0
   private var isAtEnd = false
 
-  /// The interval in ms between two checks for an interruption.
+  /// The interval in ms between two checks whether to stop.
   private static let pause: CInt = 100
   private static let portion = 1 << 16
 
   /// Opens a file.
   ///
-  /// - Parameter path: `-` for standard input.
+  /// - Parameter path: the path of the file; `-` for standard input.
   /// - Throws: `FleetError` for a file that cannot be opened.
   init(_ path: String) throws(FleetError) {
     self.path = path
-    // Opening a pipe without a writer would block.
+    // O_NONBLOCK, because opening a named pipe without a writer would block.
     descriptor =
       unsafe path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
@@ -33,7 +33,8 @@ struct LineInput: ~Copyable {
     .usage("read", path, "\(SystemError.message(for: code)); check its name and permissions")
   }
 
-  /// Returns the next line without its line break; nil at the end and after an interruption.
+  /// Returns the next line without its line break; nil at the end of the file, and if `shouldContinue`
+  /// returned false.
   /// - Throws: `FleetError` for an unreadable file.
   mutating func next(while shouldContinue: () -> Bool) throws(FleetError) -> [UInt8]? {
     var looked = place
@@ -56,7 +57,7 @@ struct LineInput: ~Copyable {
 
   /// Reads more data.
   ///
-  /// - Returns: true unless interrupted.
+  /// - Returns: false if `shouldContinue` returned false.
   private mutating func fill(while shouldContinue: () -> Bool) throws(FleetError) -> Bool {
     while shouldContinue() {
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

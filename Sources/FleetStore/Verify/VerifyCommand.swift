@@ -33,10 +33,10 @@ package struct VerifyOptions: ParsableArguments {
   package init() {}
 }
 
-/// The `odograph verify` command: compares the messages of a simulated fleet with those that arrived at a
-/// consumer, number by number.
+/// The `odograph verify` command: compares the messages that a simulated fleet has sent with those that
+/// arrived at a consumer, by sequence number.
 package enum VerifyCommand {
-  /// The maximum size of a file in bytes: about a hundred per vehicle.
+  /// The maximum size of a file with sent numbers in bytes. A file needs about a hundred bytes per vehicle.
   private static let longestFile = 1 << 30
 
   /// Runs the command.
@@ -60,7 +60,7 @@ package enum VerifyCommand {
         for place in places(options) { try read(recording: place, into: &count, monitor) }
       }
     } catch {
-      // After a signal, some operation fails.
+      // A signal makes the current operation fail; the failure itself is not an error.
       guard monitor.ending != nil else { throw error }
     }
     monitor.clear()
@@ -87,7 +87,8 @@ package enum VerifyCommand {
     count = numbers
   }
 
-  /// Retained messages also arrived when they were sent live, so they are not duplicates.
+  /// Counts the messages in a file of `odograph tail`. Retained messages are not counted: they also arrived
+  /// when they were published, and would appear as duplicates.
   private static func read(
     _ path: String, roots: Set<String>, into count: inout ArrivalCount, _ monitor: WorkMonitor
   ) throws(FleetError) {
@@ -113,7 +114,7 @@ package enum VerifyCommand {
   private static func lines(_ result: ArrivalResult) -> String {
     var text = ""
     for odd in result.odd {
-      let parts = [("missing", odd.missing), ("doubled", odd.doubled), ("never told", odd.untold)]
+      let parts = [("missing", odd.missing), ("doubled", odd.doubled), ("not sent", odd.untold)]
       let counts = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \(ArrivalResult.text($0.1))" }
       text += "\(odd.vehicle), epoch \(odd.epoch): \(counts.joined(separator: "; "))\n"
     }

@@ -95,7 +95,7 @@ import Transfers
     ("deep", "invalid response"), ("bomb", "invalid response"), ("html", "no JSON"), ("nowhere", "404"),
     ("forbidden", "(403: Daily limit exceeded)"), ("invalid", "(400: Missing or invalid API key.)"),
     ("busy", "429"), ("later", "86400 s"), ("broken", "500"), ("gone", "503"), ("teapot", "418"),
-    ("redirect", "sends elsewhere"), ("slow", "timed out"), ("hang", "timed out"),
+    ("redirect", "redirects to another address"), ("slow", "timed out"), ("hang", "timed out"),
     ("headers_for_ever", "failed"), ("early", "failed"), ("garbage", "failed"),
   ]
 

@@ -177,7 +177,7 @@ import Testing
     var said: [String] = []
     let migrating = PostgreSQLStore(address: url) { said.append($0) }
     try migrating.open()
-    #expect(said.count == 1 && said[0].contains("begins when that is done"), "\(said)")
+    #expect(said.count == 1 && said[0].contains("starts when it is complete"), "\(said)")
     #expect(try server.query("SELECT version FROM odograph.schema_version") == [["6"]])
     while stored.withLock({ $0 }) < before + 1000 { try await Task.sleep(for: .milliseconds(20)) }
     isOver.withLock { $0 = true }

@@ -204,7 +204,7 @@ import Traces
       let more = try await OdographProcess.run(
         ["trace", "request", "van", "--fleet", "test", "--after", "60"] + address)
       #expect(more.status == (isLast ? 69 : 0), "\(more.output)")
-      #expect(!isLast || more.output.contains("3 that were asked for are being recorded"), "\(more.output)")
+      #expect(!isLast || more.output.contains("3 requested traces are being recorded"), "\(more.output)")
     }
     for arguments in [["--before", "61"], ["--at", "noon"], ["--timeout", "0"]] {
       let wrong = try await OdographProcess.run(["trace", "request", "van"] + arguments + address)

@@ -99,7 +99,7 @@ import Testing
     let line = try #require(list.output.split(separator: "\n").first { $0.contains("demo/stays") })
     let name = String(line.split(separator: " ")[0])
     let wrong = try await OdographProcess.run(["alerts", "end", "--config", file, name + "0"])
-    #expect(wrong.status == 64 && wrong.output.contains("none of this name is open"), "\(wrong.output)")
+    #expect(wrong.status == 64 && wrong.output.contains("no open alert has this name"), "\(wrong.output)")
     let ended = try await OdographProcess.run(["alerts", "end", "--config", file, name])
     #expect(
       ended.status == 0 && ended.output.contains("\(name) ends: offline: demo/stays"), "\(ended.output)")

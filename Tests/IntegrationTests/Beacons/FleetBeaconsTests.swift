@@ -108,7 +108,7 @@ import Testing
     _ = try directory.write("map.csv", "no map")
     #expect(
       waitUntil(atMost: 60) {
-        (try? OdographProcess.text(of: output).contains("read before is served")) ?? false
+        (try? OdographProcess.text(of: output).contains("the previous map remains in use")) ?? false
       })
 
     // What is wrong is refused and told; a restart has what came.
@@ -133,7 +133,7 @@ import Testing
     #expect(said.contains("the map has changed: serving 10 beacons in 1 cells"), "\(said)")
     #expect(
       said.contains("serving 30 beacons in 1 cells") && said.contains("test/van: cell \(cell), 1 piece"))
-    #expect(said.contains("test/van refused a piece of cell \(cell): key \"version\""), "\(said)")
+    #expect(said.contains("test/van rejected the map of cell \(cell): key \"version\""), "\(said)")
   }
 
   /// Where nothing is switched on, nothing is told and nothing is listened to.
@@ -185,7 +185,7 @@ import Testing
       (["build", text], "odograph record"), (["show", text], "odograph beacons build"),
       (["show", map, "--near", "91,1"], "--near 91,1"),
       (["show", map, "--beacon", "x"], "b8:27:eb:00:12:34"),
-      (["show", map, "--beacon", "00:12:34:00:00:02"], "does not have it"),
+      (["show", map, "--beacon", "00:12:34:00:00:02"], "not in the map"),
       (["show", map, "--within", "0"], "--within"),
       (["build", text, "--vehicles", "0"], "--vehicles must be 1"),
     ] {

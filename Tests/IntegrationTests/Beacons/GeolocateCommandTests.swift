@@ -64,11 +64,12 @@ import Testing
     #expect(first.status == 0, "\(first.output)")
     #expect(
       first.output.contains("10 access points and 0 cells from 9 scans of 2 vehicles"), "\(first.output)")
-    #expect(first.output.contains("asked \(host) 1 questions, 0 were answered before; 10 transmitters of it"))
+    #expect(
+      first.output.contains("1 queries to \(host), 0 answers from the cache; 10 beacons from the answers"))
     #expect(!first.output.contains("fleet-key"))
     #expect(try sources(map) == ["fleet": 10, host[...]: 10])
     let again = try await OdographProcess.run(asked + [service.url("good")])
-    #expect(again.output.contains("0 questions, 1 were answered before; 10 transmitters"), "\(again.output)")
+    #expect(again.output.contains("1 answers from the cache; 10 beacons"), "\(again.output)")
     #expect(try sources(map) == ["fleet": 10, host[...]: 10] && service.requests().count == 1)
     #expect(FileManager.default.fileExists(atPath: map + ".geolocate.sqlite"))
     // Where the fleet knows itself, it is not asked.
@@ -80,7 +81,9 @@ import Testing
 
     // The map is written all the same, and the fault is told.
     let other = ["--geolocate-cache", directory.file("other.sqlite"), "--geolocate"]
-    for (scene, said) in [("forbidden", "check the key and its limits"), ("redirect", "sends elsewhere")] {
+    for (scene, said) in [
+      ("forbidden", "check the key and its limits"), ("redirect", "redirects to another address"),
+    ] {
       let refused = try await OdographProcess.run(arguments + other + [service.url(scene)])
       #expect(refused.status == 69 && refused.output.contains(said), "\(refused.output)")
       #expect(refused.output.contains("the map is written") && !refused.output.contains("fleet-key"))

@@ -47,7 +47,7 @@ import Testing
       "tail", "--share", "g", "--mqtt-v311", "--timeout", "60", "--broker", "mqtt://127.0.0.1:\(broker.port)",
     ])
     #expect(result.status == 69, "\(result.output)")
-    #expect(result.output.contains("may not know shared subscriptions"), "\(result.output)")
+    #expect(result.output.contains("may not support shared subscriptions"), "\(result.output)")
     #expect(result.output.contains("leave out --share"), "\(result.output)")
   }
 

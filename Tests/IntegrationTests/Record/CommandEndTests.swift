@@ -129,7 +129,7 @@ import Testing
     let first = try await end(address, by: SIGTERM) { _ in
       try await broker.waitForLog("Sending SUBACK to mine")
       let refused = try await end(address + ["--forget"], by: 0) { _ in true }
-      #expect(refused.status == 64 && refused.output.contains("runs under it"), "\(refused.output)")
+      #expect(refused.status == 64 && refused.output.contains("odograph record uses it"), "\(refused.output)")
       try await publish(broker, "odograph/v1/demo/van/note", "kept")
       try await eventually { broker.logCount("Received PUBACK from mine") > 0 }
       return true
@@ -157,7 +157,8 @@ import Testing
       return true
     }
     #expect(first.output.contains("--session-expiry has no effect"), "\(first.output)")
-    #expect(first.output.contains("for session old for as long as it is set up to"), "\(first.output)")
+    #expect(
+      first.output.contains("for session old for as long as the broker is configured to"), "\(first.output)")
     #expect(!first.output.contains("for 60 s"), "\(first.output)")
     let forget = try await end(address + ["--forget"], by: 0) { _ in true }
     #expect(
@@ -199,7 +200,7 @@ import Testing
     let store = try await recording()
     let none = try await end(["export", store, "--vehicle", "nosuch", "--format", "csv"], by: 0) { _ in true }
     #expect(none.status == 0 && none.output.contains("0 positions"), "\(none.output)")
-    #expect(none.output.contains("nothing of what was chosen is in it"), "\(none.output)")
+    #expect(none.output.contains("nothing in it matches the options"), "\(none.output)")
     // Where nothing was chosen, no option is to blame.
     for (command, what) in [
       (["trips"], "trips"), (["events"], "driving events"), (["trace", "list"], "traces"),

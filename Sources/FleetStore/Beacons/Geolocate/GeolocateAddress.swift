@@ -6,19 +6,19 @@ internal import Transfers
 struct GeolocateAddress: Hashable, Sendable {
   /// The URL without the key.
   let url: String
-  /// The host, with a port if given; the source of the service's entries in the map.
+  /// The host, with a port if the URL has one. It becomes the source of the service's entries in the map.
   let host: String
   /// The key; nil for a service without one.
   let key: String?
-  /// True for a service on this machine.
+  /// True if the service runs on this machine.
   let isLocal: Bool
 
-  /// Checks an address.
+  /// Parses the URL of a service.
   ///
   /// - Parameters:
   ///   - url: an https URL; http is only allowed for this machine, because key and scans would be visible in
   ///     transit.
-  ///   - keyFile: a file with the key in its first line.
+  ///   - keyFile: a file with the key in its first line; nil for no key.
   /// - Throws: `FleetError` with the problem, never with the key.
   init(_ url: String, keyFile: String?) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError { .usage("ask", "\"\(url.prefix(100))\"", cause) }

@@ -4,10 +4,10 @@ internal import Spatial
 /// A service's answer: the position of a scan.
 struct GeolocateAnswer: Hashable, Sendable {
   var coordinate: Coordinate
-  /// The accuracy in m, as stated by the service and not trusted.
+  /// The accuracy in m, as stated by the service. It can be wrong.
   var accuracy: Double
 
-  /// Half of the earth's circumference in m.
+  /// The maximum accuracy in m that an answer can state: half of the earth's circumference.
   private static let farthest = 20_100_000.0
 
   /// Parses an answer.
@@ -33,14 +33,15 @@ struct GeolocateAnswer: Hashable, Sendable {
 /// The outcome of a query.
 enum GeolocateOutcome: Hashable, Sendable {
   case answered(GeolocateAnswer)
-  /// An unknown position.
+  /// The service does not know the position.
   case unknown
-  /// The service is busy, with the retry delay in seconds if it states one.
+  /// The service is busy, for the given reason; with the retry delay in seconds, nil if the service states
+  /// none.
   case busy(String, after: Double?)
-  /// The query failed; other queries can succeed.
+  /// The query failed for the given reason; other queries can succeed.
   case failed(String)
-  /// The service rejects this client; no query will succeed.
+  /// The service rejects this client for the given reason; no query will succeed.
   case refused(String)
-  /// The command is stopping.
+  /// The query was aborted because the command is stopping.
   case interrupted
 }

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Fleet
 
-/// The options for querying an external service for beacons that are not in the map. Nothing is queried
-/// without the first one.
+/// The options for querying an external service for beacons that are not in the map. Without `--geolocate`,
+/// no service is queried.
 struct GeolocateArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -24,7 +24,7 @@ struct GeolocateArguments: ParsableArguments {
 
 }
 
-/// A service to query.
+/// A geolocation service, with the cache and the limits of queries to it.
 struct GeolocateService {
   var address: GeolocateAddress
   var cache: String
@@ -32,10 +32,10 @@ struct GeolocateService {
 }
 
 extension GeolocateArguments {
-  /// Returns the service.
+  /// Returns the service to query.
   ///
   /// - Parameter output: the map's file.
-  /// - Returns: nil if no service is named.
+  /// - Returns: nil if `--geolocate` is missing.
   /// - Throws: `FleetError` with the invalid or missing option.
   func service(beside output: String?) throws(FleetError) -> GeolocateService? {
     guard let url = geolocate else {
@@ -51,7 +51,7 @@ extension GeolocateArguments {
     guard let cache = geolocateCache ?? file else {
       throw .usage(
         "ask", url.prefix { $0 != "?" }.prefix(100) + " without a file for its answers",
-        "name one with --geolocate-cache, or the map's with --output")
+        "name a cache file with --geolocate-cache, or a map file with --output")
     }
     var limits = GeolocatePace.Limits()
     limits.daily = geolocateDaily

@@ -9,9 +9,9 @@ internal import Spatial
 struct GeolocateCache: ~Copyable {
   private let database: Database
 
-  /// The lifetime of answers, and of unknown positions, in days.
+  /// The number of days for which positions are cached, and for which "position unknown" answers are cached.
   static let (kept, keptUnknown) = (90, 30)
-  /// The maximum number of answers, 50 bytes each; the oldest are dropped.
+  /// The maximum number of cached answers of about 50 bytes; the oldest are dropped.
   private static let most = 500_000
 
   private static let steps = [
@@ -36,7 +36,7 @@ struct GeolocateCache: ~Copyable {
     guard try database.migrate(steps) else {
       throw SQLiteError(code: .notADatabase, message: "it is of a newer version", sql: "open", file: path)
     }
-    // Entries in the future were written with a wrong clock.
+    // Answers with a day in the future were written when the clock was wrong, and are deleted, too.
     try database.execute(
       """
       DELETE FROM answers WHERE day > \(day) OR day < \(day - kept) OR latitude IS NULL AND day < \(day - keptUnknown);
@@ -99,7 +99,8 @@ struct GeolocateCache: ~Copyable {
     }
   }
 
-  /// Stores an answer; other outcomes are not stored.
+  /// Stores the outcome of a query if it is a position, or that the position is unknown. Other outcomes are
+  /// not stored, so that the query is repeated later.
   func keep(_ outcome: GeolocateOutcome, of question: Int64, _ service: String, day: Int) throws(FleetError) {
     var answer: GeolocateAnswer?
     switch outcome {

@@ -10,7 +10,7 @@ final class GeolocateClient {
   /// Creates a client.
   ///
   /// - Parameter shouldContinue: called several times a second; the query is aborted if it returns false.
-  /// - Returns: nil if libcurl cannot be used.
+  /// - Returns: nil if libcurl is not available.
   init?(
     _ address: GeolocateAddress, _ limits: TransferLimits = TransferLimits(),
     shouldContinue: @escaping () -> Bool
@@ -23,7 +23,7 @@ final class GeolocateClient {
     let request = WebRequest(
       url: address.request, headers: ["Content-Type: application/json", "Accept: application/json"],
       body: String(decoding: question.body, as: UTF8.self),
-      // A service on this machine is accessed without a proxy.
+      // A service on this machine is accessed without an HTTP proxy.
       isDirect: address.isLocal)
     do throws(TransferFailure) { return outcome(try transfer.post(request)) } catch {
       switch error.kind {
@@ -52,24 +52,25 @@ final class GeolocateClient {
         after: answer.retryAfter)
     case 300...399:
       return .refused(
-        "it sends elsewhere (\(status)), an address that is not configured; configure it if it is right")
-    // The service rejects this query permanently.
+        "it redirects to another address (\(status)); if that address is correct, configure it")
+    // The service rejects this query, not the client: a repetition would not succeed.
     case 400 where json?["error"] != nil && !isOfTheKey(json): return .unknown
     case 400, 401, 403:
       return .refused(
-        "it does not let this fleet in (\(status)\(reason(json))); check the key and its limits")
+        "access denied (\(status)\(reason(json))); check the key and its limits")
     default: return .failed("it answers with status \(status)")
     }
   }
 
-  /// Returns whether an error concerns the client and not the query: Ichnaea uses the same status for both.
+  /// Returns whether an error concerns the API key and not the query. Ichnaea, Mozilla's location service,
+  /// uses status 400 for both.
   private func isOfTheKey(_ json: JSONValue?) -> Bool {
     let reasons = json?["error"]?["errors"]?.array?.compactMap { $0["reason"]?.string } ?? []
     let message = json?["error"]?["message"]?.string ?? ""
     return (reasons + [message]).contains { $0.lowercased().contains("key") }
   }
 
-  /// Returns the service's reason, with limited length and without the key, which it could contain.
+  /// Returns the service's error message with limited length. It could contain the key, which is removed.
   private func reason(_ json: JSONValue?) -> String {
     guard var message = json?["error"]?["message"]?.string else { return "" }
     if let key = address.key { message = message.replacing(key, with: "…") }

@@ -3,31 +3,32 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// An evaluation of a service's answers against the fleet's own knowledge. A value type without I/O.
+/// A check of a service's answers against the fleet's own map. A value type without I/O.
 struct GeolocateEvidence {
   enum Judgement: Hashable, Sendable {
-    /// Entries for the map, with the lowest weight.
+    /// The answer is plausible: entries for the map, with the lowest weight.
     case taken([MappedBeacon])
-    /// A correct answer that is too inaccurate.
+    /// The answer is plausible, but too inaccurate to be used.
     case rough
-    /// A wrong position, with the distance in m.
+    /// The answer contradicts the fleet's data; with its distance in m from the vehicle's position.
     case contradicted(Double)
   }
 
-  /// The fleet's map.
+  /// The entries of the fleet's own map.
   private let map: [Beacon: MappedBeacon]
-  /// The ratio of a 68 % radius to the standard deviation per axis.
+  /// The ratio of a 68 % radius to the standard deviation per axis, for a two-dimensional normal
+  /// distribution.
   private static let radial68 = 1.510
 
   init(_ map: [FleetBeacon]) {
     self.map = Dictionary(map.map { ($0.place.beacon, $0.place) }) { first, _ in first }
   }
 
-  /// Returns whether the map has an own entry of the fleet.
+  /// Returns whether the fleet's own map contains a beacon.
   func isKnown(_ beacon: Beacon) -> Bool { map[beacon] != nil }
 
-  /// Returns whether most of a scan's known beacons are near the vehicle's position, so that invented scans
-  /// are not queried.
+  /// Returns whether at least half of a scan's mapped beacons are near the vehicle's position. Other scans
+  /// can be invented, and are not sent to the service.
   func agrees(with question: GeolocateQuestion) -> Bool {
     isNear(question.place, error: question.accuracy, question)
   }
@@ -41,7 +42,7 @@ struct GeolocateEvidence {
     guard distance <= 2 * (error + question.accuracy) + Self.slack else { return .contradicted(distance) }
     guard isNear(answer.coordinate, error: error, question) else { return .contradicted(distance) }
     let entries = question.unknown.sorted().compactMap { beacon -> MappedBeacon? in
-      // The beacon was certainly received at the vehicle's position.
+      // The beacon is within its range of the vehicle's position, because the vehicle received it there.
       guard error <= Self.roughest(beacon.technology), distance <= Self.farthest(beacon.technology) else {
         return nil
       }
@@ -63,10 +64,10 @@ struct GeolocateEvidence {
     return 2 * far <= known.count
   }
 
-  /// The tolerance in m beyond the stated errors of both sides.
+  /// The additional distance in m by which an answer can differ from the vehicle's position.
   private static let slack = 200.0
 
-  /// Returns the minimum error in m of a scan's position, whatever is stated.
+  /// Returns the minimum error in m that is assumed for an answer, even if the service states a smaller one.
   private static func least(_ question: GeolocateQuestion) -> Double {
     question.sightings.contains { !$0.beacon.technology.isCell } ? 25 : 300
   }
@@ -86,7 +87,7 @@ struct GeolocateEvidence {
     }
   }
 
-  /// Returns the default standard deviation per axis in m.
+  /// Returns the default standard deviation per axis in m of the distance between a beacon and a receiver.
   private static func usualReach(_ technology: Beacon.Technology) -> Double {
     switch technology {
     case .wifi: 60

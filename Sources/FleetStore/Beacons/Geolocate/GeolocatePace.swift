@@ -1,23 +1,27 @@
 /// A scheduler of queries to a service. A value type without I/O.
 ///
-/// External services can be faulty or malicious. The query rate and the number per day are limited. A busy
-/// service is retried later. In this run it is not queried again if it rejects the client, fails, or
-/// contradicts the fleet.
+/// External services can be faulty or malicious. The query rate and the number of queries per day are
+/// limited. A busy service is retried later. In a run, a service is not queried again after it rejected the
+/// client, failed repeatedly, or contradicted the fleet's data.
 struct GeolocatePace {
   struct Limits: Hashable, Sendable {
     /// The interval between two queries in s.
     var interval = 1.0
     /// The maximum number of queries per day, over all runs with the same cache.
     var daily = 1000
-    /// The initial and maximum delay in s for a busy service, doubled each time.
+    /// The initial delay in s before a busy service is queried again. The delay is doubled after each busy
+    /// answer.
     var backoff = 2.0
+    /// The maximum delay in s before a busy service is queried again.
     var longest = 300.0
-    /// The maximum numbers of consecutive busy answers and of consecutive failures.
+    /// The number of consecutive busy answers after which the run stops.
     var busy = 5
+    /// The number of consecutive failures after which the run stops.
     var failures = 3
-    /// The number and share of contradicting answers above which a service is distrusted: households move,
-    /// and vehicles can be wrong.
+    /// The minimum number of contradicting answers to distrust a service. Single contradictions are normal:
+    /// access points move with households, and vehicles can be wrong.
     var contradictions = 5
+    /// The share of contradicting answers above which a service is distrusted.
     var contradicted = 0.1
   }
 
@@ -33,9 +37,10 @@ struct GeolocatePace {
   private(set) var asked: Int
   private var next = -Double.infinity
   private var (busy, failures, contradictions, agreements) = (0, 0, 0, 0)
-  /// The reason for which no more queries are sent, apart from the daily limit.
+  /// The reason for which the service is not queried again in this run, other than the daily limit; nil if
+  /// there is none.
   private(set) var ended: String?
-  /// True if the service contradicted the fleet so often that its other answers are not trusted either.
+  /// True if the service contradicted the fleet's data so often that none of its answers is used.
   var isDistrusted: Bool {
     contradictions >= limits.contradictions
       && Double(contradictions) > limits.contradicted * Double(contradictions + agreements)
@@ -43,7 +48,7 @@ struct GeolocatePace {
 
   /// Creates a schedule.
   ///
-  /// - Parameter asked: the number of earlier queries today.
+  /// - Parameter asked: the number of queries to the service today in earlier runs.
   init(_ limits: Limits, asked: Int) { (self.limits, self.asked) = (limits, asked) }
 
   /// Returns the next step.
@@ -57,9 +62,9 @@ struct GeolocatePace {
     return now < next ? .wait(next - now) : .ask
   }
 
-  /// Records an outcome.
+  /// Records the outcome of a query.
   ///
-  /// - Parameter now: the time of the outcome.
+  /// - Parameter now: the time of the outcome, by the clock of `step(at:)`.
   mutating func observe(_ outcome: GeolocateOutcome, at now: Double) {
     asked += 1
     next = now + limits.interval
@@ -82,10 +87,10 @@ struct GeolocatePace {
     }
   }
 
-  /// Records an answer that agrees with the fleet.
+  /// Records an answer that agrees with the fleet's data.
   mutating func agree() { agreements += 1 }
 
-  /// Records an answer that contradicts the fleet.
+  /// Records an answer that contradicts the fleet's data.
   mutating func contradict() {
     contradictions += 1
     if isDistrusted {

@@ -4,29 +4,30 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// A query for the position of a scan, with the fleet's own knowledge about it.
+/// A query for the position of a scan, with the fleet's own data about the scan.
 struct GeolocateQuestion: Hashable, Sendable {
-  /// The sightings sent to the service, sorted by identity: at least two access points, or a cell. No names,
-  /// vehicle, time or position.
+  /// The sightings sent to the service, sorted by beacon: at least two access points, or a cell. The query
+  /// has no names, vehicle, time or position.
   let sightings: [BeaconSighting]
-  /// The beacons whose position is wanted.
+  /// The beacons of the scan that the map does not contain.
   let unknown: Set<Beacon>
-  /// The position of the scan, from a simultaneous fix.
+  /// The position of the vehicle at the scan, from a GNSS fix.
   let place: Coordinate
-  /// The 68 % radius in m.
+  /// The 68 % radius of `place` in m.
   let accuracy: Double
-  /// Days since 1970.
+  /// The day of the scan in days since 1970.
   let day: Int
 
   /// Creates a query.
   ///
   /// - Parameters:
-  ///   - isTold: returns whether a beacon may be sent to the service; moving ones may not.
-  ///   - isUnknown: returns whether a beacon is missing in the map.
-  /// - Returns: nil for a scan that no service could locate, or that contains nothing new.
+  ///   - scan: the received beacons and the vehicle's position.
+  ///   - isTold: returns whether a beacon may be sent to the service; false for moving beacons.
+  ///   - isUnknown: returns whether the map lacks a beacon.
+  /// - Returns: nil for a scan that no service can locate, or that contains no beacon missing in the map.
   init?(_ scan: ScanMessage.Scan, isTold: (Beacon) -> Bool, isUnknown: (Beacon) -> Bool) {
     let told = scan.sightings.filter { isTold($0.beacon) }
-    // Services do not locate a single access point, which could belong to a person.
+    // A single access point is not sent: services do not locate it, and it can belong to a person.
     let points = told.count { !$0.beacon.technology.isCell }
     sightings = points >= 2 ? told : told.filter(\.beacon.technology.isCell)
     unknown = Set(sightings.map(\.beacon).filter(isUnknown))
@@ -35,7 +36,8 @@ struct GeolocateQuestion: Hashable, Sendable {
     day = Int(scan.time.nanoseconds / 86_400_000_000_000)
   }
 
-  /// A hash of the beacons; signal strengths are ignored, so that the same place is not queried again.
+  /// A hash of the query's beacons, used as the cache key. Signal strengths are not included, so that the
+  /// cached answer is used for every scan of the same beacons.
   var key: Int64 {
     var bytes: [UInt8] = []
     for sighting in sightings { bytes.append(little: sighting.beacon.rawValue) }

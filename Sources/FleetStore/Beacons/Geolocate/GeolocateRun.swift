@@ -4,18 +4,21 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// A run of queries to a service for missing beacons; answers that agree with the vehicles' data are added to
-/// the map.
+/// A run of queries to a service for beacons missing in the map. Answers that agree with the vehicles' data
+/// are added to the map.
 struct GeolocateRun: ~Copyable {
   struct Counts: Hashable, Sendable {
-    /// The numbers of queries over the network, and of answers from the cache.
+    /// The number of queries sent to the service.
     var asked = 0
+    /// The number of answers found in the cache.
     var cached = 0
-    /// The numbers of positions, and of unknown positions, in both.
+    /// The number of answers with a position, from service and cache.
     var answered = 0
+    /// The number of answers that the position is unknown, from service and cache.
     var unknown = 0
-    /// The numbers of unused positions.
+    /// The number of positions not used because they are too inaccurate.
     var rough = 0
+    /// The number of positions not used because they contradict the fleet's data.
     var contradicted = 0
     /// The number of failed queries.
     var failed = 0
@@ -29,19 +32,19 @@ struct GeolocateRun: ~Copyable {
   private let day: Int
   private var pace: GeolocatePace
   private var places: [Beacon: MappedBeacon] = [:]
-  /// The beacons with different positions in several answers.
+  /// The beacons whose positions in several answers differ too much.
   private var disputed: Set<Beacon> = []
   private(set) var counts = Counts()
   /// The reason for an incomplete run; nil if it is complete.
   private(set) var stopped: String?
   /// The reason for which the service must not be queried again before an operator has checked it; nil if
-  /// only the daily limit was reached.
+  /// there is none. The daily limit is no such reason.
   var fault: String? { pace.ended }
 
   /// Creates a run.
   ///
   /// - Parameters:
-  ///   - service: the source of the entries in the map.
+  ///   - service: the host of the service, the source of its entries in the map.
   ///   - map: the fleet's own map.
   ///   - day: today in days since 1970.
   init(
@@ -54,15 +57,15 @@ struct GeolocateRun: ~Copyable {
     evidence = GeolocateEvidence(map)
   }
 
-  /// Returns whether a beacon is missing in the map and in the answers.
+  /// Returns whether a beacon is missing in the fleet's own map and in the answers of this run.
   func isUnknown(_ beacon: Beacon) -> Bool { !evidence.isKnown(beacon) && places[beacon] == nil }
 
-  /// Sends a query, or finds its answer in the cache.
+  /// Evaluates the answer to a query, from the cache or else from the service.
   /// - Parameters:
-  ///   - ask: sends the query over the network.
+  ///   - ask: sends the query to the service.
   ///   - now: returns seconds of a monotonic clock.
-  ///   - waits: waits some seconds; returns true if the command is to stop.
-  /// - Returns: true to continue.
+  ///   - waits: waits for the given seconds; returns true if the command is to stop.
+  /// - Returns: false if the command is to stop.
   /// - Throws: `FleetError` for a failure of the cache.
   mutating func process(
     _ question: GeolocateQuestion, ask: (GeolocateQuestion) -> GeolocateOutcome, now: () -> Double,
@@ -129,8 +132,8 @@ struct GeolocateRun: ~Copyable {
     if entry.reach < before.reach { places[entry.beacon] = entry }
   }
 
-  /// The new entries, sorted by identity; without those of a distrusted service, and those in the fleet's own
-  /// map.
+  /// The new entries, sorted by beacon. Beacons in the fleet's own map are omitted; there are no entries from
+  /// a distrusted service.
   var found: [FleetBeacon] {
     guard !pace.isDistrusted else { return [] }
     return places.values.filter { !disputed.contains($0.beacon) && !evidence.isKnown($0.beacon) }
@@ -139,9 +142,10 @@ struct GeolocateRun: ~Copyable {
   }
 
   /// Returns a summary of the run.
+  /// - Parameter entries: the number of entries added to the map.
   func summary(_ entries: Int) -> String {
-    var text = "asked \(service) \(counts.asked) questions, \(counts.cached) were answered before"
-    text += "; \(entries) transmitters of it, with the least weight"
+    var text = "\(counts.asked) queries to \(service), \(counts.cached) answers from the cache"
+    text += "; \(entries) beacons from the answers, with the lowest weight"
     let others: [(Int, String)] = [
       (counts.unknown, "unknown to the service"), (counts.rough, "answers too rough"),
       (counts.contradicted, "answers rejected because they contradict the vehicles' observations"),

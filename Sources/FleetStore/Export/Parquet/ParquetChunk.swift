@@ -2,35 +2,36 @@ internal import Bytes
 
 /// The values of a column in a row group before they are written as pages.
 ///
-/// Numbers are PLAIN. Text has a dictionary: vehicle names repeat in every row, and then need about a bit
-/// each.
+/// Numbers are PLAIN encoded. Text is dictionary encoded: vehicle names are repeated in most rows, and a
+/// repeated name then needs about one bit.
 struct ParquetChunk {
   let column: ParquetColumn
-  /// The number of rows.
+  /// The number of appended rows.
   private(set) var count = 0
-  /// The PLAIN values of the column, or of the dictionary of a text column.
+  /// The PLAIN encoded values of a number column, or of a text column's dictionary.
   private var plain: [UInt8] = []
-  /// The definition levels: 1 for a row with a value; empty for a required column.
+  /// The definition levels: 1 for a row with a value, 0 for null; empty for a required column.
   private var levels: [UInt32] = []
   private var indices: [UInt32] = []
-  // Keyed by bytes, because strings that Swift considers equal can have different bytes.
+  // The keys are bytes, because two strings that Swift considers equal can have different bytes.
   private var dictionary: [[UInt8]: UInt32] = [:]
   private var last: (text: [UInt8], index: UInt32)?
   private var nulls = 0
   private var doubles: ClosedRange<Double>?
   private var times: ClosedRange<Int64>?
 
-  /// The maximum length of a bound in the footer.
+  /// The maximum length in bytes of a text as minimum or maximum in the footer.
   private static let longestBound = 1024
 
   init(_ column: ParquetColumn) { self.column = column }
 
-  /// The size of the dictionary in bytes.
+  /// The size of the dictionary in bytes; 0 for a number column.
   var dictionarySize: Int { column.type == .text ? plain.count : 0 }
 
   // MARK: Values
 
-  /// Appends a number. Non-finite values are null; in a required column they are stored, and nil as NaN.
+  /// Appends a number. In an optional column, nil and non-finite numbers are null. In a required column,
+  /// non-finite numbers are stored, and nil is stored as NaN.
   /// - Precondition: the column's type is `double`.
   mutating func append(_ number: Double?) {
     guard appendLevel(number?.isFinite == true || !column.isOptional) else { return }
@@ -58,7 +59,7 @@ struct ParquetChunk {
   mutating func append(_ text: String?) {
     guard appendLevel(text != nil || !column.isOptional) else { return }
     let text = text ?? ""
-    // Most rows repeat the previous value.
+    // Most rows repeat the previous value. Comparing with it first saves a look-up in the dictionary.
     if let last, last.text.elementsEqual(text.utf8) {
       indices.append(last.index)
       return
@@ -83,8 +84,9 @@ struct ParquetChunk {
 
   // MARK: Pages
 
-  /// Appends the pages, the dictionary first, and returns their offsets.
-  /// - Parameter offset: the offset of the end of `bytes` in the file.
+  /// Appends the dictionary page, if there is one, and the data page to `bytes`.
+  /// - Parameter offset: the offset in the file at which the pages start.
+  /// - Returns: the offsets and statistics for the footer.
   func write(to bytes: inout [UInt8], at offset: Int) -> ParquetChunkSummary {
     let begin = bytes.count
     var summary = ParquetChunkSummary(dataOffset: offset, count: count, nulls: nulls)
@@ -107,7 +109,7 @@ struct ParquetChunk {
       }
       summary.dictionaryOffset = offset
       summary.dataOffset = offset + bytes.count - begin
-      // Some readers reject a width of 0, which a dictionary with one entry could have.
+      // A dictionary with one entry would need 0 bits per index, but some readers reject this width.
       let width = max(1, UInt32.bitWidth - UInt32(max(0, dictionary.count - 1)).leadingZeroBitCount)
       page.append(UInt8(width))
       page.append(contentsOf: RunLengthHybrid.encode(indices, width: width))
@@ -137,11 +139,12 @@ struct ParquetChunk {
     bytes.append(contentsOf: page)
   }
 
-  /// The minimum and maximum in the order of the column's type; nil without values.
+  /// The minimum and maximum in the order of the column's type; nil without values, or if a text is longer
+  /// than `longestBound`.
   private var bounds: (minimum: [UInt8], maximum: [UInt8])? {
     switch column.type {
     case .double:
-      // Zero has a sign: parquet.thrift requires the outer one for bounds.
+      // parquet.thrift requires -0 as the minimum and +0 as the maximum where a bound is zero.
       return doubles.map { range in
         let (low, high) = (
           range.lowerBound == 0 ? -0.0 : range.lowerBound, range.upperBound == 0 ? 0.0 : range.upperBound

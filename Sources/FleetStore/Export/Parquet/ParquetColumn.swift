@@ -14,7 +14,7 @@ struct ParquetColumn: Hashable, Sendable {
   /// True if values can be null.
   var isOptional = false
 
-  /// The `Type` of parquet.thrift.
+  /// The number of the column's physical type, `Type` in parquet.thrift.
   var physicalType: Int {
     switch type {
     case .double: 5
@@ -23,7 +23,7 @@ struct ParquetColumn: Hashable, Sendable {
     }
   }
 
-  /// Writes the column's `SchemaElement` with its logical and its older converted type.
+  /// Writes the column's `SchemaElement`, with the logical type and, for older readers, the converted type.
   func write(to thrift: inout ThriftCompactWriter) {
     thrift.int32(1, physicalType)
     thrift.int32(3, isOptional ? 1 : 0)
@@ -50,16 +50,17 @@ struct ParquetChunkSummary {
   /// The offset of the dictionary page in the file; nil for a column without a dictionary.
   var dictionaryOffset: Int?
   var dataOffset = 0
-  /// The size of all pages with headers in bytes.
+  /// The size of all pages in bytes, including their headers.
   var size = 0
   /// The number of rows, including nulls.
   var count = 0
   var nulls = 0
-  /// The minimum and maximum in PLAIN encoding, text without its length; nil if there are none.
+  /// The minimum in PLAIN encoding, without the length prefix of texts; nil if the column has no values.
   var minimum: [UInt8]?
+  /// The maximum in PLAIN encoding, without the length prefix of texts; nil if the column has no values.
   var maximum: [UInt8]?
 
-  /// Writes the `ColumnChunk`.
+  /// Writes the `ColumnChunk` of parquet.thrift.
   func write(_ column: ParquetColumn, to thrift: inout ThriftCompactWriter) {
     thrift.int64(2, 0)
     thrift.structure(3) { meta in
@@ -85,7 +86,7 @@ struct ParquetChunkSummary {
   }
 }
 
-/// The used values of `Encoding` in parquet.thrift.
+/// The values of `Encoding` in parquet.thrift that are used here.
 enum ParquetEncoding: Int {
   case plain = 0
   case rle = 3

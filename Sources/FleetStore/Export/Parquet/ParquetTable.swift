@@ -1,21 +1,23 @@
 internal import Bytes
 
-/// A writer of a Parquet file (apache/parquet-format 2), row group by row group: `PAR1`, pages, footer in
-/// Thrift's compact protocol, its length, `PAR1`. Without compression. Each row group has the minimum and
-/// maximum of each column, so that readers can skip those that a filter excludes.
+/// A writer of a Parquet file (apache/parquet-format 2), one row group at a time. The file consists of
+/// `PAR1`, pages, a footer in Thrift's compact protocol, the footer's length, and `PAR1`. It is not
+/// compressed. The footer has the minimum and maximum of each column in each row group, so that readers can
+/// skip row groups without matching rows.
 struct ParquetTable {
-  /// The maximum number of rows in a row group: about 8 MB of memory, and pages of 1 MB.
+  /// The maximum number of rows in a row group. A full row group needs about 8 MB of memory, and has pages of
+  /// 1 MB.
   static let groupRows = 1 << 17
-  /// The size of the dictionaries in bytes at which a row group ends early.
+  /// The total size of the dictionaries in bytes at which a row group ends before it has `groupRows` rows.
   private static let dictionaryLimit = 8 << 20
 
   let columns: [ParquetColumn]
   /// The current row group: append a value to each column, then call `endRow`.
   var group: [ParquetChunk]
   private let groupRows: Int
-  /// The bytes written but not removed yet.
+  /// The bytes of the file that `takeBytes()` has not returned yet.
   private var bytes: [UInt8]
-  /// The number of removed bytes.
+  /// The number of bytes that `takeBytes()` has returned.
   private var taken = 0
   private var rows = 0
   private var groups: [(rows: Int, chunks: [ParquetChunkSummary])] = []
@@ -44,8 +46,8 @@ struct ParquetTable {
     if group.first?.count == groupRows || dictionaries > Self.dictionaryLimit { endGroup() }
   }
 
-  /// Writes the remaining rows and the footer.
-  /// - Parameter creator: the file's creator, such as "odograph version 1.0".
+  /// Writes the last row group and the footer.
+  /// - Parameter creator: the program for the footer's `created_by`, such as "odograph version 1.0".
   mutating func end(creator: String) {
     if let first = group.first, first.count > 0 { endGroup() }
     let footer = footer(creator)
@@ -61,7 +63,7 @@ struct ParquetTable {
     group = columns.map { ParquetChunk($0) }
   }
 
-  /// Returns the `FileMetaData`.
+  /// Returns the footer, a `FileMetaData` of parquet.thrift.
   private func footer(_ creator: String) -> [UInt8] {
     ThriftCompactWriter.structure { thrift in
       thrift.int32(1, 2)
@@ -77,14 +79,15 @@ struct ParquetTable {
         for group in groups { list.element { write(group.rows, group.chunks, to: &$0) } }
       }
       thrift.binary(6, Array(creator.utf8))
-      // Readers only trust bounds with a declared order: that of each column's type.
+      // Readers only use minimum and maximum if the file declares a column order; here it is the order of
+      // each column's type.
       thrift.list(7, of: .structure, count: columns.count) { list in
         for _ in columns { list.element { order in order.structure(1) { _ in } } }
       }
     }
   }
 
-  /// Writes a `RowGroup`.
+  /// Writes a `RowGroup` of parquet.thrift.
   private func write(_ rows: Int, _ chunks: [ParquetChunkSummary], to thrift: inout ThriftCompactWriter) {
     thrift.list(1, of: .structure, count: chunks.count) { list in
       for (column, chunk) in zip(columns, chunks) { list.element { chunk.write(column, to: &$0) } }

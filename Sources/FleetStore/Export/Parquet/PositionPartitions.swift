@@ -5,12 +5,12 @@ internal import Platform
 internal import Spatial
 
 /// Positions as Parquet files in folders by day and fleet, `date=2026-11-22/fleet-demo/positions.parquet`.
+/// DuckDB, pandas, pyarrow and Spark read them as one table with the column `date`.
 ///
-/// DuckDB, pandas, pyarrow and Spark read them as one table with the column `date`. Only the day is a Hive partition. The
-/// fleet is a column of the files: readers infer types from folder names, so that `fleet=7` is a number for some, and pyarrow
-/// refuses a folder whose partition differs in type from the column.
-///
-/// Positions arrive sorted by day and fleet, so that only one file with one row group is open at a time.
+/// Only the day is a Hive partition. The fleet is a column of the files, because these programs infer types
+/// from folder names. `fleet=7` would be a number for some of them, and pyarrow refuses a folder whose
+/// partition has another type than the column. Positions arrive sorted by day and fleet, so that only one
+/// file with one row group is open at a time.
 struct PositionPartitions: ~Copyable {
   private static let fileName = "positions.parquet"
   private static let columns = [
@@ -25,9 +25,9 @@ struct PositionPartitions: ~Copyable {
   ]
 
   private var folder: OutputFolder
-  /// The existing folder that is updated; nil for a new one.
+  /// The path of the existing folder to update; nil for a new folder.
   private let updated: String?
-  /// The open partition; empty for none.
+  /// The path of the partition that is being written; empty before the first one.
   private var partition = ""
   private var day: Substring = ""
   private var fleet = ""
@@ -40,18 +40,18 @@ struct PositionPartitions: ~Copyable {
   ///   - path: the folder.
   ///   - replaces: true if existing contents may be replaced.
   ///   - updates: true to replace single partitions in an existing folder.
-  ///   - inputs: input files of the command.
+  ///   - inputs: input files of the command, which must not be overwritten.
   /// - Throws: `FleetError` for an output that cannot or must not be written.
   init(path: String, replaces: Bool, updates: Bool, inputs: [String]) throws(FleetError) {
     folder = try OutputFolder(path: path, replaces: replaces, updates: updates, inputs: inputs) { name in
-      // Older versions had the files in the day's folder, or below `fleet=`.
+      // Older versions wrote the files into the day's folder, or into `date=…/fleet=…`.
       name.wholeMatch(of: /date=[0-9-]+\/(fleet[=-][^\/]+\/)?[^\/]+\.parquet/) != nil
     }
     updated = updates ? path : nil
   }
 
-  /// Escapes a folder name as Hive and Spark do: special characters become `%2F` and similar. An escaped `=` does not start
-  /// a partition.
+  /// Escapes a folder name as Hive and Spark do: special characters become `%2F` and similar. An escaped `=`
+  /// does not make the folder a partition.
   static func escaped(_ name: String) -> String {
     guard !name.isEmpty else { return "__HIVE_DEFAULT_PARTITION__" }
     return name.unicodeScalars.reduce(into: "") { text, character in

@@ -1,17 +1,17 @@
-/// Parquet's hybrid of run-length encoding and bit packing (Encodings.md, RLE = 3), for definition levels and
-/// dictionary indices.
+/// Parquet's hybrid of run-length encoding and bit packing (Encodings.md, RLE = 3). It is used for definition
+/// levels and dictionary indices.
 enum RunLengthHybrid {
-  /// The minimum length of a run; shorter ones are bit-packed.
+  /// The minimum number of equal values for run-length encoding; shorter runs are bit-packed.
   private static let shortest = 8
 
   /// Encodes values.
   ///
   /// - Parameters:
   ///   - values: each below 2 to the power of `width`.
-  ///   - width: the bits of a value, 1 to 32.
+  ///   - width: the number of bits per value, 1 to 32.
   static func encode(_ values: [UInt32], width: Int) -> [UInt8] {
     var bytes: [UInt8] = []
-    // Packed values form groups of eight; only the last group can be padded.
+    // Bit-packed values form groups of eight; only the last group can be padded.
     var packed: [UInt32] = []
     var index = 0
     while index < values.count {

@@ -1,7 +1,6 @@
-/// A writer of Apache Thrift's compact protocol (thrift-compact-protocol.md), as far as Parquet needs it.
-///
-/// A field is encoded with the difference of its number from the previous one, so fields must be in ascending
-/// order.
+/// A writer of Apache Thrift's compact protocol (thrift-compact-protocol.md), limited to the types that
+/// Parquet uses. A field header contains the difference from the previous field's number, so fields must be
+/// written in ascending order.
 struct ThriftCompactWriter {
   /// The type numbers of the protocol.
   enum ElementType: UInt8 {
@@ -34,7 +33,7 @@ struct ThriftCompactWriter {
     element(value)
   }
 
-  /// Writes a boolean, which is encoded in the field's type.
+  /// Writes a boolean field. Its value is part of the type in the field header.
   mutating func boolean(_ field: Int, _ value: Bool) { header(field, value ? 1 : 2) }
 
   mutating func binary(_ field: Int, _ value: [UInt8]) {
@@ -47,7 +46,7 @@ struct ThriftCompactWriter {
     element(body)
   }
 
-  /// Writes a list of `count` elements, which `body` writes.
+  /// Writes a list field; `body` must write `count` elements.
   mutating func list(
     _ field: Int, of type: ElementType, count: Int, _ body: (inout ThriftCompactWriter) -> Void
   ) {
@@ -63,7 +62,7 @@ struct ThriftCompactWriter {
 
   // MARK: List elements
 
-  /// Writes an integer of any width; their encoding is the same.
+  /// Writes an integer element; integers of 16, 32 and 64 bits have the same encoding.
   mutating func element(_ value: Int) {
     let value = Int64(value)
     variable(UInt64(bitPattern: value << 1 ^ value >> 63))
