@@ -24,20 +24,21 @@ package struct AccessConfiguration: Hashable, Sendable {
   package var users: [String: User] = [:]
   /// The tokens by their digests.
   package var tokens: [SecretDigest: Token] = [:]
-  /// The header in which a proxy names the user; nil if disabled.
+  /// The header in which a trusted proxy names the user; nil if proxies name no users.
   package var proxyHeader: HTTPField.Name?
   /// The addresses of proxies whose user and forwarding headers are trusted.
   package var proxyAddresses: [AddressRange] = []
-  /// Additional host names of the server, as in the `Host` header.
+  /// Further names of this server that a request's `Host` header may contain.
   package var hosts: Set<String> = []
   /// The folder for sessions and links; nil to hold them in memory.
   package var stateFolder: String?
   /// The audit file; nil for standard error only.
   package var auditFile: String?
-  /// The session limits in seconds.
+  /// The time in seconds after which an unused session ends, and the maximum lifetime of a session in
+  /// seconds.
   package var sessionIdle = 12 * 3600.0
   package var sessionLongest = 30 * 86_400.0
-  /// The maximum requests per second, for each logged-in user, and for each address without login.
+  /// The maximum rate in requests per second: of each logged-in user, and of each address without a login.
   package var requestRate = 100.0
 
   /// Settings without a login.
@@ -53,7 +54,7 @@ package struct AccessConfiguration: Hashable, Sendable {
   private static let userKeys = scopeKeys + ["password", "password_file"]
   private static let tokenKeys = scopeKeys + ["sha256", "expires"]
   private static let proxyKeys = ["header", "addresses"]
-  /// The keys of all tables.
+  /// The keys that the tables in `tables` can contain.
   package static let keys = accessKeys + userKeys + tokenKeys + proxyKeys + CertificateStore.keys
   /// The maximum length of a user or token name in bytes.
   static let longestName = 64

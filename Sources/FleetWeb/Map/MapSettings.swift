@@ -69,7 +69,7 @@ package struct MapSettings: Hashable, Sendable {
     }
     let rest = address.dropFirst(scheme.count)
     let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    // The host becomes a part of the page's security policy.
+    // The host becomes a part of the page's security policy, so it must contain no other characters.
     guard !host.isEmpty, host.utf8.allSatisfy({ $0.isPartOfHost }) else {
       throw wrong(
         host.contains("{")

@@ -26,7 +26,7 @@ package final class TileFile: Sendable {
   private let connection: Locked<TileConnection>
   private let threads: WorkerThreads
 
-  /// The maximum number of waiting requests: a hundred screens.
+  /// The maximum number of waiting requests: the tiles of a hundred screens.
   private static let capacity = 2048
 
   /// Opens a file.

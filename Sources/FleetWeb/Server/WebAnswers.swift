@@ -13,7 +13,7 @@ extension HTTPField.Name {
 }
 
 extension Response {
-  /// Returns a JSON response. It must not be cached, unless there is an `ETag`.
+  /// Returns a JSON response. Clients must revalidate a cached copy, which requires an `ETag`.
   package static func json(
     _ bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String = "application/json; charset=utf-8"
   ) -> Response {

@@ -17,7 +17,7 @@ enum PasswordPrompt {
     guard isatty(STDIN_FILENO) == 1 else { return try first() }
     guard case .text(let password) = try ask("Password for \(name): ") else { return nil }
     guard case .text(let again) = try ask("The same again: ") else { return nil }
-    guard password == again else { throw .usage("use", "the password", "the two are not the same") }
+    guard password == again else { throw .usage("use", "the password", "the two entered passwords differ") }
     return password
   }
 
