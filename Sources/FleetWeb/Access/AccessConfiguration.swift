@@ -159,7 +159,7 @@ package struct AccessConfiguration: Hashable, Sendable {
     for text in texts {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw table.wrong("vehicles", "\(text.prefix(80)) is none; write fleet/vehicle")
+        throw table.wrong("vehicles", "\(text.prefix(80)) is not a vehicle; write fleet/vehicle")
       }
       vehicles.insert(VehicleKey(fleet: String(parts[0]), vehicle: String(parts[1])))
     }

@@ -101,7 +101,7 @@ struct ViewBounds: Sendable {
       (-180...180).contains(numbers[2]), (-90...90).contains(numbers[1]), (-90...90).contains(numbers[3]),
       numbers[0] < numbers[2], numbers[1] < numbers[3]
     else {
-      throw .parameter("bounds", "\"\(text.prefix(80))\" are none", remedy: Self.form)
+      throw .parameter("bounds", "invalid value \"\(text.prefix(80))\"", remedy: Self.form)
     }
     (west, south, east, north) = (numbers[0], numbers[1], numbers[2], numbers[3])
   }
