@@ -54,7 +54,7 @@ enum WKTRegions {
       var word = rest.prefix { $0.isLetter }.uppercased()
       rest = rest.dropFirst(word.count)
       skipSpace()
-      // Heights are ignored.
+      // The dimension, such as `Z`, is skipped, because heights are ignored.
       let dimension = rest.prefix { $0.isLetter }.uppercased()
       if ["Z", "M", "ZM"].contains(dimension) { rest = rest.dropFirst(dimension.count) }
       if dimension == "EMPTY" { throw JSONError("an empty \(word)") }

@@ -129,7 +129,7 @@ package enum SimulateCommand {
   /// The interval in seconds between two checks for due reports: short enough for an even load, without
   /// noticeable cost.
   private static let tick = 0.01
-  /// The time limit in seconds for acknowledgements at the end.
+  /// The time in seconds to wait at the end for the broker's acknowledgements.
   private static let drain = 30.0
 
   /// Runs until the time limit or a signal; then every vehicle signs off, and a summary is printed.
