@@ -112,7 +112,7 @@ import Testing
       "regions/desired",
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
         + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 0)
-    #expect(regionLine(roster)?.contains("not told") == true, "\(regionLine(roster) ?? "-")")
+    #expect(regionLine(roster)?.contains("not reported") == true, "\(regionLine(roster) ?? "-")")
     func tell(_ state: String, _ seq: Int, _ rest: String = "") {
       roster.receive(
         "regions/state",
