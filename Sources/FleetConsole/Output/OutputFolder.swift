@@ -164,7 +164,7 @@ internal import Platform
       throw FleetError(
         operation: "remove", object: draft,
         cause:
-          "\(SystemError.message(for: errno)); \(path) is new and whole, this holds what was there before",
+          "\(SystemError.message(for: errno)); \(path) is complete; this folder contains the replaced files",
         exit: .outputFailed)
     }
   }

@@ -102,7 +102,7 @@ extension DetailPane {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
     if location.positionSource == .inertial { parts.append("dead reckoning without a receiver") }
-    if location.positionSource == .coarse { parts.append("by radios around") }
+    if location.positionSource == .coarse { parts.append("access points or cells") }
     if let suspicion = location.suspicion {
       parts.append("suspect: \(suspicion.reason.problem)")
     } else if location.contradictsBeacons {
@@ -130,7 +130,7 @@ extension DetailPane {
     let radius = QuantityText.fixed(bound, decimals: 0) ?? "–"
     let texts = [QuantityText.position(shown.coordinate), "within \(radius) m"]
     guard shown.isPromised else {
-      return (texts + ["bound withdrawn, growing"]).map { StyledText($0, style: TextStyle(.yellow)) }
+      return (texts + ["bound no longer guaranteed"]).map { StyledText($0, style: TextStyle(.yellow)) }
     }
     return texts.map { StyledText($0, style: TextStyle(.green)) }
   }

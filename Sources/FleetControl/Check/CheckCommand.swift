@@ -76,7 +76,7 @@ package enum CheckCommand {
           ? CheckFinding(
             "login", .warning, "anonymous login accepted: every client can connect",
             remedy: "disable allow_anonymous if other hosts can reach the broker")
-          : CheckFinding("login", .ok, "let in \(who)"))
+          : CheckFinding("login", .ok, "accepted \(who)"))
       return properties
     case .refused(let reason):
       failure = .unusable
@@ -116,7 +116,7 @@ package enum CheckCommand {
     let days = certificate.secondsLeft / 86_400
     let text =
       "\(certificate.tlsVersion), \(certificate.subject) by \(certificate.issuer), "
-      + "ends in \(QuantityText.age(max(0, certificate.secondsLeft)))"
+      + "expires in \(QuantityText.age(max(0, certificate.secondsLeft)))"
     return [
       days < expiryWarning
         ? CheckFinding("tls", .warning, text, remedy: "renew the broker's certificate")

@@ -152,7 +152,7 @@ struct CheckRights {
         ? CheckFinding("publish", .unknown, "\(place): not reported by MQTT 3.1.1")
         : CheckFinding(
           "publish", .warning, "\(place): acknowledged, but it did not arrive",
-          remedy: "let this user publish to this topic if it shall manage vehicles")
+          remedy: "let this user publish to this topic if the user manages vehicles")
     }
   }
 

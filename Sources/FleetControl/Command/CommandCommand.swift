@@ -122,7 +122,7 @@ package enum CommandCommand {
     let vehicles = try targets.resolve(retained)
     if VehicleCommand.named(options.name)?.isForOne == true, vehicles.count > 1 {
       throw .usage(
-        "send", options.name, "\(vehicles.count) vehicles would show the same; name one: --vehicle")
+        "send", options.name, "\(vehicles.count) vehicles would get the same values; name one with --vehicle")
     }
     var asked: [String: VehicleKey] = [:]
     var requests = VehicleRequests(exchange, vehicles, retained: retained, root: targets.root) { key in
@@ -186,7 +186,7 @@ package enum CommandCommand {
     if command.name == "forget-regions", !options.yes {
       throw .usage(
         "send", "forget-regions",
-        "it deletes the remotely set regions of each selected vehicle; confirm with --yes, or use reset-regions to decide states again"
+        "it deletes the remotely set regions of each selected vehicle; confirm with --yes, or use reset-regions to reset only the region states"
       )
     }
     let isMissing =

@@ -43,7 +43,7 @@ package struct VehicleTargets: Hashable, Sendable {
   func requireChoice() throws(FleetError) {
     guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
     throw .usage(
-      "tell", "every vehicle of every fleet",
+      "change", "every vehicle of every fleet",
       "name a --fleet or --vehicle (or --every-vehicle for all)")
   }
 
@@ -76,7 +76,7 @@ package struct VehicleTargets: Hashable, Sendable {
       throw FleetError(
         operation: "find", object: "the vehicles",
         cause:
-          "the broker has no retained messages of them, or delivers them for exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
+          "the broker has no retained messages of these vehicles, or delivers them for exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
         exit: .unavailable)
     }
     guard let share else { return keys }

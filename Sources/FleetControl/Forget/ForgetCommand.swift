@@ -11,7 +11,7 @@ package struct ForgetOptions: BrokerOptions {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Flag(help: "Delete the retained messages (default: only list them).")
   var yes = false
-  @Flag(help: "Include vehicles that are online; they publish most of it again.")
+  @Flag(help: "Include vehicles that are online; they publish most of the messages again.")
   var online = false
   @Option(help: ArgumentHelp("Time limit for the broker's responses.", valueName: "seconds"))
   var timeout = 30.0

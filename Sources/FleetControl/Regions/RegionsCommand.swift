@@ -37,7 +37,9 @@ package struct RegionsRemoveOptions: BrokerOptions {
   package var broker: BrokerArguments { change.broker }
 
   package func validate() throws {
-    if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all; not both") }
+    if names.isEmpty != all {
+      throw ValidationError("name the regions to remove, or use --all, but not both")
+    }
   }
 }
 

@@ -122,7 +122,7 @@ package enum HistoryCommand {
         recorded.map { "it has \($0["from"]?.string ?? "?") to \($0["to"]?.string ?? "?")" }
         ?? "no samples recorded yet"
       throw FleetError(
-        operation: "find", object: "anything of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
+        operation: "find", object: "samples of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
         cause: there, exit: .unavailable)
     }
     let end = table.last.map { ", up to \(UTCTime(nanoseconds: $0 * 1000).rfc3339)" } ?? ""

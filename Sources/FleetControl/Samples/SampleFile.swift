@@ -86,7 +86,7 @@ internal import Spatial
     let begin = max(0, size - Int64(tail))
     let bytes = read(descriptor, count: tail, at: begin)
     guard let whole = bytes.lastIndex(of: newline) else {
-      throw .usage("go on with", path, "it has no whole line at its end; name another file, or remove it")
+      throw .usage("go on with", path, "it has no complete line at its end; name another file, or remove it")
     }
     let lines = bytes[..<whole].split(separator: newline)
     // A file without rows can also lack the header, so all lines are written again.

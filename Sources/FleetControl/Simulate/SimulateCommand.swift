@@ -17,7 +17,7 @@ package struct SimulateOptions: BrokerOptions {
   @Option(help: "Their fleet.")
   package var fleet = "simulation"
 
-  @Option(help: "Prefix of their names, before the number.")
+  @Option(help: "Prefix of the vehicles' names, before the number.")
   package var prefix = "sim-"
 
   @Option(
@@ -25,7 +25,8 @@ package struct SimulateOptions: BrokerOptions {
   package var first = 1
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Number of connections that they share.", valueName: "number")
+    parsing: .unconditional,
+    help: ArgumentHelp("Number of connections that the vehicles share.", valueName: "number")
   )
   package var connections = 1
 

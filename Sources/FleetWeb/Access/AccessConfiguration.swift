@@ -68,7 +68,7 @@ package struct AccessConfiguration: Hashable, Sendable {
     auditFile = try access.stateFile("audit")
     for host in try access.texts("hosts") ?? [] {
       guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !host.contains("/"), !host.contains(":") else {
-        throw access.wrong("hosts", "\(host.prefix(80)) is no name of a machine; leave out scheme and port")
+        throw access.wrong("hosts", "\(host.prefix(80)) is not a host name; leave out scheme and port")
       }
       hosts.insert(host.lowercased())
     }
@@ -95,7 +95,8 @@ package struct AccessConfiguration: Hashable, Sendable {
         )
       }
       if let other = tokens[digest] {
-        throw table.wrong("sha256", "it is that of \(other.name), too; each token has one entry")
+        throw table.wrong(
+          "sha256", "the entry of \(other.name) has the same digest; write one entry per token")
       }
       tokens[digest] = Token(
         name: table.name, role: try table.word("role") ?? .view, scope: try Self.scope(table),
@@ -106,13 +107,13 @@ package struct AccessConfiguration: Hashable, Sendable {
   private mutating func readProxy(_ table: SettingsTable) throws(FleetError) {
     for text in try table.texts("addresses") ?? [] {
       guard let range = AddressRange(parsing: text) else {
-        throw table.wrong("addresses", "\(text.prefix(80)) is no address; write 10.0.0.5 or 10.0.0.0/8")
+        throw table.wrong("addresses", "\(text.prefix(80)) is not an address; write 10.0.0.5 or 10.0.0.0/8")
       }
       proxyAddresses.append(range)
     }
     if let text = try table.text("header") {
       guard let name = HTTPField.Name(text), ![.authorization, .cookie, .origin].contains(name) else {
-        throw table.wrong("header", "\(text.prefix(80)) is no header for a name; write one as X-Remote-User")
+        throw table.wrong("header", "\(text.prefix(80)) is not a header name; write one as X-Remote-User")
       }
       proxyHeader = name
     }

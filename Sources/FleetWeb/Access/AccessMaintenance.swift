@@ -107,7 +107,7 @@ package final class AccessMaintenance: Sendable {
 
   private func renewCertificate() {
     do throws(FleetError) {
-      if try certificates?.reloadIfChanged() == true { StandardError.report("reads the new certificate") }
+      if try certificates?.reloadIfChanged() == true { StandardError.report("reloaded the certificate") }
     } catch {
       StandardError.report("continues with the previous certificate: \(error)")
     }

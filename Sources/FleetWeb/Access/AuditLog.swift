@@ -107,7 +107,7 @@ package final class AuditLog: Sendable {
         (retry, written) = (nil, 0)
         state.update { $0.waiting.removeFirst(lines.count) }
       } catch {
-        if retry == nil { StandardError.report("audit: \(error); tried again each second") }
+        if retry == nil { StandardError.report("audit: \(error); retrying every second") }
         retry = SystemClock.monotonic + pause
       }
       // `stop` is called after the last `record`, so no further lines follow.

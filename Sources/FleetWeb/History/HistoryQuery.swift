@@ -82,7 +82,7 @@ struct HistoryQuery {
     let written = text.replacing(" ", with: "+")
     if let time = UTCTime(rfc3339: written) ?? UTCTime(rfc3339: written + "T00:00:00Z") { return time }
     throw .parameter(
-      name, "\"\(text.prefix(40))\" is no time",
+      name, "\"\(text.prefix(40))\" is not a time",
       remedy: "write it as 2026-11-21T08:15:30Z, with an offset like %2B01:00, or a day as 2026-11-21")
   }
 

@@ -39,7 +39,8 @@ extension HistoryRoutes {
       let zoom = Double(try query.integer("zoom", 0...22) ?? 12)
       guard let canvas = bounds.canvas(zoom: zoom) else {
         throw WebError.parameter(
-          "bounds", "they are empty, or more than \(Int(TrackCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
+          "bounds",
+          "the area is empty, or more than \(Int(TrackCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
           remedy: "set the bounds of the map")
       }
       let scope = RecordingScope(principal.scope)

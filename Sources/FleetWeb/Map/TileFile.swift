@@ -66,7 +66,8 @@ package final class TileFile: Sendable {
       guard let type = ImageType.of(bytes) else {
         throw WebError(
           .internalServerError, "map-damaged",
-          "tile \(zoom)/\(column)/\(row) of \(path) is no PNG, JPEG, WebP or GIF picture", remedy: Self.remedy
+          "tile \(zoom)/\(column)/\(row) of \(path) is not a PNG, JPEG, WebP or GIF image",
+          remedy: Self.remedy
         )
       }
       return Tile(bytes: bytes, type: type)

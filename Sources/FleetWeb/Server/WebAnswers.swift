@@ -89,7 +89,7 @@ extension Request {
   package func query(_ name: String, in range: ClosedRange<Double>) throws(WebError) -> Double? {
     guard let text = try query(name) else { return nil }
     guard let number = Double(text), range.contains(number) else {
-      throw .invalid("query", "\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+      throw .invalid("query", "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

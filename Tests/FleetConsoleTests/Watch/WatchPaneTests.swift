@@ -200,7 +200,7 @@ import Testing
         at: 44, vehicle: "van-1")
       return screen(140, 30, [.down, .enter], roster: roster).joined(separator: "\n")
     }
-    #expect(text(#""positionSource":"coarse""#).contains("by radios around"))
+    #expect(text(#""positionSource":"coarse""#).contains("access points or cells"))
     let contradicted = text(#""positionSource":"gnss","contradictsBeacons":true"#)
     #expect(contradicted.contains("contradicts access points and cells"), "\(contradicted)")
     let suspect = text(#""positionSource":"gnss","suspect":"velocity""#)

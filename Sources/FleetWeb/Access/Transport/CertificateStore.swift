@@ -91,7 +91,7 @@ package final class CertificateStore: Sendable {
     configuration.minimumTLSVersion = .tlsv12
     configuration.applicationProtocols = ["http/1.1"]
     do { return try NIOSSLContext(configuration: configuration) } catch {
-      throw wrong(keyFile, error, "key in [tls] is that of the certificate \(certificateFile)")
+      throw wrong(keyFile, error, "key in [tls] must be the key of the certificate \(certificateFile)")
     }
   }
 }
