@@ -15,7 +15,7 @@ import Testing
     #expect(try queue.next() == 0)
     queue.append(4)
     let error = try #require(throws: FleetError.self) { try queue.next() }
-    #expect(error.kind == .unavailable && error.cause.contains("1 messages found no room"))
+    #expect(error.kind == .unavailable && error.cause.contains("1 messages exceeded the queue limit"))
   }
 
   /// Table: a time that somebody gives holds, however short.

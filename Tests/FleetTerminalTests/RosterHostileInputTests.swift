@@ -42,7 +42,7 @@ import Testing
     #expect(
       WatchPrinter.remarks(on: roster) == [
         "1 message could not be read",
-        "3 messages came of vehicles beyond 2, which are not shown; choose some with --fleet or --vehicle, "
+        "3 messages are from vehicles beyond the limit of 2, which are not shown; select vehicles with --fleet or --vehicle, "
           + "or raise --most",
       ])
   }

@@ -163,7 +163,7 @@ export class AlertsView {
     const totals = this.#store.alertTotals, shown = this.#page?.alerts ?? totals.alerts ?? [];
     const open = this.#page ? shown : [...shown].filter((alert) => !alert.ended)
       .sort((a, b) => severities[severityOf(a.severity)].order - severities[severityOf(b.severity)].order || moment(b.began) - moment(a.began));
-    // Ages are shown in minutes. Nothing else changes on a requested page.
+    // The list is redrawn only after a change of these values. Ages are shown in minutes, so the current minute is one of them.
     const told = [Math.floor(Date.now() / 60_000), this.#session.mayOperate, this.#page?.title, totals.count, totals.next, this.#ruleCount,
       ...open.map((alert) => `${alert.id} ${alert.ended ?? ""} ${alert.silenced ?? ""}`)].join("\n");
     if (told === this.#told) return;
@@ -178,7 +178,7 @@ export class AlertsView {
         : h("p", { class: "actions" }, button("Next page", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
   }
 
-  /** If there are more alerts than shown: a button per rule with its count, which shows only the alerts of this rule. */
+  /** If there are more alerts than shown, shows a button per rule with its number of alerts. The button shows only the alerts of this rule. */
   #showGroups() {
     const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
     this.#groups.hidden = !more && !this.#page;

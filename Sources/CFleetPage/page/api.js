@@ -34,10 +34,10 @@ export function path(...parts) {
 
 export const vehiclePath = (vehicle, ...rest) => path("vehicles", vehicle.fleet, vehicle.vehicle, ...rest);
 
-/** @param {Record<string, any>} values undefined and empty ones are omitted */
+/** @param {Record<string, any>} values undefined and empty values are omitted */
 export function query(values) {
   const found = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
-  // A plus sign means a space only in forms.
+  // URLSearchParams encodes a space as a plus sign, which means a space only in form data.
   return found.length ? `?${String(new URLSearchParams(found)).replaceAll("+", "%20")}` : "";
 }
 

@@ -32,7 +32,7 @@ import { activity, activityWords, keyOf } from "./vehicle.js";
 const at = (id) => document.getElementById(id);
 const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
 startAnnouncing(at("announcer"));
-/** Undefined until the server has reported it. */
+/** Capabilities of the server, and the identifier of its run; undefined until the server has reported them. */
 let hasRecording, hasControl, instance;
 
 const session = new Session(api, at("login"), {
@@ -96,7 +96,7 @@ const help = () => openHelp(hasControl === false ? ["r"] : []);
 async function logOut() {
   const wasLink = session.current?.link;
   await session.logOut();
-  // A server without logins shows all vehicles again after the link.
+  // A server without logins shows all vehicles again after a shared link was closed.
   if (wasLink) location.reload();
 }
 
@@ -106,7 +106,7 @@ const map = new FleetMap(at("map"), store, api, {
     tellBounds();
     notePlace();
   },
-  // The part of the map that the details cover.
+  // The margins of the map in pixels that the details panel covers.
   insets: () => {
     const panel = details.element;
     if (panel.hidden || getComputedStyle(panel).display === "none") return {};
@@ -242,7 +242,7 @@ function openPart(name) {
     router.enter(name);
     const key = store.selected;
     part.open(vehicle).addEventListener("close", () => {
-      // After a change of the route the address no longer contains the dialog.
+      // After another navigation the address no longer contains the dialog.
       if (router.current.query.open === name && store.selected === key) router.leave();
     });
   });
@@ -315,7 +315,7 @@ function step(by) {
   if (next) openVehicle(next);
 }
 
-/** At most once per second, and only if the visible part is not yet covered. */
+/** Sends the map's bounds to the server: at most once per second, and only if the bounds sent last do not contain the visible part. */
 const tellBounds = limited(1000, () => {
   const bounds = map.boundsToTell();
   if (bounds) stream.look({ bounds });
@@ -330,7 +330,7 @@ listenForKeys({
     if (!["map", "vehicle", "vehicles"].includes(router.current.view)) router.go({ view: "map", query: {} });
     // On a phone the list beside the map is hidden; the table has a search field, too.
     if (router.current.view !== "vehicles" && !document.querySelector("#panel .search")?.checkVisibility()) router.go({ view: "vehicles", query: {} });
-    // Synchronously, because the next key belongs into the field.
+    // The focus is set synchronously, because the next key must reach the field.
     document.querySelector(router.current.view === "vehicles" ? "#wide .search" : "#panel .search")?.focus();
   },
   m: () => router.go({ view: "map", query: {} }),
@@ -363,7 +363,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 addEventListener("pagehide", () => stream.close());
 addEventListener("pageshow", (event) => { if (event.persisted && session.current) stream.open(); });
 
-// Set before the stream opens, which saves a request.
+// The bounds are set before the stream opens, which saves a request to change them.
 stream.look({ bounds: map.bounds() });
 router.start((route, before) => {
   closeDialogs();

@@ -3,7 +3,7 @@ import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 
 /**
  * Tile providers require a referrer. Tiles are requested with the origin only; all other requests of the page send no referrer.
- * Leaflet has an option for this since 1.9.
+ * Leaflet before 1.9 has no option for the referrer policy.
  */
 const Tiles = L.TileLayer.extend({
   createTile(place, done) {
@@ -21,7 +21,7 @@ const Tiles = L.TileLayer.extend({
 /** @param {{url: string, minimumZoom?: number, maximumZoom?: number, bounds?: [number, number, number, number]}} tiles bounds: west, south, east, north */
 export function baseTiles(tiles) {
   const [west, south, east, north] = tiles.bounds ?? [];
-  // Below `minZoom` Leaflet would assemble each tile from thousands of smaller ones.
+  // Without `minZoom`, Leaflet would assemble each tile of a lower level from thousands of tiles of the lowest available level.
   return new Tiles(tiles.url, {
     minZoom: tiles.minimumZoom ?? 0, maxNativeZoom: tiles.maximumZoom, maxZoom: 20, className: "base-tiles",
     bounds: tiles.bounds ? [[south, west], [north, east]] : undefined,

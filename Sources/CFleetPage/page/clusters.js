@@ -6,7 +6,7 @@ import { worldSize, worldX, worldY } from "./mercator.js";
 import { velocity } from "./reckoning.js";
 import { activities, activity } from "./vehicle.js";
 
-/** Side of a cell in pixels: the discs of two neighbouring clusters do not overlap. */
+/** Side of a cell in pixels, large enough that the discs of two neighbouring clusters do not overlap. */
 export const cellSize = 72;
 /** Minimum number of vehicles in a cell to be drawn as a cluster. */
 export const clusterFrom = 4;
@@ -114,7 +114,7 @@ export class ClusterGrid {
     const n = this.#columns;
     const top = Math.max(0, Math.floor(north * n)), bottom = Math.min(n - 1, Math.floor(south * n));
     const left = Math.floor(west * n), right = Math.floor(east * n);
-    // At a low zoom level there are fewer occupied cells than visible cells.
+    // At a low zoom level fewer cells are occupied than visible, so only the occupied cells are visited.
     if ((bottom - top + 1) * (right - left + 1) > this.cells.size) {
       for (const [index, cell] of this.cells) {
         const row = Math.floor(index / n), column = index % n;

@@ -154,7 +154,7 @@ export function openCommands(api, current, now) {
       return;
     }
     const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "No commands since the server was started."));
-    // Without a change the elements remain, with their open answers and selected text.
+    // If the log is unchanged, its elements remain, with their open answers and selected text.
     const text = JSON.stringify(told);
     if (log.dataset.told === text) return;
     log.dataset.told = text;

@@ -15,7 +15,7 @@ const sections = [
   ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Trip", journeySection],
   ["Events", eventSection], ["Sensors", sensorSection], ["Signals", signalSection], ["Regions", regionSection], ["Device", deviceSection],
 ];
-/** The sections that a shared link shows. The server sends no data for the others. */
+/** The sections that a shared link shows. The server sends no data for the other sections. */
 const linkSections = new Set([positionSection, connectionSection, powerSection]);
 
 export class DetailsPanel {
@@ -53,7 +53,7 @@ export class DetailsPanel {
     this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
       h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),
         button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state,
-        // Below the buttons: a new alert does not move them.
+        // The concerns are below the buttons, so that a new concern does not move the buttons.
         this.#actions, this.#concerns),
       h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "Vehicle data" },
         this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
@@ -80,7 +80,7 @@ export class DetailsPanel {
     this.#showActions();
   }
 
-  /** @param {boolean} canControl true if the server supports remote management; hides these buttons otherwise */
+  /** @param {boolean} canControl true if the server supports remote management; otherwise the buttons for commands, regions and settings are hidden */
   setControl(canControl) {
     this.#role.canControl = canControl;
     this.#showActions();
@@ -132,13 +132,13 @@ export class DetailsPanel {
       try {
         made = isLink && !linkSections.has(part.make) ? undefined : part.make(known);
       } catch {
-        // The server forwards a status unchanged, so that it can have any form.
+        // The server forwards a vehicle's status unchanged, so that its values can have any type.
         made = [h("p", { class: "unknown" }, "Invalid data received.")];
       }
       part.section.hidden = !made;
       if (!made) continue;
       const next = h("div", {}, made);
-      // Unchanged elements remain, with selected text and the position of a screen reader.
+      // The elements of an unchanged section remain, with selected text and the position of a screen reader.
       if (next.isEqualNode(part.body)) continue;
       part.body.replaceWith(next);
       part.body = next;

@@ -85,7 +85,7 @@ export function filterQuery({ filter, order, reversed }) {
 
 /**
  * @param {Record<string, string>} query the query of an address
- * @returns {{filter: Filter, order: string|undefined, reversed: boolean}|undefined} undefined if it contains neither
+ * @returns {{filter: Filter, order: string|undefined, reversed: boolean}|undefined} undefined if the query contains neither a filter nor an order
  */
 export function filterOf(query) {
   if (!["q", "state", "fleet", "look", "order"].some((name) => query[name])) return undefined;

@@ -15,7 +15,7 @@ const greatestCircles = 250;
 const greatestLabels = 400;
 /** Radius in pixels of the ring around the selected vehicle. */
 const haloRadius = 19;
-/** Milliseconds between frames while vehicles move: about a pixel at street level. */
+/** Milliseconds between frames while vehicles move. At street level a vehicle moves about a pixel in this time. */
 const motionInterval = 100;
 
 /**
@@ -91,7 +91,7 @@ export class FleetLayer {
     let best, least = Infinity;
     for (const target of this.targets) {
       const distance = Math.hypot(target.x - point.x, target.y - point.y);
-      // The last drawn object is on top.
+      // Of two objects at the same distance, the one drawn last is on top.
       if (distance <= target.radius && distance <= least) [best, least] = [target, distance];
     }
     return best;
@@ -140,7 +140,7 @@ export class FleetLayer {
     this.#goOn(isMoving);
   }
 
-  /** The selected vehicle, which is drawn in addition to its cluster. */
+  /** The selected vehicle if it is in the cell: it is drawn in addition to its cluster. */
   #marked(cell) {
     const entry = this.selected && this.grid.entries.get(this.selected);
     return entry && cell.members.has(entry) ? [entry] : [];
@@ -154,20 +154,20 @@ export class FleetLayer {
     if (!entry.motion) return place;
     const guess = reckoned(entry.vehicle, now, entry.motion);
     const x = (longitude) => place.x + turned(worldX(longitude) - entry.x) * size;
-    // With bounded reporting an earlier report can be in effect.
+    // With bounded reporting, the position can be predicted from an earlier report than the newest one.
     [place.fromX, place.fromY] = [x(guess.from.longitude), worldY(guess.from.latitude) * size - top];
     [place.x, place.y] = [x(guess.longitude), worldY(guess.latitude) * size - top];
     place.ahead = guess.ahead;
     place.radius = guess.radius;
     if (reducedMotionNow) {
-      // Shown at its report. The circle includes the distance it can have moved.
+      // The vehicle is shown at its reported position. The circle includes the distance that it can have moved since.
       place.radius = guess.radius === undefined ? undefined : guess.radius + guess.drift;
       [place.x, place.y, place.ahead] = [place.fromX, place.fromY, 0];
     }
     return place;
   }
 
-  /** @returns {boolean} true if the vehicle moves between reports */
+  /** @returns {boolean} true if the vehicle's position on the map also moves between two reports */
   #single(context, place) {
     const { entry, x, y } = place;
     const vehicle = entry.vehicle, isReckoned = place.ahead > freshFor;
@@ -246,7 +246,7 @@ export class FleetLayer {
     const trail = this.trail;
     if (trail.length < 2) return;
     context.beginPath();
-    // From the vehicle backwards. Each step takes the shorter way around the world.
+    // The trail is drawn from the vehicle backwards. Each step takes the shorter way around the world.
     let x = (place.x + left) / size;
     for (let index = trail.length - 2; index >= 0; index -= 2) {
       x += turned(trail[index] - x);
@@ -316,6 +316,6 @@ export class FleetLayer {
   }
 }
 
-// Cached because each frame reads it per vehicle.
+// The preference is cached, because each frame reads it once per vehicle.
 let reducedMotionNow = reducedMotion();
 matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => { reducedMotionNow = reducedMotion(); });

@@ -66,7 +66,7 @@ export class FleetView {
       return;
     }
     try {
-      // For a large fleet the server refuses seven days at once; show today only.
+      // For a large fleet, seven days exceed the server's limit of rows; then only today is shown.
       const rows = await this.#driven(6).catch((error) => {
         if (error.code !== "too-much") throw error;
         return this.#driven(0);
@@ -85,8 +85,8 @@ export class FleetView {
 }
 
 /**
- * Joins statistics that were requested day by day, because the clock has changed within the period (summer time). The server
- * counts days with one offset; the additional or missing hour belongs to the day that was requested.
+ * Joins statistics that were requested separately for each day, because summer time started or ended within the period. The server
+ * divides a request into days with one constant offset from UTC. The additional or missing hour belongs to the requested day.
  */
 export function joinedDays(days) {
   const rows = new Map();
@@ -101,7 +101,7 @@ export function joinedDays(days) {
   return [...rows.values()];
 }
 
-/** A delay in milliseconds below 10 s, otherwise as a duration. */
+/** A delay as text: in milliseconds if it is below 10 s, otherwise as a duration. */
 const delay = (seconds) => seconds === undefined ? undefined : seconds < 10 ? amount(seconds * 1000, 0, "ms") : duration(seconds);
 
 /** The server's statistics as rows. Values that the user may not see are omitted. */

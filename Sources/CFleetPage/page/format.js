@@ -47,7 +47,7 @@ export function duration(seconds) {
   return `${Math.floor(whole / 86_400)}\u202fd`;
 }
 
-/** The age of a time in milliseconds. Times more than 5 s in the future are shown as "in …". */
+/** The age of a time as text; both times in milliseconds. Times more than 5 s in the future are shown as "in …". */
 export function age(then, now) {
   if (!isNumber(then) || !isNumber(now)) return undefined;
   const seconds = (now - then) / 1000;
@@ -108,7 +108,7 @@ export function boundsOfDay(day, utc = false) {
 export function dayAfter(day, shift, utc = false) {
   const bounds = boundsOfDay(day, utc);
   if (!bounds) return day;
-  // Noon is in the same day even if the clock changes.
+  // The noon of a day is in this day even if the clock changes.
   return dayOf(bounds.from + (shift + 0.5) * 86_400_000, utc);
 }
 
@@ -123,7 +123,7 @@ export function safeName(text, limit = 120) {
   return characters.length > limit ? `${characters.slice(0, limit).join("")}…` : clean;
 }
 
-/** "harshBraking" as "harsh braking". */
+/** The words of an identifier: "harshBraking" becomes "harsh braking". */
 export function words(identifier) {
   return safeName(String(identifier ?? "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").replaceAll(/[-_.]/g, " ")).toLowerCase();
 }

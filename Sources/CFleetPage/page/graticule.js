@@ -10,7 +10,7 @@ const leastGap = 110;
 /** Degrees between two lines. */
 export const stepFor = (pixelsPerDegree) => steps.findLast((step) => step * pixelsPerDegree >= leastGap) ?? steps[0];
 
-/** "48.05° N". */
+/** A coordinate as text, such as "48.05° N"; `step` determines the number of decimals. */
 export function degreeText(value, positive, negative, step) {
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return `${Math.abs(value).toFixed(digits)}°${value === 0 ? "" : `\u202f${value > 0 ? positive : negative}`}`;
@@ -32,10 +32,10 @@ export function graticule() {
       const x = Math.round(worldX(index * step) * size - left) + 0.5;
       lines.push([x, 0, x, height]);
       const degrees = ((((index * step + 180) % 360) + 360) % 360) - 180;
-      // The scale is in the corner.
+      // No labels in the left corner, which contains the scale.
       if (x > 160) labels.push([degreeText(degrees, "E", "W", step), x + 4, height - 8, "left"]);
     }
-    // One step for all latitudes: near the poles the lines are farther apart.
+    // The step in degrees is the same for all latitudes: near the poles the lines are farther apart.
     for (let index = Math.ceil(south / step); index * step <= north; index += 1) {
       const y = Math.round(worldY(index * step) * size - top) + 0.5;
       lines.push([0, y, width, y]);

@@ -85,7 +85,7 @@ export class Header {
 
   /** @param {"connecting"|"open"|"lost"|"paused"} state paused: the tab has been hidden and the connection was closed */
   connection(state) {
-    // A connection that was lost before the pause determines the age of the data.
+    // If the connection was lost before the pause, the data are as old as this loss.
     if (state === "paused") this.#pausedAt ??= this.#lostAt ?? Date.now();
     if (state === "paused") this.#lostAt = null;
     if (state === "lost") this.#lostAt ??= this.#pausedAt ?? Date.now();

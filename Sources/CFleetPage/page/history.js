@@ -112,7 +112,7 @@ export class HistoryView {
     this.journal.choose(routeQuery?.list && routeQuery.list.charAt(0).toUpperCase() + routeQuery.list.slice(1));
     setText(this.#status, "Loading…");
     try {
-      // The track first: other requests would delay it.
+      // The track is requested first, because other requests would delay it.
       const coming = this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal);
       const happened = this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal, coming);
       const track = this.#dayTrack = await coming;
@@ -140,7 +140,7 @@ export class HistoryView {
     }
   }
 
-  /** The time span of charts and slider: that of the positions, or the whole day without any. */
+  /** The time span of charts and slider: that of the recorded positions, or the whole day if there are none. */
   #recordedSpan() {
     const track = this.#dayTrack, { from, to } = this.#bounds;
     if (!track?.length) return [from, to];
@@ -159,7 +159,7 @@ export class HistoryView {
         setText(this.#extent, `Recorded from ${dayOf(from, isUTC())} to ${dayOf(to, isUTC())}: ${amount(told.positions)} positions. Times in ${zoneName()}.`);
       } else setText(this.#extent, "No data recorded for this vehicle.");
     } catch {
-      // The next day that is opened retries.
+      // The request is repeated when the next day is opened.
       if (this.#extentKnown === asked) this.#extentKnown = undefined;
     }
   }
@@ -230,7 +230,7 @@ export class HistoryView {
     this.plots.events = of("Events").map((event) => moment(event.time));
   }
 
-  /** Shows a part of the day at full resolution. Without arguments, the whole day. */
+  /** Shows a part of the day at full resolution; without arguments, the whole day. */
   async #setSpan(from, to, at = from) {
     const isWhole = from === undefined || !(to > from);
     const span = isWhole ? this.#recordedSpan() : [from - spanMargin, to + spanMargin];
@@ -299,7 +299,7 @@ export class HistoryView {
     this.#play.setAttribute("aria-pressed", "true");
     let last = performance.now();
     const step = (now) => {
-      // Gaps are skipped.
+      // Playback skips gaps of the track.
       const next = this.#time + (now - last) * Number(this.#pace.value);
       last = now;
       const index = this.#track.indexAt(next);

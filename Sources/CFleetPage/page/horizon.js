@@ -17,7 +17,7 @@ export function anglesOf(attitude) {
   }
   const [w, x, y, z] = Array.isArray(attitude.quaternion) ? attitude.quaternion : [];
   if (![w, x, y, z].every(Number.isFinite)) return undefined;
-  // Intrinsic z-x-y: pitch about the axis to the right, roll about the axis forward.
+  // Euler angles in the intrinsic order z-x-y: pitch about the axis to the right, roll about the axis forward.
   return {
     roll: Math.atan2(2 * (w * y - x * z), 1 - 2 * (x * x + y * y)),
     pitch: Math.asin(Math.max(-1, Math.min(1, 2 * (w * x + y * z)))),
@@ -25,7 +25,7 @@ export function anglesOf(attitude) {
   };
 }
 
-/** The direction of the front in a frame that refers to north. Yaw rotates the right axis away from north; the front is 90° to the left of it. */
+/** The direction of the front as text; null if the frame does not refer to north. Yaw rotates the right axis away from north; the front is 90° to the left of it. */
 function towards(attitude, yaw) {
   if (!attitude.frame?.endsWith("NorthZVertical") || !Number.isFinite(yaw)) return null;
   const north = attitude.frame.startsWith("xMagnetic") ? " from magnetic north" : "";
@@ -76,7 +76,7 @@ export class Horizon {
       if (mark) line(context, mark % 20 ? -8 : -16, level - mark * perDegree, mark % 20 ? 8 : 16, level - mark * perDegree);
     }
     context.restore();
-    // The vehicle is fixed in the middle.
+    // The symbol of the vehicle is fixed in the middle; the horizon moves.
     context.strokeStyle = paint.accent;
     context.lineWidth = 3;
     line(context, -30, 0, -10, 0);

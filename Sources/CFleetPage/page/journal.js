@@ -10,7 +10,7 @@ const limit = 500;
 const most = 5000;
 const crossings = { enter: "Entered", exit: "Left", dwell: "Stayed in" };
 
-/** A trip whose end was not received is closed after a day without a message, in milliseconds. */
+/** Milliseconds without a message after which a trip whose end was not received counts as closed: a day. */
 const openLimit = 86_400_000;
 
 /**
@@ -23,7 +23,7 @@ export function tripState(trip, now) {
 }
 
 /**
- * Metres of a trip; one that is under way includes the positions since its last message.
+ * The distance of a trip in metres. If the trip is under way, the positions since its last message are included.
  * @param {any} trip @param {import("./track.js").Track|undefined} track of the same vehicle @param {number} now milliseconds
  */
 export function tripDistance(trip, track, now) {
@@ -32,7 +32,7 @@ export function tripDistance(trip, track, now) {
 }
 
 /**
- * From when until when a trip lasts, in milliseconds; one that is under way, until the newest position.
+ * Start and end of a trip in milliseconds. A trip under way ends at the newest position.
  * @param {import("./track.js").Track|undefined} track of the same vehicle @param {number} now milliseconds
  */
 export function tripSpan(trip, track, now) {
@@ -80,7 +80,7 @@ export class Journal {
     this.#show();
   }
 
-  /** @param {{fleet: string, vehicle: string}} vehicle @param {Promise} [first] a request to wait for */
+  /** @param {{fleet: string, vehicle: string}} vehicle @param {Promise} [first] a request that must finish before the journal is requested */
   async load(vehicle, from, to, signal, first) {
     this.#data = {};
     this.#day = { from, to };
@@ -115,7 +115,7 @@ export class Journal {
 
   #vehicle;
 
-  /** The day's track, which measures trips under way. @param {import("./track.js").Track} track */
+  /** The day's track, which determines distance and end of trips under way. @param {import("./track.js").Track} track */
   set track(track) {
     this.#track = track;
     this.#show();

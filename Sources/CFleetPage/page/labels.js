@@ -2,7 +2,7 @@
 
 /** Distance from a marker's centre to its name, and line height, in pixels. */
 const offset = 18, height = 15;
-/** Half the side of a marker in pixels, which names do not cover. */
+/** Half the side in pixels of a marker, which names must not cover. */
 const signHalf = 8;
 
 /** Right, left, below, above: [x, y, alignment] relative to the marker's centre. */
@@ -38,7 +38,7 @@ class Boxes {
     }
   }
 
-  /** True if a box intersects one for which `counts` is true. */
+  /** True if a box intersects a stored box for which `counts` is true. */
   meets(box, counts = () => true) {
     for (const key of this.#touched(box)) if (this.#squares.get(key)?.some((other) => meet(box, other) && counts(other))) return true;
     return false;
@@ -61,7 +61,7 @@ export class Labels {
 
   /**
    * @param {{key: string, x: number, y: number, width: number, must?: boolean, reach?: number}[]} wanted `must`: always placed; `reach`: distance in
-   *   pixels from the marker's centre, if more than the marker is drawn
+   *   pixels from the marker's centre to the name, if the object is larger than a marker
    * @param {{x: number, y: number, radius?: number}[]} signs markers to keep visible
    * @returns {{key: string, x: number, y: number, align: string}[]} the names that fit
    */

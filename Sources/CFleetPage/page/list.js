@@ -47,7 +47,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
   const showFleets = () => {
     const fleets = store.fleets();
     const chosen = selection.filter.fleet;
-    // The fleet in an address may have no vehicle yet.
+    // The fleet in an address may have no vehicle yet, but must be among the choices.
     if (chosen && !fleets.includes(chosen)) fleets.push(chosen);
     fleet.hidden = fleets.length < 2 && !chosen;
     fill(fleet, h("option", { value: "" }, "All fleets"), fleets.map((name) => h("option", { value: name }, safeName(name))));
@@ -56,7 +56,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
   store.on("set", limited(500, showFleets));
   const showCounts = limited(1000, () => {
     const counts = tally(store.vehicles.values());
-    // Wide enough for the whole fleet, so that the buttons do not move.
+    // Each count is wide enough for the number of all vehicles, so that the buttons do not move.
     const width = `${amount(store.vehicles.size).length}ch`;
     for (const { name, chip, number } of [...chips, { name: "concerned", chip: concerned, number: concernedNumber }]) {
       setText(number, amount(counts[name]));
@@ -110,7 +110,7 @@ export class VehicleList {
     selection.onChange(() => this.#changed());
     store.on("vehicles", limited(500, () => this.#rows.render()));
     store.on("selected", () => this.#rows.render());
-    // Ages grow without any report.
+    // Rows are redrawn every second, because ages also change without a message.
     setInterval(() => { if (!document.hidden) this.#rows.render(); }, 1000);
     this.#changed();
   }
@@ -157,7 +157,7 @@ export class VehicleList {
     setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "no message"}`);
     setText(parts.speed, doing === "moving" ? speed(speedOf(vehicle)) ?? "" : "");
     setText(parts.battery, vehicle.battery?.level === undefined ? "" : `${percent(vehicle.battery.level)}${vehicle.battery.charging ? " ⚡︎" : ""}`);
-    // The state "Overdue" already says so.
+    // The state "Overdue" already shows a late wake-up.
     const concern = concerns(vehicle).find((text) => text !== lateWaking);
     setText(parts.concern, concern ? ` · ${concern}` : "");
     row.id = this.#prefix + index;

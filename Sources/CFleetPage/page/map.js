@@ -43,7 +43,7 @@ export class FleetMap {
     L.control.scale({ imperial: false, maxWidth: 140, position: "bottomleft" }).addTo(this.map);
     this.fleet = new FleetLayer(store);
     this.fleet.layer.addTo(this.map);
-    // Below the tiles: visible where tiles are missing.
+    // The graticule is below the tiles, so that it is visible where tiles are missing.
     const lines = graticule();
     onTheme(lines.restyle);
     lines.layer.addTo(this.map);
@@ -192,7 +192,7 @@ export class FleetMap {
   /** Centres a position in the part of the map that no panel covers. */
   show(latitude, longitude, zoom = Math.max(this.map.getZoom(), 14)) {
     const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
-    // The nearest copy of the world: following across the 180th meridian does not turn the map around the globe.
+    // The position is shown in the nearest copy of the world: following a vehicle across the 180th meridian does not turn the map around the globe.
     const from = this.map.getCenter().lng, near = from + 360 * turned((longitude - from) / 360);
     const centre = this.map.project([latitude, near], zoom).add([(right - left) / 2, (bottom - top) / 2]);
     this.map.setView(this.map.unproject(centre, zoom), zoom, { animate: !reducedMotion() });
@@ -210,7 +210,7 @@ export class FleetMap {
     try {
       L.geoJSON(collection, { pane: "regions", interactive: false, style: { className: "region-shape" } }).addTo(this.#regions.addTo(this.map));
     } catch {
-      // The list of regions contains it even if its outline cannot be drawn.
+      // A region whose outline cannot be drawn is still in the list of regions.
     }
   }
 

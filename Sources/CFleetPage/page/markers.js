@@ -35,7 +35,7 @@ export class Sprites {
   /**
    * @param {number} kind index in `activities`
    * @param {number|undefined} heading degrees; undefined if unknown
-   * @param {string} position a kind of position
+   * @param {string} position a key of `positionKinds`
    * @param {boolean} reckoned true if predicted from the last report
    */
   draw(context, x, y, kind, heading, position, reckoned) {
@@ -57,7 +57,7 @@ export class Sprites {
     const colour = this.#colours[`state-${activity}`], paper = this.#colours.paper;
     this.#ring(context, position, colour, paper);
     if (turn >= 0) context.rotate((turn / directions) * 2 * Math.PI);
-    // An arrow would show a direction: without one, a disc is drawn.
+    // A moving vehicle without a known direction is drawn as a disc, because an arrow would show a direction.
     const shape = activity === "moving" && turn < 0 ? "standing" : activity;
     if (turn >= 0 && shape === "standing") nose(context, colour, paper);
     if (turn >= 0 && shape !== "moving") context.rotate((-turn / directions) * 2 * Math.PI);

@@ -1,8 +1,8 @@
 /**
  * Predicts positions between reports. Pure. Same rules as in the vehicle and in `odograph watch` (`ReportFollower`, `LocalFrame`).
  *
- * Bounded reporting guarantees the position at the time `delay` ago. That time is shown, predicted from the last report before it.
- * For other vehicles, speed and course are extrapolated for some seconds.
+ * Bounded reporting guarantees an error bound for the position at the time `delay` before now. The map shows the position at that
+ * time, predicted from the last report before it. For other vehicles, speed and course are extrapolated for some seconds.
  */
 import { moment } from "./format.js";
 
@@ -29,7 +29,7 @@ function moved(place, east, north) {
   return { latitude: place.latitude + north / scale.north, longitude: place.longitude + east / scale.east };
 }
 
-/** The time of measurement in milliseconds of the server's clock. With another clock, the time of reception. */
+/** The time of measurement in milliseconds. If the clocks of vehicle and server differ, the time of reception by the server's clock. */
 export const measuredAt = (position) => moment(position?.received) ?? moment(position?.time);
 
 /**
@@ -41,11 +41,12 @@ export const measuredAt = (position) => moment(position?.received) ?? moment(pos
  * @property {number} north m/s
  * @property {number} bound metres
  * @property {number} validity seconds after `time`; Infinity: until the next report
- * @property {number} growth increase of the bound in m/s after that
+ * @property {number} growth increase of the bound in m/s after the validity
  */
 
 /**
- * The reports of a vehicle with bounded reporting, oldest first. `lag` is the delay of the shown time in milliseconds.
+ * The reports of a vehicle with bounded reporting, oldest first. `lag` is the time in milliseconds by which the map is behind the server's
+ * clock: the delay of the reports, and the difference of the clocks.
  * @param {import("./vehicle.js").Summary} vehicle
  * @returns {{promised: true, lag: number, delay: number, reports: Report[], speed: number}|undefined}
  */
@@ -61,7 +62,7 @@ export function promiseOf(vehicle) {
     .filter((each) => [each.time, each.latitude, each.longitude, each.east, each.north].every(Number.isFinite));
   if (reports.at(-1)?.time !== newest.time) return undefined;
   const delay = prediction.delay ?? 0, received = moment(position.received);
-  // A vehicle sends a report `delay` after its time.
+  // A vehicle sends a report `delay` after the report's time. Any other time of reception is the difference of the clocks.
   const skew = received === undefined ? 0 : received - (newest.time + delay * 1000);
   return { promised: true, lag: delay * 1000 + skew, delay, reports, speed: Math.hypot(newest.east, newest.north) };
 }
@@ -100,7 +101,7 @@ export function velocity(vehicle) {
  * The position to show at `now`.
  * @param {import("./vehicle.js").Summary} vehicle
  * @param {number} now milliseconds
- * @param {ReturnType<typeof velocity>} [motion] its motion, if already computed
+ * @param {ReturnType<typeof velocity>} [motion] the result of `velocity(vehicle)`, if already computed
  * @returns {Reckoned|undefined}
  */
 export function reckoned(vehicle, now, motion = velocity(vehicle)) {
@@ -115,7 +116,7 @@ export function reckoned(vehicle, now, motion = velocity(vehicle)) {
 function promisedPlace(motion, at, reported) {
   const report = motion.reports.findLast(({ time }) => time <= at), accuracy = reported.radius ?? 0;
   if (!report) {
-    // Before its first report the position is unknown: add the distance that the vehicle can have driven since.
+    // Before the time of the first report the position is unknown: the radius includes the distance that the vehicle can have driven until then.
     const first = motion.reports[0];
     const reach = Math.hypot(first.east, first.north) * (first.time - at) / 1000;
     return { ...reported, latitude: first.latitude, longitude: first.longitude, from: first, radius: accuracy + first.bound + reach };
@@ -130,7 +131,7 @@ function promisedPlace(motion, at, reported) {
 
 function carriedOn(motion, now, reported) {
   const since = (now - motion.time) / 1000;
-  // After the validity, show the report.
+  // After the validity, the reported position is shown.
   if (!(since > 0) || since > motion.validity) return reported;
   const place = moved(reported.from, motion.east * since, motion.north * since);
   if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > 89) return reported;

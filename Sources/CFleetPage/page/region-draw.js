@@ -36,7 +36,7 @@ export class RegionDraw {
     this.add(event.latlng.lat, event.latlng.wrap().lng);
   }
 
-  /** Sets the centre or adds a corner. */
+  /** Sets the centre of a circle, or adds a corner to a polygon. */
   add(latitude, longitude) {
     if (this.#draft.form === "circle") this.#draft.centre = { latitude, longitude };
     else this.#draft.corners.push({ latitude, longitude });

@@ -16,7 +16,7 @@ export const newDraft = (form) => ({ identifier: "", form, centre: undefined, ra
 /** The identifier of a region, by the same rules as in the vehicle. */
 export const identifierOf = (feature) => String(feature?.id ?? feature?.properties?.id ?? feature?.properties?.identifier ?? feature?.properties?.name ?? "");
 
-/** @param {any} feature unvalidated @returns {Draft|undefined} undefined if it cannot be edited here */
+/** @param {any} feature unvalidated @returns {Draft|undefined} undefined if the page cannot edit the region */
 export function draftOf(feature) {
   try {
     const draft = draftFrom(feature);

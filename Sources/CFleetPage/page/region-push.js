@@ -16,7 +16,7 @@ const sentWords = {
   unchanged: "did not have the region",
 };
 
-/** Adds the region to those of each vehicle, in one request. */
+/** Adds the region to the desired regions of each vehicle, in one request. */
 export function pushRegion(api, vehicles, feature, result, place) {
   const change = { features: { type: "FeatureCollection", features: [feature] }, add: true };
   return changeRegion(api, vehicles, feature.id, change, result, place, (told, key) => {
@@ -26,7 +26,7 @@ export function pushRegion(api, vehicles, feature, result, place) {
   });
 }
 
-/** Removes the region from those of each vehicle, in one request. */
+/** Removes the region from the desired regions of each vehicle, in one request. */
 export function takeRegion(api, vehicles, identifier, result, place) {
   return changeRegion(api, vehicles, identifier, { remove: [identifier] }, result, place, (told, key) => {
     if (told.vehicles.has(key)) return "assigned again by another user meanwhile";
@@ -76,7 +76,7 @@ async function answers(api, identifier, keys, rows, words) {
     try {
       told = toldOf(await api.get(`regions${query({ region: identifier })}`));
     } catch {
-      // Retried in the next round.
+      // The request is repeated in the next round.
       continue;
     }
     waiting = waiting.filter((key) => {

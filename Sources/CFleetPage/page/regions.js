@@ -125,7 +125,7 @@ export class RegionsView {
   }
 
   #vehicles = [];
-  /** The region in the address, also while another one is drawn. */
+  /** The identifier of the region in the address, also while another region is drawn. */
   #wanted;
 
   #end() {

@@ -86,13 +86,13 @@ export class Router {
     if (location.hash === address) return;
     this.#returning = undefined;
     location.hash = address;
-    // Synchronously: the event comes later, and a call of `note` before it would refer to the previous route.
+    // The route is read synchronously: the `hashchange` event follows later, and a call of `note` before it would refer to the previous route.
     this.#read();
   }
 
   /** Changes the query of the address without a new history entry and without drawing. */
   note(query) {
-    // A navigation is pending; its event follows.
+    // A navigation is pending: its `hashchange` event follows, and its query must not be replaced.
     if (location.hash !== this.#seen) return;
     const next = { ...this.current, query: { ...this.current.query, ...query } };
     const isOther = routeAddress(next) !== routeAddress(this.current);

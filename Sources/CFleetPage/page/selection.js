@@ -14,7 +14,7 @@ export class Selection {
   order = preference("order", "name");
   reversed = false;
   /** @type {import("./vehicle.js").Summary[]} */ items = [];
-  /** True while the pointer or the focus is in a list: its order does not change. */
+  /** True while the pointer or the focus is in a list; the order does not change meanwhile. */
   held = false;
   #store; #listeners = new Set(); #keys = undefined;
 

@@ -8,7 +8,7 @@ import { safeName } from "./format.js";
 const shown = (value, unit) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200)
   : `${safeName(JSON.stringify(value), 200)}${unit ? `\u202f${unit}` : ""}`;
 
-/** Factors to km/h. */
+/** Factors from units of speed to km/h. */
 const speedUnits = { "km/h": 1, "m/s": 3.6, mph: 1.609344 };
 
 /** Parses an input by the type of the key. Strings are not converted. A speed may have a unit. */
@@ -86,7 +86,7 @@ export function openSettings(api, vehicle, mayOperate) {
         catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
         units = new Map(known.settings.filter(({ unit }) => unit).map((setting) => [setting.key, setting.unit]));
         fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
-        // The key may have been entered before the list was loaded.
+        // The key may have been entered before the list was loaded, so its help is shown now.
         explain();
       }
       const text = JSON.stringify([answer.state, reported, wanted, refused]);

@@ -20,7 +20,7 @@ export class Store {
   #toldAlerts = [];
   #ownAlerts = [];
   revision = 0;
-  /** Offset of the server's clock in milliseconds. The message with the shortest delay determines it. */
+  /** Offset of the server's clock from the browser's clock in milliseconds. The message with the shortest delay determines it. */
   #skew = 0;
   #skewKnown = false;
   /** Keys sorted by name; cached until a vehicle is added or removed. */
@@ -33,7 +33,7 @@ export class Store {
     setInterval(() => this.age(), ageInterval);
   }
 
-  /** Marks vehicles whose position is no longer current. Map, list, figures and filters use this mark. */
+  /** Sets `isFresh` to false for vehicles whose position is no longer current. Map, list, statistics and filters use this property. */
   age(now = this.now()) {
     const changed = [];
     for (const [key, end] of this.#fresh) {
@@ -142,7 +142,7 @@ export class Store {
     this.#joinAlerts();
   }
 
-  /** Adds open alerts of the selected vehicle, which the stream can lack. */
+  /** Adds open alerts of the selected vehicle, which the stream may not contain. */
   applyOwnAlerts(alerts) {
     this.#ownAlerts = alerts;
     this.#joinAlerts();

@@ -12,12 +12,12 @@
  * @property {() => Promise<boolean>} mayRetry called after the stream has ended: false if a login is required
  */
 
-/** Milliseconds after which a hidden tab closes its connection. A browser permits six per server for all tabs. */
+/** Milliseconds after which a hidden tab closes its connection. A browser permits six connections per server for all tabs. */
 const hiddenPatience = 30_000;
 
 export class Stream {
   #api; #handlers; #source = null; #identifier = null; #timer = null; #failures = 0;
-  /** Stream requested; closed because the tab is hidden; timer of a hidden tab. */
+  /** True if the stream is requested; true if it is closed because the tab is hidden; the timer that closes it in a hidden tab. */
   #isWanted = false; #isPaused = false; #hidden = null;
   #view = { bounds: undefined, selected: undefined };
 
@@ -133,7 +133,7 @@ export class Stream {
   async #retry() {
     const source = this.#source;
     const may = await this.#handlers.mayRetry();
-    // Meanwhile a login can have opened the stream, or the tab was hidden.
+    // Since the error, a login can have opened another stream, or the tab can have been hidden.
     if (this.#source !== source || !this.#isWanted || this.#isPaused) return;
     if (may) this.#connect();
     else this.#lost();

@@ -6,10 +6,10 @@ import { colours } from "./theme.js";
 
 const dashes = { fix: [], coarse: [1, 6] };
 
-/** x of the map's centre. */
+/** The x coordinate (in widths of the world) of the map's centre. */
 const middle = ({ size, left, width }) => (left + width / 2) / size;
 
-/** x of a longitude in the nearest copy of the world. */
+/** The x coordinate (in widths of the world) of a longitude in the copy of the world nearest to the map's centre. */
 const nearby = (longitude, view) => middle(view) + turned(worldX(longitude) - middle(view));
 
 export class TrackLayer {
@@ -37,7 +37,7 @@ export class TrackLayer {
     const track = this.track;
     if (!track?.length) return;
     const { size, left, top } = view;
-    // Whole worlds to add, so that the track is near the map's centre.
+    // The number of worlds to add to x, so that the track is near the map's centre.
     const shift = Math.round(middle(view) - (track.x[0] + track.x[track.length - 1]) / 2);
     const x = (index) => (track.x[index] + shift) * size - left, y = (index) => track.y[index] * size - top;
     context.lineJoin = context.lineCap = "round";

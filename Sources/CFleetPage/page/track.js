@@ -2,7 +2,7 @@
 import { moment } from "./format.js";
 import { worldX, worldY } from "./mercator.js";
 
-/** Seconds between two positions from which on the track has a gap. */
+/** Seconds between two consecutive positions above which the track has a gap. */
 export const gapSeconds = 180;
 
 export class Track {
@@ -18,7 +18,7 @@ export class Track {
     this.latitude = Float64Array.from(columns?.latitude ?? []);
     this.longitude = Float64Array.from(columns?.longitude ?? []);
     for (const name of ["altitude", "speed", "course", "accuracy", "source"]) this[name] = columns?.[name] ?? [];
-    // Across the 180th meridian longitudes exceed 180, so that each step is the shorter way.
+    // A track across the 180th meridian continues with longitudes beyond ±180, so that each step is the shorter way.
     for (let index = 1; index < this.longitude.length; index += 1) {
       const step = this.longitude[index] - this.longitude[index - 1];
       this.longitude[index] -= 360 * Math.round(step / 360);

@@ -3,16 +3,16 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
 
 /**
  * @typedef {Object} Position
- * @property {number} latitude
- * @property {number} longitude
- * @property {string} [time]
+ * @property {number} latitude degrees
+ * @property {number} longitude degrees
+ * @property {string} [time] time of measurement by the vehicle's clock, RFC 3339
  * @property {number} [accuracy] metres, 68 %
- * @property {number} [altitude]
+ * @property {number} [altitude] metres
  * @property {number} [speed] m/s
  * @property {number} [course] degrees from north
  * @property {string} [source]
- * @property {boolean} [stale]
- * @property {string} [received] time of reception, if `time` is from another clock
+ * @property {boolean} [stale] true if the vehicle no longer updates the position
+ * @property {string} [received] time of reception by the server's clock, RFC 3339; only if the vehicle's clock differs
  */
 
 /**
@@ -20,18 +20,18 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {string} fleet
  * @property {string} vehicle
  * @property {"online"|"asleep"|"offline"|"unknown"} state
- * @property {string} [heard]
- * @property {boolean} [overdue]
+ * @property {string} [heard] time of the last message, RFC 3339
+ * @property {boolean} [overdue] true if a sleeping vehicle has sent no message at the announced time
  * @property {Position} [position]
- * @property {number} [heading]
- * @property {{velocityEast: number, velocityNorth: number, bound: number, delay?: number, validity?: number, growth?: number, before?: any[]}} [prediction]
- * @property {{level?: number, charging?: boolean}} [battery]
- * @property {number} [queue]
- * @property {number} [missing]
+ * @property {number} [heading] degrees from north
+ * @property {{velocityEast: number, velocityNorth: number, bound: number, delay?: number, validity?: number, growth?: number, before?: any[]}} [prediction] bounded reporting, in m, m/s and s
+ * @property {{level?: number, charging?: boolean}} [battery] level from 0 to 1
+ * @property {number} [queue] number of messages in the vehicle's queue
+ * @property {number} [missing] number of missing messages
  * @property {boolean} [gap] true if messages went missing within the last 15 minutes
- * @property {string[]} [inside]
- * @property {{summary: string, time: string}} [event]
- * @property {{number: number, distance: number, moving: boolean}} [trip]
+ * @property {string[]} [inside] names of the regions that the vehicle is in
+ * @property {{summary: string, time: string}} [event] newest event
+ * @property {{number: number, distance: number, moving: boolean}} [trip] last trip; distance in metres, `moving` until it has ended
  * @property {boolean} [isFresh] true while the position is current; set by the store, see `freshUntil`
  */
 
@@ -69,7 +69,7 @@ export function freshUntil(vehicle) {
   return promise ? promise.reports.at(-1).time + promise.lag + promise.reports.at(-1).validity * 1000 : at + plainFreshness;
 }
 
-/** Speed in m/s; undefined if there is no current one. @param {Summary} vehicle */
+/** Speed in m/s; undefined if no current speed is known. @param {Summary} vehicle */
 export function speedOf(vehicle) {
   if (!vehicle.isFresh || vehicle.state !== "online") return undefined;
   return vehicle.position?.speed ?? promiseOf(vehicle)?.speed;

@@ -27,7 +27,7 @@ package struct BeginningArguments: ParsableArguments {
   }
 }
 
-/// A query for the state of vehicles before a command.
+/// A query for the state that vehicles had before a command started.
 package struct BeginningQuery: Hashable, Sendable {
   package var profile = MessageProfile.native
   package var root: String
@@ -37,7 +37,7 @@ package struct BeginningQuery: Hashable, Sendable {
   /// The native paths below a vehicle, in addition to its position.
   package var paths: [String]
 
-  /// The retained messages that table and map show.
+  /// The paths of the retained messages that the live table and its map show.
   package static let shown = [
     MessageKind.status.rawValue, MessageKind.altitude.rawValue, MessageKind.vehicle.rawValue,
     TopicScheme.regionsDesired, TopicScheme.regionsReported, TopicScheme.regionsState,
@@ -71,7 +71,8 @@ package struct RecordedBeginning: Hashable, Sendable {
 
   package init(name: String) { self.name = name }
 
-  /// Returns these messages with those retained by the broker, which take precedence.
+  /// Returns the recording's messages and the messages that the broker has retained (`kept`). For a topic
+  /// with both, only the broker's message.
   package func adding(_ kept: [MQTTMessage]) -> [MQTTMessage] {
     let known = Set(kept.map(\.topic))
     return messages.filter { !known.contains($0.topic) } + kept
@@ -79,7 +80,7 @@ package struct RecordedBeginning: Hashable, Sendable {
 
   package func sentence(at now: UTCTime) -> String {
     guard let newest else {
-      return "\(name) has nothing of what was chosen; look with --root and fewer of --fleet and --vehicle"
+      return "\(name) has no messages of the selected vehicles; check --root, --fleet and --vehicle"
     }
     let count = vehicles.count == 1 ? "1 vehicle" : "\(vehicles.count) vehicles"
     return

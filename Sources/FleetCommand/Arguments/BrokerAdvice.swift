@@ -8,13 +8,14 @@ package protocol BrokerOptions: ParsableArguments {
 }
 
 extension BrokerOptions {
-  /// Returns advice for a failed command, a sentence a line; empty unless the broker is the cause.
+  /// Returns advice for a failed command, one sentence per element; empty unless the connection to the broker
+  /// caused the failure.
   package func advice(on error: FleetError) -> [String] { error.link.map { broker.advice(on: $0) } ?? [] }
 }
 
 extension BrokerArguments {
-  /// Returns advice for a command that cannot connect: the origin of the address, and the next steps if no
-  /// broker answers there.
+  /// Returns advice for a command that cannot connect: the origin of the broker's address, and the next steps
+  /// if no broker answers at this address.
   package func advice(on failure: FleetError.LinkFailure) -> [String] {
     guard let configuration = try? configuration() else { return [] }
     let profile = try? usedProfile()

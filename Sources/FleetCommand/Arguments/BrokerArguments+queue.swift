@@ -46,7 +46,7 @@ extension BrokerArguments {
     var tls = usesTLS ? MQTTTLS(trust: authorities ?? .system) : nil
     tls?.identity = certificates.map { .init(certificateFile: $0, keyFile: $1) }
     tls?.minimumVersion = version
-    // The client certificate authenticates if there is no password.
+    // Without a user or a password, the client certificate authenticates.
     return password == nil || user == nil ? (tls, nil, nil) : (tls, user, password)
   }
 }

@@ -96,11 +96,12 @@ package struct BrokerArguments: ParsableArguments {
   package var root: String?
 
   package var topicRoot: String {
-    // `configuration()`, which every command calls, reports errors of the profile.
+    // An invalid profile is ignored here, because every command also calls `configuration()`, which reports
+    // it.
     root ?? environment("ODOGRAPH_ROOT") ?? (try? usedProfile())?[.topicRoot] ?? FleetSelection().root
   }
 
-  /// Returns the fleets: those given, otherwise the profile's, otherwise all.
+  /// Returns the given fleets, otherwise those of the profile; empty for all fleets.
   package func fleets(_ given: [String]) -> [String] {
     given.isEmpty ? (try? usedProfile())?.fleets ?? [] : given
   }
@@ -157,8 +158,8 @@ package struct BrokerArguments: ParsableArguments {
     return secret.map { .value($0) }
   }
 
-  /// Returns the trusted certificates; nil if none are configured. The profile's are used only as a whole, if
-  /// none are given.
+  /// Returns the trusted certificates; nil if none are configured. Those of the profile are used only if no
+  /// option or environment variable names any.
   func trust(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Trust? {
     var file = ca ?? environment("ODOGRAPH_CA")
     var folder = caFolder ?? environment("ODOGRAPH_CA_FOLDER")
@@ -178,12 +179,12 @@ package struct BrokerArguments: ParsableArguments {
     ].compactMap { $0 }
     guard ways.count <= 1 else {
       throw .usage(
-        "use", "--ca, --ca-folder and --psk-identity", "both name trusted authorities; use one of them")
+        "use", "--ca, --ca-folder and --psk-identity", "each names trusted authorities; use only one of them")
     }
     return ways.first
   }
 
-  /// Returns two values that require each other; nil without either.
+  /// Returns the values of two options that require each other; nil if both are missing.
   func pair(
     _ a: (value: String?, option: String), _ b: (value: String?, option: String), _ what: String
   ) throws(FleetError) -> (String, String)? {
@@ -194,7 +195,8 @@ package struct BrokerArguments: ParsableArguments {
     return nil
   }
 
-  /// Returns the broker or the nodes of a cluster; never empty. The first determines user and TLS.
+  /// Returns the address of the broker, or of the nodes of a cluster; never empty. The first address
+  /// determines user and TLS.
   private func addresses(_ profile: Profile?) throws(FleetError) -> [BrokerAddress] {
     if let port, !(1...65_535).contains(port) {
       throw .usage("use", "--port \(port)", "the port must be a number from 1 to 65535")

@@ -37,8 +37,8 @@ package enum InputFile {
     }
   }
 
-  /// Returns why a file cannot be opened for reading, for a library that does not report it; nil if it can be opened. Opens
-  /// nothing: closing a database's file would release SQLite's locks on it.
+  /// Returns why a file cannot be opened for reading, for a library that does not report the cause; nil if it
+  /// can be opened. Does not open the file: closing a database's file would release SQLite's locks on it.
   package static func causeOfFailure(toOpen path: String) -> String? {
     guard unsafe access(path, R_OK) == 0 else { return cause(of: errno) }
     var information = stat()
@@ -46,7 +46,8 @@ package enum InputFile {
     return isFolder ? cause(of: EISDIR) : nil
   }
 
-  /// Returns why a file cannot be written or created, for a library that does not report it; nil if it can.
+  /// Returns why a file cannot be written or created, for a library that does not report the cause; nil if it
+  /// can.
   package static func causeOfFailure(toCreate path: String) -> String? {
     if let cause = causeOfFailure(toOpen: path), cause != self.cause(of: ENOENT) { return cause }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."

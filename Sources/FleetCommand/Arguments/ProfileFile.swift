@@ -55,7 +55,7 @@ struct Profile: Hashable, Sendable {
         texts[key] = text.hasPrefix("/") ? text : folder + "/" + text
         return nil
       }
-      guard let home else { return "~ is not known here; write the whole path" }
+      guard let home else { return "HOME is not set, so ~ is unknown; write the whole path" }
       texts[key] = home + text.dropFirst()
       return nil
     case .minimumTLS: choices = ["1.2", "1.3"]

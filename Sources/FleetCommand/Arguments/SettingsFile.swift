@@ -43,7 +43,7 @@ package struct SettingsFile: Sendable {
 
   /// Returns the given tables and keys that differ from another version of the file, such as `[server]` or
   /// `state in [access]`.
-  /// - Parameter paths: the names of the enclosing tables and the own name.
+  /// - Parameter paths: for each table or key, the names of the enclosing tables and its own name.
   package func changes(from other: SettingsFile, of paths: [[String]]) -> [String] {
     paths.filter { values(below: $0) != other.values(below: $0) }.map { path in
       path.count == 1
@@ -87,7 +87,7 @@ package struct SettingsFile: Sendable {
 
   /// Returns the subtables of a table, such as `[users.ann]` and `[users.bob]` in `users`, in the order of
   /// the file.
-  /// - Throws: `FleetError` for the first unknown key, and for a key beside the subtables.
+  /// - Throws: `FleetError` for the first unknown key, and for a key that is not in a subtable.
   package func tables(in name: String, keys: [String]) throws(FleetError) -> [SettingsTable] {
     var tables: [SettingsTable] = []
     for entry in entries where entry.path.count == 2 && entry.path[0] == name {
@@ -122,13 +122,13 @@ package struct SettingsFile: Sendable {
   }
 }
 
-/// A table of a configuration file. Values are checked when they are read; missing ones are nil.
+/// A table of a configuration file. Values are checked when they are read; missing values are nil.
 package struct SettingsTable: Sendable {
-  /// The last part of its header.
+  /// The last part of the table's header, such as `ann` in `[users.ann]`.
   package let name: String
   fileprivate let path: String
   fileprivate let folders: SettingsFolders
-  /// The position of its header (file, line and column); nil for a missing table.
+  /// The position of the table's header (file, line and column); nil for a missing table.
   fileprivate let place: String?
   fileprivate let values: [String: TOMLDocument.Entry]
 
@@ -137,8 +137,8 @@ package struct SettingsTable: Sendable {
   /// Returns whether the table has a key.
   package func has(_ key: String) -> Bool { values[key] != nil }
 
-  /// Returns an error about a key's value at its position. For a missing key it has the position of the
-  /// table, and for "" it concerns the whole table.
+  /// Returns an error about the value of a key, with the position of the value. If the key is missing, with
+  /// the position of the table. An empty key means the whole table.
   package func wrong(_ key: String, _ cause: String) -> FleetError {
     let place = values[key].map { "\(path):\($0.position)" } ?? place ?? "\(path) [\(name)]"
     return .usage("use", place, key.isEmpty ? cause : "key \(key): \(cause)")
@@ -152,7 +152,7 @@ package struct SettingsTable: Sendable {
     return text
   }
 
-  /// Returns one or several texts.
+  /// Returns a list of texts, which can be written as a single text; nil if the key is missing.
   package func texts(_ key: String) throws(FleetError) -> [String]? {
     guard let entry = values[key] else { return nil }
     guard let texts = entry.value.texts, !texts.contains("") else {
@@ -161,7 +161,7 @@ package struct SettingsTable: Sendable {
     return texts
   }
 
-  /// Returns one of several keywords.
+  /// Returns a keyword among the cases of `Word`; nil if the key is missing.
   package func word<Word: RawRepresentable & CaseIterable>(_ key: String) throws(FleetError) -> Word?
   where Word.RawValue == String {
     guard let text = try text(key) else { return nil }
@@ -236,15 +236,16 @@ package struct SettingsTable: Sendable {
   }
 }
 
-/// The folders of a configuration's relative paths; nil for the working folder.
+/// The folders to which relative paths in a configuration refer; nil for the working folder.
 private struct SettingsFolders {
   /// The folder of input files. A service that runs with a copy of its configuration uses the folder of the
   /// original.
   var read: String?
-  /// The folder of output files: the service manager's state folder, also for commands beside the service.
+  /// The folder of output files: the state folder that the service manager sets. A command with the service's
+  /// configuration uses the same folder.
   var state: String?
 
-  /// The folder of the service's configuration, and the one that systemd creates for
+  /// The folder of the service's configuration, and the state folder that systemd creates for
   /// `StateDirectory=odograph-serve`.
   private static let service = (configuration: "/etc/odograph", state: "/var/lib/odograph-serve")
 
@@ -255,7 +256,7 @@ private struct SettingsFolders {
       ?? (Self.resolved(read ?? ".") == Self.service.configuration ? Self.service.state : read)
   }
 
-  /// Resolves links and dots; returns the path unchanged if there is no such folder.
+  /// Returns a folder's path with links and dots resolved; unchanged if the folder does not exist.
   private static func resolved(_ folder: String) -> String {
     guard let resolved = unsafe realpath(folder.isEmpty ? "/" : folder, nil) else { return folder }
     defer { unsafe free(resolved) }

@@ -14,7 +14,8 @@ package enum CommandOutput {
   /// - Throws: `FleetError` if it cannot be written. A closed output is not a failure.
   package static func print(_ text: String) throws(FleetError) { try print(Array(text.utf8)) }
 
-  /// Writes a text; returns the exit status if the output is closed or failed, and reports a failure.
+  /// Writes a text. Returns nil if it was written. Otherwise returns the exit status for a closed output or
+  /// for a failure, which it reports.
   package static func write(_ text: String) -> ExitStatus? {
     guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
     if problem.rawValue == EPIPE { return .done }
@@ -42,8 +43,7 @@ package enum CommandOutput {
 
 /// Complete writes to a file descriptor.
 package enum OutputStream {
-  /// The size that a pipe accepts atomically: this much is written without blocking when the pipe is
-  /// writable.
+  /// The number of bytes that a writable pipe accepts atomically and without blocking.
   private static let portion = 4096
 
   /// Writes all bytes; returns nil, or the error. `EPIPE` means that the reader has closed the output.
@@ -95,7 +95,7 @@ package enum OutputStream {
   }
 }
 
-/// A progress line on standard error; nothing if it is not a terminal.
+/// A progress line on standard error, which is only shown on a terminal.
 package struct ProgressLine {
   package init() {}
 

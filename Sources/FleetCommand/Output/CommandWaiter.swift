@@ -14,7 +14,7 @@ package final class CommandWaiter: Sendable {
     /// True if the time limit expired.
     package var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
 
-    /// True if a signal such as Ctrl-C ended it.
+    /// True if a signal such as Ctrl-C ended the command.
     package var isSignal: Bool {
       if case .ended(let status) = self { status == .interrupted || status == .terminated } else { false }
     }
@@ -33,17 +33,17 @@ package final class CommandWaiter: Sendable {
     var ending: Ending?
     var wasConnected = false
     var isConnected = false
-    /// True if this side closed the last connection: a later one is not a reconnection.
+    /// True if the command itself closed the last connection: the next connection is then not reported as a
+    /// reconnection.
     var hasLeft = false
     var refusals = 0
   }
 
   private let state = Locked(State())
   private let wake: EventDescriptor
-  // Created on the main thread before any other thread.
+  // Created on the main thread before any other thread, which then inherits the blocked signals.
   private let signals: SignalDescriptor
-  /// The action for SIGHUP, which then does not end the command; nil if SIGHUP ends it, as for a closed
-  /// terminal.
+  /// The action for SIGHUP. Nil if SIGHUP ends the command, as it does when the terminal is closed.
   private let reload: Locked<(@Sendable () -> Void)?> = Locked(nil)
 
   package init() throws(FleetError) {
@@ -58,7 +58,8 @@ package final class CommandWaiter: Sendable {
   /// Sets the action for SIGHUP, called on the waiting thread; the signal then does not end the command.
   package func onHangUp(_ action: @escaping @Sendable () -> Void) { reload.withLock { $0 = action } }
 
-  /// Returns a received signal that ends the command; nil if there is none, or only one to reload settings.
+  /// Returns the number of a received signal that ends the command. Nil if no signal was received, or only
+  /// SIGHUP with an action, which is called.
   private func endingSignal() -> Int32? {
     let action = reload.withLock { $0 }
     for number in signals.received() {
@@ -77,7 +78,8 @@ package final class CommandWaiter: Sendable {
   }
 
   /// Reports the connection's state on standard error. Ends the command if the broker was never connected,
-  /// because an option is wrong or the broker is not running. A lost connection is waited for.
+  /// because an option is wrong or the broker is not running. After a lost connection, the command waits for
+  /// a new one.
   package func observe(_ connection: FleetConnection) {
     switch connection {
     case .connected: observeConnection()
@@ -118,14 +120,15 @@ package final class CommandWaiter: Sendable {
   /// True if the broker has ever accepted the connection.
   package var wasConnected: Bool { state.withLock { $0.wasConnected } }
 
-  /// Returns a further signal that arrives within some seconds, also after the command has ended; nil without one.
+  /// Returns the ending for a further signal that arrives within `seconds`, also after the command has ended;
+  /// nil without a signal.
   package func newSignal(within seconds: Double) -> Ending? {
     guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
     return endingSignal().map { .ended(ExitStatus(signal: $0)) }
   }
 
-  /// Waits until the broker has acknowledged all messages, and reports a longer wait. A further signal ends
-  /// it.
+  /// Waits until the broker has acknowledged all messages, and reports a wait of more than a second. A
+  /// further signal ends the wait.
   package func drain(seconds: Double, pending: () -> Int) {
     let begin = SystemClock.monotonic
     let deadline = begin + Int64(seconds * 1e9)
@@ -136,13 +139,13 @@ package final class CommandWaiter: Sendable {
         isSaid = true
         StandardError.report(
           "\(pending()) messages are not acknowledged by the broker; waiting up to "
-            + "\(Int(seconds)) s, a second Ctrl-C or SIGTERM ends that")
+            + "\(Int(seconds)) s, a second Ctrl-C or SIGTERM ends the wait")
       }
     }
   }
 
   /// Waits for an answer of the broker, an ending or a signal.
-  /// - Parameter limit: the time limit in seconds; nil for that of the connection.
+  /// - Parameter limit: the time limit in seconds; nil to wait until the connection fails.
   /// - Throws: `FleetError` if the time limit expires first.
   package func waitForAnswer(limit: Double?, hasAnswered: () -> Bool) throws(FleetError) -> Ending {
     let begin = SystemClock.monotonic
@@ -154,7 +157,7 @@ package final class CommandWaiter: Sendable {
     }
   }
 
-  /// Checks that the broker was connected before the time limit; otherwise the command is not successful.
+  /// Checks, after the time limit has expired, that the broker was connected.
   /// - Throws: `FleetError` if the broker has never accepted the connection.
   package func requireAnswer(within limit: Double?) throws(FleetError) {
     guard !wasConnected, let limit else { return }
@@ -178,7 +181,7 @@ package final class CommandWaiter: Sendable {
       _ = unsafe poll(&entries, nfds_t(entries.count), left)
       if entries[0].revents != 0 { wake.drain() }
       if let number = endingSignal() { return .ended(ExitStatus(signal: number)) }
-      // Checked after the signals, so that a wait without time notices a signal, too.
+      // Checked after the signals, so that a wait of 0 s also detects a signal.
       if left == 0 { return state.withLock(\.ending) ?? .timedOut }
     }
   }
@@ -198,10 +201,11 @@ extension FleetError {
 
 /// Messages for the user on standard error.
 package enum StandardError {
-  /// Reports that the time limit expired before the requested count.
+  /// Reports that the time limit expired before the requested number of messages was received.
   package static func sayMissed(_ count: Int, came: Int) {
     report(
-      "the time is over: \(came) of \(count) messages came; wait longer, or look at the selection of topics")
+      "the time limit has expired: \(came) of \(count) messages came; wait longer, or check the selection of topics"
+    )
   }
 
   /// Writes one line; escapes control characters.

@@ -5,10 +5,10 @@ internal import Platform
 /// The output of `--output`: standard output, a device or pipe, or a file that appears only when it is
 /// complete.
 ///
-/// A file is written without a name (`O_TMPFILE`), so that a killed command leaves nothing; where the file system does not
-/// support that, under a temporary name in the same folder. At the end it gets its name and the mode of
-/// an existing file, which is unchanged until then and after a failure. Links are followed: their target is
-/// replaced.
+/// A file is written without a name (`O_TMPFILE`), so that a killed command leaves nothing. Where the file
+/// system does not support that, it is written under a temporary name in the same folder. At the end the new
+/// file gets the requested name, and the mode of an existing file with this name. The existing file is
+/// unchanged until then, and after a failure. Links are followed: the target of a link is replaced.
 @safe package struct OutputFile: ~Copyable {
   private let descriptor: Int32
   /// The path; nil for standard output.

@@ -4,11 +4,12 @@ internal import Platform
 
 /// An output folder with files in subfolders, such as partitions. It appears only when it is complete.
 ///
-/// All files are written to a temporary folder beside it. At the end it is renamed and gets the mode of an
-/// existing folder, which is exchanged atomically and then removed. Links are followed.
+/// All files are written to a temporary folder with the same parent. At the end the temporary folder gets the
+/// requested name, and the mode of an existing folder with this name. The existing folder is exchanged
+/// atomically and then removed. Links are followed.
 ///
-/// Alternatively an existing folder is updated: each partition is replaced separately, and all others are
-/// unchanged.
+/// Alternatively an existing folder is updated: each written partition is replaced separately, and all other
+/// partitions are unchanged.
 @safe package struct OutputFolder: ~Copyable {
   private let plan: Plan
   private var isFinished = false
@@ -60,7 +61,7 @@ internal import Platform
     while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
     let target = try OutputFile.target(of: String(trimmed))
     guard let name = target.split(separator: "/").last, name != ".", name != ".." else {
-      throw .usage("write", path, "it names no folder that could be made; name one")
+      throw .usage("write", path, "it is not a name for a new folder; name a folder")
     }
     let found = FileState(target)
     var replaced: [(folder: String, name: String)] = []
@@ -98,7 +99,8 @@ internal import Platform
     return nil
   }
 
-  /// Removes temporary folders of killed commands: no process has their number, or their lock.
+  /// Removes the temporary folders of killed commands. Such a folder contains the number of a process that
+  /// does not exist, and is not locked.
   private static func removeAbandoned(in above: String, _ stem: String) {
     for name in (try? names(in: above.isEmpty ? "." : above)) ?? [] {
       guard name.hasPrefix(stem), name.hasSuffix(".part"),
@@ -115,7 +117,8 @@ internal import Platform
     if !isFinished { Self.removeTree(plan.draft) }
   }
 
-  /// Returns the path for a file in a subfolder, which is created.
+  /// Creates a subfolder of the temporary folder if it is missing, and returns the path for a file in the
+  /// subfolder.
   package mutating func file(_ name: String, in folder: String) throws(FleetError) -> String {
     try Self.makeFolders(folder, in: plan.draft)
     if partitions.last != folder { partitions.append(folder) }
@@ -132,7 +135,7 @@ internal import Platform
     }
   }
 
-  /// Renames the folder to its final name.
+  /// Renames the temporary folder to its final name.
   package mutating func finish() throws(FleetError) {
     if plan.isUpdate { return try finishUpdate() }
     let (path, draft, replaced) = (plan.path, plan.draft, plan.replaced)
@@ -161,12 +164,12 @@ internal import Platform
       throw FleetError(
         operation: "remove", object: draft,
         cause:
-          "\(SystemError.message(for: errno)); \(path) is new and whole, this holds what was there before",
+          "\(SystemError.message(for: errno)); \(path) is complete; this folder contains the replaced files",
         kind: .outputFailed)
     }
   }
 
-  /// Moves each partition to the existing folder, after checking all of them.
+  /// Moves each written partition to the existing folder, after checking that all of them can be replaced.
   private mutating func finishUpdate() throws(FleetError) {
     var replaced: [[(folder: String, name: String)]] = []
     for partition in partitions {
@@ -215,9 +218,9 @@ internal import Platform
     }
   }
 
-  /// Returns the files of a folder that will be replaced, at any depth, with their subfolders.
+  /// Returns the files that will be replaced in a folder, at any depth, with the subfolder of each.
   /// - Parameter part: the subfolder to check; nil for the whole folder.
-  /// - Throws: `FleetError` if it contains other files.
+  /// - Throws: `FleetError` if the folder contains a file that is not of this kind of output.
   private static func files(
     of folder: String, within part: String? = nil, _ path: String, _ inputs: [String],
     _ isOurs: (String) -> Bool
@@ -225,7 +228,7 @@ internal import Platform
     let place = part.map { "\(folder)/\($0)" } ?? folder
     if part == nil { try checkFolder(folder, path) }
     func stranger() -> FleetError {
-      .usage("write", path, "it holds \(part ?? ""), which is none of an export's; name another folder")
+      .usage("write", path, "it contains \(part ?? ""), which is not part of an export; name another folder")
     }
     // A link leads to another folder, in which no file may be removed.
     guard part == nil || FileState(link: place)?.isFolder == true else { throw stranger() }

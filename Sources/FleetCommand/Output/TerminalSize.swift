@@ -6,7 +6,8 @@ package struct TerminalSize: Hashable, Sendable {
   package var columns: Int
   package var rows: Int
 
-  /// Limited, so that a huge reported size does not exhaust the memory.
+  /// Creates a size of at most 1000 columns and 500 rows, so that a huge reported size does not exhaust the
+  /// memory.
   package init(columns: Int, rows: Int) {
     self.columns = max(1, min(columns, 1000))
     self.rows = max(1, min(rows, 500))

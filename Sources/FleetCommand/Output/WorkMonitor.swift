@@ -4,8 +4,8 @@ internal import Platform
 /// A monitor of long work on the main thread: shows progress or waiting time on a terminal, and detects
 /// signals that request a stop.
 ///
-/// Blocking code calls `shouldContinue` several times a second, so that a command stops within a second of Ctrl-C or
-/// SIGTERM even during a database query or while the reader of the output is blocked.
+/// Blocking code calls `shouldContinue` several times a second, also during a database query and while the
+/// reader of the output is blocked. A command therefore stops within a second of Ctrl-C or SIGTERM.
 package final class WorkMonitor {
   private let waiter: CommandWaiter
   private let isQuiet: Bool
@@ -18,7 +18,7 @@ package final class WorkMonitor {
   /// The ending after a signal or a lost connection; nil before.
   package private(set) var ending: CommandWaiter.Ending?
 
-  /// Nanoseconds.
+  /// The minimum time in ns between two checks for signals.
   private static let lookInterval: Int64 = 20_000_000
   /// The time without a step in s after which waiting is shown.
   private static let noticeDelay = 1.0
@@ -42,7 +42,8 @@ package final class WorkMonitor {
     return !waits(seconds: 0)
   }
 
-  /// Waits, unless the work is ended; returns true if the wait was complete.
+  /// Waits, unless the work has ended before. Returns true if the work has ended: by a signal or a lost
+  /// connection.
   package func waits(seconds: Double) -> Bool {
     if ending == nil {
       let ending = waiter.wait(seconds: seconds)
@@ -51,7 +52,7 @@ package final class WorkMonitor {
     return ending != nil
   }
 
-  /// Records a completed step.
+  /// Records a completed step, and shows the progress.
   package func show(_ text: () -> String) {
     lastStep = SystemClock.monotonic
     if !isQuiet { line.show(text) }

@@ -59,8 +59,7 @@ package struct StyledText: Hashable, Sendable {
     for scalar in text.unicodeScalars {
       switch DisplayWidth.columns(of: scalar) {
       case nil:
-        // Joiners and variation selectors are common in emoji, so they are dropped; other format characters
-        // leave a mark.
+        // Zero-width joiners, which are common in emoji, are dropped; other unsafe characters become U+FFFD.
         guard scalar.value != 0x200D else { continue }
         cells.append(Cell(text: "\u{FFFD}", style: style, width: 1))
         marks = 2
@@ -201,7 +200,7 @@ package enum DisplayWidth {
     }
   }
 
-  // Only for this thread; the locale of the process is unchanged.
+  // The locale is changed for this thread only, not for the process.
   private static func inUTF8Locale<Result>(_ body: () -> Result) -> Result {
     guard let locale = unsafe utf8Locale else { return body() }
     let previous = unsafe uselocale(locale)

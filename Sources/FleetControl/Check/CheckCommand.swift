@@ -23,12 +23,12 @@ package struct CheckOptions: BrokerOptions {
 /// The `odograph check` command: tests a broker's configuration from the view of a consumer, such as
 /// reachability, authentication and permissions.
 ///
-/// It leaves nothing behind and does not disturb vehicles: test messages are published for a vehicle that
-/// does not exist, and are not retained.
+/// The command leaves nothing at the broker and does not disturb vehicles: test messages are published for a
+/// vehicle that does not exist, and are not retained.
 package enum CheckCommand {
-  /// The vehicle that does not exist.
+  /// The name of a vehicle that does not exist, for which test messages are published.
   static let probeVehicle = "odograph-check"
-  /// The days before the expiry of a certificate at which a warning is reported.
+  /// The number of days before the expiry of the broker's certificate from which a warning is reported.
   private static let expiryWarning = 21.0
 
   /// Runs all checks. Returns `.done` if none failed; warnings are not failures.
@@ -49,7 +49,7 @@ package enum CheckCommand {
     } else {
       try CommandOutput.print(findings.map(\.line), styles: CommandOutput.usesStyles)
     }
-    // Programs that read the JSON often read both outputs.
+    // With --json no advice is printed, because programs that read the JSON often read standard error, too.
     if let failure, !options.json { options.broker.advice(on: failure).forEach(StandardError.report) }
     return findings.contains { $0.verdict == .failed } ? .unavailable : .done
   }
@@ -76,7 +76,7 @@ package enum CheckCommand {
           ? CheckFinding(
             "login", .warning, "anonymous login accepted: every client can connect",
             remedy: "disable allow_anonymous if other hosts can reach the broker")
-          : CheckFinding("login", .ok, "let in \(who)"))
+          : CheckFinding("login", .ok, "accepted \(who)"))
       return properties
     case .refused(let reason):
       failure = .unusable
@@ -111,12 +111,12 @@ package enum CheckCommand {
       ]
     }
     guard let certificate = properties.certificate else {
-      return [CheckFinding("tls", .ok, "encrypted; the broker's certificate was believed")]
+      return [CheckFinding("tls", .ok, "encrypted; the broker's certificate is trusted")]
     }
     let days = certificate.secondsLeft / 86_400
     let text =
       "\(certificate.tlsVersion), \(certificate.subject) by \(certificate.issuer), "
-      + "ends in \(QuantityText.age(max(0, certificate.secondsLeft)))"
+      + "expires in \(QuantityText.age(max(0, certificate.secondsLeft)))"
     return [
       days < expiryWarning
         ? CheckFinding("tls", .warning, text, remedy: "renew the broker's certificate")
@@ -124,7 +124,7 @@ package enum CheckCommand {
     ]
   }
 
-  /// Reports the limits from CONNACK.
+  /// Reports the limits that the broker has sent in CONNACK.
   private static func limits(_ properties: MQTTServerProperties, _ findings: inout [CheckFinding]) {
     guard properties.protocolLevel == 5 else {
       findings.append(
@@ -133,7 +133,7 @@ package enum CheckCommand {
           remedy: "use a broker with MQTT 5"))
       return
     }
-    var parts = ["\(properties.receiveMaximum) messages under way"]
+    var parts = ["\(properties.receiveMaximum) messages in flight"]
     parts.append(
       properties.maximumPacketSize.map { "packets up to \(QuantityText.volume(Double($0)))" }
         ?? "packets of any size")
@@ -175,10 +175,11 @@ package enum CheckCommand {
 struct CheckFinding: Hashable, Sendable {
   enum Verdict: String, Hashable, Sendable {
     case ok
-    /// A success with limits, such as an expiry or missing permissions.
+    /// The check has succeeded with a restriction, such as a certificate that expires soon or missing
+    /// permissions.
     case warning
     case failed
-    /// The broker does not report it.
+    /// The result is unknown, because the broker does not report it.
     case unknown
   }
 

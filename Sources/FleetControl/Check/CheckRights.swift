@@ -8,7 +8,7 @@ internal import Telemetry
 struct CheckRights {
   /// The time limit in seconds for each of the broker's answers.
   private static let answerTimeout = 10.0
-  /// The seconds to wait for messages that follow an answer.
+  /// The seconds to wait for messages that arrive after the broker's answer, such as retained ones.
   private static let moments = 0.7
 
   private let root: String
@@ -29,7 +29,7 @@ struct CheckRights {
       (base + "/config/desired", "odograph config set"), (base + "/regions/desired", "odograph regions push"),
       (base + "/command/status", "odograph command"),
     ]
-    // A broker that closes the connection at each rejection should not cause long waits.
+    // A short reconnection delay, because some brokers close the connection at each rejection.
     var broker = broker
     broker.backoffBase = 0.2
     exchange = try FleetExchange(broker, filters: filters)
@@ -47,8 +47,8 @@ struct CheckRights {
     var deadline = Self.time(after: Self.answerTimeout)
     while true {
       guard let event = try exchange.next(until: deadline) else {
-        // Messages acknowledged under 3.1.1 that have not returned, and missing subscription answers, do not
-        // fail: the next trial starts.
+        // The time limit for a subscription's answer or a returning message has expired. This is not a
+        // failure: the next trial starts.
         guard trials.isAnswered, !trials.isOver, trials.isConnected else { break }
         begin(&trials, &deadline)
         continue
@@ -58,11 +58,13 @@ struct CheckRights {
       case .disconnected(let reason):
         let lost = trials.token
         guard trials.ended(reason) else { throw FleetError(reason) }
-        // Withdrawn, so that it does not end the next connection, too.
+        // The message of the trial is withdrawn, so that its repetition does not end the next connection,
+        // too.
         if let lost { exchange.withdraw(lost) }
         deadline = Self.time(after: Self.answerTimeout)
       case .answered(let filter, let reason):
-        // A new connection subscribes again.
+        // After a reconnection the filters are subscribed to again; only the first answer to each filter
+        // counts.
         guard waiting.remove(filter) != nil else { continue }
         findings.append(finding(filter, reason))
         if !reason.isError { granted.insert(filter) }
@@ -76,11 +78,11 @@ struct CheckRights {
         if message.payload == Array(nonce.utf8) { returned.insert(message.topic) }
       case .interrupted(let status): throw .interrupted(status)
       }
-      // Trials start after the subscriptions' answers, so that a disconnection is attributed to the right
+      // Trials start after all subscriptions are answered, so that a disconnection is attributed to the right
       // request.
       guard waiting.isEmpty, trials.isAnswered else { continue }
       if trials.isOver {
-        // Retained and returning messages follow within moments.
+        // Retained messages and returning test messages arrive shortly after the last answer.
         deadline = min(deadline, Self.time(after: Self.moments))
       } else if trials.isConnected, isSettled(trials, granted, returned) {
         begin(&trials, &deadline)
@@ -109,7 +111,8 @@ struct CheckRights {
     deadline = Self.time(after: Self.answerTimeout)
   }
 
-  /// Returns whether the last trial is complete; the next one can end the connection.
+  /// Returns whether the last trial is complete: under MQTT 3.1.1 an accepted message must also have
+  /// returned, because the next trial can end the connection.
   private func isSettled(_ trials: CheckTrials, _ granted: Set<String>, _ returned: Set<String>) -> Bool {
     guard !isVersion5, !granted.isEmpty, trials.begun > 0, case .accepted? = trials.answers[trials.begun - 1]
     else { return true }
@@ -143,18 +146,19 @@ struct CheckRights {
         remedy: "allow only users that manage vehicles to publish there")
     case .accepted:
       if isVersion5 || hasReturned { return CheckFinding("publish", .ok, "\(place): allowed") }
-      // Under 3.1.1 a denied message is acknowledged and dropped: only its return proves the permission.
+      // Under 3.1.1 some brokers acknowledge and drop a denied message: only a message that returns proves
+      // the permission.
       return granted.isEmpty
         ? CheckFinding("publish", .unknown, "\(place): not reported by MQTT 3.1.1")
         : CheckFinding(
           "publish", .warning, "\(place): acknowledged, but it did not arrive",
-          remedy: "let this user write there where it is to manage vehicles")
+          remedy: "let this user publish to this topic if the user manages vehicles")
     }
   }
 
   private func retained(_ count: Int) -> CheckFinding {
     count > 0
-      ? CheckFinding("retained", .ok, "the status of \(count) vehicle\(count == 1 ? "" : "s") is kept")
+      ? CheckFinding("retained", .ok, "the status of \(count) vehicle\(count == 1 ? "" : "s") is retained")
       : CheckFinding(
         "retained", .warning, "no retained status of a vehicle",
         remedy:

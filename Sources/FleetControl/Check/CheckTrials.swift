@@ -1,17 +1,17 @@
 internal import MQTT
 
-/// A sequence of test publications with the broker's answer to each. A pure value type.
+/// A sequence of test publications (trials) with the broker's answer to each. A pure value type.
 ///
 /// MQTT 3.1.1 has no error reply for a publication: RabbitMQ closes the connection instead, as do some MQTT 5
-/// brokers, depending on their configuration. A disconnection during a trial is its rejection, and the next
-/// trial uses the next connection.
+/// brokers, depending on their configuration. A disconnection during a trial therefore counts as its
+/// rejection, and the next trial uses the next connection.
 struct CheckTrials: Hashable, Sendable {
   enum Answer: Hashable, Sendable {
     case accepted
     case refused(MQTTReasonCode)
   }
 
-  /// The answer to each trial; nil if there is none.
+  /// The answer to each trial; nil before the answer.
   private(set) var answers: [Answer?]
   /// The number of published trials.
   private(set) var begun = 0
@@ -34,10 +34,10 @@ struct CheckTrials: Hashable, Sendable {
     begun += 1
   }
 
-  /// Records an answer.
+  /// Records the broker's answer to a publication.
   ///
   /// - Parameter reason: nil for an accepted publication.
-  /// - Returns: true if it is the answer to the trial in progress.
+  /// - Returns: true if the publication is the trial in progress.
   mutating func answered(_ token: UInt64, _ reason: MQTTReasonCode?) -> Bool {
     guard token == self.token else { return false }
     self.token = nil
@@ -46,7 +46,8 @@ struct CheckTrials: Hashable, Sendable {
   }
 
   /// Records the end of the connection.
-  /// - Returns: true if this is an answer or follows one; otherwise the broker is unusable.
+  /// - Returns: true if the end is the answer to a trial or follows an answer; false if the broker is
+  ///   unusable.
   mutating func ended(_ reason: MQTTDisconnection) -> Bool {
     isConnected = false
     ends += 1

@@ -79,7 +79,7 @@ package struct CommandOptions: BrokerOptions {
       valueName: "seconds"))
   package var timeout: Double?
 
-  /// Seconds that vehicles have to answer.
+  /// The time limit in seconds for the vehicles' responses.
   package var effectiveTimeout: Double { timeout ?? (name == "locate" ? 60 : 30) }
 
   @Flag(help: "Print a JSON line for each vehicle.")
@@ -95,9 +95,9 @@ package struct CommandOptions: BrokerOptions {
 
 /// The `odograph command` command: sends a request to vehicles and waits for their responses.
 ///
-/// Requests have the response topic and correlation data of MQTT 5. The response topic is the one that 3.1.1
-/// also uses, so that an access list needs only one line; under 3.1.1 the `id` of the request identifies the
-/// response.
+/// Requests have the response topic and correlation data of MQTT 5. The response topic is the same as under
+/// MQTT 3.1.1, so that an access list needs only one line. Under 3.1.1 the member `id` of the request
+/// identifies the response.
 package enum CommandCommand {
   /// Runs the command. Returns `.done` if all vehicles have executed it.
   /// - Parameter reader: reads vehicle names from a recording, for brokers without retained messages.
@@ -122,7 +122,7 @@ package enum CommandCommand {
     let vehicles = try targets.resolve(retained)
     if VehicleCommand.named(options.name)?.isForOne == true, vehicles.count > 1 {
       throw .usage(
-        "send", options.name, "\(vehicles.count) vehicles would show the same; name one: --vehicle")
+        "send", options.name, "\(vehicles.count) vehicles would get the same values; name one with --vehicle")
     }
     var asked: [String: VehicleKey] = [:]
     var requests = VehicleRequests(exchange, vehicles, retained: retained, root: targets.root) { key in
@@ -186,7 +186,7 @@ package enum CommandCommand {
     if command.name == "forget-regions", !options.yes {
       throw .usage(
         "send", "forget-regions",
-        "it deletes the remotely set regions of each selected vehicle; confirm with --yes, or use reset-regions to decide states again"
+        "it deletes the remotely set regions of each selected vehicle; confirm with --yes, or use reset-regions to reset only the region states"
       )
     }
     let isMissing =
@@ -234,11 +234,11 @@ extension CommandOptions {
     var text = ""
     var parameter: String
     var value: JSONValue
-    /// The values that the option accepts, if its unit differs from that of the argument.
+    /// The values that the option accepts, if its unit differs from that of the argument; nil otherwise.
     var accepted: String?
   }
 
-  /// Degrees; nil without `--at`, and if it is not two numbers.
+  /// The position of `--at` in degrees; nil if the option is missing or is not two numbers.
   fileprivate var place: (latitude: Double, longitude: Double)? {
     let parts = (at ?? "").split(separator: ",", omittingEmptySubsequences: false)
       .map { Double($0.trimmingSpaces()) }
@@ -246,7 +246,7 @@ extension CommandOptions {
     return (latitude, longitude)
   }
 
-  /// The arguments that the command line holds.
+  /// The arguments of the request that were given on the command line.
   var given: [Given] {
     var given: [Given] = []
     func add(_ option: String, _ text: String?, _ parameter: String? = nil) {
@@ -284,7 +284,7 @@ extension CommandOptions {
     return given
   }
 
-  /// Returns the remedy for a missing argument.
+  /// Returns the remedy for a missing argument; nil for commands without required arguments.
   fileprivate func remedy(of command: String) -> String? {
     switch command {
     case "set-odometer": "set the reading of the instrument panel, for example --km 48213.4"

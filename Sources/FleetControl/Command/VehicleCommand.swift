@@ -51,64 +51,67 @@ extension VehicleCommand {
   /// pieces by separate commands.
   package static let all = [
     VehicleCommand(
-      name: "locate", summary: "Where it is now: waits for a fix that is exact enough.",
+      name: "locate", summary: "Reports the current position; waits for a sufficiently accurate fix.",
       parameters: [
         Parameter(
           name: "accuracy", kind: .number(1...100_000, unit: "m"),
-          summary: "How exact is good enough, at 68 %; 50 when absent.")
+          summary: "Required accuracy at 68 % (default: 50).")
       ]),
-    VehicleCommand(name: "status", summary: "Its complete status now."),
-    VehicleCommand(name: "reload", summary: "Reads its configuration file again."),
+    VehicleCommand(name: "status", summary: "Reports the complete current status."),
+    VehicleCommand(name: "reload", summary: "Reloads the vehicle's configuration file."),
     VehicleCommand(
-      name: "track", summary: "Positions of a period from its history.",
+      name: "track", summary: "Reports the positions of a period from the vehicle's history.",
       parameters: [
-        Parameter(name: "from", kind: .time, isRequired: true, summary: "From when on."),
-        Parameter(name: "to", kind: .time, summary: "Until when; now when absent."),
+        Parameter(name: "from", kind: .time, isRequired: true, summary: "Start of the period."),
+        Parameter(name: "to", kind: .time, summary: "End of the period (default: now)."),
       ]),
     VehicleCommand(
-      name: "reset-regions", summary: "Decides the state of each region again.",
-      confirmation: "It publishes the transition again for each region that it is in."),
+      name: "reset-regions",
+      summary: "Resets the vehicle's region states to unknown, and determines them anew.",
+      confirmation: "The vehicle publishes an enter transition again for each region that it is inside."),
     VehicleCommand(
       name: "forget-regions", summary: "Deletes the regions that were set remotely.",
-      confirmation: "It deletes the regions that were set remotely; those of its own file count again."),
+      confirmation:
+        "The vehicle deletes the regions that were set remotely, and uses those of its own file again."),
     VehicleCommand(
-      name: "region-state", summary: "State of one region, or of all.",
+      name: "region-state", summary: "Reports the state of one region, or of all regions.",
       parameters: [
-        Parameter(name: "region", kind: .text(1...64), summary: "Which region; all when absent.")
+        Parameter(name: "region", kind: .text(1...64), summary: "Name of the region (default: all regions).")
       ]),
     VehicleCommand(
-      name: "zero", summary: "Takes the present attitude for the one at rest.",
+      name: "zero", summary: "Defines the current attitude as the reference for relative attitudes.",
       parameters: [
-        Parameter(name: "clear", kind: .flag, summary: "Tell attitudes in their own frame again.")
+        Parameter(
+          name: "clear", kind: .flag, summary: "Remove the reference; no relative attitudes are reported.")
       ],
-      confirmation: "Also reports attitudes relative to the present one."),
+      confirmation: "The vehicle then also reports attitudes relative to the current one."),
     VehicleCommand(
-      name: "level", summary: "Defines the present attitude as level.",
+      name: "level", summary: "Defines the current attitude as level.",
       parameters: [
         Parameter(name: "clear", kind: .flag, summary: "Remove the level correction.")
       ],
       confirmation: "The vehicle must be at rest on level ground."),
     VehicleCommand(
-      name: "set-odometer", summary: "What its instrument panel shows.",
+      name: "set-odometer", summary: "Sets the odometer to the reading of the instrument panel.",
       parameters: [
         Parameter(
           name: "odometer", kind: .number(0...10_000_000_000, unit: "m"), isRequired: true,
-          summary: "Metres that the instrument panel shows.")
+          summary: "Reading of the instrument panel in metres.")
       ],
-      confirmation: "Its odometer continues from there.", isForOne: true),
+      confirmation: "The vehicle's odometer continues from this reading.", isForOne: true),
     VehicleCommand(
-      name: "set-trip", summary: "Who drives, and what for.",
+      name: "set-trip", summary: "Sets the driver, or the purpose of the trip.",
       parameters: [
         Parameter(
           name: "driver", kind: .text(0...200),
-          summary: "Driver from now on; empty for unknown."),
+          summary: "Current driver; empty for unknown."),
         Parameter(
           name: "purpose", kind: .text(0...200),
           summary: "Purpose of the current or next trip; empty deletes it."),
       ],
       requiresOne: ["driver", "purpose"], isForOne: true),
     VehicleCommand(
-      name: "record", summary: "Records its accelerometer from now on, for odograph history.",
+      name: "record", summary: "Records the accelerometer from now on, for odograph history.",
       parameters: [
         Parameter(
           name: "seconds", kind: .number(0.1...604_800, unit: "s"), isRequired: true,
@@ -124,8 +127,8 @@ extension VehicleCommand {
         ),
         Parameter(
           name: "track", kind: .text(1...255), summary: "A file in the vehicle's folder of tracks."),
-        Parameter(name: "none", kind: .flag, summary: "No fix."),
-        Parameter(name: "clear", kind: .flag, summary: "The positions of its own input again."),
+        Parameter(name: "none", kind: .flag, summary: "Simulate that there is no fix."),
+        Parameter(name: "clear", kind: .flag, summary: "Use the positions of the vehicle's own input again."),
       ],
       requiresOne: ["latitude", "track", "none", "clear"]),
   ]
@@ -180,7 +183,7 @@ extension VehicleCommand {
       throw JSONError("argument \"\(parameter.name)\": missing; must be \(parameter.accepted)")
     }
     if !requiresOne.isEmpty, !requiresOne.contains(where: { members[$0] != nil }) {
-      throw JSONError("one of the arguments \(requiresOne.joined(separator: ", ")) is needed")
+      throw JSONError("one of the arguments \(requiresOne.joined(separator: ", ")) is required")
     }
     return members
   }

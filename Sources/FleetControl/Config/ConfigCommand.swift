@@ -51,7 +51,7 @@ package struct ConfigSetOptions: BrokerOptions {
 
   package func validate() throws {
     if let stageList, Self.numbers(stageList).contains(nil) {
-      throw ValidationError("--stages is a list of percentages, as in 5,25,100")
+      throw ValidationError("--stages must be a list of percentages, as in 5,25,100")
     }
   }
 
@@ -120,8 +120,8 @@ package enum ConfigCommand {
 
   /// Adds desired settings to the existing ones, and waits until the vehicles have applied them.
   ///
-  /// A stage starts when all vehicles of the previous one have applied the settings, so that a mistake only
-  /// affects the first few.
+  /// A stage starts when all vehicles of the previous stage have applied the settings, so that a mistake only
+  /// affects the first few vehicles.
   /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
   package static func set(
     _ options: ConfigSetOptions, beginning reader: BeginningReader
@@ -140,7 +140,8 @@ package enum ConfigCommand {
     let kept = RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
     try settings.checkRemovals(kept.vehicles.map { kept[$0] })
-    // In pseudo-random order instead of by name, so that the first few are not all of one depot.
+    // Vehicles are in pseudo-random order instead of sorted by name, so that the first few do not all belong
+    // to one depot.
     let order = kept.vehicles.sorted { ($0.lot, $0) < ($1.lot, $1) }
     let version = options.label ?? Moment.now.time.rfc3339
     var done = 0
@@ -190,7 +191,7 @@ package enum ConfigCommand {
   ) throws(FleetError) -> RetainedDocuments {
     let targets = options.targets
     let (exchange, retained) = try FleetExchange.reading(
-      // `status` also finds vehicles without any desired settings.
+      // The filter for `status` also finds vehicles without desired settings.
       options.broker, targets, ["config/desired", "config/reported", "status"],
       beginning: options.beginning, reader)
     exchange.close()
@@ -211,7 +212,7 @@ package enum ConfigCommand {
     return head
   }
 
-  /// Settings that were refused or have no effect, one line each.
+  /// Returns one line for each setting that the vehicle refused or that has no effect.
   private static func refusals(_ documents: VehicleDocuments) -> [StyledText] {
     let refused = (documents.reported?["refused"]?.array ?? []).map {
       StyledText(
@@ -241,7 +242,8 @@ package enum ConfigCommand {
 
   private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
     let problem = report["problem"]?.string
-    // If one key causes the rejection of all settings, the report contains it twice.
+    // If one key causes the rejection of all settings, the report contains this key as a refusal and as the
+    // problem; it is printed once.
     let refusals = (report["refused"]?.array ?? []).map {
       "\($0["key"]?.string ?? "?"): \($0["reason"]?.string ?? "refused")"
     }.filter { problem != "key \($0)" }

@@ -15,10 +15,10 @@ package struct ConfigSettings: Hashable, Sendable {
   /// Parses settings.
   ///
   /// - Parameters:
-  ///   - assignments: `key=value`, with the value as JSON, or otherwise as text; arrays in TOML syntax or
-  ///     with commas.
+  ///   - assignments: texts of the form `key=value`. The value is JSON, or otherwise text; an array has TOML
+  ///     syntax or is separated by commas.
   ///   - removals: the keys to remove.
-  ///   - file: a JSON file with an object of keys, or one whose `settings` are such an object.
+  ///   - file: a JSON file with an object of keys, or with such an object as its member `settings`.
   /// - Throws: `FleetError` for an invalid input, key or value.
   init(assignments: [String], removals: [String], file: String?) throws(FleetError) {
     if let file {
@@ -57,7 +57,7 @@ package struct ConfigSettings: Hashable, Sendable {
     }
   }
 
-  /// Parses a number, a flag or a list of texts; anything else is text.
+  /// Parses the text of a value: a number, a flag or a list of texts in JSON; any other text is a string.
   static func value(_ text: String) -> JSONValue {
     guard let json = try? JSONValue(parsing: Array(text.utf8)) else { return .string(text) }
     switch json {
@@ -94,7 +94,8 @@ package struct ConfigSettings: Hashable, Sendable {
   }
 
   /// Checks a setting against the vehicles' own rules before it is sent.
-  /// - Parameter text: the original text of the value: 5 can be meant as a string.
+  /// - Parameter text: the value's original text, because a number such as 5 can be meant as a string; nil
+  ///   for a JSON value.
   private static func checked(
     _ value: JSONValue, of key: String, text: String? = nil, place: String = ""
   ) throws(FleetError) -> JSONValue {
@@ -104,7 +105,7 @@ package struct ConfigSettings: Hashable, Sendable {
     }
     guard let rule = ConfigurationKey.byPath[key] else { return value }
     if let accepted = rule.accept(json: value) {
-      // Vehicles receive the number, which older versions also accept.
+      // A speed with a unit is converted to a number in m/s, which older versions of the agent also accept.
       if case .speed = rule.kind, value.string != nil { return accepted.json }
       return value
     }
@@ -137,7 +138,7 @@ package struct ConfigSettings: Hashable, Sendable {
 }
 
 extension ConfigSettings {
-  /// Checks the keys to remove: an unknown key that was never requested of any vehicle is an error.
+  /// Checks the keys to remove: a key is an error if it is unknown and among no vehicle's desired settings.
   /// - Throws: `FleetError` with the first such key.
   package func checkRemovals(_ vehicles: [VehicleDocuments]) throws(FleetError) {
     for key in removed.sorted() {
@@ -148,10 +149,11 @@ extension ConfigSettings {
     }
   }
 
-  /// Returns the new desired document in the wire format: the previous settings with this change, without the
-  /// keys that the vehicle has rejected, as one of them would block all others. Keys that are set now are
-  /// requested again.
+  /// Returns the new desired document in the wire format: the previous desired settings with this change.
+  /// Keys that the vehicle has rejected are left out, because one of them would block all others; keys that
+  /// this change sets are requested again.
   /// - Parameter version: the sender's version name.
+  /// - Returns: the document, and the keys that were left out, with the reasons of the rejection.
   package func document(
     on documents: VehicleDocuments, version: String
   ) -> (json: JSONValue, leftBehind: [(key: String, reason: String)]) {
@@ -182,7 +184,8 @@ extension VehicleDocuments {
     }
   }
 
-  /// The keys whose desired value is not in effect, or that are in effect but not desired.
+  /// The keys whose desired value is not in effect, or that are in effect but not desired. `wanted` is nil
+  /// for a key that is not desired, `inForce` for one that is not in effect.
   package var settingDifferences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
     let (wanted, inForce) = (wantedSettings, settingsInForce)
     return Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in

@@ -31,7 +31,7 @@ package final class FleetExchange: Sendable {
 
   private let state: Locked<State>
   private let wake: EventDescriptor
-  // Created on the command's thread before any other thread.
+  // Created on the command's thread before any other thread, which then inherits the blocked signals.
   private let signals: SignalDescriptor
   private let requests: PublishQueue
   private let session: MQTTSession
@@ -44,8 +44,8 @@ package final class FleetExchange: Sendable {
   /// - Parameters:
   ///   - filters: filters for messages during the command, at QoS 1.
   ///   - kept: filters for retained messages, at QoS 0. At QoS 1 a broker limits messages in flight and
-  ///     queued (mosquitto: 500 and 1000, under 3.1.1 20 and 1000) and silently drops the rest; at QoS 0 the
-  ///     pace of the connection applies.
+  ///     queued messages, and silently drops further ones (mosquitto: 500 and 1000; under 3.1.1 20 and 1000).
+  ///     At QoS 0 only the speed of the connection limits them.
   /// - Throws: `FleetError` for invalid options or filters.
   package init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept
@@ -88,8 +88,8 @@ package final class FleetExchange: Sendable {
   /// The limits granted by the broker; nil before the first connection.
   var properties: MQTTServerProperties? { state.withLock { $0.properties } }
 
-  /// Connects, and waits until every subscription is granted. Messages that arrive in the meantime are queued
-  /// for `next`.
+  /// Connects, and waits until the broker has granted every subscription. Messages that arrive before are
+  /// queued for `next`.
   /// - Throws: `FleetError` if the broker is unreachable, rejects a request, or does not answer in time.
   package func open(seconds: Double = 30) throws(FleetError) {
     try start()
@@ -97,7 +97,8 @@ package final class FleetExchange: Sendable {
     var kept: [Event] = []
     var isConnected = false
     while !isConnected || !waiting.isEmpty {
-      // Answers follow the retained messages.
+      // The time limit starts again with each event, because answers follow the retained messages, which can
+      // be many.
       let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
       guard let event = try next(until: deadline) else {
         throw FleetError(
@@ -137,7 +138,7 @@ package final class FleetExchange: Sendable {
   /// Withdraws an unacknowledged message, so that it is not sent again after a reconnection.
   func withdraw(_ token: UInt64) { requests.withdraw(token) }
 
-  /// Returns the next event; nil if there is none until a time in monotonic nanoseconds.
+  /// Returns the next event; nil if none arrives until `deadline` (monotonic ns).
   /// - Throws: `FleetError` if the event queue has overflowed.
   package func next(until deadline: Int64) throws(FleetError) -> Event? {
     while true {
@@ -155,7 +156,7 @@ package final class FleetExchange: Sendable {
   /// Returns the exit status of a received signal; nil if there is none.
   func interruption() -> ExitStatus? { signals.received().first.map { ExitStatus(signal: $0) } }
 
-  /// Returns all retained messages below the filters for them, after `open`.
+  /// Returns all retained messages that match the filters `kept`. Call it after `open`.
   /// - Throws: `FleetError` if the connection is lost, or if the broker does not confirm that the messages
   ///   are complete.
   func retained() throws(FleetError) -> [MQTTMessage] {
@@ -182,8 +183,8 @@ package final class FleetExchange: Sendable {
           throw FleetError(
             operation: "read", object: "the retained messages",
             cause:
-              "after \(messages.count) messages it did not say that this was all, so that some may be missing; "
-              + "name fewer vehicles with --fleet and --vehicle, or let more wait for a client (mosquitto: "
+              "after \(messages.count) messages the broker did not confirm that these were all, so that some may be missing; "
+              + "name fewer vehicles with --fleet and --vehicle, or raise the broker's queue limit per client (mosquitto: "
               + "max_queued_messages)",
             kind: .unavailable)
         }
@@ -209,7 +210,7 @@ package final class FleetExchange: Sendable {
   /// open.
   ///
   /// Vehicles of the recording are also requested by exact topics, because some brokers deliver retained
-  /// messages only for these. The broker's messages take precedence over recorded ones.
+  /// messages only for exact topics. The broker's messages take precedence over recorded ones.
   static func reading(
     _ broker: BrokerArguments, _ targets: VehicleTargets, _ paths: [String],
     beginning arguments: BeginningArguments, _ reader: BeginningReader
@@ -241,7 +242,7 @@ struct EventQueue<Event: Sendable>: Sendable {
     if events.count >= capacity { dropped += 1 } else { events.append(event) }
   }
 
-  /// Returns events to the front of the queue.
+  /// Puts events back to the front of the queue, in their order.
   mutating func putBack(_ earlier: [Event]) {
     events.prepend(contentsOf: earlier)
   }
@@ -252,7 +253,7 @@ struct EventQueue<Event: Sendable>: Sendable {
     guard dropped == 0 else {
       throw FleetError(
         operation: "keep up with", object: "the broker",
-        cause: "\(dropped) messages found no room; name fewer vehicles with --fleet and --vehicle",
+        cause: "\(dropped) messages exceeded the queue limit; name fewer vehicles with --fleet and --vehicle",
         kind: .unavailable)
     }
     return events.popFirst()

@@ -13,7 +13,7 @@ package final class PublishQueue: OutboundProvider {
     package var accepted = 0
     package var acknowledged = 0
     package var rejected = 0
-    /// Messages dropped because the queue was full.
+    /// The number of messages dropped because the queue was full.
     var dropped = 0
     package var bytes = 0
   }
@@ -31,8 +31,8 @@ package final class PublishQueue: OutboundProvider {
 
   /// Creates a queue.
   ///
-  /// - Parameter settled: called with a message's token when the broker has accepted it, or with the reason
-  ///   of a permanent rejection.
+  /// - Parameter settled: called with a message's token when the broker has accepted the message (reason
+  ///   nil), or has permanently rejected it (with the reason).
   package init(
     capacity: Int = .max, settled: @escaping @Sendable (UInt64, MQTTReasonCode?) -> Void = { _, _ in }
   ) {
@@ -52,7 +52,7 @@ package final class PublishQueue: OutboundProvider {
   }
 
   /// Appends a message, and returns the token that identifies its result.
-  /// - Parameter isVital: true to accept it even if the queue is full, up to twice its capacity.
+  /// - Parameter isVital: true to accept the message even if the queue is full, up to twice its capacity.
   package func append(_ message: MQTTMessage, isVital: Bool = false) -> UInt64 {
     state.withLock { append(message, isVital: isVital, to: &$0) }
   }
@@ -131,7 +131,7 @@ package struct PublishLink: Sendable {
   private let session: MQTTSession
   private let hadSession: Locked<Bool>
 
-  /// True if the broker had a session for it at the last connection.
+  /// True if the broker still had a session of this client at the last connection.
   package var isSessionPresent: Bool { hadSession.withLock { $0 } }
 
   package init(

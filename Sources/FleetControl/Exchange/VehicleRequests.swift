@@ -12,7 +12,7 @@ struct VehicleOutcome: Hashable, Sendable {
   var isGood = true
   /// True if no further report is expected.
   var isFinal = true
-  /// The result of a command.
+  /// The result of a command; nil for other requests and for a failure.
   var result: JSONValue?
   /// The number of requested regions that the vehicle monitors.
   var accepted = 0
@@ -24,8 +24,9 @@ struct VehicleOutcome: Hashable, Sendable {
 
 /// Requests to vehicles, one message each, with their outcomes.
 package struct VehicleRequests {
-  static let unanswered = "has not reported; it will read this when it is back"
-  /// Also after an interruption: a message in flight can still arrive.
+  static let unanswered = "has not reported; the vehicle receives this when it reconnects"
+  /// The text for a message that the broker has not acknowledged. Also used after an interruption, because a
+  /// message in flight can still arrive.
   static let unsent = "not known to be sent: the broker has not confirmed it"
 
   private let exchange: FleetExchange
@@ -72,16 +73,16 @@ package struct VehicleRequests {
       })
   }
 
-  /// Returns the time limit. If no reports are awaited, the messages still must reach the broker.
-  /// - Parameter timeout: the requested seconds; 0 does not wait for reports.
+  /// Returns the time limit in seconds. A timeout of 0 waits for no reports, but the messages must still
+  /// reach the broker.
+  /// - Parameter timeout: the requested seconds; 0 to wait for no reports.
   static func timeLimit(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
 
   var elapsed: Double { Double(SystemClock.monotonic - begin) * 1e-9 }
 
-  /// Waits until each vehicle has answered, or with a timeout of 0 until the broker has accepted every
-  /// message.
-  /// - Parameter answer: returns the vehicle and outcome of a message; nil for an unrelated one.
-  /// - Returns: the exit status if a signal arrived.
+  /// Waits until each vehicle has answered; with a timeout of 0, until the broker has accepted every message.
+  /// - Parameter answer: returns the vehicle and outcome of a message; nil for an unrelated message.
+  /// - Returns: the exit status if a signal arrived; nil otherwise.
   mutating func wait(
     timeout: Double, answer: (MQTTMessage) -> (VehicleKey, VehicleOutcome)?
   ) throws(FleetError) -> ExitStatus? {
@@ -124,7 +125,7 @@ package struct VehicleRequests {
     return vehicles.allSatisfy { outcomes[$0]?.isGood == true } ? .done : .timedOut
   }
 
-  /// Returns the state of a vehicle for JSON output.
+  /// Returns the state of a vehicle's request for JSON output.
   func state(of key: VehicleKey) -> JSONValue {
     .string(outcomes[key]?.state ?? (unsent.contains(key) ? "unsent" : "unanswered"))
   }
@@ -142,7 +143,7 @@ extension CommandOutput {
 }
 
 extension VehicleKey {
-  /// Returns a line of JSON about the vehicle.
+  /// Returns a line of JSON with the names of fleet and vehicle, and other members.
   func json(with members: [String: JSONValue]) -> String {
     JSONValue.object(
       members.merging(["fleet": .string(fleet), "vehicle": .string(vehicle)]) { own, _ in own }
@@ -154,7 +155,7 @@ extension VehicleKey {
 package struct VehicleDocuments: Hashable, Sendable {
   package var desired: JSONValue?
   package var reported: JSONValue?
-  /// The states of its regions.
+  /// The states of the vehicle's regions; nil if unknown.
   package var state: JSONValue?
 
   package init(desired: JSONValue? = nil, reported: JSONValue? = nil, state: JSONValue? = nil) {

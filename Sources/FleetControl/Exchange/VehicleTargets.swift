@@ -12,10 +12,10 @@ package struct VehicleTargets: Hashable, Sendable {
   /// The fleets and vehicles; an empty list selects all.
   package var fleets: [String]
   package var vehicles: [String]
-  /// The percentage of these vehicles, 1 ... 100, selected deterministically; nil for all.
+  /// The percentage of the selected vehicles, above 0 and up to 100, chosen deterministically; nil for all.
   package var share: Double?
-  /// True if every vehicle of every fleet is meant explicitly. Commands that change something require it if
-  /// no vehicle is named; commands that only read do not.
+  /// True if every vehicle of every fleet is selected explicitly. Without this, commands that change
+  /// something require a named fleet or vehicle; commands that only read do not.
   var meansEveryVehicle = false
 
   /// Creates a selection.
@@ -27,7 +27,7 @@ package struct VehicleTargets: Hashable, Sendable {
     (self.root, self.fleets, self.vehicles, self.share) = (root, fleets, vehicles, share)
   }
 
-  /// Returns the filters of paths below each of them.
+  /// Returns the topic filters of paths below each selected vehicle.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
     if let share, !(share > 0 && share <= 100) {
       throw .usage("use", "--share \(share)", "must be a percentage, above 0 and up to 100")
@@ -37,12 +37,13 @@ package struct VehicleTargets: Hashable, Sendable {
     return bases.flatMap { base in paths.map { base.dropLast("#".count) + $0 } }
   }
 
-  /// Requires an explicit selection for changes: a missing name is more often a mistake than intended.
+  /// Throws an error if a change would apply to all vehicles without an explicit selection: a missing name is
+  /// more often a mistake than intended.
   /// - Throws: `FleetError` if every vehicle of every fleet would be changed without `--every-vehicle`.
   func requireChoice() throws(FleetError) {
     guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
     throw .usage(
-      "tell", "every vehicle of every fleet",
+      "change", "every vehicle of every fleet",
       "name a --fleet or --vehicle (or --every-vehicle for all)")
   }
 
@@ -51,29 +52,31 @@ package struct VehicleTargets: Hashable, Sendable {
     BeginningQuery(root: root, fleets: fleets, vehicles: vehicles, paths: paths)
   }
 
-  /// The vehicles if all are named; nil otherwise.
+  /// The selected vehicles if fleets and vehicles are named; nil otherwise.
   package var named: [VehicleKey]? {
     guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
     return fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }.sorted()
   }
 
-  /// Returns whether no vehicle is selected: not all are named, and there are no retained messages.
+  /// Returns whether no vehicle is selected: fleets or vehicles are not named, and there are no retained
+  /// messages.
   func isEmptySelection(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
 
   private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
     Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })
   }
 
-  /// Returns the selected vehicles: the named ones, or those with retained messages, reduced to the share of `--share`.
-  /// - Parameter canBegin: true if the command has `--recording`, which is then recommended.
-  /// - Throws: `FleetError` if there is none.
+  /// Returns the selected vehicles: the named ones, or those with retained messages, reduced to the share of
+  /// `--share`.
+  /// - Parameter canBegin: true if the command has `--recording`, which the error then recommends.
+  /// - Throws: `FleetError` if no vehicle is found.
   func resolve(_ kept: [MQTTMessage], canBegin: Bool = true) throws(FleetError) -> [VehicleKey] {
     let keys = named ?? found(kept).sorted()
     guard !keys.isEmpty else {
       throw FleetError(
         operation: "find", object: "the vehicles",
         cause:
-          "the broker has no retained messages of them, or delivers them for exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
+          "the broker has no retained messages of these vehicles, or delivers them for exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
         kind: .unavailable)
     }
     guard let share else { return keys }
@@ -83,7 +86,7 @@ package struct VehicleTargets: Hashable, Sendable {
 }
 
 extension VehicleKey {
-  /// A deterministic pseudo-random number.
+  /// A pseudo-random number that depends only on the names of fleet and vehicle.
   var lot: UInt64 { FNV1a.hash64(description.utf8) }
 
   package func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
@@ -142,7 +145,7 @@ struct ChangedVehicleArguments: ParsableArguments {
       throw .usage(
         "use", "--every-vehicle", "it cannot be combined with --fleet and --vehicle")
     }
-    // It also takes precedence over the profile's fleet.
+    // `--every-vehicle` also takes precedence over the profile's fleet.
     var targets = VehicleTargets(root: broker.topicRoot, fleets: [], vehicles: [], share: share)
     targets.meansEveryVehicle = true
     return targets

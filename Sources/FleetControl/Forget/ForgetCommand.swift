@@ -11,7 +11,7 @@ package struct ForgetOptions: BrokerOptions {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Flag(help: "Delete the retained messages (default: only list them).")
   var yes = false
-  @Flag(help: "Include vehicles that are online; they publish most of it again.")
+  @Flag(help: "Include vehicles that are online; they publish most of the messages again.")
   var online = false
   @Option(help: ArgumentHelp("Time limit for the broker's responses.", valueName: "seconds"))
   var timeout = 30.0
@@ -37,7 +37,8 @@ package enum ForgetCommand {
       throw .usage(
         "forget", "vehicles that are not named", "name each with --vehicle, and its fleet with --fleet")
     }
-    // Some brokers deliver retained messages only for exact topics; then only these can be found.
+    // Some brokers deliver retained messages only for exact topics; then only the messages on these topics
+    // are found.
     let exact = (targets.named ?? []).flatMap { key in
       TopicScheme.kept.map { key.topic(root: targets.root, $0) }
     }
@@ -59,7 +60,8 @@ package enum ForgetCommand {
       return .done
     }
     if !exact.isEmpty, Set(kept.map(\.topic)).count == kept.count {
-      // Deduplicated, because each message arrives for the wildcard and for the exact topic.
+      // No message has arrived twice, so the broker has not delivered messages for the wildcard: otherwise
+      // each would arrive for the wildcard and for its exact topic.
       StandardError.report(
         "the broker delivers retained messages for exact topics only, in a cluster perhaps only those of this node: "
           + "other topics are unknown")
@@ -75,13 +77,13 @@ package enum ForgetCommand {
     }
     for vehicle in vehicles { try print(vehicle, options) }
     guard options.yes else {
-      StandardError.report("nothing is deleted yet: --yes does that")
+      StandardError.report("nothing was deleted; add --yes to delete the messages")
       return .done
     }
     return try delete(vehicles, exchange, options)
   }
 
-  /// Requires a fleet if several vehicles have the same name.
+  /// Throws an error if several vehicles have the same name and no fleet is named.
   private static func requireOne(of vehicles: [RetainedVehicle], _ targets: VehicleTargets) throws(FleetError)
   {
     guard targets.fleets.isEmpty else { return }

@@ -4,12 +4,13 @@ internal import XML
 
 /// A reader of KML placemarks that are polygons or points.
 ///
-/// The display name is the name of the region; `id`, which programs generate, only if there is none. The radius of a point is its extended
-/// data `radius`, in metres. Lines and placemarks without geometry are returned, too, so that the caller can list them.
+/// The name of a region is the placemark's display name, or without one its `id`, which programs generate.
+/// The radius of a point is its extended data `radius`, in metres. Lines and placemarks without geometry are
+/// returned, too, so that the caller can list them.
 enum KMLRegions {
   static func read(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
     let handler = KMLHandler()
-    guard let parser = XMLParser(handler) else { throw JSONError("no memory for a parser") }
+    guard let parser = XMLParser(handler) else { throw JSONError("out of memory") }
     do throws(XMLError) { try parser.parse(bytes, isLast: true) } catch {
       throw JSONError("line \(error.line): \(error.reason)")
     }
@@ -33,7 +34,7 @@ private final class KMLHandler: XMLHandler {
   private var polygons: [[JSONValue]] = []
   private var rings: [JSONValue] = []
   private var hasLine = false
-  /// Deeper than any KML is.
+  /// The maximum nesting of elements that is recorded; no KML file is deeper.
   private static let deepest = 100
 
   var wantsMore: Bool { problem == nil }

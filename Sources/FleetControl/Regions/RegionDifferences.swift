@@ -5,10 +5,12 @@ package import Telemetry
 extension VehicleDocuments {
   package var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
 
-  /// True if the report is about the vehicle's own file, and therefore no answer to `regions/desired`.
+  /// True if the report is about the regions of the vehicle's own file, and therefore no answer to
+  /// `regions/desired`.
   package var reportsFile: Bool { reported?["source"]?.string == RegionsStateMessage.Source.file.rawValue }
 
-  /// Identifiers of the remote regions that the vehicle watches; nil if it has not reported any document.
+  /// The identifiers of the remote regions that the vehicle monitors; nil if it has reported none, or only
+  /// those of its own file.
   package var acceptedRegions: [String]? {
     reportsFile ? nil : reported?["accepted"]?.array?.compactMap(\.string)
   }
@@ -21,7 +23,8 @@ extension VehicleDocuments {
   /// The names of the desired and the monitored regions.
   var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 
-  /// True if the report answers the current document. A report without a version counts as current.
+  /// True if the vehicle's report answers the current desired document. A report without a version counts as
+  /// current.
   package var isCurrent: Bool {
     guard !reportsFile else { return false }
     guard let version = desired?["version"]?.string, let answered = reported?["version"]?.string else {
@@ -30,7 +33,8 @@ extension VehicleDocuments {
     return version == answered
   }
 
-  /// The reason why the vehicle refused a remote region; nil if it accepted the region or has not reported.
+  /// Returns the reason why the vehicle refused a remote region; nil if it accepted the region or has not
+  /// reported.
   package func refusal(of identifier: String) -> String? {
     guard !reportsFile else { return nil }
     let place = wantedRegions.features.firstIndex { $0.identifier == identifier }
@@ -45,7 +49,7 @@ extension VehicleDocuments {
   }
 
   /// Returns the differences between desired and monitored regions. If `file` is given, it replaces the
-  /// desired regions, and other outlines than the requested ones are also differences.
+  /// desired regions, and a desired region with another outline than in the file is also a difference.
   func differences(to file: RegionDocument?) -> [RegionDifference] {
     let (told, watched) = (wantedRegions, acceptedRegions ?? [])
     let wanted = file ?? told
@@ -94,18 +98,18 @@ struct RegionDifference: Hashable, Sendable {
   }
 }
 
-/// The removal of regions: the vehicles that have one of them.
+/// The removal of regions: the vehicles that have at least one of the regions.
 struct RegionRemoval: Hashable, Sendable {
   let vehicles: [VehicleKey]
-  /// Sentences about vehicles without some of the regions.
+  /// Sentences that name vehicles without one of the regions.
   let notes: [String]
 
   /// The maximum number of vehicles named in a note.
   private static let mostNamed = 10
 
-  /// Determines the vehicles.
+  /// Determines the vehicles whose regions are removed.
   ///
-  /// - Parameter names: the regions; empty for all regions of all vehicles.
+  /// - Parameter names: the names of the regions; empty for all regions of all vehicles.
   /// - Throws: `FleetError` with the regions that no vehicle has, so that a misspelt name is noticed.
   init(
     _ names: [String], from kept: RetainedDocuments

@@ -17,8 +17,8 @@ package struct RegionDocument: Hashable, Sendable {
       RegionShape.regions(inGeoJSON: .object(["features": .array([json])])).first
     }
 
-    /// Returns the enclosed area.
-    /// - Throws: `JSONError` with the reason.
+    /// Returns the area that the region covers.
+    /// - Throws: `JSONError` with the reason why the feature is not a region.
     package func area() throws(JSONError) -> Area {
       let region = try Region(feature: json)
       do throws(RegionError) { return try region.area() } catch { throw JSONError("\(error)") }
@@ -50,13 +50,14 @@ package struct RegionDocument: Hashable, Sendable {
   /// The features in the order of the file.
   package var features: [Feature] = []
 
-  /// The names that occurred more than once; the last one is used.
+  /// The names that occurred more than once in the file; the last feature with such a name is used.
   package private(set) var replaced: [String] = []
 
   /// Features of a file that cannot be regions, with the reason.
   package var skipped: [String] = []
 
-  /// More than this is refused before it is sent.
+  /// The maximum number of regions in a document; documents with more regions are rejected before they are
+  /// sent.
   package static let largestCount = 10_000
 
   /// The maximum size of the wire format in bytes; vehicles reject longer documents.
@@ -74,7 +75,7 @@ package struct RegionDocument: Hashable, Sendable {
 
   package init() {}
 
-  /// Appends a user's feature, and replaces one with the same name.
+  /// Appends a feature of a user's file, and replaces an earlier one with the same name.
   /// - Parameter hasRadiusOption: true if the error can recommend `--radius` for points.
   /// - Throws: `JSONError` with the reason.
   mutating func append(_ element: JSONValue, hasRadiusOption: Bool = false) throws(JSONError) {
@@ -92,7 +93,7 @@ package struct RegionDocument: Hashable, Sendable {
     var properties: [String: JSONValue] = [:]
     if case .object(let given)? = members["properties"] { properties = given }
     do throws(JSONError) {
-      // On the wire it is a number in m/s.
+      // A speed limit with a unit is converted to a number in m/s, which the wire format requires.
       if let limit = try Region.speedLimit(members["properties"]), properties["speedLimit"]?.string != nil {
         properties["speedLimit"] = .number((limit * 1e6).rounded() / 1e6)
       }
@@ -118,7 +119,7 @@ package struct RegionDocument: Hashable, Sendable {
 
   // MARK: Geometry
 
-  /// Returns the geometry with closed rings and its other members.
+  /// Returns a valid geometry with closed rings, and with its other members unchanged.
   private static func checked(
     _ geometry: JSONValue, of name: String, radius: Double?, _ hasRadiusOption: Bool
   ) throws(JSONError) -> JSONValue {

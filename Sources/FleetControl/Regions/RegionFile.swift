@@ -4,13 +4,13 @@ internal import FleetCommand
 package import JSON
 internal import Telemetry
 
-/// Reads regions from GeoJSON, KML, KMZ or WKT. The format is detected from the start of the file, not
-/// from its name.
+/// Reads regions from GeoJSON, KML, KMZ or WKT. The format is detected from the start of the file, not from
+/// its name.
 ///
-/// Features that cannot be regions (without geometry, lines) are skipped and listed. A region with a fault is an error, and so is a file
-/// in another reference system than WGS 84.
+/// Features that cannot be regions (without geometry, lines) are skipped and listed. An invalid region is an
+/// error, and so is a file in another reference system than WGS 84.
 package enum RegionFile {
-  /// The maximum size in bytes.
+  /// The maximum size of a file in bytes.
   private static let largest = 64 << 20
 
   /// Reads a file.
@@ -68,7 +68,7 @@ package enum RegionFile {
 
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  /// Gives features that have a display name alone an identifier of their own: "Zone", "Zone 2", "Zone 3".
+  /// Adds a unique identifier to features that only have a display name: "Zone", "Zone 2", "Zone 3".
   private static func distinct(
     _ features: [(place: String, json: JSONValue)]
   ) -> [(place: String, json: JSONValue)] {
@@ -89,7 +89,7 @@ package enum RegionFile {
     }
   }
 
-  /// A text of at most so many bytes of UTF-8.
+  /// Returns the text shortened to at most `limit` bytes of UTF-8.
   private static func shortened(_ text: String, _ limit: Int) -> String {
     var text = text
     while text.utf8.count > limit { text.removeLast() }
@@ -124,7 +124,7 @@ package enum RegionFile {
     }
   }
 
-  /// Adds the default radius to a point without one.
+  /// Returns the feature, with `radius` in metres added if it is a point without a radius.
   private static func withRadius(_ feature: JSONValue, _ radius: Double?) -> JSONValue {
     guard let radius, feature["geometry"]?["type"]?.string == "Point",
       feature["properties"]?["radius"] == nil,

@@ -37,7 +37,9 @@ package struct RegionsRemoveOptions: BrokerOptions {
   package var broker: BrokerArguments { change.broker }
 
   package func validate() throws {
-    if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all; not both") }
+    if names.isEmpty != all {
+      throw ValidationError("name the regions to remove, or use --all, but not both")
+    }
   }
 }
 
@@ -73,7 +75,7 @@ package enum RegionsCommand {
     if targets.isEmptySelection(retained) {
       StandardError.report(
         "no vehicle has regions: the broker has no retained regions, or delivers them for exact topics only; "
-          + "name --fleet and --vehicle to know, or begin from a recording with --recording")
+          + "name --fleet and --vehicle to read exact topics, or begin from a recording with --recording")
       return .done
     }
     let kept = try documents(retained, targets)
@@ -92,7 +94,7 @@ package enum RegionsCommand {
     return .done
   }
 
-  /// Prints the differences between monitored regions and desired ones, or those of a file.
+  /// Prints the differences between the monitored regions and the desired regions, or the regions of a file.
   /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
   ///   request.
   package static func diff(
@@ -143,7 +145,9 @@ package enum RegionsCommand {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
     for reason in file.skipped { StandardError.report("skipped: \(reason)") }
-    for name in file.replaced { StandardError.report("region \"\(name)\" occurs twice: the last one counts") }
+    for name in file.replaced {
+      StandardError.report("region \"\(name)\" occurs twice: the last one is used")
+    }
     let (exchange, retained) = try read(
       options.change.broker, targets, options.change.beginning, reader)
     defer { exchange.close() }
@@ -189,7 +193,7 @@ package enum RegionsCommand {
     _ broker: BrokerArguments, _ targets: VehicleTargets, _ beginning: BeginningArguments,
     _ reader: BeginningReader
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
-    // `status` also finds vehicles without any regions.
+    // The filter for `status` also finds vehicles without regions.
     let paths = ["regions/desired", "regions/reported", "regions/state", "status"]
     return try FleetExchange.reading(broker, targets, paths, beginning: beginning, reader)
   }
@@ -268,7 +272,8 @@ package enum RegionsCommand {
     let ending = try requests.wait(timeout: options.timeout) { message in
       guard let address = TopicAddress(topic: message.topic, root: root), address.path == "regions/reported",
         let json = try? JSONValue(parsing: message.payload), let own = wanted[address.key],
-        // Reports about other documents are ignored; one without a version was sent after this request.
+        // Reports about other documents are ignored. A report without a version was sent after this request,
+        // so it is about this document.
         json["version"]?.string ?? version == version
       else { return nil }
       let report = VehicleDocuments(desired: documents[address.key], reported: json)

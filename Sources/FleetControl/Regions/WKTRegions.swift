@@ -54,7 +54,7 @@ enum WKTRegions {
       var word = rest.prefix { $0.isLetter }.uppercased()
       rest = rest.dropFirst(word.count)
       skipSpace()
-      // Heights are ignored.
+      // The dimension, such as `Z`, is skipped, because heights are ignored.
       let dimension = rest.prefix { $0.isLetter }.uppercased()
       if ["Z", "M", "ZM"].contains(dimension) { rest = rest.dropFirst(dimension.count) }
       if dimension == "EMPTY" { throw JSONError("an empty \(word)") }
@@ -63,13 +63,13 @@ enum WKTRegions {
       case "POINT": (word, depth) = ("Point", 1)
       case "POLYGON": (word, depth) = ("Polygon", 2)
       case "MULTIPOLYGON": (word, depth) = ("MultiPolygon", 3)
-      default: throw JSONError("\"\(word.prefix(20))\" is none of POINT, POLYGON and MULTIPOLYGON")
+      default: throw JSONError("\"\(word.prefix(20))\" is not POINT, POLYGON or MULTIPOLYGON")
       }
       let list = try list(depth: depth)
       skipSpace()
       guard rest.isEmpty else { throw JSONError("\"\(rest.prefix(20))\" after the end") }
       if word == "Point" {
-        guard let position = list.array?.first else { throw JSONError("a point without a place") }
+        guard let position = list.array?.first else { throw JSONError("a point without coordinates") }
         return .object(["type": .string(word), "coordinates": position])
       }
       return .object(["type": .string(word), "coordinates": list])
@@ -102,7 +102,9 @@ enum WKTRegions {
         numbers.append(.number(number))
         rest = rest.dropFirst(word.count)
       }
-      guard (2...4).contains(numbers.count) else { throw JSONError("a corner is longitude and latitude") }
+      guard (2...4).contains(numbers.count) else {
+        throw JSONError("a corner must be longitude and latitude")
+      }
       return .array(Array(numbers.prefix(2)))
     }
 

@@ -63,7 +63,8 @@ package enum HistoryCommand {
     }
     var table = SampleTable(kinds: [.accelerometer], origin: file.origin, last: file.last)
     let isResumed = file.last != nil
-    // Times are requested with a resolution of a millisecond; existing rows that are sent again are skipped.
+    // Times in requests have a resolution of a millisecond, so rows that are already in the file can be sent
+    // again; they are skipped.
     var cursor = file.last.map { UTCTime(nanoseconds: $0 * 1000).rfc3339 } ?? from.rfc3339
     var failures = 0
     var recorded: JSONValue?
@@ -121,7 +122,7 @@ package enum HistoryCommand {
         recorded.map { "it has \($0["from"]?.string ?? "?") to \($0["to"]?.string ?? "?")" }
         ?? "no samples recorded yet"
       throw FleetError(
-        operation: "find", object: "anything of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
+        operation: "find", object: "samples of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
         cause: there, kind: .unavailable)
     }
     let end = table.last.map { ", up to \(UTCTime(nanoseconds: $0 * 1000).rfc3339)" } ?? ""

@@ -14,13 +14,13 @@ internal import Spatial
   private let descriptor: Int32
   private let path: String?
   private let title: String
-  /// The time at which `t` is 0; nil before anything is written.
+  /// The time at which the column `t` is 0; nil before anything is written.
   private(set) var origin: UTCTime?
   /// The time of the last row in µs since 1970; nil without rows.
   private(set) var last: Int64?
 
   private static let separator = "; t 0 at "
-  /// The size in bytes of the file's end in which the last row is searched.
+  /// The number of bytes at the end of the file in which the last row is searched.
   private static let tail = 65_536
 
   /// Opens the output.
@@ -61,13 +61,14 @@ internal import Spatial
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Returns the lines before the first row.
-  /// - Parameter origin: the time at which `t` is 0.
+  /// Returns the lines before the first row: source and header.
+  /// - Parameter origin: the time at which the column `t` is 0.
   static func head(_ title: String, at origin: UTCTime, header: String) -> String {
     "# \(title)\(separator)\(origin.rfc3339)\n\(header)\n"
   }
 
-  /// Reads the source and the last row of a file; nil without rows.
+  /// Reads the source and the last row of a file that is continued. Returns the time at which `t` is 0 and
+  /// the time of the last row (µs since 1970); nil for a file without rows.
   private static func end(
     of descriptor: Int32, _ path: String, _ title: String
   ) throws(FleetError) -> (origin: UTCTime, last: Int64)? {
@@ -85,10 +86,10 @@ internal import Spatial
     let begin = max(0, size - Int64(tail))
     let bytes = read(descriptor, count: tail, at: begin)
     guard let whole = bytes.lastIndex(of: newline) else {
-      throw .usage("go on with", path, "it has no whole line at its end; name another file, or remove it")
+      throw .usage("go on with", path, "it has no complete line at its end; name another file, or remove it")
     }
     let lines = bytes[..<whole].split(separator: newline)
-    // The header can be missing; it is written again.
+    // A file without rows can also lack the header, so all lines are written again.
     if begin == 0, lines.count < 3 { return nil }
     let text = String(decoding: (lines.last ?? []).prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self)
     guard let last = time(text, after: origin), ftruncate(descriptor, off_t(begin) + off_t(whole) + 1) == 0
@@ -101,14 +102,15 @@ internal import Spatial
     return (origin, last)
   }
 
-  /// Parses the time of a row in µs since 1970; nil for an invalid text.
+  /// Parses the time of a row, seconds after `origin`. Returns µs since 1970; nil for an invalid text.
   private static func time(_ text: String, after origin: UTCTime) -> Int64? {
     guard let seconds = Double(text), abs(seconds) < 1e9 else { return nil }
     let (time, overflow) = origin.nanoseconds.addingReportingOverflow(Int64((seconds * 1e6).rounded()) * 1000)
     return overflow ? nil : time / 1000
   }
 
-  /// Writes the lines before the first row if they are missing. Returns the same as `write`.
+  /// Writes the lines before the first row if they are missing. Returns false if the reader has closed the
+  /// output or `shouldContinue` returned false.
   mutating func begin(
     at origin: UTCTime, header: String, shouldContinue: () -> Bool = { true }
   ) throws(FleetError) -> Bool {

@@ -5,14 +5,14 @@ internal import Telemetry
 /// arrived.
 struct SampleTable {
   let kinds: [SamplePiece.Kind]
-  /// The time at which `t` is 0, µs since 1970.
+  /// The time at which the column `t` is 0, in µs since 1970; nil before the first piece.
   private(set) var origin: Int64?
-  /// The time of the last written row, µs since 1970.
+  /// The time of the last written row in µs since 1970; nil without one.
   private(set) var last: Int64?
   private(set) var rowCount = 0
   /// The number of samples that arrived after a later row was written.
   private(set) var lateCount = 0
-  /// Waiting samples by µs since 1970.
+  /// The samples that are not written yet, by their time in µs since 1970.
   private var waiting: [Int64: [SamplePiece.Kind: [Int64]]] = [:]
 
   /// Creates a table.
@@ -41,8 +41,8 @@ struct SampleTable {
   }
 
   /// Removes and returns the complete rows.
-  /// - Parameter seconds: the age below which rows are held back, because samples of other sensors can
-  ///   follow.
+  /// - Parameter seconds: rows that are newer than this, relative to the newest one, are held back, because
+  ///   samples of other sensors can follow.
   mutating func rows(holdingBack seconds: Double = 0) -> String {
     guard let origin, let newest = waiting.keys.max() else { return "" }
     let limit = newest &- Int64(seconds * 1e6)
@@ -69,7 +69,7 @@ struct SampleTable {
 }
 
 extension String {
-  /// Appends a fixed-point number.
+  /// Appends a fixed-point number: `number` divided by ten to the power of `decimals`.
   fileprivate mutating func append(fixed number: Int64, decimals: Int) {
     let digits = String(number.magnitude)
     let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits

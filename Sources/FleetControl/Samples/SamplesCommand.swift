@@ -57,7 +57,7 @@ package enum SamplesCommand {
     defer { question.close() }
     var signal: ExitStatus?
     do throws(FleetError) {
-      // Opened before the request, which is useless without an output.
+      // The output is opened before the request is sent, because the request is useless without an output.
       var output = try OutputFile(path: options.output, replaces: options.force) {
         signal = signal ?? question.interruption()
         return signal == nil
@@ -115,7 +115,7 @@ package enum SamplesCommand {
         let number = result["piece"]?.integer ?? 0
         guard number >= expected else { continue }
         guard number == expected else {
-          throw HistoryCommand.malformed(question.vehicle, "piece \(expected) was lost on the way; ask again")
+          throw HistoryCommand.malformed(question.vehicle, "piece \(expected) was lost; retry")
         }
         expected += 1
         let piece = try HistoryCommand.piece(result, question.vehicle)
@@ -147,7 +147,7 @@ package enum SamplesCommand {
     return members
   }
 
-  /// Returns the columns of the table, which the first piece determines.
+  /// Returns the sensors of the table's columns, which the first piece determines.
   private static func kinds(_ result: JSONValue) -> [SamplePiece.Kind] {
     let told = (result["kinds"]?.array ?? []).compactMap { $0.string.flatMap(SamplePiece.Kind.init) }
     return told.isEmpty ? SamplePiece.Kind.allCases : told

@@ -22,10 +22,10 @@ package final class VehicleQuestion {
   private var id = ""
   private var token: UInt64?
 
-  /// Connects.
+  /// Connects to the broker.
   ///
-  /// - Throws: `FleetError` if the options do not name exactly one vehicle, if it declines remote management,
-  ///   or if the broker is unreachable.
+  /// - Throws: `FleetError` if the options do not name exactly one vehicle, if the vehicle declines remote
+  ///   management, or if the broker is unreachable.
   package init(_ broker: BrokerArguments, _ targets: VehicleTargets, command: String) throws(FleetError) {
     let path = "command/\(command)"
     let exchange = try FleetExchange(
@@ -57,8 +57,8 @@ package final class VehicleQuestion {
   /// Returns the exit status of a received signal; nil if there is none.
   func interruption() -> ExitStatus? { exchange.interruption() }
 
-  /// Sends a request; answers to earlier ones are ignored from now on.
-  /// - Parameter timeout: the seconds after which the broker may discard it.
+  /// Sends a request; answers to earlier requests are ignored from now on.
+  /// - Parameter timeout: the seconds after which the broker may discard the request.
   package func ask(_ arguments: [String: JSONValue], timeout: Double) {
     id = String(UInt64.random(in: 0 ... .max), radix: 16)
     token = exchange.publish(
@@ -70,7 +70,7 @@ package final class VehicleQuestion {
           responseTopic: topic + "/response", correlationData: Array(id.utf8))))
   }
 
-  /// Returns the next answer to the last request.
+  /// Returns the next answer to the last request, or that none arrived within `seconds`.
   package func answer(within seconds: Double) throws(FleetError) -> Answer {
     let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     while let event = try exchange.next(until: deadline) {

@@ -1,14 +1,14 @@
 package import Fleet
 internal import JSON
 
-/// The numbers that a simulated vehicle has sent in a run, from 1, and those that the broker never
-/// acknowledged. The latter may be lost; all others must arrive.
+/// The sequence numbers that a simulated vehicle has sent in a run, from 1, and those whose messages the
+/// broker never acknowledged. Unacknowledged messages may be lost; all others must arrive.
 package struct SentNumbers: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var epoch: String
-  /// The last number; 0 for none.
+  /// The last sequence number; 0 if none was sent.
   package var last: Int64
-  /// Disjoint ranges in ascending order.
+  /// The unacknowledged sequence numbers as disjoint ranges in ascending order.
   package var unacknowledged: [ClosedRange<Int64>]
 
   package init(vehicle: VehicleKey, epoch: String, last: Int64, unacknowledged: [ClosedRange<Int64>] = []) {
@@ -16,7 +16,8 @@ package struct SentNumbers: Hashable, Sendable {
     self.unacknowledged = unacknowledged
   }
 
-  /// The maximum number; larger ones are rejected, because each number is counted.
+  /// The maximum sequence number in a file; larger ones are rejected, because `odograph verify` counts each
+  /// number.
   package static let most: Int64 = 100_000_000
 
   var line: [UInt8] {
@@ -37,7 +38,7 @@ package struct SentNumbers: Hashable, Sendable {
     } + [0x0A]
   }
 
-  /// Parses a line; nil for an invalid one.
+  /// Parses a line of the file; nil for an invalid one.
   init?(_ json: JSONValue) {
     guard let fleet = json["fleet"]?.string, let vehicle = json["vehicle"]?.string,
       let epoch = json["epoch"]?.string, let last = json["last"]?.integer, (0...Self.most).contains(last),
@@ -53,8 +54,8 @@ package struct SentNumbers: Hashable, Sendable {
   }
 }
 
-/// The numbers sent by a process of `odograph simulate`, as a file of JSON lines: a header, and a line for
-/// each vehicle.
+/// The sequence numbers that a process of `odograph simulate` has sent, as a file of JSON lines: a header,
+/// and a line for each vehicle.
 package struct SentNumbersFile: Sendable {
   /// The topic root.
   package var root: String

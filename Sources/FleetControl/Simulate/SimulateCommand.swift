@@ -17,7 +17,7 @@ package struct SimulateOptions: BrokerOptions {
   @Option(help: "Their fleet.")
   package var fleet = "simulation"
 
-  @Option(help: "Prefix of their names, before the number.")
+  @Option(help: "Prefix of the vehicles' names, before the number.")
   package var prefix = "sim-"
 
   @Option(
@@ -25,7 +25,8 @@ package struct SimulateOptions: BrokerOptions {
   package var first = 1
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Number of connections that they share.", valueName: "number")
+    parsing: .unconditional,
+    help: ArgumentHelp("Number of connections that the vehicles share.", valueName: "number")
   )
   package var connections = 1
 
@@ -129,7 +130,7 @@ package enum SimulateCommand {
   /// The interval in seconds between two checks for due reports: short enough for an even load, without
   /// noticeable cost.
   private static let tick = 0.01
-  /// The time limit in seconds for acknowledgements at the end.
+  /// The time in seconds to wait at the end for the broker's acknowledgements.
   private static let drain = 30.0
 
   /// Runs until the time limit or a signal; then every vehicle signs off, and a summary is printed.

@@ -2,7 +2,8 @@ internal import Fleet
 internal import Platform
 internal import Telemetry
 
-/// The unacknowledged message numbers. Memory grows with the messages in flight and lost.
+/// The sequence numbers of unacknowledged messages. Memory grows with the number of messages in flight or
+/// lost.
 final class SimulateLedger: Sendable {
   private struct Entry: Sendable {
     var vehicle: Int
@@ -16,7 +17,8 @@ final class SimulateLedger: Sendable {
 
   private let open = Locked<[Token: Entry]>([:])
 
-  /// Appends an output to a link's queue and records it. The lock delays the broker's answer until then.
+  /// Appends a message to a connection's queue and records its sequence number. The lock prevents an
+  /// acknowledgement from being processed before the number is recorded.
   func append(
     _ output: SimulatedFleet.Output, to queue: PublishQueue, of link: Int, isVital: Bool = false
   ) {
@@ -26,12 +28,12 @@ final class SimulateLedger: Sendable {
     }
   }
 
-  /// Records an acknowledgement.
+  /// Records the broker's acknowledgement of a message.
   func acknowledge(_ token: UInt64, of link: Int) {
     open.withLock { $0[Token(link: link, number: token)] = nil }
   }
 
-  /// Returns the numbers that all vehicles have sent so far.
+  /// Returns the sequence numbers that each vehicle has sent so far.
   func told(by fleet: SimulatedFleet) -> [SentNumbers] {
     var left: [Int: [Int64]] = [:]
     for entry in open.withLock({ Array($0.values) }) {

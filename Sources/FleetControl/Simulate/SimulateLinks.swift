@@ -4,14 +4,14 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// The connections of a simulated fleet; vehicle n uses connection n modulo their number.
+/// The connections of a simulated fleet. Vehicle n uses connection n modulo the number of connections.
 struct SimulateLinks: Sendable {
   private let links: [PublishLink]
-  /// The ledger of acknowledged numbers; nil if it was not requested.
+  /// The ledger of unacknowledged sequence numbers; nil if it was not requested.
   private let ledger: SimulateLedger?
   private let connections: Locked<Connections>
 
-  /// The numbers of the connected links.
+  /// The indices of connections (links) by their history.
   private struct Connections: Sendable {
     /// The links that were connected at least once.
     var known: Set<Int> = []
@@ -29,7 +29,7 @@ struct SimulateLinks: Sendable {
     self.ledger = ledger
     let connections = Locked(Connections())
     self.connections = connections
-    // Ten seconds of reports, and space for sign-on and sign-off.
+    // Each queue has space for ten seconds of reports, and for the messages at sign-on and sign-off.
     let load = options.rate + 2 * options.liveRate
     let perLink = Double(fleet.vehicles.count) / Double(options.connections)
     let capacity = Int(perLink * (10 * load + 6)) + 1000
@@ -47,7 +47,8 @@ struct SimulateLinks: Sendable {
           }
         ) { change in
           if change == .connected { connections.withLock { $0.connected(number) } }
-          // Only one link reports: a second connection is not a reconnection of the first.
+          // Only link 0 reports that it is connected: otherwise the connection of a second link would be
+          // reported as a reconnection.
           if change != .connected || number == 0 { waiter.observe(change) }
         })
     }
@@ -80,8 +81,8 @@ struct SimulateLinks: Sendable {
     for (link, part) in zip(links, parts) where !part.isEmpty { link.send(part) }
   }
 
-  /// Returns a predicate for the vehicles whose link has reconnected since the last call; nil if there are
-  /// none.
+  /// Returns a function that selects the vehicles whose link has reconnected since the last call; nil if no
+  /// link has.
   func takeRenewed() -> ((_ vehicle: Int) -> Bool)? {
     let renewed = connections.withLock { connections in
       defer { connections.renewed = [] }
@@ -92,7 +93,7 @@ struct SimulateLinks: Sendable {
     return { vehicle in renewed.contains(vehicle % count) }
   }
 
-  /// Sends the messages at the start of a connection; they are accepted even if the queue is full.
+  /// Sends the messages for the start of a connection, which are accepted even if the queue is full.
   func sendVital(_ outputs: [SimulatedFleet.Output]) {
     for output in outputs {
       let link = output.vehicle % links.count

@@ -8,13 +8,13 @@ internal import Telemetry
 
 /// Many vehicles on one route, each at its own position and in its own neighbourhood.
 ///
-/// Reports are spread evenly: of N vehicles with one report a second, one sends every 1/N seconds. This needs
-/// no schedule: the number of a report determines its vehicle and due time. A vehicle needs some hundred
-/// bytes and a report some microseconds, because the motion is in closed form.
+/// Reports are spread evenly: of N vehicles with one report a second, one vehicle sends every 1/N seconds.
+/// This needs no schedule: the number of a report determines its vehicle and due time. A vehicle needs a few
+/// hundred bytes and a report a few microseconds, because the motion is in closed form.
 ///
-/// If a fleet is split into parts, each process simulates every n-th vehicle. The seed and a vehicle's number
-/// determine its behaviour, and the order of the whole fleet its timing: the parts together send the same as
-/// a single process.
+/// If a fleet is split into n parts, each process simulates every n-th vehicle. The seed and a vehicle's
+/// number determine its behaviour, and its place among all vehicles determines its timing. The parts together
+/// therefore send the same as a single process.
 struct SimulatedFleet: Sendable {
   /// A message with the index of its vehicle.
   struct Output: Sendable {
@@ -29,7 +29,7 @@ struct SimulatedFleet: Sendable {
   private(set) var vehicles: [SimulatedVehicle]
   private let drive: SimulatedDrive
   private let start: UTCTime
-  /// The number of reports so far, over all vehicles.
+  /// The number of reports so far, of all vehicles together.
   private var reports = 0
   private var liveReports = 0
 
@@ -74,7 +74,7 @@ struct SimulatedFleet: Sendable {
   }
 
   /// Returns a new status of vehicles whose link has reconnected: the broker can have published their will or
-  /// lost retained messages. A vehicle in a simulated outage sends it afterwards.
+  /// lost retained messages. A vehicle in a simulated outage sends its status after the outage.
   mutating func statusAgain(at time: UTCTime, of isRenewed: (_ vehicle: Int) -> Bool) -> [Output] {
     vehicles.indices.filter { isRenewed($0) && !vehicles[$0].isOut }.map { place in
       let saying = vehicles[place].status(.online, at: time)

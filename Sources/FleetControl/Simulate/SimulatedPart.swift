@@ -1,9 +1,8 @@
 internal import Fleet
 
-/// The part of a fleet that a process simulates: the vehicles whose index modulo the number of parts is this
-/// one's.
+/// The part of a fleet that a process simulates: the vehicles whose index modulo `count` is `index`.
 struct SimulatedPart: Hashable, Sendable {
-  /// The index, from 0.
+  /// The index of this part, from 0.
   var index: Int
   var count: Int
 
@@ -30,12 +29,12 @@ struct SimulatedPart: Hashable, Sendable {
 
   private init(index: Int, count: Int) { (self.index, self.count) = (index, count) }
 
-  /// Returns the number of its vehicles.
+  /// Returns how many of `vehicles` vehicles belong to this part.
   func share(of vehicles: Int) -> Int { (max(0, vehicles - index) + count - 1) / count }
 }
 
 extension SimulateOptions {
-  /// Returns the part.
+  /// Returns the part that this process simulates.
   ///
   /// - Throws: `FleetError` for an invalid part, or for fewer vehicles than parts.
   func simulatedPart() throws(FleetError) -> SimulatedPart {

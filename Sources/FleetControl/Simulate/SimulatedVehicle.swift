@@ -11,25 +11,26 @@ internal import Telemetry
 ///
 /// It has no internal clock: the caller passes the time, and equal calls give equal messages.
 struct SimulatedVehicle: Sendable {
-  /// A message with its sequence number; nil for none.
+  /// A message with its sequence number; nil for a message without one.
   struct NumberedMessage: Sendable {
     var message: MQTTMessage
     var number: UInt64?
   }
 
-  /// The standard deviation of the slowly varying receiver error in m, and its correlation.
+  /// The standard deviation in m of the slowly varying receiver error, and the correlation of the error from
+  /// one report to the next.
   private static let receiverError = 1.5
   private static let receiverMemory = 0.95
   /// The maximum number of fixes stored for the track of an outage; the oldest are dropped.
   private static let longestTrack = 2000
 
   let topics: TopicScheme
-  /// The time into the lap at the start, s.
+  /// The vehicle's position on the route at the start, in seconds of driving from the start of the lap.
   private let phase: Double
-  /// The offset of this vehicle's streets from the shared ones, degrees.
+  /// The offset in degrees of this vehicle's streets from the shared route.
   private let shift: Coordinate
   let epoch: String
-  /// The last assigned number.
+  /// The last assigned sequence number.
   private(set) var seq: UInt64 = 0
   private var generator: SeededGenerator
   /// The receiver error east and north, m.
@@ -51,19 +52,19 @@ struct SimulatedVehicle: Sendable {
     self.topics = topics
     generator = SeededGenerator(seed: options.seed, stream: UInt64(number))
     phase = generator.nextUniform() * lap
-    // Neighbourhoods: a square that grows with the fleet, about 250 m per vehicle.
+    // Vehicles are distributed over a square that grows with the fleet, about 250 m per vehicle.
     let side = 0.0022 * Double(options.vehicles).squareRoot()
     shift = Coordinate(
       latitude: side * (generator.nextUniform() - 0.5),
       longitude: 1.5 * side * (generator.nextUniform() - 0.5))
-    // A random epoch per run, so that the next one restarts its numbers.
+    // Each run has a random epoch, so that the sequence numbers of the next run start again.
     epoch = MessageIdentity.epoch(.random(in: .min ... .max))
     sessionStart = start
     nextEvent = Self.draw(options.eventsPerHour, after: 0, &generator)
     nextOutage = Self.draw(options.outagesPerHour, after: 0, &generator)
   }
 
-  /// True if its link is interrupted.
+  /// True during a simulated outage of the vehicle's connection.
   var isOut: Bool { outageEnd != nil }
 
   /// The will, which the broker publishes if the connection is lost.
@@ -122,7 +123,8 @@ struct SimulatedVehicle: Sendable {
   /// Appends heading and attitude, which are not durable.
   func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [NumberedMessage]) {
     guard outageEnd == nil else { return }
-    // The simulation's x axis points east, the x axis of a north frame points north.
+    // The reference is rotated by 90°: the simulation's x axis points east, the x axis of the reported frame
+    // points north.
     let attitude = Attitude(quaternion: state.motion.quaternion).rotatedReference(by: .pi / 2)
     let heading = attitude.heading() ?? 0
     let told = HeadingMessage(time: time, magneticHeading: heading, trueHeading: heading)

@@ -99,7 +99,8 @@ package enum StatsCommand {
       connection: waiter.observe)
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
-    // The time limit starts with the subscription, which has the same limit.
+    // The time limit of the count starts when the topics are subscribed to. The wait for the subscription has
+    // the same limit.
     var ending = try waiter.waitForAnswer(limit: limit) { model.withState { $0.begin != nil } }
     var progress = ProgressLine()
     let limit = limit ?? (options.once && options.count == nil ? usualTime : nil)
@@ -112,7 +113,8 @@ package enum StatsCommand {
     }
     progress.clear()
     if case .failed(let error) = ending { throw error }
-    // A leaving group member receives messages that no other member gets, so they are counted.
+    // A member that leaves a shared subscription still receives messages that no other member gets, so they
+    // are counted.
     if options.share != nil { subscriber.stop(drain: 30) }
     let (statistics, begin) = model.withState { ($0.value, $0.begin) }
     let seconds = max(begin.map { Moment.now.seconds(since: $0) } ?? 0, 0.001)

@@ -35,7 +35,7 @@ struct StatsView: Sendable {
 
   /// Returns the screen.
   ///
-  /// - Parameter seconds: the duration of the count.
+  /// - Parameter seconds: the time since the start of the count.
   mutating func frame(
     of statistics: StreamStatistics, seconds: Double, rates: Rates, size: TerminalSize,
     trouble: String?
@@ -203,7 +203,7 @@ enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Returns the sort value, descending; nil to sort by name.
+  /// Returns the value by which vehicles are sorted, the largest first; nil to sort by name.
   func value(_ vehicle: VehicleStatistics) -> Double? {
     switch self {
     case .vehicle: nil

@@ -9,7 +9,7 @@ internal import Telemetry
 ///
 /// A value type without I/O. No input traps, and memory is bounded by `capacity`.
 struct StreamStatistics: Sendable {
-  /// The counters of a topic.
+  /// The vehicle and kind of a topic.
   private struct Place: Sendable {
     var vehicle: Int
     var kind: MessageKind?
@@ -25,7 +25,7 @@ struct StreamStatistics: Sendable {
   private(set) var bytes = 0
   private(set) var retained = 0
   private(set) var retainedBytes = 0
-  /// The live messages by kind.
+  /// The number of live messages of each kind.
   private(set) var byKind: [MessageKind: Int] = [:]
   /// The number of payloads of known kinds that are not a JSON object or have an invalid time, including
   /// retained ones.
@@ -87,10 +87,10 @@ struct StreamStatistics: Sendable {
       vehicles[place.vehicle].bytes += size
     }
     guard let kind = place.kind else { return }
-    // An empty payload clears a retained message.
+    // An empty payload only clears a retained message, and has no content to count.
     let glance = payload.isEmpty ? nil : MessageGlance(payload)
     if !retained {
-      // The will of an OwnTracks device is on its location topic.
+      // An OwnTracks device publishes its will on its location topic; the will counts as a status.
       byKind[kind == .location && glance?.isWill == true ? .status : kind, default: 0] += 1
     }
     guard let glance else { return }
@@ -104,7 +104,8 @@ struct StreamStatistics: Sendable {
     if let epoch = glance.epoch, let seq = glance.seq {
       vehicles[place.vehicle].add(epoch: epoch, seq: UInt64(seq))
     }
-    // A will has the time of the session start, and a track that of its first fix.
+    // No delay is computed for a will, whose time is that of the session start, or for a track, whose time is
+    // that of its first fix.
     guard let time = glance.time, !glance.isWill, kind != .track else { return }
     let delay = moment.time.seconds(since: time)
     guard delay > -MessageStamp.clockTolerance, delay < 86_400 else { return }
@@ -124,7 +125,8 @@ struct StreamStatistics: Sendable {
       return nil
     }
     let place = Place(vehicle: vehicle, kind: address.kind)
-    // Topics of known kinds are limited by the vehicles; others are unbounded.
+    // Only topics of known kinds are cached: the number of vehicles limits their number, but not that of
+    // other topics.
     if place.kind != nil { places[topic] = place }
     return place
   }
@@ -141,20 +143,21 @@ struct StreamStatistics: Sendable {
 /// The statistics of one vehicle.
 struct VehicleStatistics: Sendable {
   let key: VehicleKey
-  /// The live messages; retained ones are counted separately.
+  /// The number of live messages; retained messages are counted separately.
   var messages = 0
   var bytes = 0
   var retained = 0
   var unreadable = 0
   var duplicates = 0
   var late = 0
-  /// The number of epochs, each with its own sequence.
+  /// The number of observed epochs, in each of which sequence numbers start again.
   var epochs = 0
-  /// Delays in seconds from the vehicle's clock to the local one.
+  /// The sum, number and maximum of delays: seconds from the message's time by the vehicle's clock to its
+  /// arrival by the local clock.
   var delaySum = 0.0
   var delayCount = 0
   var longestDelay = 0.0
-  /// Missing numbers of former epochs, which will not arrive any more.
+  /// The number of messages missing in former epochs, which will not arrive any more.
   private var lost: UInt64 = 0
   private var epoch: UInt64?
   private var formerEpoch: UInt64?
@@ -169,7 +172,7 @@ struct VehicleStatistics: Sendable {
 
   mutating func add(epoch new: UInt64, seq: UInt64) {
     if new != epoch {
-      // A copy from the former epoch is irrelevant for the current one.
+      // A delayed copy of a message from the former epoch does not start a new one.
       if new == formerEpoch { return }
       lost &+= sequence?.missing ?? 0
       formerEpoch = epoch
@@ -215,7 +218,7 @@ struct DelayHistogram: Hashable, Sendable {
     longest = max(longest, seconds)
   }
 
-  /// Returns the delay in seconds below which a share of the messages (0...1) stayed; nil without messages.
+  /// Returns the delay in seconds that a share (0...1) of the messages did not exceed; nil without messages.
   func quantile(_ share: Double) -> Double? {
     guard count > 0 else { return nil }
     let wanted = Int((Double(count - 1) * max(0, min(1, share))).rounded())
@@ -223,7 +226,7 @@ struct DelayHistogram: Hashable, Sendable {
     for (place, number) in counts.enumerated() {
       sum += number
       guard sum > wanted else { continue }
-      // The middle of the step; the maximum is exact.
+      // The result is the middle of the histogram's step, but never above the exact maximum.
       let middle = place == 0 ? Self.shortest / 2 : Self.shortest * pow(Self.ratio, Double(place) - 0.5)
       return min(middle, longest)
     }

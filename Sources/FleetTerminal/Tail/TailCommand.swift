@@ -40,8 +40,9 @@ package struct TailOptions: BrokerOptions {
 
 /// The `odograph tail` command: prints messages as JSON lines.
 ///
-/// All work is done on the connection's thread: a batch is received, its lines are written at once, and then
-/// it is acknowledged. A slow output slows down the broker, without buffering in between.
+/// All work is done on the connection's thread: a batch is received, its lines are written immediately, and
+/// then the batch is acknowledged. A slow output therefore slows down the broker, and no messages are
+/// buffered in between.
 package enum TailCommand {
   /// Runs until the count, the time limit, a closed output or a signal.
   /// - Throws: `FleetError` for invalid options and an unreachable broker.
@@ -86,8 +87,8 @@ struct TailPrinter {
   private(set) var left: Int?
   private var lines = MessageLines()
   private var hasEnded = false
-  /// True for a group member: messages after the last of the count are delivered to no other member, so they
-  /// are printed, too.
+  /// True for a member of a shared subscription. Messages that it receives after the requested count are
+  /// delivered to no other member, so they are printed, too.
   private let isMember: Bool
 
   init(_ options: TailOptions) {
@@ -96,7 +97,7 @@ struct TailPrinter {
     isMember = options.share != nil
   }
 
-  /// Writes a batch. Returns the ending if it was the last one.
+  /// Writes a batch. Returns the ending if no further batch is required; nil otherwise.
   mutating func print(_ messages: [MQTTMessage], to descriptor: Int32 = STDOUT_FILENO) -> CommandWaiter
     .Ending?
   {

@@ -51,7 +51,8 @@ struct BrailleCanvas: Sendable {
     }
   }
 
-  /// Puts text over the dots from a cell on, cut at the edge. Returns true if all of its cells were free.
+  /// Puts text over the dots, starting at a cell and cut at the right edge. Returns false if nothing was put:
+  /// outside of the canvas, or with `onlyIfFree` if the text does not fit or covers other text.
   @discardableResult
   mutating func put(_ text: StyledText, column: Int, row: Int, onlyIfFree: Bool = false) -> Bool {
     guard (0..<rows).contains(row), column >= 0, column < columns else { return false }

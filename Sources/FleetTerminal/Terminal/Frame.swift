@@ -10,7 +10,8 @@ struct Frame: Hashable, Sendable {
     cells = Array(repeating: .blank, count: size.columns * size.rows)
   }
 
-  /// Puts text from a cell on, cut at the right edge; ignored outside the screen.
+  /// Puts text on the screen, starting at a cell and cut at the right edge. Text that starts outside the
+  /// screen is ignored.
   mutating func put(_ text: StyledText, row: Int, column: Int = 0) {
     guard row >= 0, row < size.rows, column >= 0, column < size.columns else { return }
     let room = size.columns - column
@@ -39,7 +40,8 @@ struct Frame: Hashable, Sendable {
 /// absolutely for each changed run, so that a terminal with another character width only garbles one run
 /// instead of the rest of the line.
 enum FrameDifference {
-  /// The number of unchanged cells that are cheaper to repeat than to skip.
+  /// The maximum number of unchanged cells between two changes that are sent again, because moving the cursor
+  /// over them would need more bytes.
   private static let cheaperToRepeat = 4
 
   /// Returns the update.

@@ -21,8 +21,8 @@ enum Key: Hashable, Sendable {
 /// A decoder from terminal input to keys: UTF-8 text, control characters and the cursor sequences of ECMA-48
 /// as sent by xterm and its relatives.
 ///
-/// A pure value type. Input can be split anywhere. A lone escape is a key or the start of a sequence, which
-/// only time can decide: the caller calls `flush` if nothing follows.
+/// A pure value type. Input can be split anywhere. A lone escape character is either the Escape key or the
+/// start of a sequence; only time can decide. The caller calls `flush` if no further input follows.
 struct KeyDecoder: Sendable {
   private var pending: [UInt8] = []
   /// The maximum length of a sequence; longer ones are dropped.

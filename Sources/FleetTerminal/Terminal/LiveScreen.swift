@@ -71,7 +71,7 @@ struct LiveScreen {
       for key in keys {
         switch handle(key) {
         case .quit: return .done
-        // A key has an immediate effect.
+        // After a key the screen is redrawn immediately, regardless of `interval`.
         case .redraw: (isDirty, drawnAt) = (true, 0)
         case .none: break
         }
@@ -105,7 +105,8 @@ struct LiveScreen {
     return (entries[0].revents != 0, entries[1].revents != 0)
   }
 
-  /// True if input and output are a terminal with control sequences, unlike that of an editor.
+  /// True if input and output are a terminal that supports control sequences. The terminal window of an
+  /// editor does not (`TERM=dumb`).
   static var isPossible: Bool {
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return false }
     guard let term = unsafe getenv("TERM") else { return false }

@@ -101,7 +101,7 @@ enum TerminalRescue {
     unsafe self.original = original
     unsafe self.output = output
     unsafe self.input = input
-    // Accessed now, so that its initializer does not run in a handler.
+    // `leave` is accessed now, so that its lazy initializer does not run in a signal handler.
     _ = unsafe leave.count
     for fault in faults {
       var action = sigaction()
@@ -119,7 +119,7 @@ enum TerminalRescue {
     raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
     raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN)
     raw.c_cflag |= tcflag_t(CS8)
-    // A read returns as soon as there is a byte; none means that the terminal is gone.
+    // A read returns as soon as there is a byte. A read without a byte means that the terminal is gone.
     unsafe withUnsafeMutableBytes(of: &raw.c_cc) { bytes in
       unsafe bytes[Int(VMIN)] = 1
       unsafe bytes[Int(VTIME)] = 0

@@ -11,11 +11,13 @@ struct ColumnChooser: Hashable, Sendable {
     cursor = max(0, min(cursor + lines, WatchColumn.allCases.count - 1))
   }
 
-  /// Returns the columns with one of them added or removed; the vehicle's name always remains.
+  /// Returns the columns after adding `column`, or after removing it if it was among them. The vehicle's name
+  /// is never removed.
   static func toggled(_ column: WatchColumn, in columns: [WatchColumn]) -> [WatchColumn] {
     guard column != .vehicle else { return columns }
     guard !columns.contains(column) else { return columns.filter { $0 != column } }
-    // A new column has its default position, before the last event, which uses the remaining space.
+    // A new column is inserted at its default position, which is before the last event, because that column
+    // uses the remaining width.
     let place = columns.firstIndex { $0.rawValue > column.rawValue } ?? columns.count
     return Array(columns[..<place]) + [column] + Array(columns[place...])
   }
@@ -41,7 +43,7 @@ struct ColumnChooser: Hashable, Sendable {
       if line.width > columns { line = line.fitted(to: columns) }
       return place == cursor ? line.fitted(to: columns).styled(TextStyle(reversed: true)) : line
     }
-    // The selected line is also visible on a small screen.
+    // On a small screen the list is scrolled, so that the selected line is visible.
     let room = max(1, rows - 1)
     let first = max(0, min(cursor - room / 2, lines.count - room))
     OverlayPane.draw(

@@ -33,7 +33,7 @@ extension DetailPane {
     return parts
   }
 
-  /// The vehicle signals, by the last parts of their paths.
+  /// The first 12 vehicle signals, each named by the last two parts of its path.
   var bus: [StyledText] {
     guard let received = record.signals else { return [] }
     let isPast = received.isRetained || record.state == .offline
@@ -83,7 +83,8 @@ extension DetailPane {
     }
   }
 
-  /// From the newer of the two messages: in a garage there is no location.
+  /// The floor, from the newer of the altitude message and the location, because a vehicle in a garage
+  /// reports no locations. Then the altitude.
   var height: [String] {
     let (altitude, location) = (record.altitude?.message, record.location?.message)
     let isLocationNewer = location.map { $0.time > (altitude?.time ?? $0.time) } ?? false

@@ -35,7 +35,7 @@ struct DetailPane: Sendable {
   }
 
   private func allLines(columns: Int, rows: Int) -> [StyledText] {
-    // The first row contains only the title.
+    // The compass rose starts below the first row, which contains only the title.
     let showsRose = columns >= 48 && rows > CompassRose.rows
     func width(_ row: Int) -> Int {
       showsRose && (1...CompassRose.rows).contains(row) ? columns - Self.roseColumns : columns
@@ -103,7 +103,7 @@ extension DetailPane {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
     if location.positionSource == .inertial { parts.append("dead reckoning without a receiver") }
-    if location.positionSource == .coarse { parts.append("by radios around") }
+    if location.positionSource == .coarse { parts.append("access points or cells") }
     if let suspicion = location.suspicion {
       parts.append("suspect: \(suspicion.reason.problem)")
     } else if location.contradictsBeacons {
@@ -131,12 +131,12 @@ extension DetailPane {
     let radius = QuantityText.fixed(bound, decimals: 0) ?? "–"
     let texts = [QuantityText.position(shown.coordinate), "within \(radius) m"]
     guard shown.isPromised else {
-      return (texts + ["bound withdrawn, growing"]).map { StyledText($0, style: TextStyle(.yellow)) }
+      return (texts + ["bound no longer guaranteed"]).map { StyledText($0, style: TextStyle(.yellow)) }
     }
     return texts.map { StyledText($0, style: TextStyle(.green)) }
   }
 
-  /// The reason for missing locations with its remedy; empty after a location.
+  /// The reason why locations are missing, with its remedy; empty if the vehicle has sent a location since.
   private var updates: [StyledText] {
     guard let event = record.locationEvent, record.state != .offline else { return [] }
     if let location = record.location, location.message.time > event.message.time { return [] }
@@ -224,12 +224,13 @@ extension DetailPane {
       let age = since.map { " for \(QuantityText.age(max(0, now.time.seconds(since: $0))))" }
       return "inside \(identifier)\(age ?? "")"
     }
-    // Only reported states are used: the vehicle can be in a region with an unknown state.
+    // `outside` is shown only if no state is unknown, because the vehicle can be inside a region whose state
+    // is unknown.
     let unknown = states?.regions.count { $0.state == .unknown } ?? 0
     if let states, unknown > 0 {
       parts.append(unknown == states.count ? "not known yet" : "\(unknown) not known yet")
     } else if inside.isEmpty {
-      parts.append(states == nil ? "not told" : "outside")
+      parts.append(states == nil ? "not reported" : "outside")
     }
     return parts + (count > 0 ? ["(watches \(count))"] : [])
   }
@@ -271,7 +272,7 @@ enum CompassRose {
   }
 }
 
-/// Text wrapped in rows of different widths, with unbroken parts.
+/// Text wrapped in rows of different widths. A part is only broken if it is wider than a row.
 struct WrappedText {
   private(set) var lines: [StyledText] = []
   /// Returns the width of a row in columns.
@@ -289,7 +290,7 @@ struct WrappedText {
     var line = indent > 0 ? label.fitted(to: indent) : label
     var isEmpty = indent > 0 || label.width == 0
     for part in parts {
-      // A piece can move to the next row, which can be shorter.
+      // Each word must also fit in the next row, which can be shorter, because it can be moved there.
       for word in split(part, room: min(width(lines.count), width(lines.count + 1)) - indent) {
         let gap = isEmpty ? 0 : 2
         if !isEmpty, line.width + gap + word.width > width(lines.count) {
@@ -306,7 +307,7 @@ struct WrappedText {
     lines.append(line)
   }
 
-  /// Splits a part that is wider than a row at spaces, or anywhere.
+  /// Splits a part that is wider than a row: at a space, or without one after the last character that fits.
   private func split(_ part: StyledText, room: Int) -> [StyledText] {
     let room = max(2, room)
     guard part.width > room else { return [part] }

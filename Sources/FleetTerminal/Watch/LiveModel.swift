@@ -14,7 +14,7 @@ final class LiveModel<Value: Sendable>: Sendable {
     var trouble: String?
     /// The error that ends the command; nil if none.
     var failure: FleetError?
-    /// The time of the first subscription.
+    /// The time at which the topics were first subscribed to; nil before.
     var begin: Moment?
     /// The progress of reading retained messages; nil before the first connection.
     var reading: RetainedReading?
@@ -64,17 +64,18 @@ final class LiveModel<Value: Sendable>: Sendable {
       case .refused(let filter, let reason): state.failure = .refused(filter: filter, reason: reason)
       case .disconnected(let reason):
         state.trouble = "not connected: \(reason)"
-        // A failure of the first attempt means a wrong option or a broker that is not running.
+        // If the first attempt to connect fails, an option is wrong or the broker is not running, so the
+        // command ends.
         if !state.wasConnected { state.failure = FleetError(reason) }
       }
     }
   }
 
-  /// Records the answer to the marker subscription after the retained messages.
+  /// Records the broker's answer to the marker subscription, which follows the retained messages.
   func markKept() { change { $0.reading?.marked(at: Moment.now.timestamp.nanoseconds) } }
 
   /// Waits for the first connection, so that its failure is reported on the normal screen.
-  /// - Throws: `FleetError` if it fails, or after a signal.
+  /// - Throws: `FleetError` if the connection fails, or after a signal.
   func waitForConnection(to name: String, _ signals: SignalDescriptor) throws(FleetError) {
     while true {
       let (isConnected, failure) = withState { ($0.wasConnected, $0.failure) }
@@ -114,7 +115,7 @@ struct Rates: Hashable, Sendable {
   var bytes = 0.0
 }
 
-/// A meter of messages and bytes per second over the last seconds.
+/// A meter of messages and bytes per second over the last three seconds.
 struct RateMeter: Sendable {
   private struct Sample {
     var at: Timestamp
@@ -130,7 +131,7 @@ struct RateMeter: Sendable {
   /// Records the current counters.
   mutating func add(messages: Int, bytes: Int, at now: Timestamp) {
     samples.append(Sample(at: now, messages: messages, bytes: bytes))
-    // The last sample beyond the time span remains, so that the samples cover it.
+    // The newest sample that is older than the time span remains, so that the samples cover the whole span.
     while samples.count > 2, now.seconds(since: samples[1].at) >= Self.span { samples.removeFirst() }
   }
 

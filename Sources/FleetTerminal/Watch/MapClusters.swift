@@ -1,16 +1,16 @@
 internal import Fleet
 
-/// The vehicles of a map grouped by position; those too close together are shown as a count.
+/// The vehicles of a map grouped by position. Vehicles that are too close together are shown as their number.
 ///
-/// On a map with names, only vehicles in the same cell are grouped; on a crowded map, those in the same field
-/// of some cells are, so that the counts are readable.
+/// On a map with names, only vehicles in the same character cell are grouped. On a crowded map, vehicles in
+/// the same field of 6 by 2 cells are grouped, so that the numbers are readable.
 struct MapClusters {
   /// A vehicle, or a group of several, in a cell of the map.
   struct Cluster {
-    /// The index of the vehicle; of a group, the first.
+    /// The index of the vehicle, or of the first vehicle of a group.
     var vehicle: Int
     var count: Int
-    /// The common state of all; nil if they differ.
+    /// The common state of the cluster's vehicles; nil if their states differ.
     var state: VehicleState?
     var column: Int
     var row: Int
@@ -21,12 +21,12 @@ struct MapClusters {
   private static let field = (columns: 6, rows: 2)
 
   private(set) var clusters: [Cluster] = []
-  /// The vehicles on the map in order, including the selected one.
+  /// The indices and cells of all vehicles on the map, in order, including the selected vehicle.
   private(set) var shown: [(vehicle: Int, column: Int, row: Int)] = []
 
   var isCrowded: Bool { shown.count > Self.mostSingle }
 
-  /// Groups the vehicles; the selected one is drawn separately and never grouped.
+  /// Groups the vehicles; the selected vehicle is drawn separately and never grouped.
   init(_ vehicles: [MapPane.Vehicle], _ view: MapPane.Projection, on canvas: BrailleCanvas) {
     shown.reserveCapacity(vehicles.count)
     for place in vehicles.indices {
@@ -35,7 +35,7 @@ struct MapClusters {
     }
     let width = isCrowded ? min(Self.field.columns, canvas.columns) : 1
     let height = isCrowded ? min(Self.field.rows, canvas.rows) : 1
-    // The last field of a line also covers the remaining cells.
+    // The last field of a row or column also covers the cells that do not fill another field.
     let across = canvas.columns / width
     let down = canvas.rows / height
     var places = [Int](repeating: -1, count: across * down)
@@ -57,7 +57,8 @@ struct MapClusters {
     for place in clusters.indices where clusters[place].count > 1 {
       let (count, length) = (clusters[place].count, Self.text(clusters[place].count).utf8.count)
       let left = min(clusters[place].column / width, across - 1) * width
-      // At their mean position inside the field, so that counts never overlap or touch.
+      // A number is shown at the mean position of its vehicles, but inside its field, so that numbers never
+      // overlap or touch.
       clusters[place].row = sums[place].rows / count
       clusters[place].column = max(
         left, min(sums[place].columns / count - (length - 1) / 2, left + max(0, width - length - 1)))

@@ -5,13 +5,13 @@ internal import Spatial
 
 /// A map drawn in characters: regions and tracks as dots, vehicles as state signs, and a scale.
 ///
-/// A pure value type. North is up; the scale of longitude is that at the centre.
+/// A pure value type. North is up. Longitudes are scaled as at the map's centre.
 struct MapPane: Sendable {
   struct Vehicle: Sendable {
     var name: String
     var state: VehicleState
     var coordinate: Coordinate
-    /// The error bound in m; nil without a guarantee.
+    /// The guaranteed error bound in m; nil without bounded reporting.
     var bound: Double?
     var isStale: Bool
     var isSelected: Bool
@@ -19,7 +19,7 @@ struct MapPane: Sendable {
     var trail: [Coordinate] = []
   }
 
-  /// The minimum and approximate maximum width of the map in m.
+  /// The minimum width of the map in m, and its approximate maximum.
   private static let smallest = 100.0
   private static let largest = 2e7
 
@@ -113,7 +113,7 @@ struct MapPane: Sendable {
   private func putScale(on canvas: inout BrailleCanvas, _ view: Projection) {
     let columnsPerMetre = view.dotsPerMetre / 2
     var length = 1.0
-    // 1, 2, 5, 10, …: the longest that uses at most a quarter of the width.
+    // The length is the longest of 1, 2, 5, 10, … m that uses at most a quarter of the width.
     for step in 0..<24 {
       let next = pow(10, Double(step / 3)) * [1, 2, 5][step % 3]
       if next * columnsPerMetre <= max(6, Double(canvas.columns) / 4) { length = next }
@@ -144,7 +144,7 @@ extension MapPane {
       var places = shown.map(\.coordinate)
       for vehicle in shown { places += vehicle.trail }
       guard let first = places.first else { return nil }
-      // Longitudes relative to the first one, so that the antimeridian is no problem.
+      // Longitudes are relative to the first one, so that an area across the antimeridian is continuous.
       let turns = places.map { signedDegrees(from: first.longitude, to: $0.longitude) }
       let (west, east) = (turns.min() ?? 0, turns.max() ?? 0)
       let (south, north) = (
@@ -161,7 +161,8 @@ extension MapPane {
       eastPerDegree = Self.northPerDegree * max(0.01, cos(center.latitude.radians))
       let across = (east - west) * eastPerDegree
       let along = (north - south) * Self.northPerDegree
-      // Dots are square if characters are twice as high as wide.
+      // One scale applies to both axes, because dots are square if characters are twice as high as wide.
+      // `span` adds a margin.
       let span = selected.isEmpty ? 1.15 : 2.2
       let metresPerDot = max(
         span * across / width, span * along / height, MapPane.smallest / width)

@@ -1,6 +1,6 @@
 internal import FleetCommand
 
-/// Lines above the screen, framed if there is space.
+/// Lines drawn over the screen, with a frame if there is space.
 enum OverlayPane {
   /// The width of the text inside a frame in columns.
   private static let framedColumns = 72
@@ -10,7 +10,8 @@ enum OverlayPane {
     size.columns >= framedColumns + 4 && size.rows >= lines + 2
   }
 
-  /// Returns the columns and rows available for lines, if `wanted` rows are sufficient.
+  /// Returns the columns and rows available for a text of `wanted` rows: those inside the frame if it fits,
+  /// otherwise the whole screen.
   static func room(for wanted: Int, on size: TerminalSize) -> (columns: Int, rows: Int) {
     isFramed(lines: wanted, on: size) ? (framedColumns, wanted) : (size.columns, size.rows)
   }

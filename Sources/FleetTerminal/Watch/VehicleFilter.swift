@@ -8,7 +8,7 @@ struct VehicleFilter: Hashable, Sendable {
   /// The minimum silence in seconds; nil to show all vehicles.
   var silence: Double?
 
-  /// The steps of the key in seconds.
+  /// The minimum silences in seconds, through which the key `n` steps.
   private static let steps = [60.0, 600, 3600, 86_400]
 
   var isActive: Bool { !text.isEmpty || silence != nil }

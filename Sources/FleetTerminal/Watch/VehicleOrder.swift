@@ -29,7 +29,7 @@ struct VehicleOrder: Hashable, Sendable {
     /// The name on the command line.
     var name: String { "\(self)" }
 
-    /// The column with the sort mark; nil for a criterion without a column.
+    /// The column whose title shows the direction; nil for a criterion without a column.
     var column: WatchColumn? {
       switch self {
       case .vehicle: .vehicle
@@ -52,7 +52,7 @@ struct VehicleOrder: Hashable, Sendable {
       }
     }
 
-    /// True if the largest values come first, such as the fastest.
+    /// True if the largest values come first by default, such as the fastest vehicle.
     var beginsWithMost: Bool {
       switch self {
       case .position, .within, .speed, .attitude, .backlog, .temperature, .energy, .missing: true
@@ -62,7 +62,7 @@ struct VehicleOrder: Hashable, Sendable {
 
     init(_ column: WatchColumn) { self = Self.allCases.first { $0.column == column } ?? .vehicle }
 
-    /// Returns the next criterion that is one of these columns or has none.
+    /// Returns the next criterion that has no column, or whose column is among `columns`.
     func next(among columns: [WatchColumn]) -> Criterion {
       let offered = Self.allCases.filter { $0.column.map(columns.contains) ?? true }
       return offered.first { $0.rawValue > rawValue } ?? offered.first ?? .vehicle
@@ -93,7 +93,7 @@ struct VehicleOrder: Hashable, Sendable {
       let meant = Spelling.nearest(to: plain, among: Self.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "sort by", "\"\(name.prefix(40))\"",
-        "\(meant)--sort is \(Self.names.joined(separator: ", ")), with - before it for descending, with + for ascending"
+        "\(meant)--sort accepts \(Self.names.joined(separator: ", ")); -name sorts descending, +name ascending"
       )
     }
     self.criterion = criterion
@@ -167,9 +167,9 @@ struct VehicleOrder: Hashable, Sendable {
     sort(places, vehicles, byValue: value)
   }
 
-  /// Sorts by a text.
+  /// Sorts vehicles by a text.
   ///
-  /// - Parameter text: returns the text; empty if there is none.
+  /// - Parameter text: returns a vehicle's text; empty if there is none.
   private func sort(
     _ places: [Int], _ vehicles: [VehicleRecord], byText text: (VehicleRecord) -> String
   ) -> [Int] {
@@ -190,7 +190,7 @@ struct VehicleOrder: Hashable, Sendable {
     }.map(\.place)
   }
 
-  /// Compares by name.
+  /// Returns whether the name of `a` precedes the name of `b`.
   private static func precedes(_ a: VehicleRecord, _ b: VehicleRecord) -> Bool {
     a.sortKey == b.sortKey ? a.key < b.key : a.sortKey < b.sortKey
   }

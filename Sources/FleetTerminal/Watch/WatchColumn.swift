@@ -57,16 +57,16 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     case .age: "time since its last message"
     case .position: "latitude and longitude in degrees"
     case .within: "accuracy of the position"
-    case .speed: "over ground"
+    case .speed: "speed over ground"
     case .course: "course, degrees from north"
     case .heading: "heading, degrees from north"
     case .attitude: "roll, pitch and yaw in degrees"
     case .region: "regions that it is in, as reported"
-    case .battery: "charge left, else volts; + while charging"
+    case .battery: "remaining charge, otherwise volts; + while charging"
     case .backlog: "messages in the vehicle's queue"
-    case .temperature: "of the hottest part of its computer"
+    case .temperature: "temperature of the hottest part of its computer"
     case .energy: "joules since the start of the agent"
-    case .version: "of its agent"
+    case .version: "version of its agent"
     case .event: "latest event and its age"
     }
   }
@@ -106,7 +106,8 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
 
   static let gap = 2
 
-  /// Parses a list such as `battery,backlog`. The vehicle's name comes first unless it is named.
+  /// Parses a list such as `battery,backlog`. The column of the vehicle's name is put first if it is not in
+  /// the list.
   /// - Throws: `FleetError` with all columns and the nearest match for an unknown one.
   static func columns(parsing list: String) throws(FleetError) -> [WatchColumn] {
     var columns: [WatchColumn] = []
@@ -118,7 +119,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
         let meant = Spelling.nearest(to: String(name), among: names).map { "did you mean \($0)? " } ?? ""
         throw .usage(
           "show", "column \"\(name.prefix(40))\"",
-          "\(meant)--columns are \(names.joined(separator: ", ")), with commas between them")
+          "\(meant)--columns accepts a comma-separated list of \(names.joined(separator: ", "))")
       }
       if !columns.contains(column) { columns.append(column) }
     }

@@ -122,7 +122,8 @@ package enum WatchCommand {
       throw .usage(
         "use", "--silent", "lines are printed only for vehicles with messages; add --once, or use a terminal")
     }
-    // Read before the subscription, so that it never replaces newer messages, and before signals are blocked.
+    // The recording is read before the subscription, so that it never replaces newer messages, and before
+    // signals are blocked, so that Ctrl-C ends the reading.
     let beginning = try options.beginning.read(BeginningQuery(selection), reader)
     var roster = Roster(root: selection.root, profile: selection.profile, capacity: options.capacity)
     for message in beginning.messages {
@@ -144,7 +145,7 @@ package enum WatchCommand {
       connection: {
         if $0 == .connected { model.withState { $0.value.restartSequences() } }
         model.observe($0)
-        // A group member receives no retained messages.
+        // A member of a shared subscription receives no retained messages, so there are none to wait for.
         if isMember, $0 == .subscribed { model.markKept() }
       })
     let subscriber =

@@ -48,7 +48,7 @@ extension WatchView {
         let style = TextStyle(.cyan, bold: isSorted)
         var title = StyledText(column.title, style: style)
         if isSorted {
-          // The mark is visible in the narrowest column, too.
+          // A long title is cut, so that the sign of the direction is visible in a narrow column, too.
           let gap = title.width + 2 <= width ? " " : ""
           title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
           title.append(gap + order.mark, style: style)
@@ -72,7 +72,7 @@ extension WatchView {
     var text = StyledText("\(snapshot.total) vehicle\(snapshot.total == 1 ? "" : "s")")
     for state in VehicleState.allCases {
       let count = snapshot.counts[state] ?? 0
-      // Online is always shown, other states if there are any.
+      // The state `online` is always shown, another state only if a vehicle has it.
       guard count > 0 || state == .online else { continue }
       let sign = VehicleRow.state(state)
       text.append("  ")
@@ -89,7 +89,9 @@ extension WatchView {
       frame.put(StyledText(String(repeating: "─", count: size.columns), style: .dim), row: row)
     }
     if let area = layout.detail {
-      let nobody = snapshot.total > 0 ? "no vehicle is chosen: ↑ and ↓ do" : "waiting for the first vehicle"
+      let nobody =
+        snapshot.total > 0
+        ? "no vehicle is chosen: choose one with ↑ and ↓" : "waiting for the first vehicle"
       let lines =
         snapshot.selected.map {
           DetailPane(record: $0, now: now).lines(
@@ -108,7 +110,8 @@ extension WatchView {
     }
   }
 
-  /// Returns a left and a right text; on the right the first of several that fits, or none.
+  /// Returns a line with `left` at the left edge and, at the right edge, the first text of `right` that fits.
+  /// Nothing is at the right edge if none fits.
   func spread(_ left: StyledText, _ right: [StyledText]) -> StyledText {
     let room = size.columns - left.width
     guard let right = right.first(where: { $0.width + (left.width > 0 ? 2 : 0) <= room }) else {
@@ -165,7 +168,8 @@ extension WatchView {
     return parts
   }
 
-  /// Returns the visible part of the vehicles, if not all are visible.
+  /// Returns the range of visible vehicles and the number of matching ones, such as `1–20 of 300`; nil if all
+  /// vehicles are visible.
   private func place(in snapshot: Snapshot, _ layout: WatchLayout) -> String? {
     let filtered = filter.isActive ? " \(filter.summary)" : ""
     guard layout.tableRows > 0 else {

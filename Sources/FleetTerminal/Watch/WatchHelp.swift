@@ -7,20 +7,20 @@ enum WatchHelp {
     ("q", "quit", "quit; Ctrl-C as well"),
     ("?", "the signs", "keys, symbols and columns"),
     ("↑ ↓", "choose", "choose a vehicle; k and j as well"),
-    ("⏎", "details", "its details, or close them"),
-    ("m", "map", "the map of all, or around the chosen one, or close it"),
+    ("⏎", "details", "show or hide the vehicle's details"),
+    ("m", "map", "show or hide the map of all, or around the chosen vehicle"),
     ("/", "filter", "show only vehicles whose name or state contains these words"),
     ("n", "silent ones", "only vehicles silent for 1 min; again: 10 min, 1 h, 1 d, all"),
     ("c", "columns", "choose which columns are shown"),
-    ("Esc", "one step back", "one step back: panes, choice, filter"),
-    ("1…9", "sort by column", "sort by the column of that number; again: the other way"),
+    ("Esc", "one step back", "one step back: close panes, clear choice, clear filter"),
+    ("1…9", "sort by column", "sort by the column of that number; again: reverse the order"),
     ("s", "sort by next", "sort by the next column"),
     ("r", "reverse", "reverse the order"),
-    ("PgDn", "next page", "turn the table, back with PgUp; Space as well"),
+    ("PgDn", "next page", "next page of the table, back with PgUp; Space as well"),
     ("g G", "first, last", "the first and the last vehicle; Home and End as well"),
     ("J K", "scroll details", "scroll the details"),
-    ("+ -", "zoom map", "make the map larger or smaller"),
-    ("0", "whole map", "the map as it was before zooming"),
+    ("+ -", "zoom map", "zoom the map in or out"),
+    ("0", "whole map", "reset the zoom of the map"),
   ]
 
   private static let signs: [(sign: String, meaning: String)] = [
@@ -103,7 +103,7 @@ enum WatchHelp {
 
   private static func meanings(of columns: [WatchColumn], width: Int) -> [StyledText] {
     let all = signs.map { ($0.sign, $0.meaning) } + columns.map { ($0.title, $0.explanation) }
-    // Three titles in one line are abbreviated to save space.
+    // The title of the attitude column, which names three angles, is abbreviated.
     let named = all.map { ($0.0.contains("PITCH") ? "ROLL…YAW" : $0.0, $0.1) }
     var text = WrappedText { _ in width }
     let indent = min(signColumns, max(0, width - 8))

@@ -1,6 +1,6 @@
 internal import FleetCommand
 
-/// A pane beside the table.
+/// A pane in addition to the table.
 enum WatchPane: Hashable, Sendable {
   case detail
   case map
@@ -21,7 +21,7 @@ struct WatchLayout: Hashable, Sendable {
 
   /// The number of vehicles in the table; 0 if a pane replaces it.
   private(set) var tableRows: Int
-  /// The line between the table and the panes; nil without either.
+  /// The row of the line between the table and the panes; nil if only the table or only panes are shown.
   private(set) var ruleRow: Int?
   /// The panes' areas; nil for a closed or hidden pane.
   private(set) var detail: Area?
@@ -30,7 +30,7 @@ struct WatchLayout: Hashable, Sendable {
   /// The minimum sizes of useful panes.
   private static let leastMap = (columns: 30, rows: 6)
   private static let leastDetail = (columns: 49, rows: 9)
-  /// The rows that show nearly all details, beside a map and in a separate pane.
+  /// The rows that show nearly all details: in a narrow pane beside a map, and in a wide pane without a map.
   private static let usualDetailRows = (narrow: 17, wide: 14)
   private static let mostDetailColumns = 60
   private static let leastTableRows = 3
@@ -39,7 +39,7 @@ struct WatchLayout: Hashable, Sendable {
   ///
   /// - Parameter panes: the open panes, the last opened one last.
   init(size: TerminalSize, panes: [WatchPane]) {
-    // Header, titles and, except on very small screens, the footer.
+    // Three rows are reserved for the header, the titles and the footer.
     let body = size.rows - 3
     tableRows = max(1, body)
     guard let last = panes.last else { return }

@@ -7,7 +7,7 @@ internal import Spatial
 /// The output of `watch` without a terminal: a line for each vehicle that changed within the interval, or the
 /// table once.
 struct WatchPrinter {
-  /// The width in columns if unknown.
+  /// The width in columns of an output that is not a terminal.
   private static let defaultWidth = 160
 
   let options: WatchOptions
@@ -30,7 +30,8 @@ struct WatchPrinter {
       if let number = signals.received().first { return ExitStatus(signal: number) }
       let (failure, trouble, wasConnected) = model.withState { ($0.failure, $0.trouble, $0.wasConnected) }
       if let failure { throw failure }
-      // The retained messages of a broker without an answer are unknown.
+      // Without a connection to the broker its retained messages are unknown, so an empty table would be
+      // wrong.
       if isOver, !wasConnected, let timeout { throw FleetError.unanswered(within: timeout) }
       if options.once {
         switch reading {
@@ -64,7 +65,7 @@ struct WatchPrinter {
 
   private static let doubt =
     "the broker did not confirm that all retained messages were sent: vehicles may be missing; select fewer with --fleet and "
-    + "--vehicle, or ask again"
+    + "--vehicle, or retry"
 
   private func printChanges(since seen: inout UInt64, _ longestName: inout Int) -> ExitStatus? {
     let now = Moment.now
@@ -92,7 +93,7 @@ struct WatchPrinter {
     return CommandOutput.write(text)
   }
 
-  /// Returns the width if unknown, with space for all chosen columns.
+  /// Returns the width for an output that is not a terminal, with space for all chosen columns.
   private func width(longestName: Int) -> Int {
     columns.map { max(Self.defaultWidth, WatchColumn.widthNeeded(by: $0, longestName: longestName)) }
       ?? Self.defaultWidth
@@ -115,7 +116,7 @@ struct WatchPrinter {
         text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options, at: now)
       )
     }
-    // Printed beside the table, which scripts parse.
+    // Remarks are printed on standard error, because scripts parse the table.
     for remark in remarks { StandardError.report(remark) }
     return CommandOutput.write(text) ?? .done
   }
@@ -136,7 +137,7 @@ struct WatchPrinter {
     }
     let isChosen = !options.vehicles.fleet.isEmpty || !options.vehicles.vehicle.isEmpty
     return [
-      "no vehicle: the broker has no retained status or location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
+      "no vehicle: the broker has no retained status or location \(isChosen ? "of the selected vehicles" : "below \(roster.root)"); "
         + (isChosen
           ? "remove --fleet or --vehicle, " : "use --root or --message-profile, ")
         + "or run odograph check, to see whether this user may read and whether the broker delivers retained messages; "
@@ -152,15 +153,15 @@ struct WatchPrinter {
     if counters.malformed > 0 { remarks.append("\(messages(counters.malformed)) could not be read") }
     if counters.refused > 0 {
       remarks.append(
-        "\(messages(counters.refused)) came of vehicles beyond \(roster.capacity), which are not shown; "
-          + "choose some with --fleet or --vehicle, or raise --most")
+        "\(messages(counters.refused)) are from vehicles beyond the limit of \(roster.capacity), which are not shown; "
+          + "select vehicles with --fleet or --vehicle, or raise --most")
     }
     return remarks
   }
 
   /// Returns the whole table as text, with titles but without a header.
   static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool) -> String {
-    // As tall as the fleet, because a table for a script is not cut.
+    // The table contains the whole fleet, because a table for a script must not be cut.
     view.isUnbounded = true
     let snapshot = view.snapshot(of: roster, at: now)
     let layout = WatchColumn.layout(
@@ -173,7 +174,7 @@ struct WatchPrinter {
     return text
   }
 
-  /// Returns all shown vehicles as a JSON array, one per line.
+  /// Returns all vehicles that match the filter as a JSON array, one vehicle per line.
   static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
     view.isUnbounded = true
     let objects = view.snapshot(of: roster, at: now).visible.map {

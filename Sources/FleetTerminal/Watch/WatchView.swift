@@ -7,7 +7,8 @@ internal import Spatial
 /// A pure value type: keys are handled, and a frame is computed from a roster and a time. It implements
 /// scrolling, sorting, filtering and selection; the detail and map panes use the same snapshot.
 struct WatchView: Sendable {
-  /// The data that the table needs from a roster, copied at once so that the roster is locked only briefly.
+  /// The data that the table needs from a roster, copied in one step so that the roster is locked only
+  /// briefly.
   struct Snapshot: Sendable {
     /// The vehicles on the screen.
     var visible: [VehicleRecord] = []
@@ -20,12 +21,12 @@ struct WatchView: Sendable {
     var counters = Roster.Counters()
     var medianDelay: Double?
     var tailDelay: Double?
-    /// The number of missing messages in all sequences.
+    /// The number of missing messages in the sequences of all vehicles.
     var missing = 0
     /// The selected vehicle, and its row on the screen.
     var selected: VehicleRecord?
     var selectedRow: Int?
-    /// Its index among all matching vehicles, visible or not.
+    /// The index of the selected vehicle among all matching vehicles, visible or not.
     var selectedPlace: Int?
     /// The map; empty if none is shown.
     var map = MapPane()
@@ -51,9 +52,10 @@ struct WatchView: Sendable {
   private(set) var notice: String?
   /// The columns of the table as last drawn, which number keys refer to.
   private(set) var columns: [WatchColumn] = []
-  /// The vehicle of details and map. It remains selected when the order changes.
+  /// The vehicle that details and map show. It remains selected when the order changes.
   private var selection: VehicleKey?
-  /// The pending movement of the selection in rows, until the rows are known.
+  /// The number of rows by which pressed keys move the selection; applied by the next snapshot, which
+  /// determines the rows. Nil for none.
   private var move: Int?
   /// True to include all vehicles regardless of the screen size.
   var isUnbounded = false
@@ -112,7 +114,8 @@ struct WatchView: Sendable {
       detailOffset = min(detailOffset, most)
     }
     snapshot.visible = matching[offset..<min(matching.count, offset + pageRows)].map { roster.vehicles[$0] }
-    // Of all vehicles, so that columns do not change while scrolling.
+    // The width is that of the longest name of all matching vehicles, so that columns do not change while
+    // scrolling.
     let namesFleet = snapshot.fleets.count > 1
     for place in matching {
       let width = VehicleRow.nameWidth(roster.vehicles[place].key, withFleet: namesFleet)
@@ -159,7 +162,7 @@ struct WatchView: Sendable {
           bound: shown.bound, isStale: vehicles[place].isLocationStale(at: now), isSelected: isSelected,
           trail: isSelected || places.count <= Self.mostTrails ? vehicles[place].trail.coordinates : []))
       for region in vehicles[place].regions where map.regions.count < RegionShape.largestCount {
-        // Vehicles of a fleet mostly have the same regions.
+        // Vehicles of a fleet mostly have the same regions, so each region is drawn once.
         if !map.regions.contains(region) { map.regions.append(region) }
       }
     }
@@ -198,7 +201,7 @@ extension WatchView {
     case .home, .character("g"):
       offset = 0
       if selection != nil { choose(by: -Int.max / 4) }
-    // Beyond the end: the snapshot limits it to the last page.
+    // The offset is beyond the end; the next snapshot limits it to the last page.
     case .end, .character("G"):
       offset = Int.max / 2
       if selection != nil { choose(by: Int.max / 4) }
@@ -235,7 +238,8 @@ extension WatchView {
     }
   }
 
-  /// Sorts by a visible column, counted from 1; reverses the order if it is already sorted by it.
+  /// Sorts by a visible column, counted from 1; reverses the order if the table is already sorted by this
+  /// column.
   private mutating func sort(byColumn number: Int) {
     guard columns.indices.contains(number - 1) else {
       notice = "only \(columns.count) columns"
@@ -246,7 +250,8 @@ extension WatchView {
       criterion: criterion, isReversed: order.criterion == criterion && !order.isReversed)
   }
 
-  /// Goes one step back: closes panes, clears the selection, then the filter.
+  /// Goes one step back: closes the panes; if none is open, clears the selection; if nothing is selected,
+  /// clears the filter.
   private mutating func leave() {
     if !panes.isEmpty {
       (panes, zoom, detailOffset) = ([], 0, 0)
@@ -284,7 +289,8 @@ extension WatchView {
     offset = max(0, min(offset, Int.max / 4) + pages * pageRows)
   }
 
-  /// Several keys can be pressed before the rows are known.
+  /// Adds to the pending movement of the selection, because several keys can be pressed before the next
+  /// snapshot.
   private mutating func choose(by rows: Int) {
     move = max(-Int.max / 4, min((move ?? 0) + rows, Int.max / 4))
   }

@@ -24,20 +24,21 @@ package struct AccessConfiguration: Hashable, Sendable {
   package var users: [String: User] = [:]
   /// The tokens by their digests.
   package var tokens: [SecretDigest: Token] = [:]
-  /// The header in which a proxy names the user; nil if disabled.
+  /// The header in which a trusted proxy names the user; nil if proxies name no users.
   package var proxyHeader: HTTPField.Name?
   /// The addresses of proxies whose user and forwarding headers are trusted.
   package var proxyAddresses: [AddressRange] = []
-  /// Additional host names of the server, as in the `Host` header.
+  /// Further names of this server that a request's `Host` header may contain.
   package var hosts: Set<String> = []
   /// The folder for sessions and links; nil to hold them in memory.
   package var stateFolder: String?
   /// The audit file; nil for standard error only.
   package var auditFile: String?
-  /// The session limits in seconds.
+  /// The time in seconds after which an unused session ends, and the maximum lifetime of a session in
+  /// seconds.
   package var sessionIdle = 12 * 3600.0
   package var sessionLongest = 30 * 86_400.0
-  /// The maximum requests per second, for each logged-in user, and for each address without login.
+  /// The maximum rate in requests per second: of each logged-in user, and of each address without a login.
   package var requestRate = 100.0
 
   /// Settings without a login.
@@ -53,7 +54,7 @@ package struct AccessConfiguration: Hashable, Sendable {
   private static let userKeys = scopeKeys + ["password", "password_file"]
   private static let tokenKeys = scopeKeys + ["sha256", "expires"]
   private static let proxyKeys = ["header", "addresses"]
-  /// The keys of all tables.
+  /// The keys that the tables in `tables` can contain.
   package static let keys = accessKeys + userKeys + tokenKeys + proxyKeys + CertificateStore.keys
   /// The maximum length of a user or token name in bytes.
   static let longestName = 64
@@ -67,7 +68,7 @@ package struct AccessConfiguration: Hashable, Sendable {
     auditFile = try access.stateFile("audit")
     for host in try access.texts("hosts") ?? [] {
       guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !host.contains("/"), !host.contains(":") else {
-        throw access.wrong("hosts", "\(host.prefix(80)) is no name of a machine; leave out scheme and port")
+        throw access.wrong("hosts", "\(host.prefix(80)) is not a host name; leave out scheme and port")
       }
       hosts.insert(host.lowercased())
     }
@@ -94,7 +95,8 @@ package struct AccessConfiguration: Hashable, Sendable {
         )
       }
       if let other = tokens[digest] {
-        throw table.wrong("sha256", "it is that of \(other.name), too; each token has one entry")
+        throw table.wrong(
+          "sha256", "the entry of \(other.name) has the same digest; write one entry per token")
       }
       tokens[digest] = Token(
         name: table.name, role: try table.word("role") ?? .view, scope: try Self.scope(table),
@@ -105,13 +107,13 @@ package struct AccessConfiguration: Hashable, Sendable {
   private mutating func readProxy(_ table: SettingsTable) throws(FleetError) {
     for text in try table.texts("addresses") ?? [] {
       guard let range = AddressRange(parsing: text) else {
-        throw table.wrong("addresses", "\(text.prefix(80)) is no address; write 10.0.0.5 or 10.0.0.0/8")
+        throw table.wrong("addresses", "\(text.prefix(80)) is not an address; write 10.0.0.5 or 10.0.0.0/8")
       }
       proxyAddresses.append(range)
     }
     if let text = try table.text("header") {
       guard let name = HTTPField.Name(text), ![.authorization, .cookie, .origin].contains(name) else {
-        throw table.wrong("header", "\(text.prefix(80)) is no header for a name; write one as X-Remote-User")
+        throw table.wrong("header", "\(text.prefix(80)) is not a header name; write one as X-Remote-User")
       }
       proxyHeader = name
     }
@@ -158,7 +160,7 @@ package struct AccessConfiguration: Hashable, Sendable {
     for text in texts {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw table.wrong("vehicles", "\(text.prefix(80)) is none; write fleet/vehicle")
+        throw table.wrong("vehicles", "\(text.prefix(80)) is not a vehicle; write fleet/vehicle")
       }
       vehicles.insert(VehicleKey(fleet: String(parts[0]), vehicle: String(parts[1])))
     }

@@ -34,7 +34,7 @@ extension AccessControl {
     let digest = SecretDigest(of: cookie)
     let now = SystemClock.realtime
     let hasBegun = state.withLock { state in
-      // The entry can have changed while the password was checked.
+      // The user's configuration entry can have changed while the password was checked.
       guard state.configuration.users[name]?.password == hash,
         let entry = state.entry(of: .user(name), at: now)
       else { return false }
@@ -48,8 +48,9 @@ extension AccessControl {
     return Login(cookie: cookie, identity: .session(digest), principal: principal)
   }
 
-  /// Returns a hash to compare with an unknown user's password. It is constant for a name, so that response
-  /// times do not reveal unknown names, and depends on a secret of this process.
+  /// Returns a configured user's hash, with which the password of an unknown user is compared. The hash is
+  /// constant for a name, so that response times do not reveal unknown names, and depends on a secret of this
+  /// process.
   private func decoy(for name: String, _ configuration: AccessConfiguration) -> PasswordHash? {
     let hashes = configuration.users.values.compactMap(\.password).sorted { $0.text < $1.text }
     guard !hashes.isEmpty else { return nil }
@@ -65,7 +66,8 @@ extension AccessControl {
     }
   }
 
-  /// Returns the time at which an unused session ends; nil if the identity has no such end.
+  /// Returns the time (ns since 1970) at which a session ends if it is not used again, or at which a token
+  /// expires. Nil for an identity without such a time.
   package func end(of identity: Identity) -> Int64? {
     state.withLock { state in
       switch identity {
@@ -84,7 +86,8 @@ extension AccessControl {
   // MARK: Links
 
   /// Creates a link to a vehicle.
-  /// - Returns: its secret; nil if the maximum number of links is reached.
+  /// - Returns: the link's secret and its end in ns since 1970; nil if the maximum number of links is
+  ///   reached.
   package func share(_ vehicle: VehicleKey, by maker: Principal, seconds: Double) -> (
     secret: String, end: Int64
   )? {
@@ -112,7 +115,7 @@ extension AccessControl {
   }
 
   /// Revokes a link, and ends its sessions.
-  /// - Returns: nil for a link that does not exist or is not visible to this principal.
+  /// - Returns: the revoked link; nil if it does not exist or its vehicle is not visible to this principal.
   package func revoke(_ name: String, by principal: Principal) -> ShareTable.Share? {
     state.withLock { state in
       guard let digest = state.shares.digest(named: name), let share = state.shares.shares[digest],
@@ -126,7 +129,7 @@ extension AccessControl {
   }
 
   /// Creates a session for the holder of a link.
-  /// - Returns: nil for a link that does not exist or has ended.
+  /// - Returns: the session and the link's vehicle; nil for a link that does not exist or has ended.
   package func enter(_ secret: String) -> (login: Login, vehicle: VehicleKey)? {
     guard SecretText.isPlausible(secret) else { return nil }
     let link = SecretDigest(of: secret)

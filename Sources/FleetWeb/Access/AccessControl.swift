@@ -3,12 +3,12 @@ internal import FleetCommand
 internal import Platform
 internal import Spatial
 
-/// The authentication of a request. Its permissions are evaluated for each request, because entries change
-/// and sessions end.
+/// The credentials with which a request was authenticated. Permissions are looked up anew for each request,
+/// because configuration entries change and sessions end.
 package enum Identity: Hashable, Sendable {
   /// A local request without a login.
   case local
-  /// A session cookie, of a user or a link.
+  /// The digest of a session cookie, which was issued at a login or for a share link.
   case session(SecretDigest)
   case token(SecretDigest)
   /// A user named by a trusted proxy.
@@ -18,21 +18,21 @@ package enum Identity: Hashable, Sendable {
   var isAmbient: Bool { if case .token = self { false } else { true } }
 }
 
-/// The access control: configured entries, sessions, links, delays and rate limits.
+/// The access control: configured users and tokens, sessions, share links, login delays and rate limits.
 package final class AccessControl: Sendable {
   struct State {
     var configuration: AccessConfiguration {
       didSet { entries = AccessControl.entries(configuration) }
     }
-    /// The digest of each user's entry, on which sessions depend; computed once, because every request and
-    /// event needs it.
+    /// The digest of each user's configuration entry, by user name. A session ends when the digest changes.
+    /// Computed only when the configuration changes, because every request and stream event requires it.
     private(set) var entries: [String: SecretDigest]
     var sessions: SessionTable
     var shares = ShareTable()
     var delays = LoginDelays()
     var limitsOfAddresses: RequestLimits<Address>
     var limitsOfPrincipals: RequestLimits<String>
-    /// True if there are changes that are not stored.
+    /// True if sessions or links have changed since they were last stored.
     var isChanged = false
 
     init(_ configuration: AccessConfiguration) {
@@ -40,14 +40,16 @@ package final class AccessControl: Sendable {
       entries = AccessControl.entries(configuration)
       sessions = SessionTable(
         idle: Int64(configuration.sessionIdle * 1e9), longest: Int64(configuration.sessionLongest * 1e9))
-      // A page has about thirty files, and the users of an office can share an address.
+      // A burst can be 10 s of requests: a page loads about thirty files, and all users of an office can
+      // share one address.
       limitsOfAddresses = RequestLimits(
         rate: configuration.requestRate, burst: configuration.requestRate * 10)
       limitsOfPrincipals = RequestLimits(
         rate: configuration.requestRate, burst: configuration.requestRate * 5)
     }
 
-    /// Returns the entry on which a session depends; nil if it was removed.
+    /// Returns the digest on which a session of this holder depends: of the user's configuration entry, or of
+    /// the link. Nil if the user was removed or the link has ended.
     func entry(of holder: SessionTable.Holder, at now: Int64) -> SecretDigest? {
       switch holder {
       case .user(let name): return entries[name]
@@ -74,7 +76,7 @@ package final class AccessControl: Sendable {
   private let vehicles = Locked<@Sendable (VehicleKey) -> Bool>({ _ in true })
   let passwords: PasswordChecker
   package let audit: AuditLog
-  /// A random secret for derived values, different for each process.
+  /// A random secret of this process, from which CSRF tokens and the choice of decoy hashes are derived.
   let processSecret = SecretText.random()
 
   /// Creates the access control.
@@ -104,11 +106,11 @@ package final class AccessControl: Sendable {
 
   package var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
-  /// Replaces the entries; sessions and streams whose entry has changed end.
+  /// Replaces the configuration. The sessions and streams of users whose entries have changed end.
   package func use(_ configuration: AccessConfiguration) {
     audit.use(path: configuration.auditFile)
     state.withLock { state in
-      // Sessions that have ended under the old settings must not become valid again.
+      // Links that have ended under the old configuration must not become valid again under the new one.
       state.endLostShares(at: SystemClock.realtime)
       state.configuration = configuration
       state.sessions.idle = Int64(configuration.sessionIdle * 1e9)
@@ -134,7 +136,8 @@ package final class AccessControl: Sendable {
 
   // MARK: Identities
 
-  /// Returns the principal of an identity; nil if it has ended.
+  /// Returns the principal of an identity; nil if its session has ended, or its user or token is no longer
+  /// valid.
   package func principal(of identity: Identity, at now: Int64) -> Principal? {
     state.withLock { state in
       let configuration = state.configuration
@@ -167,7 +170,8 @@ package final class AccessControl: Sendable {
     }
   }
 
-  /// Returns a digest of each user's entry; sessions end when it changes.
+  /// Returns the digest of the configuration entry of each user with a password. A user's sessions end when
+  /// the digest changes.
   private static func entries(_ configuration: AccessConfiguration) -> [String: SecretDigest] {
     var entries: [String: SecretDigest] = [:]
     for (name, user) in configuration.users {
@@ -192,7 +196,8 @@ package final class AccessControl: Sendable {
     }
   }
 
-  /// Returns the token that proves that a request comes from the server's own page.
+  /// Returns the CSRF token that proves that a request comes from this server's own page; nil if none is
+  /// required.
   func proof(of identity: Identity, cookie: String?) -> String? {
     switch identity {
     case .session: cookie.map { SecretDigest(of: "csrf \($0)").hexadecimal }
@@ -203,7 +208,7 @@ package final class AccessControl: Sendable {
 
   // MARK: Limits
 
-  /// Returns the seconds to wait; 0 to continue.
+  /// Counts a request of an address. Returns the seconds that the client must wait; 0 within the rate limit.
   func waitOfAddress(_ address: Address) -> Double {
     state.withLock { $0.limitsOfAddresses.take(address.subscriber, at: SystemClock.boottime) }
   }

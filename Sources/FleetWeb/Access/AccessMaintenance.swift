@@ -7,23 +7,25 @@ internal import Platform
 package final class AccessMaintenance: Sendable {
   private let control: AccessControl
   private let certificates: CertificateStore?
-  /// The initial configuration.
+  /// The configuration file as read at the start; nil without one.
   private let file: SettingsFile?
   private let address: ListenAddress
   private let store: AccessStore?
   private let wanted = Locked<Reload?>(nil)
-  /// The reason of the last failed save; each reason is reported once.
+  /// The message about the last failed save, so that the same message is not repeated; nil after a successful
+  /// save.
   private let problem = Locked<String?>(nil)
   private let thread: ServiceThread
   private let report: @Sendable (String) -> Void
 
-  /// The interval in seconds between checks for changes; a crash loses at most the sessions and links of this
-  /// time.
+  /// The interval in seconds between saves. A crash loses at most the sessions and links that were created
+  /// within one interval.
   private static let interval = 1.0
-  /// The number of checks between saves of the sessions' last use.
+  /// The number of intervals after which sessions are saved even if only their times of last use have
+  /// changed.
   private static let looksBetweenSaves = 300
 
-  /// Restores the stored state and starts the thread.
+  /// Restores the stored sessions and links, and starts the thread.
   /// - Parameters:
   ///   - file: the configuration; nil if there is none.
   ///   - report: logs problems with saving.
@@ -38,7 +40,8 @@ package final class AccessMaintenance: Sendable {
     store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
     try store?.load(into: control)
     do throws(SystemError) {
-      // Checked now instead of at the first login.
+      // Saves immediately, so that a folder that is not writable is reported now instead of at the first
+      // login.
       control.markChanged()
       try store?.save(control)
       thread = try ServiceThread()
@@ -52,7 +55,7 @@ package final class AccessMaintenance: Sendable {
     }
   }
 
-  /// A function that reloads other parts from a valid configuration.
+  /// A function that applies a reloaded and valid configuration file to other parts of the server.
   package typealias Reload = @Sendable (SettingsFile) -> Void
 
   /// Requests to reload configuration and certificate. Can be called from any thread.
@@ -61,7 +64,8 @@ package final class AccessMaintenance: Sendable {
     thread.wake.signal()
   }
 
-  /// Saves for the last time. Call it once, before `stop` of the access control.
+  /// Stops the thread, and saves sessions and links for the last time. Call it once, before
+  /// `AccessControl.stop`.
   package func stop() {
     thread.stop()
     control.markChanged()
@@ -103,7 +107,7 @@ package final class AccessMaintenance: Sendable {
 
   private func renewCertificate() {
     do throws(FleetError) {
-      if try certificates?.reloadIfChanged() == true { StandardError.report("reads the new certificate") }
+      if try certificates?.reloadIfChanged() == true { StandardError.report("reloaded the certificate") }
     } catch {
       StandardError.report("continues with the previous certificate: \(error)")
     }
@@ -119,7 +123,7 @@ package final class AccessMaintenance: Sendable {
       let configuration = try AccessConfiguration(file)
       let waiting = try ServeConfiguration.changes(in: file, since: begun)
       try configuration.check(listening: address)
-      // A file that is being written can be empty for a moment.
+      // A file that is being rewritten can be empty for a moment, which must not remove all logins.
       if control.configuration.hasLogin, !configuration.hasLogin {
         throw .usage(
           "use", begun.path, "all logins would be removed; a server without a login requires a restart")
@@ -132,7 +136,7 @@ package final class AccessMaintenance: Sendable {
       control.use(configuration)
       control.audit.record(
         AuditEntry(action: "reload", who: "SIGHUP", from: "this machine", outcome: "done"))
-      report("uses users and tokens of \(begun.path) as they are now")
+      report("reloaded users and tokens from \(begun.path)")
       if !waiting.isEmpty {
         report("\(waiting.joined(separator: ", ")) of \(begun.path): changes take effect after a restart")
       }

@@ -8,7 +8,7 @@ package protocol AccessPolicy: Sendable {
   var requiresLogin: Bool { get }
   /// True if the server uses TLS.
   var isSecure: Bool { get }
-  /// True if proxies are trusted; one of them can terminate TLS.
+  /// True if trusted proxies are configured; such a proxy can terminate TLS.
   var isBehindProxy: Bool { get }
   /// The middleware that sets `principal` in the context of authenticated requests, and rejects others.
   var gate: any MiddlewareProtocol<Request, Response, WebContext> { get }
@@ -16,7 +16,7 @@ package protocol AccessPolicy: Sendable {
   var interface: [any RouteGroup] { get }
   /// The routes at the root, such as share links.
   var roots: [any RouteGroup] { get }
-  /// Returns the transport of connections.
+  /// Returns the transport for client connections, with limits for each connection.
   func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder
 }
 
@@ -43,13 +43,14 @@ package struct LocalAccess: AccessPolicy {
     func handle(
       _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
     ) async throws -> Response {
-      // A foreign page can make its own host name resolve to this machine (DNS rebinding).
+      // A page of another server can make that server's host name resolve to this machine (DNS rebinding).
       if let host = request.head.authority, !Self.isLocal(host) {
         throw WebError(
           .misdirectedRequest, "wrong-host", "this server is not \(host.prefix(100))",
-          remedy: "ask for localhost, or configure a login and the server's name")
+          remedy: "use the host name localhost, or configure a login and the server's name")
       }
-      // Any page can make a browser send requests; only the own page may change something.
+      // Any page can make a browser send requests; only a page of this server may send one that changes
+      // something.
       if request.method != .get, request.method != .head, let origin = request.headers[.origin],
         origin != "http://\(request.head.authority ?? "")"
       {

@@ -3,11 +3,12 @@ internal import FleetCommand
 internal import JSON
 internal import Platform
 
-/// The storage of sessions and links. The file contains only digests, so that it grants no access.
+/// The storage of sessions and links. The file contains digests instead of secrets, so reading it grants no
+/// access.
 package struct AccessStore: Sendable {
   package let path: String
   private let folder: String
-  /// 10,000 sessions and 1,000 links need 3 MB.
+  /// The maximum size of the file in bytes. The maximum of 10,000 sessions and 1,000 links requires 3 MB.
   private static let sizeLimit = 16 << 20
 
   package init(folder: String) { (self.folder, path) = (folder, folder + "/access.json") }
@@ -35,8 +36,8 @@ package struct AccessStore: Sendable {
       sessions: (document["sessions"]?.array ?? []).compactMap(Self.session))
   }
 
-  /// Saves the state if it has changed.
-  /// - Returns: true if it had changed.
+  /// Saves sessions and links if they have changed since the last call.
+  /// - Returns: true if they had changed and were saved.
   /// - Throws: `SystemError`; the next call retries.
   @discardableResult
   func save(_ control: AccessControl) throws(SystemError) -> Bool {
@@ -105,7 +106,8 @@ package struct AccessStore: Sendable {
 }
 
 extension AccessControl {
-  /// Restores the stored state, without entries that no longer have a basis in the configuration.
+  /// Restores stored links whose creators can still see the vehicle, and stored sessions of users whose
+  /// configuration entry is unchanged.
   func restore(
     shares: [(SecretDigest, ShareTable.Share)], sessions: [(SecretDigest, SessionTable.Session)]
   ) {
@@ -121,7 +123,7 @@ extension AccessControl {
     }
   }
 
-  /// Returns the state to store; nil if it is unchanged.
+  /// Returns the sessions and links to store; nil if they have not changed since the last call.
   func changes() -> (
     shares: [SecretDigest: ShareTable.Share], sessions: [SecretDigest: SessionTable.Session]
   )? {

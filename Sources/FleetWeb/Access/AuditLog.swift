@@ -9,7 +9,8 @@ internal import Spatial
 package struct AuditEntry: Sendable {
   /// The action: `login`, `logout`, `share`, or a request's method and path.
   package var action: String
-  /// The user, as far as known.
+  /// The name of the user, token or link that sent the request, or the name given at a login; `SIGHUP` for a
+  /// reload.
   package var who: String
   /// The client's address.
   package var from: String
@@ -29,7 +30,7 @@ package struct AuditEntry: Sendable {
     (self.outcome, self.status, self.detail) = (outcome, status, detail)
   }
 
-  /// Adds vehicles that a route reported, besides that in the path.
+  /// Adds the vehicles that a route has reported in addition to the vehicle in the path.
   mutating func add(_ named: [String]?) { vehicles += (named ?? []).filter { !vehicles.contains($0) } }
 
   /// Returns the entry as a line of JSON, without a line break.
@@ -51,9 +52,9 @@ package struct AuditEntry: Sendable {
   private static func short(_ text: String) -> String { String(text.prefix(200)) }
 }
 
-/// A log of all changes and logins, on standard error (for the journal) and in a file. A thread writes the
-/// lines in the order of the calls. The file is opened for each batch, so that it can be rotated at any time.
-/// If the disk is full, lines wait for the file, but are still printed.
+/// A log of all changes and logins, on standard error (for the systemd journal) and in a file. A thread
+/// writes the lines in the order of the calls. The file is opened for each batch, so that it can be rotated
+/// at any time. If the disk is full, lines are printed, and wait in memory until the file is writable.
 package final class AuditLog: Sendable {
   private struct State {
     /// The lines to be written to the file, oldest first.
@@ -64,7 +65,7 @@ package final class AuditLog: Sendable {
 
   /// The maximum number of waiting lines. Changes of vehicles are rejected while it is reached.
   package static let capacity = 4096
-  /// The interval in ns between two attempts to write.
+  /// The interval in ns between two attempts to write to a file that is not writable.
   private static let pause: Int64 = 1_000_000_000
 
   private let state: Monitor<State>
@@ -87,9 +88,9 @@ package final class AuditLog: Sendable {
   }
 
   private static func write(_ state: Monitor<State>, _ report: (@Sendable (String) -> Void)?) {
-    // The number of waiting lines that were printed.
+    // The number of lines at the start of `waiting` that were already printed.
     var written = 0
-    // The time of the next attempt (monotonic ns); nil while the file is writable.
+    // The time of the next attempt to write (monotonic ns); nil while the file is writable.
     var retry: Int64?
     while true {
       let (lines, path, isLast) =
@@ -102,14 +103,14 @@ package final class AuditLog: Sendable {
       if !isLast, let retry, SystemClock.monotonic < retry { continue }
       do throws(SystemError) {
         if let path, !lines.isEmpty { try append(lines, to: path) }
-        if retry != nil, let path { StandardError.report("audit: \(path) is written again") }
+        if retry != nil, let path { StandardError.report("audit: \(path) is writable again") }
         (retry, written) = (nil, 0)
         state.update { $0.waiting.removeFirst(lines.count) }
       } catch {
-        if retry == nil { StandardError.report("audit: \(error); tried again each second") }
+        if retry == nil { StandardError.report("audit: \(error); retrying every second") }
         retry = SystemClock.monotonic + pause
       }
-      // Lines after the call of `stop` were not accepted.
+      // `stop` is called after the last `record`, so no further lines follow.
       if isLast { return }
     }
   }
@@ -128,7 +129,7 @@ package final class AuditLog: Sendable {
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
         let code = errno
-        // A partial line is removed, so that the next one is not appended to it.
+        // Removes a partly written line, so that the next line is not appended to it.
         if length >= 0 { ftruncate(descriptor, length) }
         throw SystemError(operation: "write", object: path, code: code)
       }
@@ -141,13 +142,13 @@ package final class AuditLog: Sendable {
   package func record(_ entry: AuditEntry) {
     let line = entry.line(at: SystemClock.realtime)
     state.update { state in
-      // The number of failed logins is unlimited; changes are only here if there was space when they were
-      // accepted.
+      // Lines beyond twice the capacity are dropped: failed logins are recorded without checking `hasRoom`.
+      // Changes were accepted only below the capacity, so their lines have space.
       if state.waiting.count < 2 * Self.capacity { state.waiting.append(line) }
     }
   }
 
-  /// Sets the file.
+  /// Sets the path of the file for all waiting and later lines; nil for none.
   package func use(path: String?) { state.update { $0.path = path } }
 
   /// Prints and writes the waiting lines, then stops the thread. Call it once.

@@ -29,7 +29,7 @@ package struct Scope: Hashable, Sendable {
   }
 }
 
-/// The authenticated sender of a request, for whom each response and event is made.
+/// The authenticated sender of a request. Responses and stream events contain only what this sender may see.
 package struct Principal: Hashable, Sendable {
   /// The name for display and audit: of a user, a token or a link; `local` without a login.
   package var name: String
@@ -45,7 +45,8 @@ package struct Principal: Hashable, Sendable {
   /// The principal of local requests while no login is configured.
   package static let local = Principal(name: "local", role: .operate, scope: .all)
 
-  /// The name for fair sharing of resources; nil if there is nobody to share with.
+  /// The name by which shared resources are limited per login; nil for the local principal, which is not
+  /// limited.
   var asker: String? { self == .local ? nil : name }
 
   package func sees(_ key: VehicleKey) -> Bool { scope.contains(key) }

@@ -1,7 +1,7 @@
 package import Fleet
 internal import Platform
 
-/// The access data of a request, which the gate passes to the routes beside the principal.
+/// The access data of a request, which the gate passes to the routes in addition to the principal.
 package struct RequestAccess: Sendable {
   package let identity: Identity
   /// The client's address behind trusted proxies.
@@ -44,8 +44,8 @@ package struct AccessGrant: Sendable {
     (self.principal, identity, control) = (principal, access.identity, access.control)
   }
 
-  /// Returns the reason for the stream's `bye` if access has ended; nil otherwise. The check counts as a use
-  /// of the session.
+  /// Returns the reason for the stream's final event `bye` if access has ended; nil while it continues. The
+  /// check counts as a use of the session.
   package func ending() -> String? {
     guard let now = control.principal(of: identity, at: SystemClock.realtime) else { return "login-required" }
     return now == principal ? nil : "access-changed"
@@ -58,7 +58,7 @@ extension WebContext {
     access?.note.add(detail: detail, vehicles: vehicles)
   }
 
-  /// The permission to check before each event of a stream; nil before the gate.
+  /// The permission to check before each event of a stream; nil for a request that has not passed the gate.
   package var grant: AccessGrant? {
     guard let principal, let access else { return nil }
     return AccessGrant(principal, access)

@@ -22,7 +22,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
 
   var routes: AlertRoutes { AlertRoutes(service) }
 
-  /// Adds it to the server's parts.
+  /// Adds the alert service to the server's parts.
   func join(_ parts: inout ServeParts) {
     parts.observers.append(service)
     parts.sources.append(self)
@@ -42,8 +42,10 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
       }
       service.reload(settings)
       StandardError.report(
-        "uses rules and receivers of \(file.path) as they are now: \(settings.rules.count) rules")
-      if settings.store != running.store { StandardError.report("alerts: another store requires a restart") }
+        "reloaded rules and receivers from \(file.path): \(settings.rules.count) rules")
+      if settings.store != running.store {
+        StandardError.report("alerts: changing the store requires a restart")
+      }
     } catch {
       StandardError.report("continues with the previous rules and receivers: \(error)")
     }
@@ -54,13 +56,14 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     do throws(FleetError) {
       guard try AlertSettings(file) != nil else { return }
       StandardError.report(
-        "alerts: \(file.path) has some now; this requires a restart")
+        "alerts: [alerts] was added to \(file.path); this requires a restart")
     } catch { StandardError.report("continues without alerts: \(error)") }
   }
 
   func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }
 
-  /// Returns the part that receives events, after the service has started.
+  /// Returns the part that receives the vehicle events of alert rules. It must be started after the alert
+  /// service.
   func events(_ feed: FleetFeed, _ context: ServeContext) -> AlertEvents {
     AlertEvents(service: service, feed: feed, context: context)
   }
@@ -74,7 +77,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
 
   /// Returns the most severe and newest open alerts that a principal can see, and their total number.
   func json(for principal: Principal) -> [UInt8]? {
-    // Like the gate, which rejects `/alerts` for links.
+    // The holder of a link sees no alerts; the gate also rejects `/alerts`.
     guard !principal.isLink else { return nil }
     let view = service.state
     let page = view.page(.open, .severity, limit: Self.told) { principal.sees($0.vehicle) }
@@ -82,7 +85,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   }
 }
 
-/// The broker session for events.
+/// The broker session for the vehicle events that alert rules use.
 final class AlertEvents: ServePart {
   private let service: AlertService
   private let feed: FleetFeed

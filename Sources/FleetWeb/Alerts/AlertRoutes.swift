@@ -8,7 +8,7 @@ internal import Spatial
 package struct AlertRoutes: RouteGroup {
   /// The service; nil without rules.
   private let service: AlertService?
-  /// The maximum silence in seconds: a month.
+  /// The maximum time in seconds for which an alert can be silenced: 31 days.
   private static let longest = 31 * 86_400.0
 
   init(_ service: AlertService?) { self.service = service }
@@ -74,9 +74,10 @@ package struct AlertRoutes: RouteGroup {
     return seconds
   }
 
-  /// Returns a page as JSON.
+  /// Returns a page of alerts as JSON.
   ///
-  /// - Parameter groups: true to add the numbers by rule, for clients that only show the first alerts.
+  /// - Parameter groups: true to add the number of alerts of each rule, for clients that only show the first
+  ///   alerts.
   static func json(_ page: AlertsPage, _ view: AlertsView, groups: Bool = false) -> [UInt8] {
     let now = Moment.now.time
     return JSONWriter.object { json in
@@ -105,7 +106,7 @@ package struct AlertRoutes: RouteGroup {
     }
   }
 
-  /// Returns the rules about visible vehicles. Receivers are only named.
+  /// Returns the rules that a principal may see. Of their receivers, only the names are included.
   private static func rules(_ settings: AlertSettings, _ principal: Principal) -> [UInt8] {
     JSONWriter.object { json in
       json.key("rules")
@@ -135,7 +136,8 @@ package struct AlertRoutes: RouteGroup {
 }
 
 extension Principal {
-  /// Returns whether a rule is visible. A rule for all vehicles reveals none.
+  /// Returns whether this principal may see a rule. A rule that names no fleet or vehicle is visible to all,
+  /// because it reveals none.
   fileprivate func mayLookAt(_ rule: AlertRule) -> Bool {
     if rule.fleets.isEmpty && rule.vehicles.isEmpty { return true }
     guard let fleets = scope.fleets else { return true }

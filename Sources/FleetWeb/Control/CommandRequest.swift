@@ -6,14 +6,14 @@ package import Telemetry
 /// A command to a vehicle, with its state.
 package struct CommandRequest: Hashable, Sendable {
   package enum State: String, Hashable, Sendable, CaseIterable {
-    /// The broker has not acknowledged it.
+    /// The broker has not acknowledged the command.
     case sending
-    /// The vehicle has not responded.
+    /// The broker has the command; the vehicle has not responded.
     case waiting
     case done
     case refused
     case failed
-    /// An expired request: the broker discards it, and no response is expected.
+    /// The command has expired without a response: the broker discards it, and no response is expected.
     case silent
   }
 
@@ -21,16 +21,16 @@ package struct CommandRequest: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var command: String
   package var arguments: [String: JSONValue]
-  /// The user who sent it.
+  /// The name of the user who sent the command.
   package var by: String
   package var asked: UTCTime
-  /// The time at which the broker discards it.
+  /// The time at which the broker discards the command.
   package var expires: UTCTime
   package var isSent = false
-  /// The reason for which the broker rejected it; nil otherwise.
+  /// The reason for which the broker rejected the command; nil otherwise.
   package var brokerRefusal: String?
   package var answer: CommandResponseMessage?
-  /// The time of the response.
+  /// The time at which the response was received; nil before.
   package var answered: UTCTime?
 
   package init(

@@ -12,10 +12,10 @@ package struct CommandRoutes: RouteGroup {
   package init(_ desk: ControlDesk) { self.desk = desk }
 
   static let largestBody = 16_384
-  /// The seconds to wait for a response.
+  /// The default time in seconds to wait for a vehicle's response.
   static let usualTimeout = 10.0
   static let largestTimeout = 30.0
-  /// The expiry in seconds for a vehicle that is asleep without an announced contact.
+  /// The lifetime in seconds of a command to a vehicle that is asleep and has not announced its next contact.
   static let longestSleep = 86_400.0
   /// The seconds after an announced contact within which a vehicle should respond: clocks differ, and links
   /// are slow.
@@ -115,7 +115,7 @@ package struct CommandRoutes: RouteGroup {
     return .json(body, status: status)
   }
 
-  /// The list of commands.
+  /// The list of all commands, as JSON.
   private static let catalogue = JSONWriter.object { json in
     json.key("commands")
     json.openArray()

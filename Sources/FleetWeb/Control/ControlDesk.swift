@@ -17,7 +17,7 @@ extension WebError {
 package struct ControlDesk: Sendable {
   let feed: FleetFeed
   let session: ManagementSession
-  /// Threads for slow work.
+  /// Threads for slow work, such as parsing the documents of many vehicles.
   let threads: WorkerThreads
   let turns = VehicleTurns()
 
@@ -39,9 +39,9 @@ package struct ControlDesk: Sendable {
       nextContact = record.nextContact
     }
 
-    /// Requires a managed vehicle.
+    /// Throws an error if the vehicle declines management over MQTT.
     ///
-    /// - Throws: 409 for a vehicle that declines management over MQTT.
+    /// - Throws: 409 for such a vehicle.
     func requireManaged() throws(WebError) {
       guard isManaged else {
         throw WebError(
@@ -51,8 +51,8 @@ package struct ControlDesk: Sendable {
     }
   }
 
-  /// Returns an existing vehicle.
-  /// - Throws: 404 for any other.
+  /// Returns the properties of a vehicle.
+  /// - Throws: 404 if the roster does not contain the vehicle.
   func vehicle(_ key: VehicleKey) throws(WebError) -> Vehicle {
     guard let record = feed.withRoster({ $0[key].map(Vehicle.init) }) else {
       throw .notFound("vehicle \(key)")

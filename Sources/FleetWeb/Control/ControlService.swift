@@ -16,7 +16,8 @@ package struct ControlService: ServePart {
     _ broker: MQTTConfiguration, _ targets: VehicleTargets, _ feed: FleetFeed
   ) throws(FleetError) {
     var broker = broker
-    // A broker allows one connection per client identifier; the fleet's connection has another one.
+    // A broker allows one connection per client identifier, and the subscription to the fleet's messages uses
+    // the configured one.
     broker.clientID += "-control"
     session = try ManagementSession(broker, targets)
     do throws(SystemError) {

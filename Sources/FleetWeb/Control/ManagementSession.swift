@@ -7,16 +7,16 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// The connection for all requests that read and change vehicles' settings and regions and send commands. It
-/// exists as long as the server. Its own thread receives messages; requests wait for their responses without
-/// a thread.
+/// The broker connection for all requests that read or change vehicles' settings and regions, or send
+/// commands. It exists as long as the server. Its own thread receives messages; a request that waits for a
+/// response occupies no thread.
 package final class ManagementSession: Sendable {
   /// The result of sending a message to the broker.
   package enum Delivery: Hashable, Sendable {
     case sent
-    /// The broker rejected it with this reason.
+    /// The broker rejected the message with this reason.
     case refused(String)
-    /// The broker has not acknowledged it; it is sent as soon as there is a connection.
+    /// The broker has not acknowledged the message; it is sent as soon as there is a connection.
     case unsent
   }
 
@@ -26,9 +26,10 @@ package final class ManagementSession: Sendable {
     /// True after all retained messages were read once.
     var isRead = false
     var reading: RetainedReading?
-    /// The waiting callers for the broker's acknowledgement, by the message's token.
+    /// The handlers of the broker's acknowledgement, by the message's token. The argument is the reason of a
+    /// rejection; nil if the broker accepted the message.
     var deliveries: [UInt64: @Sendable (MQTTReasonCode?) -> Void] = [:]
-    /// The waiting callers for a response, by the request's identifier.
+    /// The waits for a vehicle's response, by the request's identifier.
     var answers: [String: TimedReply<CommandRequest>] = [:]
   }
 
@@ -49,7 +50,8 @@ package final class ManagementSession: Sendable {
   /// - Throws: `FleetError` for invalid topic names or broker settings.
   package init(_ broker: MQTTConfiguration, _ targets: VehicleTargets) throws(FleetError) {
     root = targets.root
-    // At QoS 0 a broker sends all retained messages; see `FleetExchange`.
+    // Retained messages are requested at QoS 0, because at QoS 1 a broker drops those beyond its queue limit;
+    // see `FleetExchange`.
     let kept = try targets.filters(ManagementState.paths)
     let mark = RetainedReading.mark(behind: kept)
     let subscriptions =
@@ -127,7 +129,7 @@ package final class ManagementSession: Sendable {
       guard now - began < Int64((isConnected ? seconds : min(seconds, Self.connectionTimeout)) * 1e9) else {
         throw WebError(
           .serviceUnavailable, "not-read", "The vehicles' retained messages have not been read yet.",
-          remedy: "Ask again in a few seconds; if it stays so, look whether the broker can be reached.",
+          remedy: "Retry in a few seconds; if the error persists, check whether the broker is reachable.",
           headers: [.retryAfter: "5"])
       }
       try await Task.sleep(for: .milliseconds(50))
@@ -155,7 +157,8 @@ package final class ManagementSession: Sendable {
       for (key, message) in messages {
         let own = queue.append(message)
         state.deliveries[own] = { [state = self.state] reason in
-          // The broker's copy arrives later; concurrent readers get the new state.
+          // The published document is applied now, because the broker sends it back later; concurrent readers
+          // get the new state.
           if reason == nil { state.withLock { _ = $0.management.receive(message, at: Moment.now.time) } }
           let isLast = outcomes.withLock { outcomes in
             outcomes[key] = Self.delivery(reason)
@@ -181,7 +184,7 @@ package final class ManagementSession: Sendable {
 
   /// Sends a command and waits for its response.
   /// - Parameters:
-  ///   - seconds: the time to wait for the response; 0 only waits for the broker.
+  ///   - seconds: the time to wait for the response; 0 to wait only for the broker's acknowledgement.
   ///   - lifetime: the seconds after which the broker discards the request.
   /// - Returns: the request, with its response if it arrived in time.
   /// - Throws: 503 if too many requests are waiting.

@@ -23,12 +23,12 @@ package struct ManagementState: Sendable {
     TopicScheme.regionsReported, TopicScheme.regionsState,
   ]
 
-  /// The topic of responses to commands.
+  /// The topic filter of responses to commands, below a vehicle's topic.
   package static let answers = "command/+/response"
 
   private struct StoredMessages: Sendable {
     var payloads: [String: [UInt8]] = [:]
-    /// The paths whose message exceeded the limit.
+    /// The paths whose message was not stored, because it exceeded the memory limit.
     var missing: Set<String> = []
     /// The identifiers of requests, oldest first.
     var requests: [String] = []
@@ -37,12 +37,13 @@ package struct ManagementState: Sendable {
   package let root: String
   private let largestTotal: Int
   private var vehicles: [VehicleKey: StoredMessages] = [:]
-  /// True if there are vehicles about which nothing is stored for lack of space, not even that something is
-  /// missing.
+  /// True if documents of further vehicles were dropped without recording their paths in `missing`, because
+  /// too many vehicles are stored.
   private var isOverfull = false
   /// The size of all documents in bytes with overhead; shared documents count for each vehicle.
   package private(set) var size = 0
-  /// The last different documents: regions that many vehicles share are stored once.
+  /// The last distinct documents. A new document that is equal to one of them shares its bytes, because many
+  /// vehicles have the same regions.
   private var recent: [[UInt8]] = []
   private var requests: [String: CommandRequest] = [:]
   /// The identifiers of requests, oldest first.
@@ -52,7 +53,8 @@ package struct ManagementState: Sendable {
   package static let requestsPerVehicle = 20
   package static let requestsInAll = 5_000
   private static let shared = 16
-  /// The maximum number of vehicles for which only missing data are recorded.
+  /// The number of vehicles from which, if the memory limit is reached, further vehicles are not even
+  /// recorded as incomplete.
   private static let mostMissing = 100_000
 
   /// Creates an empty state.
@@ -76,7 +78,8 @@ package struct ManagementState: Sendable {
       let json = try? JSONValue(parsing: message.payload)
     else { return nil }
     let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
-    // A client that may write to another vehicle's topic can only answer for that vehicle.
+    // A response counts only if it was published to the topic of the request's vehicle. A client with write
+    // access to the topics of one vehicle can therefore not answer for another vehicle.
     guard let id = correlation ?? json["id"]?.string, var request = requests[id], request.answer == nil,
       request.vehicle == address.key, address.path == "command/\(request.command)/response",
       let answer = try? CommandResponseMessage(json: json)
@@ -106,8 +109,8 @@ package struct ManagementState: Sendable {
     vehicles[key] = kept.payloads.isEmpty && kept.missing.isEmpty && kept.requests.isEmpty ? nil : kept
   }
 
-  /// The overhead in bytes: headers of an array and three strings (32 each), slots of two half-full
-  /// dictionaries, and the vehicle's own entry.
+  /// The estimated overhead of a stored document in bytes: headers of an array and three strings (32 each),
+  /// slots of two half-full dictionaries, and the vehicle's own entry.
   static let overhead = 384
 
   static func cost(_ payload: [UInt8], _ path: String, of key: VehicleKey) -> Int {
@@ -128,7 +131,7 @@ package struct ManagementState: Sendable {
     var desired: [UInt8]?
     var reported: [UInt8]?
     var state: [UInt8]?
-    /// True if some of them exceeded the limit.
+    /// True if some documents were not stored, because they exceeded the memory limit.
     package var isIncomplete = false
 
     /// The documents, parsed.

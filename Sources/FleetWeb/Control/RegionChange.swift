@@ -29,7 +29,7 @@ extension RegionRoutes {
           "body", "key \"features\": missing",
           remedy: "Give a GeoJSON FeatureCollection, or the names to \"remove\".")
       }
-      // A bare array of features means their collection.
+      // A bare array of features is read as the features of a FeatureCollection.
       let collection =
         features.array.map { _ in
           JSONValue.object(["type": .string("FeatureCollection"), "features": features])
@@ -54,7 +54,7 @@ extension RegionRoutes {
     /// True if the change is based on the current desired regions.
     var needsDesiredDocument: Bool { if case .set = self { false } else { true } }
 
-    /// The text for the audit.
+    /// The description of the change for the audit log.
     var detail: String {
       switch self {
       case .set(let document): "\(document.features.count) regions"
@@ -65,8 +65,8 @@ extension RegionRoutes {
       }
     }
 
-    /// Returns the new desired regions of each vehicle that changes.
-    /// - Parameter known: the current desired documents, if the change is based on them.
+    /// Returns the new desired regions of each vehicle whose regions change.
+    /// - Parameter known: the current desired documents; not used if the change replaces all regions.
     func wanted(
       of keys: [VehicleKey], _ known: [(VehicleKey, ManagementState.Documents)]
     ) -> [VehicleKey: RegionDocument] {
@@ -88,7 +88,8 @@ extension RegionRoutes {
 }
 
 extension RegionDocument {
-  /// Returns these regions with those of another document, which replace ones with the same names.
+  /// Returns the regions of both documents. Regions of `other` replace regions of this document with the same
+  /// names.
   fileprivate func adding(_ other: RegionDocument) -> RegionDocument {
     var result = self
     for feature in other.features {

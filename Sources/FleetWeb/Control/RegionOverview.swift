@@ -63,8 +63,8 @@ struct RegionOverview {
   }
 
   private var entries: [Entry] = []
-  /// For one region: vehicles that should no longer monitor it, but have not confirmed that yet. Nil for all
-  /// regions.
+  /// In an overview of one region, the vehicles that should no longer monitor it, but have not confirmed its
+  /// removal yet; nil in an overview of all regions.
   private var watchingStill: [VehicleKey]?
 
   /// Creates the overview.
@@ -73,7 +73,7 @@ struct RegionOverview {
   init(_ documents: [(VehicleKey, ManagementState.Documents)], region: String? = nil) {
     if region != nil { watchingStill = [] }
     var places: [RegionDocument.Feature: Int] = [:]
-    // Vehicles with the same document share the text, which is parsed once.
+    // Vehicles with the same document share its bytes, so each document is parsed only once.
     var read: [[UInt8]: VehicleDocuments] = [:]
     for (key, documents) in documents {
       guard let desired = documents.desired else {
@@ -101,7 +101,7 @@ struct RegionOverview {
         entries[place].vehicles.append(
           (
             key, isCurrent && accepted.contains(feature.identifier),
-            // A rejection of an earlier document is not an answer.
+            // A rejection of an earlier document does not apply to the current one.
             isCurrent ? own.refusal(of: feature.identifier)?.dropPrefix("refused: ") : nil,
             states[feature.identifier]
           ))

@@ -13,7 +13,7 @@ package struct RegionRoutes: RouteGroup {
 
   package init(_ desk: ControlDesk) { self.desk = desk }
 
-  /// The maximum size of a request in bytes: that of the gate.
+  /// The maximum size of a request in bytes, equal to the gate's limit.
   static let largestBody = Gate.longestBody
   static let types = ["application/geo+json", "application/json"]
 
@@ -47,7 +47,7 @@ package struct RegionRoutes: RouteGroup {
     try await desk.session.waitUntilRead()
     let keys = desk.vehicles(of: principal)
     let documents = try keys.map { ($0, try desk.documents(.regions, of: $0)) }
-    // Thousands of documents are parsed, so not on the cooperative pool.
+    // Parsing thousands of documents would block the cooperative pool.
     return .json(try await desk.threads.run { RegionOverview(documents, region: region).json })
   }
 
@@ -89,7 +89,7 @@ package struct RegionRoutes: RouteGroup {
       let managed = vehicles.filter(\.isManaged).map(\.key)
       let known =
         try change.needsDesiredDocument ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
-      // Thousands of documents are parsed, so not on the cooperative pool.
+      // Parsing thousands of documents would block the cooperative pool.
       let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
       let (version, messages) = try await messages(wanted)
       let deliveries = try await desk.session.publish(messages)

@@ -13,7 +13,7 @@ package struct SettingsRoutes: RouteGroup {
 
   package init(_ desk: ControlDesk) { self.desk = desk }
 
-  /// The maximum size in bytes; all keys with long values are a few thousand.
+  /// The maximum size of a request in bytes; a request with all keys and long values has a few thousand.
   static let largestBody = 65_536
   private static let largestLabel = 100
 
@@ -113,8 +113,8 @@ package struct SettingsRoutes: RouteGroup {
     }
     let version = try Self.version(members["label"])
     try await desk.session.waitUntilRead()
-    // Read, changed and published exclusively, so that the second of two concurrent changes is based on the
-    // first.
+    // The desired settings are read, changed and published under the vehicle's lock, so that the second of
+    // two concurrent changes is based on the first.
     try await desk.turns.begin([key])
     defer { desk.turns.end([key]) }
     let documents = try desk.documents(.config, of: key).parsed

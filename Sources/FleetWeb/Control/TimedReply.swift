@@ -10,7 +10,7 @@ final class TimedReply<Value: Sendable>: Sendable {
 
   private let state = Locked(State.open)
 
-  /// Ends the wait; only the first call has an effect.
+  /// Ends the wait with a value, or without one (nil); only the first call has an effect.
   func resolve(_ value: Value?) {
     let waiting = state.withLock { state -> CheckedContinuation<Value?, Never>? in
       switch state {

@@ -7,7 +7,7 @@ package final class VehicleTurns: Sendable {
   /// The waiting changes of each locked vehicle, in order.
   private let waiting = Locked<[VehicleKey: [CheckedContinuation<Void, Never>]]>([:])
 
-  /// The time limit in ns: as long as one change waits for the broker.
+  /// The maximum time in ns to wait for locks: as long as one change waits for the broker.
   private static let timeout: Int64 = 10_000_000_000
 
   package init() {}

@@ -1,14 +1,15 @@
 internal import Platform
 
 /// A memory budget for responses that wait for their clients: a total number of bytes, of which one login can
-/// use half, so that slow clients leave space for others. It never blocks: a reader's thread is free as soon
-/// as it has read.
+/// use half, so that slow clients leave space for others. It never blocks, so a reader's thread is free as
+/// soon as its query is complete.
 final class AnswerBudget: Sendable {
   private struct Held: Sendable {
     weak var pipe: AnswerPipe?
     let asker: String?
     var bytes = 0
-    /// The time (`SystemClock.monotonic`, ns) after which its space can be given to others.
+    /// The time (`SystemClock.monotonic`, ns) after which the response can be cancelled to give its space to
+    /// another one.
     var until: Int64
   }
 
@@ -19,13 +20,14 @@ final class AnswerBudget: Sendable {
   /// Creates a budget.
   ///
   /// - Parameters:
-  ///   - most: the total in bytes. A single response can be larger if there is no other.
-  ///   - timeout: the seconds for which a client's space is guaranteed.
+  ///   - most: the total in bytes. A response can be larger if it is the only one.
+  ///   - timeout: the seconds for which a response's space is guaranteed.
   init(most: Int, timeout: Double) { (self.most, self.timeout) = (most, Int64(timeout * 1e9)) }
 
   var bytes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
 
-  /// Reserves space for a pipe; returns false if there is none.
+  /// Reserves bytes for a pipe, if necessary by cancelling responses whose guaranteed time is over. Returns
+  /// false if there is not enough space.
   func admit(_ pipe: AnswerPipe, _ count: Int) -> Bool {
     if reserve(pipe, count) { return true }
     let now = SystemClock.monotonic

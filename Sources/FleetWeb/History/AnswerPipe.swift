@@ -1,35 +1,37 @@
 internal import NIOCore
 internal import Platform
 
-/// A pipe from a reader's thread to a request, which sends the response when it is complete. The thread never
-/// waits for a client; waiting responses are bounded by `AnswerBudget`. Both ends can cancel it.
+/// A pipe that passes a response from a reader's thread to the task of its request, which sends the response
+/// when it is complete. The thread never waits for a client; the memory of waiting responses is bounded by
+/// `AnswerBudget`. Both ends can cancel the pipe.
 final class AnswerPipe: Sendable {
   private struct State: Sendable {
     var pieces: [ByteBuffer] = []
     /// The size of all pieces in bytes, including those already sent.
     var length = 0
-    /// The entity tag of the complete response; nil before.
+    /// The entity tag of the complete response; nil while it is incomplete.
     var tag: String?
     var failure: WebError?
     /// True if the request was cancelled.
     var isCancelled = false
-    /// Resumed once after news or a cancellation of the waiting task.
+    /// The continuation of the request's task while it waits. Resumed once: when the response is complete,
+    /// has failed or was cancelled, or when the task is cancelled.
     var waiter: CheckedContinuation<Void, Never>?
     var isWaitCancelled = false
 
     var isFinished: Bool { tag != nil }
     var hasNews: Bool { isFinished || failure != nil || isCancelled }
 
-    /// Drops the waiting pieces.
+    /// Drops the pieces that were not sent.
     ///
-    /// - Returns: their size in bytes.
+    /// - Returns: the size of these pieces in bytes.
     mutating func drop() -> Int {
       defer { pieces = [] }
       return pieces.reduce(0) { $0 + $1.readableBytes }
     }
   }
 
-  /// The login for which it is; nil if there is none.
+  /// The name of the login that sent the request; nil if no login is configured.
   let asker: String?
   private let budget: AnswerBudget
   private let state = Locked(State())
@@ -125,7 +127,8 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// Returns whether there is news within a time limit.
+  /// Waits until the response is complete, has failed or was cancelled, but no longer than `time`. Returns
+  /// false after this time.
   func hasNews(within time: Duration) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.waitForNews() }
@@ -155,7 +158,7 @@ final class AnswerPipe: Sendable {
   }
 
   /// Waits until the response is complete.
-  /// - Returns: its size, and its tag.
+  /// - Returns: the response's size in bytes, and its tag.
   /// - Throws: `WebError` for a failure of the reader, `CancellationError` if the task was cancelled.
   func whole() async throws -> (length: Int, tag: String) {
     while true {
@@ -171,7 +174,8 @@ final class AnswerPipe: Sendable {
   }
 
   /// Returns the next piece; nil at the end.
-  /// - Throws: `CancellationError` if its space was given to others because it was not read for too long.
+  /// - Throws: `CancellationError` if the response was cancelled to give its space to another one, because
+  ///   the client did not read it in time.
   func next() throws -> ByteBuffer? {
     let piece = try state.withLock { state in
       if state.isCancelled { throw CancellationError() }

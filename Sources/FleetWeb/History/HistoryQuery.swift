@@ -10,9 +10,10 @@ internal import Telemetry
 struct HistoryQuery {
   private var values: [String: [String]] = [:]
 
-  /// The maximum length of a parameter in characters.
+  /// The maximum length of a parameter in bytes.
   private static let longest = 512
-  /// The maximum length of a list position, which contains both names.
+  /// The maximum length in bytes of the parameter `after`, which contains the encoded names of fleet and
+  /// vehicle.
   private static let longestPlace = 4 * (4 * 2 * longestName + 128) / 3
   /// The maximum number of values of a repeated parameter.
   private static let most = 100
@@ -81,7 +82,7 @@ struct HistoryQuery {
     let written = text.replacing(" ", with: "+")
     if let time = UTCTime(rfc3339: written) ?? UTCTime(rfc3339: written + "T00:00:00Z") { return time }
     throw .parameter(
-      name, "\"\(text.prefix(40))\" is no time",
+      name, "\"\(text.prefix(40))\" is not a time",
       remedy: "write it as 2026-11-21T08:15:30Z, with an offset like %2B01:00, or a day as 2026-11-21")
   }
 
@@ -103,7 +104,7 @@ struct HistoryQuery {
     guard let to else {
       throw .parameter("to", "it is missing", remedy: "set the end time")
     }
-    // Not computed as a difference, which overflows for times centuries apart.
+    // Times are compared, because their difference overflows for times centuries apart.
     guard to <= from.advanced(bySeconds: Double(days) * 86_400) else {
       throw .parameter("to", "it is more than \(days) days after from", remedy: "request a shorter period")
     }
@@ -161,7 +162,7 @@ extension JournalPosition {
     }
     let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
     guard parts.count == 5, let time = Int64(parts[0]), let number = Int64(parts[2]),
-      // Within the range of nanoseconds.
+      // The time in milliseconds must not overflow 64-bit nanoseconds.
       abs(time / 2) < 4_000_000_000_000, !text.utf8.contains(0)
     else { return nil }
     self.init(

@@ -9,8 +9,9 @@ internal import Platform
 /// or whose client is gone are interrupted.
 package final class HistoryReaders: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// The number of connections; with PostgreSQL, the same number again for tracks. SQLite reads from the
-    /// page cache, so more threads than processors only use memory.
+    /// The number of threads, each with a connection to the recording; PostgreSQL uses a second connection
+    /// per thread for tracks. SQLite reads from the page cache, so more threads than processors only use
+    /// memory.
     package var threads = 2
     /// The maximum number of waiting requests, half of them from one login; further ones are rejected.
     package var waiting = 32
@@ -19,7 +20,8 @@ package final class HistoryReaders: Sendable {
     /// The maximum size in bytes of responses that wait for their clients, half of them for one login;
     /// further ones are rejected.
     package var bytes = 64 << 20
-    /// The seconds after which a client that has not read its response loses it, if others need the space.
+    /// The seconds after which a response that its client has not read can be dropped, if another response
+    /// needs the space.
     package var readTimeout = 60.0
 
     package init() {}
@@ -50,7 +52,7 @@ package final class HistoryReaders: Sendable {
     var jobs: [Job] = []
     var load = Load()
     var isStopping = false
-    /// The last problem reported on stderr; it is not repeated.
+    /// The last problem reported on standard error, which is not repeated; nil after a successful request.
     var complaint: String?
   }
 
@@ -67,7 +69,7 @@ package final class HistoryReaders: Sendable {
     self.address = address
     self.limits = limits
     budget = AnswerBudget(most: limits.bytes, timeout: limits.readTimeout)
-    // Reports a wrong option now instead of at the first request.
+    // Opens the recording once, so that a wrong option is reported now instead of at the first request.
     _ = try HistoryReader(address)
     for _ in 0..<max(1, limits.threads) {
       do throws(SystemError) {
@@ -146,7 +148,7 @@ package final class HistoryReaders: Sendable {
     } ?? nil
   }
 
-  /// Returns whether the connection is still usable.
+  /// Answers a request. Returns whether the connection is still usable.
   private func answer(_ job: Job, _ reader: inout HistoryReader?, _ current: Current) -> Bool {
     let writer = AnswerWriter(job.pipe, deadline: job.deadline)
     var isFresh = false
@@ -174,7 +176,8 @@ package final class HistoryReaders: Sendable {
           interrupted(job)
           return false
         }
-        // An idle connection can have been lost in the meantime.
+        // An idle connection can have been lost since the last request, so the request is retried over a new
+        // one.
         if !isFresh, !writer.hasBegun {
           reader = nil
           continue

@@ -68,7 +68,7 @@ extension HistoryRoutes {
     _ request: Request, _ context: WebContext, _ asked: JournalQuery, _ member: String,
     without names: Set<String>
   ) async throws -> Response {
-    // One more than requested, to find out whether there is another page.
+    // Reads one entry more than requested, to find out whether there is another page.
     var query = asked
     query.limit += 1
     return try await answer(request, context, "application/json") { [query] reader, writer in
@@ -79,7 +79,8 @@ extension HistoryRoutes {
 
   /// Writes a page of entries.
   ///
-  /// - Parameter limit: the number of entries in a page; if there are more, `next` is their position.
+  /// - Parameter limit: the number of entries in a page. If there are more, `next` is the position of the
+  ///   page's last entry.
   static func write(
     _ entries: [PagedEntry], _ limit: Int, _ member: String, without names: Set<String>,
     to writer: AnswerWriter

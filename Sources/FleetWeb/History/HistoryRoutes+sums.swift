@@ -4,14 +4,14 @@ internal import Hummingbird
 internal import JSON
 
 extension HistoryRoutes {
-  /// The maximum number of rows in `history/statistics`: 27 vehicles in a year.
+  /// The maximum number of rows in `history/statistics`, one for each vehicle and day: 27 vehicles in a year.
   private static let mostDays = 10_000
 
   func addSums(to router: RouterGroup<WebContext>) {
     router.get("history/statistics") { request, context in
       let query = try HistoryQuery(request, ["fleet", "vehicle", "from", "to", "offset"])
       let part = try query.part(try context.requirePrincipal())
-      // The range of time zones.
+      // The offset of a time zone from UTC is at most 14 h.
       let offset = try query.integer("offset", -50_400...50_400) ?? 0
       return try await answer(request, context, "application/json") { reader, writer in
         let days = try reader.drivenDays(part, offset: offset, limit: Self.mostDays + 1)
@@ -39,7 +39,8 @@ extension HistoryRoutes {
       let zoom = Double(try query.integer("zoom", 0...22) ?? 12)
       guard let canvas = bounds.canvas(zoom: zoom) else {
         throw WebError.parameter(
-          "bounds", "they are empty, or more than \(Int(TrackCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
+          "bounds",
+          "the area is empty, or more than \(Int(TrackCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
           remedy: "set the bounds of the map")
       }
       let scope = RecordingScope(principal.scope)
@@ -59,7 +60,8 @@ extension HistoryRoutes {
     }
   }
 
-  /// Writes alternating latitudes and longitudes in degrees.
+  /// Writes a route, given as alternating latitudes and longitudes in millionths of a degree, as an array in
+  /// degrees.
   private static func write(_ way: [Int32], to json: inout JSONWriter) {
     json.openArray()
     for number in way { json.value(Double(number) * 1e-6, decimals: 5) }
@@ -100,14 +102,14 @@ struct ViewBounds: Sendable {
       (-180...180).contains(numbers[2]), (-90...90).contains(numbers[1]), (-90...90).contains(numbers[3]),
       numbers[0] < numbers[2], numbers[1] < numbers[3]
     else {
-      throw .parameter("bounds", "\"\(text.prefix(80))\" are none", remedy: Self.form)
+      throw .parameter("bounds", "invalid value \"\(text.prefix(80))\"", remedy: Self.form)
     }
     (west, south, east, north) = (numbers[0], numbers[1], numbers[2], numbers[3])
   }
 
   private static let form = "write them as west,south,east,north in degrees, for example 11.3,48.0,11.8,48.3"
 
-  /// Returns a canvas; nil for a map larger than a screen.
+  /// Returns a canvas; nil for an empty map and for one wider or higher than `TrackCanvas.mostPixels`.
   func canvas(zoom: Double) -> TrackCanvas? {
     TrackCanvas(west: west, south: south, east: east, north: north, zoom: zoom)
   }

@@ -71,9 +71,8 @@ extension HistoryRoutes {
     }
   }
 
-  /// Requires a vehicle in the recording.
-  ///
-  /// - Throws: `WebError` for an unknown vehicle, the same as for an invisible one.
+  /// Throws an error if the recording does not contain a vehicle.
+  /// - Throws: 404, as for a vehicle that is not visible.
   static func demand(_ vehicle: VehicleKey, in reader: HistoryReader) throws {
     guard try reader.knows(vehicle) else { throw WebError.notFound("vehicle") }
   }
@@ -83,7 +82,7 @@ extension HistoryRoutes {
     let span: TrackSpan
     let points: Int
 
-    /// The number of pixels in a row of a screen.
+    /// The default number of points: about the width of a screen in pixels.
     private static let usualPoints = 2000
 
     init(_ request: Request, _ context: WebContext) throws {
@@ -123,7 +122,7 @@ extension Stop {
   }
 }
 
-/// A track in columns for plotting and playback: each has a value per point, null if unknown.
+/// A track in columns for plotting and playback. Each column has one value per point, null if unknown.
 enum TrackColumns {
   static func write(_ track: TrackThinner.Result, _ span: TrackSpan, to writer: AnswerWriter) throws {
     let origin = span.from.nanoseconds / 1_000_000

@@ -12,8 +12,8 @@ package struct HistoryRoutes: RouteGroup {
   private let readers: HistoryReaders?
   let ways = RecordedTracks()
 
-  /// The time after which the client's connection is monitored during a query. Until then it can be reused
-  /// for further requests.
+  /// The time from the start of a query after which the client's connection is monitored, to stop the query
+  /// if the client closes it. A connection that was not monitored can be reused for further requests.
   private static let pollTimeout = Duration.milliseconds(250)
 
   /// Creates the routes.
@@ -55,7 +55,8 @@ package struct HistoryRoutes: RouteGroup {
 
   // MARK: Answers
 
-  /// Lets a reader write a response, which is sent when it is complete. Its tag allows a 304 response.
+  /// Runs `work` on a reader's thread to write a response, and returns the response when it is complete. Its
+  /// tag allows a 304 response.
   /// - Parameter name: the name of a file to save; nil for a response that a page reads.
   func answer(
     _ request: Request, _ context: WebContext, _ type: String, savedAs name: String? = nil,
@@ -66,7 +67,7 @@ package struct HistoryRoutes: RouteGroup {
     var headers: HTTPFields = [.contentType: type, .cacheControl: "private, no-cache"]
     if let name { headers[.contentDisposition] = "attachment; filename=\"\(PathName.safe(name))\"" }
     if await !owner.pipe.hasNews(within: Self.pollTimeout) {
-      // Monitoring the client's end uses the connection up, so it cannot be reused.
+      // A monitored connection cannot be reused, so it is closed after the response.
       headers[.connection] = "close"
       try await request.body.consumeWithCancellationOnInboundClose { _ in
         await owner.pipe.waitForNews()

@@ -14,8 +14,8 @@ package final class HistoryService: ServePart, MetricsSource {
   package static func start(_ context: ServeContext) throws(FleetError) -> HistoryService? {
     let configuration = context.configuration
     guard let recording = configuration.recording else { return nil }
-    // The recorder creates the tables to read. The server's own session reports the connection's state,
-    // except for rejections.
+    // The recorder is started before the readers, because it creates the tables that they read. It reports
+    // only rejected subscriptions; the server's own session reports all other changes of the connection.
     let recorder =
       configuration.records
       ? try SideRecorder.start(
@@ -45,7 +45,7 @@ package final class HistoryService: ServePart, MetricsSource {
   package func write(to metrics: inout MetricsText) {
     guard let progress else { return }
     metrics.gauge(
-      "record_failed", "Whether the recording cannot be written now; what comes waits at the broker.",
+      "record_failed", "1 while the recording cannot be written; messages then wait at the broker.",
       progress.isInterrupted ? 1 : 0)
     metrics.counter(
       "record_messages_total", "Messages received for the recording and processed.", progress.received)

@@ -16,12 +16,12 @@ struct TrackLines: Sendable {
   /// The maximum number of positions: 8 MB.
   static let most = 1_000_000
 
-  /// True if there is space for a long route.
+  /// True if there is space for another route of 10,000 positions.
   var hasRoom: Bool { placeCount + 10_000 <= Self.most }
 
-  /// Appends a route.
+  /// Appends a route; one of a single position is ignored.
   ///
-  /// - Returns: true if there is space for more.
+  /// - Returns: false if there is no space for the route.
   mutating func append(_ way: [Coordinate]) -> Bool {
     guard way.count > 1 else { return true }
     guard placeCount + way.count <= Self.most else { return false }
@@ -49,18 +49,19 @@ final class RecordedTracks: Sendable {
     var time: Int64
   }
 
-  /// The lifetime in ns; a background need not show the last minutes.
+  /// The lifetime of cached routes in ns: the map's background need not show the last minutes.
   private static let lifetime: Int64 = 600_000_000_000
-  /// The maximum number of scopes; most users of a fleet have the same.
+  /// The maximum number of scopes whose routes are cached; most users of a fleet have the same scope.
   private static let mostScopes = 4
-  /// The number of newest trips to read.
+  /// The maximum number of trips to read, newest first.
   private static let mostTrips = 2000
   private static let tripsOfPage = 100
   /// The maximum number of positions to read, shared by the vehicles.
   private static let mostPositions = 2_000_000
-  /// The number of positions of a day's line.
+  /// The number of positions to which the track of a day is simplified.
   private static let pointsOfDay = 500
-  /// The longest part of a recording without positions that is read at once, in days.
+  /// The maximum length of a period that is read at once, in days. Its length starts at one day, and doubles
+  /// after each period without positions.
   private static let longestPart = 64.0
 
   private let held = Locked<[RecordingScope: Held]>([:])
@@ -120,7 +121,8 @@ final class RecordedTracks: Sendable {
           spans[vehicle, default: []].append(first.time...last.time)
           guard lines.append(segment.map(\.coordinate)) else { return spans }
         }
-        // The next part ends with the first position of this one, so that the line continues.
+        // The recording is read backwards. The next, earlier period ends with the first position of this one,
+        // so that their lines connect.
         let continued = earliest.map { $0.moment.advanced(bySeconds: 0.001) }.flatMap { $0 < end ? $0 : nil }
         end = continued ?? begin
         days = continued == nil ? min(days * 2, longestPart) : 1

@@ -2,14 +2,14 @@ package import FleetStore
 
 /// A stop: a time that a vehicle spent at one position.
 package struct Stop: Hashable, Sendable {
-  /// The times of the first and last position there, milliseconds since 1970 by the vehicle's clock.
+  /// The times of the first and last position of the stop, in milliseconds since 1970 by the vehicle's clock.
   package var from: Int64
   package var to: Int64
-  /// The mean of the positions there, degrees.
+  /// The mean of the stop's positions in degrees.
   package var latitude: Double
   package var longitude: Double
   package var positions: Int
-  /// True if there is no later position elsewhere.
+  /// True if the stop has not ended: no later position is outside its radius.
   package var isOpen: Bool
 }
 
@@ -23,8 +23,8 @@ package struct StopFinder: Sendable {
   package struct Limits: Hashable, Sendable {
     /// The radius in m: twice the accuracy of a fix between houses (50 m).
     package var radius = 100.0
-    /// The minimum duration in s: five minutes, as fleet systems count parking, and longer than any traffic
-    /// light.
+    /// The minimum duration in s: five minutes, from which fleet systems usually count a stop as parking, and
+    /// longer than any traffic light.
     package var duration = 300.0
 
     package init() {}
@@ -32,12 +32,13 @@ package struct StopFinder: Sendable {
 
   private let limits: Limits
   private var stay: Stop?
-  /// A possible outlier, or the first position of a departure.
+  /// The last position if it was outside the stop's radius: an outlier, or the first position after a
+  /// departure. Nil otherwise.
   private var doubtful: TrackSample?
 
   package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// Processes a position, later than the previous one. Returns a stop that has ended.
+  /// Processes a position, later than the previous one. Returns the stop that it ends; nil if it ends none.
   package mutating func process(_ sample: TrackSample) -> Stop? {
     guard sample.source != .coarse else { return nil }
     guard let current = stay else {
@@ -91,8 +92,8 @@ package struct StopFinder: Sendable {
     var stop = stop
     stop.to = sample.time
     stop.positions += 1
-    // The position of a long stop does not follow a creeping vehicle, and is not determined by the error of
-    // the first fix.
+    // The mean of all positions: the position of a long stop neither follows a creeping vehicle nor depends
+    // on the error of the first fix.
     let share = 1 / Double(stop.positions)
     stop.latitude += (sample.latitude - stop.latitude) * share
     var east = sample.longitude - stop.longitude

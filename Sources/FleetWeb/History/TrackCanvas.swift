@@ -22,12 +22,12 @@ struct TrackCanvas {
   private let width: Double
   private let height: Double
   private let columns: Int
-  /// The number of the first route in each cell; 0 for none.
+  /// For each cell, the number of the first route drawn through it, counted from 1; 0 for none.
   private var owners: [Int32]
   private var way: Int32 = 0
   private(set) var places = 0
 
-  /// Creates a canvas; nil for a map that is larger than a screen.
+  /// Creates a canvas; nil for an empty map and for one wider or higher than `mostPixels`.
   /// - Parameters:
   ///   - zoom: the zoom of the web Mercator projection: the world is 256 pixels wide at 0, and twice as wide
   ///     at each further level.
@@ -42,7 +42,7 @@ struct TrackCanvas {
     owners = [Int32](repeating: 0, count: columns * (Int(height / Self.cell) + 1))
   }
 
-  /// True if there is space for more.
+  /// True while the drawn parts have fewer than `mostPlaces` positions.
   var hasRoom: Bool { places < Self.mostPlaces }
 
   private static func x(_ longitude: Double) -> Double { (longitude + 180) / 360 }
@@ -52,8 +52,8 @@ struct TrackCanvas {
     return (1 - log(tan(bounded) + 1 / cos(bounded)) / .pi) / 2
   }
 
-  /// Draws a route of latitudes and longitudes in millionths of a degree. Returns its new parts in the same
-  /// form.
+  /// Draws a route of alternating latitudes and longitudes in millionths of a degree. Returns its parts
+  /// through cells without an earlier route, in the same format.
   mutating func draw(_ way: ArraySlice<Int32>) -> [[Int32]] {
     self.way += 1
     var parts: [[Int32]] = []
@@ -66,11 +66,11 @@ struct TrackCanvas {
         last = (index, x, y)
         continue
       }
-      // Steps within a cell need no point, except the last one.
+      // Positions within half a cell of the previous point are omitted, except the route's last one.
       let isLast = index + 2 >= way.endIndex - 1
       if !isLast, hypot(x - from.x, y - from.y) < Self.cell / 2 { continue }
       last = (index, x, y)
-      // No line crosses the antimeridian.
+      // A step across the antimeridian is not drawn, because its line would cross the whole map.
       if abs(x - from.x) < scale / 2, mark((from.x, from.y), (x, y)) {
         if part.isEmpty { part = [way[from.index], way[from.index + 1]] }
         part += [way[index], way[index + 1]]
@@ -85,13 +85,13 @@ struct TrackCanvas {
     return parts
   }
 
-  /// Marks the cells of a line. Returns true if one of them was free.
+  /// Marks the cells of a line. Returns true if one of them has no earlier route.
   private mutating func mark(_ from: (x: Double, y: Double), _ to: (x: Double, y: Double)) -> Bool {
     guard max(from.x, to.x) >= 0, min(from.x, to.x) <= width, max(from.y, to.y) >= 0,
       min(from.y, to.y) <= height
     else { return false }
     let length = hypot(to.x - from.x, to.y - from.y)
-    // A line far longer than the map's width continues outside of it.
+    // The number of steps is limited, because most of a very long line is outside of the map.
     let steps = Int(min(length / (Self.cell / 2), 4 * Self.mostPixels)) + 1
     var isNew = false
     for step in 0...steps {

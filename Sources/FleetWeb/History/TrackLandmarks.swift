@@ -2,8 +2,9 @@ internal import FleetStore
 
 /// The significant positions of a track, which are retained even if they are near a straight line.
 enum TrackLandmarks {
-  /// Returns the indices of both ends, of long gaps, of changes between fixes and radio beacons, and of
-  /// extremes of speed and altitude; some twice. At most half of the points.
+  /// Returns the indices of the first and last position, the ends of long gaps, the positions around changes
+  /// between fixes and radio beacons, and the extremes of speed and altitude. An index can occur twice. At
+  /// most half of `points`.
   static func indices(of samples: [TrackSample], atMost points: Int) -> [Int] {
     guard let last = samples.indices.last else { return [] }
     var indices = [0, last]
@@ -37,7 +38,8 @@ enum TrackLandmarks {
     return changes
   }
 
-  /// Returns the maximum speed, and maximum and minimum altitude, in parts with equal numbers of positions.
+  /// Divides the track into parts with equal numbers of positions. Returns the indices of the maximum speed,
+  /// maximum altitude and minimum altitude of each part.
   private static func extremes(_ samples: [TrackSample], parts: Int) -> [Int] {
     guard parts > 0 else { return [] }
     var indices: [Int] = []

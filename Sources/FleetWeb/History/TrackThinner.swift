@@ -5,11 +5,12 @@ package import FleetStore
 /// Omitted positions are within `tolerance` of the simplified track at the same time (the synchronized
 /// Euclidean distance, Meratnia and de By, EDBT 2004). A time slider therefore shows the vehicle at its true
 /// position, and stops retain their start and end. The position with the largest error is added next (Douglas
-/// and Peucker's order). Both ends, those of long gaps, changes between fixes and radio beacons, and extremes
-/// of speed and altitude are always retained. A value type without a clock.
+/// and Peucker's order). The ends of the track and of long gaps, changes between fixes and radio beacons, and
+/// extremes of speed and altitude are always retained. A value type without a clock.
 ///
-/// Distances of functions of time satisfy the triangle inequality. A long track is therefore simplified in
-/// parts as it arrives, and then again: the tolerances add up, and memory is bounded.
+/// This distance between functions of time satisfies the triangle inequality. A long track is therefore
+/// simplified in portions as it arrives, and the result is simplified again: the tolerances add up, and
+/// memory is bounded.
 package struct TrackThinner: Sendable {
   package struct Result: Hashable, Sendable {
     package var samples: [TrackSample]
@@ -19,19 +20,19 @@ package struct TrackThinner: Sendable {
     package var count: Int
   }
 
-  /// The seconds without a position after which both ends of the gap are retained, as exports start a new
-  /// track.
+  /// The duration in seconds from which a gap without positions is long: both of its ends are retained.
+  /// Exports start a new track after such a gap.
   package static let gap = 300.0
 
-  /// The number of positions that are simplified at once: more than a day has at 1 Hz, which is therefore
-  /// simplified only once.
+  /// The number of positions that are simplified at once. A day at 1 Hz has fewer, so it is simplified only
+  /// once.
   static let portion = 131_072
-  /// The number of positions that remain of a portion.
+  /// The minimum number of positions to which a portion is simplified.
   static let kept = 16_384
 
   private let points: Int
   private var count = 0
-  /// The result of the completed portions, and its tolerance.
+  /// The simplified positions of the completed portions, and their tolerance in m.
   private var done: [TrackSample] = []
   private var doneTolerance = 0.0
   private var fresh: [TrackSample] = []
@@ -54,7 +55,7 @@ package struct TrackThinner: Sendable {
   private mutating func condense() {
     let part = Self.thinned(fresh, to: max(Self.kept, min(points, Self.portion / 2)))
     fresh.removeAll(keepingCapacity: true)
-    // Portions do not overlap, and earlier ones have their own tolerance.
+    // The maximum applies instead of the sum, because portions do not overlap in time.
     doneTolerance = max(doneTolerance, part.tolerance)
     done += part.samples
     guard done.count >= 2 * Self.portion else { return }
@@ -65,7 +66,8 @@ package struct TrackThinner: Sendable {
 
   /// Returns the result.
   ///
-  /// - Parameter shouldContinue: called now and then; if it returns false, the result is unusable.
+  /// - Parameter shouldContinue: called regularly; if it returns false, the simplification stops and the
+  ///   result is unusable.
   package mutating func finish(shouldContinue: () -> Bool = { true }) -> Result {
     if !done.isEmpty, !fresh.isEmpty { condense() }
     let rest = done.isEmpty ? fresh : done
@@ -106,16 +108,17 @@ package struct TrackThinner: Sendable {
     return (rest, (heap.top?.error ?? 0).squareRoot())
   }
 
-  /// The smallest error in m² that justifies a point: positions are not more accurate than a decimetre.
+  /// The squared error in m² above which a position is added: positions are not more accurate than a
+  /// decimetre.
   private static let leastError = 0.01
 }
 
 /// A track in columns, for measuring the distance of positions from a straight line between two of them.
 private struct TimedLine {
-  /// Milliseconds.
+  /// Milliseconds since 1970.
   private var times: [Double] = []
   private var latitudes: [Double] = []
-  /// Without a jump at the antimeridian.
+  /// Degrees; beyond ±180° instead of a jump at the antimeridian.
   private var longitudes: [Double] = []
   private var cosines: [Double] = []
 
@@ -141,7 +144,8 @@ private struct TimedLine {
     }
   }
 
-  /// Returns the position between two others with the largest error; nil if there is none.
+  /// Returns the position with the largest error between the positions `start` and `end`; nil if there is
+  /// none between them.
   func worst(_ start: Int, _ end: Int) -> WorstFirst.Entry? {
     guard end - start > 1 else { return nil }
     let (times, latitudes, longitudes, cosines) = (times.span, latitudes.span, longitudes.span, cosines.span)
@@ -152,7 +156,8 @@ private struct TimedLine {
     for index in start + 1..<end {
       let part = (times[index] - times[start]) / duration
       let north = latitudes[index] - latitudes[start] - part * northward
-      // The cosine between two latitudes exceeds that at one of them by at most their distance in radians.
+      // The cosine of any latitude between the two positions exceeds `cosines[index]` by at most their
+      // difference of latitude in radians.
       let cosine = cosines[index] + abs(north) * (.pi / 180)
       let east = (longitudes[index] - longitudes[start] - part * eastward) * cosine
       let error = north * north + east * east
@@ -165,7 +170,7 @@ private struct TimedLine {
 /// A binary heap of segments of a track, with the largest error first.
 private struct WorstFirst {
   struct Entry {
-    /// The error in m².
+    /// The squared error in m².
     var error: Double
     /// The index of the position with the largest error, between the two ends.
     var index: Int

@@ -8,7 +8,8 @@ package struct BrokerLink: Hashable, Sendable {
   package var isConnected = false
   /// The reason for missing messages; nil if there is no problem.
   package var trouble: String?
-  /// The time of the last change; nil before the first connection.
+  /// The time at which the connection was established or lost; nil before the first attempt to connect has
+  /// ended.
   package var since: Moment?
   /// True after all retained messages were received once.
   package var isComplete = false
@@ -23,11 +24,12 @@ package final class FleetFeed: Sendable {
     /// The progress of reading retained messages; nil before the first connection.
     var reading: RetainedReading?
     var rates = RateWindow()
-    /// The number of refused messages at the last notice, and its time.
+    /// The number of refused messages at the last notice to the operator, and the time of this notice; nil
+    /// before the first.
     var told: (refused: Int, at: Timestamp)?
   }
 
-  /// The events for observers, in order of arrival.
+  /// An event for the observers.
   private enum News {
     case message(MQTTMessage, VehicleRecord)
     case removal(VehicleKey)
@@ -73,7 +75,8 @@ package final class FleetFeed: Sendable {
     }
   }
 
-  /// Calls `body` with the roster. It is locked during the call, and messages wait: no I/O in `body`.
+  /// Calls `body` with the roster. The roster is locked during the call, and messages wait, so `body` must
+  /// not do I/O.
   package func withRoster<Result>(_ body: (Roster) throws -> Result) rethrows -> Result {
     try roster.withLock { try body($0) }
   }
@@ -134,7 +137,7 @@ package final class FleetFeed: Sendable {
     }
   }
 
-  /// Records the broker's answer after the retained messages.
+  /// Records the broker's answer to the marker subscription, which follows the retained messages.
   package func markKept(at now: Moment) {
     state.withLock { $0.reading?.marked(at: now.timestamp.nanoseconds) }
   }
@@ -150,7 +153,7 @@ package final class FleetFeed: Sendable {
     }
   }
 
-  /// Returns messages and bytes per second over the last seconds.
+  /// Returns messages and bytes per second over the last ten seconds.
   package func rates(at now: Moment) -> (messages: Double, bytes: Double) {
     state.withLock { $0.rates.rates(at: now.timestamp) }
   }

@@ -18,7 +18,8 @@ package final class LiveFleet: Sendable {
     run = String(UInt64(bitPattern: SystemClock.realtime) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
   }
 
-  /// Calls `body` with the current summaries. Messages wait only while changes are written.
+  /// Calls `body` with the current summaries. The processing of messages waits only while changed summaries
+  /// are encoded.
   package func withTable<Result>(at now: Moment, _ body: (SummaryTable) throws -> Result) rethrows -> Result {
     try table.withLock { table in
       feed.withRoster { table.update(from: $0, at: now) }

@@ -71,7 +71,8 @@ package struct LiveRoutes: RouteGroup {
 
 extension LiveFleet {
   /// Returns a tag that changes with any vehicle, and differs by the principal's permissions.
-  /// - Parameter now: the time of an answer with predicted positions; nil for one without.
+  /// - Parameter now: the time for which positions in the response are predicted; nil for a response without
+  ///   predictions.
   fileprivate func tag(of table: SummaryTable, for principal: Principal, at now: Moment?) -> String {
     var scope = principal.isLink ? "link\n" : ""
     scope += principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
@@ -82,8 +83,8 @@ extension LiveFleet {
 }
 
 extension SummaryTable.Entry {
-  /// Writes a GeoJSON point, the predicted position if there is one, with the summary as its properties; nothing
-  /// without a position.
+  /// Writes a GeoJSON point with the summary as its properties, at the predicted position or, without a
+  /// prediction, at the last one. Writes nothing for a vehicle without a position.
   fileprivate func writeFeature(to json: inout JSONWriter, for principal: Principal, at now: Moment) {
     guard let coordinate = predicted(at: now)?.coordinate ?? coordinate else { return }
     json.openObject()

@@ -55,7 +55,7 @@ package struct MapBounds: Hashable, Sendable {
       north: min(90, (north / step).rounded(.up) * step))
   }
 
-  /// Returns the largest power of two that is not above.
+  /// Returns the largest power of two that is not above `length`.
   private static func step(_ length: Double) -> Double {
     Double(sign: .plus, exponent: length.exponent, significand: 1)
   }

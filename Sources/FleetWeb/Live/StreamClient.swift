@@ -4,15 +4,16 @@ internal import NIOCore
 
 /// The view of a stream's client.
 package struct StreamView: Hashable, Sendable {
-  /// The area in which vehicles are sent immediately; nil for everywhere. Others are sent at most every
-  /// `outsideInterval`.
+  /// The area whose vehicles are sent at each update; nil for everywhere. Vehicles outside of it are sent at
+  /// most every `outsideInterval`.
   package var bounds: MapBounds?
-  /// The vehicle of which all details are sent.
+  /// The vehicle of which all details are sent; nil for none.
   package var selected: VehicleKey?
   /// The minimum interval in seconds between two updates.
   package var interval = 0.25
 
-  /// The permitted intervals in seconds. A page cannot draw faster, and a slower one can poll instead.
+  /// The permitted intervals in seconds. A page cannot draw more often than every 0.1 s, and one that needs
+  /// updates less than once a minute can poll instead.
   package static let intervals = 0.1...60
   static let outsideInterval = 5.0
 
@@ -23,14 +24,15 @@ package struct StreamView: Hashable, Sendable {
 struct StreamCursor: Hashable, Sendable {
   /// The next index in the table during the first update of all vehicles; nil afterwards.
   var next: Int? = 0
-  /// The revision up to which changes inside the client's view were sent…
+  /// The revision up to which changes inside the client's view were sent; `.max` before the first update.
   var inside: UInt64 = .max
-  /// … and up to which all changes were sent.
+  /// The revision up to which all changes were sent, also those outside of the view; `.max` before the first
+  /// update.
   var outside: UInt64 = .max
-  /// The time of the next update of all vehicles (monotonic ns).
+  /// The time of the next update that includes vehicles outside of the view (monotonic ns).
   var sweepAt: Int64 = 0
 
-  /// Creates a cursor that resumes after a lost connection.
+  /// Creates the cursor of a client that reconnects, and already has all changes up to a revision.
   static func resuming(_ revision: UInt64) -> StreamCursor {
     StreamCursor(next: nil, inside: revision, outside: revision)
   }
@@ -46,14 +48,15 @@ struct StreamPlan {
     /// The view; nil for everywhere.
     var bounds: MapBounds?
     var inside: UInt64
-    /// The progress outside of the view; nil while it is not due.
+    /// The revision up to which changes outside of the view were sent; nil if this update does not include
+    /// them.
     var outside: UInt64?
-    /// The revision at which a client can resume, which is part of the events.
+    /// The revision at which a client can resume after this update; sent as the event's identifier.
     var resumesAt: UInt64
   }
 
   enum Part {
-    /// A part of the first update.
+    /// A part of the first update, which starts at this index of the table.
     case piece(Int)
     case changes(Changes)
   }
@@ -83,21 +86,22 @@ struct StreamPlan {
     self.cursor.inside = revision
     guard isSweep else { return }
     self.cursor.outside = revision
-    // A client without bounds gets all changes each time; the times of a later view's full updates are
-    // unchanged.
+    // A client without bounds gets all changes at each update. The time of the next full update still
+    // advances only when it is due, for bounds that the client sets later.
     guard now >= cursor.sweepAt else { return }
     let next = (cursor.sweepAt == 0 ? now : cursor.sweepAt) + Self.sweepInterval
     self.cursor.sweepAt = next > now ? next : now + Self.sweepInterval
   }
 
-  /// Nanoseconds.
+  /// The time in ns between updates that include vehicles outside of the view.
   private static let sweepInterval = Int64(StreamView.outsideInterval * 1e9)
-  /// The number of parts of the interval, equal to the number of usual update intervals in it.
+  /// The number of different times within `sweepInterval` at which clients get full updates: one for each
+  /// update at the default interval.
   private static let sweepParts: Int64 = 20
 
-  /// Returns the time of the next full update. The first update included vehicles outside of the view.
-  /// Clients with the same view are updated at the same times and share the result; others at different
-  /// times, which needs less memory.
+  /// Returns the time (monotonic ns) of the first full update after the initial one, which already included
+  /// vehicles outside of the view. Clients with the same view are updated at the same time and share the
+  /// result. Clients with other views are updated at other times, which needs less memory.
   private static func firstSweep(of bounds: MapBounds, after now: Int64) -> Int64 {
     let part = Int64(UInt64(truncatingIfNeeded: bounds.snapped.hashValue) % UInt64(sweepParts))
     let line = now / sweepInterval * sweepInterval + part * (sweepInterval / sweepParts)
@@ -115,27 +119,28 @@ struct StreamClient: Sendable {
   let channel: any Channel
   var view: StreamView
   var cursor: StreamCursor
-  /// The client task's wait between two writes; nil while it writes.
+  /// The continuation of the client's task while it waits for the next update; nil while it writes.
   var waiting: CheckedContinuation<[ByteBuffer]?, Never>?
-  /// The time of the last data passed to it (monotonic ns); a stuck client is dropped.
+  /// The time at which the client was last given data or has read a part of it (monotonic ns); a client that
+  /// has read nothing for too long is dropped.
   var handedAt: Int64
   /// The time of the next update (monotonic ns), common to all clients with the same interval.
   var dueAt: Int64 = 0
   var sum = GzipSum()
   var isGreeted = false
-  /// The sent revision of the selected vehicle; 0 for none.
+  /// The last sent revision of the selected vehicle's details; 0 for none.
   var selectedRevision: UInt64 = 0
-  /// The sent revision of each source.
+  /// The last sent revision of each source, `.max` before the first.
   var sources: [UInt64] = []
-  /// The time at which one of them was last sent (monotonic ns).
+  /// The time at which the state of any source was last sent (monotonic ns).
   var sourcesToldAt: Int64 = 0
-  /// The last sent link state.
+  /// The last sent state of the broker connection; nil before the first event.
   var link: BrokerLink?
-  /// The reason for ending after the next update.
+  /// The reason for which the stream ends after the next update; nil if it continues.
   var farewell: String?
   var isEnded = false
 
-  /// Returns the next common time.
+  /// Returns the next update time (monotonic ns) that all clients with this interval share.
   static func due(after now: Int64, interval: Double) -> Int64 {
     let step = max(1, Int64(interval * 1e9))
     return (now / step + 1) * step

@@ -9,20 +9,20 @@ enum StreamPieces {
     var scope: Scope
     /// True for links, which get less data.
     var isLink: Bool
-    /// The first index.
+    /// The table index of the part's first vehicle.
     var place: Int
   }
 
   struct Piece {
     var frame: StreamFrame?
-    /// The table's revision at its creation.
+    /// The table's revision when the part was created.
     var revision: UInt64
     var madeAt: Int64
     /// True if no further vehicles follow.
     var isLast: Bool
   }
 
-  /// Nanoseconds.
+  /// The time in ns for which a part is shared.
   static let age: Int64 = 1_000_000_000
 }
 
@@ -66,7 +66,7 @@ final class StreamEvents {
     self.now = now
     self.keepsPlain = keepsPlain
     link = fleet.feed.link(at: now)
-    // A copy shares the bytes.
+    // The copy is cheap, because it shares the encoded summaries.
     table = fleet.withTable(at: now) { $0 }
     let oldest = now.timestamp.nanoseconds - StreamPieces.age
     self.pieces = pieces.filter { $0.value.madeAt >= oldest }
@@ -107,7 +107,7 @@ final class StreamEvents {
       client.selectedRevision = found.revision
       frames.append(found.frame)
     }
-    // A link only shows the current state of one vehicle.
+    // The holder of a link sees only the current state of one vehicle, and therefore no other sources.
     let isTime = client.sources.isEmpty || time - client.sourcesToldAt >= Self.sourcesPause
     for (place, source) in sources.enumerated() where isTime && !client.principal.isLink {
       if client.sources.count <= place { client.sources.append(.max) }
@@ -127,7 +127,7 @@ final class StreamEvents {
   /// Returns the last update of a client.
   func last(for client: inout StreamClient, reason: String) -> [StreamFrame] {
     client.isEnded = true
-    // The header of a compressed stream precedes its first frame.
+    // The caller sends the header of a compressed stream before this frame if it is the stream's first one.
     client.isGreeted = true
     return [StreamFrame(event: "bye", json: JSONWriter.object { $0.field("reason", reason) })]
   }
@@ -171,7 +171,7 @@ final class StreamEvents {
     if let piece = pieces[key] { return piece }
     let end = min(place + StreamPlan.pieceLength, table.entries.count)
     let places = place < end ? (place..<end).filter { isTold($0, principal) } : []
-    // An empty fleet is also reported.
+    // If the fleet is empty, an event without vehicles is sent.
     let isNeeded = !places.isEmpty || place == 0
     let piece = StreamPieces.Piece(
       frame: isNeeded ? vehicles(places[...], nil, principal) : nil, revision: table.revision,
@@ -194,7 +194,7 @@ final class StreamEvents {
     table.forEachChange(since: min(wanted.inside, wanted.outside ?? .max)) { place in
       let entry = table.entries[place]
       guard principal.sees(entry.key) else { return }
-      // Vehicles without a position are few, and outside of any view.
+      // Vehicles without a position count as inside of every view; they are few.
       let isInside = wanted.bounds.flatMap { bounds in entry.coordinate.map(bounds.contains) } ?? true
       let known = isInside ? wanted.inside : wanted.outside ?? .max
       if entry.revision > known { places.append(place) }
@@ -234,8 +234,8 @@ final class StreamEvents {
 }
 
 extension BrokerLink {
-  /// Writes the link's members. The problem can name other fleets and the broker, so it is only for those who
-  /// see all fleets.
+  /// Writes the members of the connection's state. The description of a problem can contain other fleets and
+  /// the broker, so it is only for those who see all fleets.
   func write(to json: inout JSONWriter, for principal: Principal) {
     json.field("connected", isConnected)
     json.field("complete", isComplete)

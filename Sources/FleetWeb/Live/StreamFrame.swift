@@ -12,7 +12,8 @@ final class StreamFrame {
 
   /// Creates a frame.
   ///
-  /// - Parameter keepsPlain: true if a client may need it uncompressed; otherwise it is not stored twice.
+  /// - Parameter keepsPlain: true if a client may need it uncompressed; otherwise the plain bytes are dropped
+  ///   when the frame is compressed.
   init(_ bytes: [UInt8], keepsPlain: Bool = true) {
     plain = bytes
     self.keepsPlain = keepsPlain

@@ -21,7 +21,7 @@ package final class StreamHub: Sendable {
     package init() {}
   }
 
-  /// Counters since the start.
+  /// Counters since the start, and the current number of clients.
   package struct Counters: Hashable, Sendable {
     package var clients = 0
     package var opened = 0
@@ -65,7 +65,8 @@ package final class StreamHub: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// Sends the reason to all clients, and waits a second for them to read it.
+  /// Ends all streams with a reason, waits up to a second until the clients have read it, and stops the
+  /// thread.
   package func stop(reason: String) {
     state.update { $0.isClosed = true }
     end(reason: reason) { _ in true }
@@ -103,8 +104,8 @@ package final class StreamHub: Sendable {
     }
   }
 
-  /// Returns the maximum number of streams per login, so that one user cannot occupy all, and a widely shared
-  /// link even fewer.
+  /// Returns the maximum number of streams of a login: a quarter of all, so that one user cannot occupy all
+  /// streams. For a link, which can be widely shared, a sixteenth.
   private func share(of principal: Principal) -> Int {
     principal == .local ? limits.clients : max(4, limits.clients / (principal.isLink ? 16 : 4))
   }
@@ -189,7 +190,8 @@ package final class StreamHub: Sendable {
       body(&client.view)
       if client.view.selected != before.selected { client.selectedRevision = 0 }
       if client.view.bounds != before.bounds {
-        // Vehicles outside of the old view can be inside the new one.
+        // Vehicles outside of the old view can be inside the new one, so their changes since the last full
+        // update must be sent.
         client.cursor.inside = client.cursor.outside
       }
       client.dueAt = 0
@@ -200,7 +202,7 @@ package final class StreamHub: Sendable {
     guard isKnown else { throw .notFound("stream \(id)", remedy: "open one by GET /api/v1/stream") }
   }
 
-  /// Returns 128 random bits.
+  /// Returns 128 random bits as hexadecimal digits.
   private static func identifier() -> String {
     var generator = SystemRandomNumberGenerator()
     return (0..<2).map { _ in
@@ -228,14 +230,14 @@ package final class StreamHub: Sendable {
   /// The zlib level for streams, measured with 10,000 summaries: the next levels save 5 % for 50 % more time.
   private static let level = 1
 
-  /// Returns the clients that are due; nil at the end.
+  /// Waits until an update is due. Returns the clients to update; nil if the hub stops.
   private func waitForDue() -> [(String, StreamClient)]? {
     while true {
       let deadline: Int64? = state.withLock { state in
         if state.hasUrgent { return 0 }
         state.wakesAt = .max
         guard !state.clients.isEmpty else { return nil }
-        // Writing clients are checked every second.
+        // The thread wakes up every second, to drop clients that are stuck while they write.
         let next = state.clients.values.compactMap { $0.waiting == nil ? nil : $0.dueAt }.min()
         state.wakesAt = min(next ?? .max, SystemClock.monotonic + 1_000_000_000)
         return state.wakesAt
@@ -260,7 +262,7 @@ package final class StreamHub: Sendable {
   private func tell(_ id: String, _ before: StreamClient, _ events: StreamEvents, _ packer: GzipPacker) {
     var client = before
     let now = SystemClock.monotonic
-    // A client without permission only gets the reason.
+    // A client whose permission has ended only gets the reason.
     let lost = client.grant?.ending()
     let frames =
       lost.map { events.last(for: &client, reason: $0) }
@@ -271,7 +273,7 @@ package final class StreamHub: Sendable {
     if client.isEnded, client.isPacked { buffers.append(ByteBuffer(bytes: Gzip.trailer(client.sum))) }
     let bytes = buffers.reduce(0) { $0 + $1.readableBytes }
     let waiting = state.update { state -> CheckedContinuation<[ByteBuffer]?, Never>? in
-      // If the client is gone or has changed its view in the meantime, this is handled next.
+      // The client can have closed its stream or changed its view since this update was created.
       guard let current = state.clients[id] else { return nil }
       let isChanged = current.view != before.view
       (client.view, client.farewell) = (current.view, current.farewell)
@@ -280,7 +282,8 @@ package final class StreamHub: Sendable {
         client.cursor.inside = min(client.cursor.inside, client.cursor.outside)
         state.hasUrgent = true
       }
-      // The first update continues immediately, also if this client cannot see some vehicles.
+      // The next part of the first update follows immediately, even if this client can see none of the
+      // vehicles in the last part.
       let shouldContinue = isChanged || client.cursor.next != nil
       if shouldContinue { state.hasUrgent = true }
       client.dueAt = shouldContinue ? 0 : StreamClient.due(after: now, interval: client.view.interval)

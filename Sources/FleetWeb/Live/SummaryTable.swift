@@ -6,8 +6,8 @@ internal import Telemetry
 
 /// The vehicles' summaries as JSON, encoded once for each change and shared by all clients.
 ///
-/// A value type without I/O. It has its own revisions: changes by time alone, such as a vehicle becoming
-/// overdue, count, too.
+/// A value type without I/O. It counts revisions of its own, because summaries also change by time alone, for
+/// example when a vehicle becomes overdue.
 package struct SummaryTable: Sendable {
   package struct Entry: Sendable {
     package let key: VehicleKey
@@ -18,18 +18,19 @@ package struct SummaryTable: Sendable {
     package fileprivate(set) var state = VehicleState.unknown
     package fileprivate(set) var coordinate: Coordinate?
     package fileprivate(set) var json: [UInt8] = []
-    /// True if the vehicle was removed from the fleet: only this is sent to streams.
+    /// True if the vehicle was removed from the fleet: streams then send only the removal.
     package fileprivate(set) var isRemoved = false
-    /// The length of the part with the current state, which comes first.
+    /// The length in bytes of the first part of `json`, which contains the current state.
     fileprivate var currentEnd = 0
-    /// The offset after the revision.
+    /// The offset in `json` after the revision.
     fileprivate var rest = 0
-    /// The roster's revision from which it was created.
+    /// The vehicle's revision in the roster from which the summary was created; `.max` for none.
     fileprivate var source: UInt64 = .max
     /// Time at which the summary changes without a message, in nanoseconds of UTC; `.max` for never.
     fileprivate var changesAt = Int64.max
 
-    /// The vehicle's prediction with the offset behind `rest` for its result; nil if there is none.
+    /// The vehicle's prediction, and the offset in `json`, counted from `rest`, at which the predicted
+    /// position is inserted. Nil if there is no prediction.
     fileprivate var prediction: (of: VehiclePrediction, offset: Int)?
 
     /// Returns the summary visible to a principal, with the position predicted for a time; for a link only the
@@ -54,26 +55,29 @@ package struct SummaryTable: Sendable {
     package func predicted(at now: Moment) -> PredictedPosition? { prediction?.of.position(at: now) }
   }
 
-  /// The entries in order of their first message. A removed vehicle leaves an entry for the streams, whose
-  /// index is reused later.
+  /// The entries in order of the vehicles' first messages. The entry of a removed vehicle remains until
+  /// streams have sent the removal; its index is reused later.
   package private(set) var entries: [Entry] = []
-  /// Seconds after which a stored position that is still valid is checked again.
+  /// Seconds after which a retained position that was not stale is checked again.
   private static let staleCheckInterval = 5.0
   /// Rises with each change of a vehicle.
   package private(set) var revision: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
-  /// The last changes by ascending revision; of a vehicle's several entries, the last one counts.
+  /// The last changes in ascending order of revision. If a vehicle occurs several times, its last change is
+  /// valid.
   private var log: [(revision: UInt64, place: Int)] = []
   /// The revision above which all changes are in the log.
   private var logBegin: UInt64 = 0
-  /// The index of each of the roster's vehicles; without removals, new ones are only appended.
+  /// The table index of each vehicle of the roster, in the roster's order. As long as no vehicle is removed,
+  /// new vehicles are only appended.
   private var order: [Int] = []
   private var removals: UInt64 = 0
-  /// The indices of removed vehicles with their times, oldest first.
+  /// The indices of removed vehicles with the revisions and times of their removal, oldest first.
   private var leaving: [(place: Int, revision: UInt64, since: Timestamp)] = []
-  /// The free indices.
+  /// The indices of entries that can be reused.
   private var free: [Int] = []
-  /// A number that increases when old removals are dropped; clients must then start again.
+  /// A number that increases when old removals are dropped. Clients that reconnect must then start again with
+  /// all vehicles.
   package private(set) var purges = 0
 
   /// The seconds for which a removal is sent: longer than any open stream can be behind.
@@ -86,7 +90,7 @@ package struct SummaryTable: Sendable {
     places[key].flatMap { entries[$0].isRemoved ? nil : $0 }
   }
 
-  /// Applies the changes of the roster, and those by time.
+  /// Updates the summaries that have changed in the roster or by time alone.
   package mutating func update(from roster: Roster, at now: Moment) {
     if roster.removals != removals {
       removals = roster.removals
@@ -129,7 +133,8 @@ package struct SummaryTable: Sendable {
       json.field("removed", true)
       json.closeObject()
       var entry = Entry(key: key)
-      // Clients whose view contained its position are notified immediately.
+      // The entry retains the vehicle's position, so that clients whose view contains it are notified
+      // immediately.
       (entry.json, entry.isRemoved, entry.coordinate) = (json.bytes, true, entries[place].coordinate)
       (entry.revision, entry.detailRevision) = (revision, revision)
       entries[place] = entry
@@ -141,7 +146,7 @@ package struct SummaryTable: Sendable {
   /// Drops old removals.
   private mutating func purge(_ now: Moment) {
     let old = leaving.prefix { now.timestamp.seconds(since: $0.since) > Self.farewell }
-    // A vehicle can have returned in the meantime.
+    // The entry of a vehicle that has returned since its removal remains.
     for (place, revision, _) in old where entries[place].isRemoved && entries[place].revision == revision {
       places[entries[place].key] = nil
       entries[place].json = []
@@ -169,7 +174,7 @@ package struct SummaryTable: Sendable {
     entries[place].prediction = vehicle.validPrediction.flatMap { prediction in
       positionEnd.map { (prediction, $0 - rest) }
     }
-    // A millisecond more than `isOverdue` and `hasRecentGap` count, for rounding.
+    // A millisecond later than `isOverdue` and `hasRecentGap` change, because of rounding.
     var changes: [UTCTime] = []
     if let contact = vehicle.nextContact, !vehicle.isOverdue(at: now) {
       changes.append(contact.advanced(bySeconds: 300.001))
@@ -182,7 +187,7 @@ package struct SummaryTable: Sendable {
       changes.append(now.time.advanced(bySeconds: Self.staleCheckInterval))
     }
     entries[place].changesAt = changes.map(\.nanoseconds).min() ?? .max
-    // Messages outside the summary, such as frequent attitudes, do not change it.
+    // Messages that the summary does not contain, such as frequent attitudes, do not change it.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)
     entries[place].currentEnd = currentEnd

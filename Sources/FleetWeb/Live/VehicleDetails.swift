@@ -7,7 +7,7 @@ internal import Spatial
 internal import Telemetry
 
 extension VehicleRecord {
-  /// The maximum size of a shown status in bytes; an agent's has some kilobytes.
+  /// The maximum size in bytes of a status message that is included; an agent's status has a few kilobytes.
   private static let largestStatus = 256 << 10
 
   /// Returns all details of the vehicle as one line of JSON: the summary with the position predicted for a time,
@@ -25,7 +25,7 @@ extension VehicleRecord {
     }
     writeDuties(to: &json, at: now, hasTrip: false)
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
-      // Embedded unchanged; line breaks would break the event stream.
+      // The status is embedded unchanged if it has no line breaks, which would break the event stream.
       switch JSONScan(statusPayload.span) {
       case .valid:
         json.key("status")
@@ -129,7 +129,7 @@ extension VehicleRecord {
       json.field("type", "Feature")
       json.field("id", region.identifier)
       json.field("geometry") { json in
-        // The assignment of holes to rings is not stored.
+        // The region does not store which hole belongs to which ring.
         json.field("type", region.lines.count == 1 ? "Polygon" : "MultiLineString")
         json.key("coordinates")
         json.openArray()

@@ -64,11 +64,12 @@ extension VehicleRecord {
     [status?.message.time, location?.message.time].compactMap { $0 }.max()
   }
 
-  /// The maximum number of earlier reports: a fleet's delay is some seconds, in which a vehicle sends few.
+  /// The maximum number of earlier reports in a summary: the fleet's display delay is a few seconds, in which
+  /// a vehicle sends few reports.
   private static let mostReports = 16
 
-  /// Writes the newest report, which belongs to the position, and the earlier ones, which apply until it is
-  /// `delay` old.
+  /// Writes the newest report, to which the position belongs, and the earlier reports, which apply until the
+  /// newest one is `delay` old.
   private func writePrediction(to json: inout JSONWriter) {
     guard location?.message.prediction != nil else { return }
     let reports = promisedReports

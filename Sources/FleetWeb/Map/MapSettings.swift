@@ -55,7 +55,7 @@ package struct MapSettings: Hashable, Sendable {
       throw table.wrong("tiles", error.cause)
     }
     guard attribution != nil else {
-      throw table.wrong("attribution", "maps from elsewhere say whose they are; name the source")
+      throw table.wrong("attribution", "required: the source of the map, which the page shows")
     }
   }
 
@@ -69,12 +69,12 @@ package struct MapSettings: Hashable, Sendable {
     }
     let rest = address.dropFirst(scheme.count)
     let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    // The host becomes a part of the page's security policy.
+    // The host becomes a part of the page's security policy, so it must contain no other characters.
     guard !host.isEmpty, host.utf8.allSatisfy({ $0.isPartOfHost }) else {
       throw wrong(
         host.contains("{")
           ? "the host's name contains a placeholder; name one host, because browsers may request tiles from it only"
-          : "it has no host that can be asked; \(form)")
+          : "it has no valid host; \(form)")
     }
     guard address.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0 != "\"" && $0 != "\\" })
     else { throw wrong("it has characters that an address does not have; percent-encode them") }

@@ -26,7 +26,7 @@ package final class TileFile: Sendable {
   private let connection: Locked<TileConnection>
   private let threads: WorkerThreads
 
-  /// The maximum number of waiting requests: a hundred screens.
+  /// The maximum number of waiting requests: the tiles of a hundred screens.
   private static let capacity = 2048
 
   /// Opens a file.
@@ -66,7 +66,8 @@ package final class TileFile: Sendable {
       guard let type = ImageType.of(bytes) else {
         throw WebError(
           .internalServerError, "map-damaged",
-          "tile \(zoom)/\(column)/\(row) of \(path) is no PNG, JPEG, WebP or GIF picture", remedy: Self.remedy
+          "tile \(zoom)/\(column)/\(row) of \(path) is not a PNG, JPEG, WebP or GIF image",
+          remedy: Self.remedy
         )
       }
       return Tile(bytes: bytes, type: type)

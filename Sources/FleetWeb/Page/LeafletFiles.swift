@@ -4,7 +4,7 @@ internal import Platform
 
 /// Debian's Leaflet (libjs-leaflet): the files that browsers request, read at the start.
 package struct LeafletFiles: Sendable {
-  /// Debian's folder.
+  /// The folder of Debian's package.
   package static let usualFolder = "/usr/share/javascript/leaflet"
   static let remedy = "apt install libjs-leaflet, or name another folder with --leaflet, and start again"
 

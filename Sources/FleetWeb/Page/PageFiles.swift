@@ -58,7 +58,8 @@ package struct PageFiles: Sendable {
       if name.hasPrefix("vendor/leaflet/"), let leafletProblem { throw leafletProblem }
       throw .notFound("/\(name)")
     }
-    // Revalidated each time, and sent only after a change, so that updates are visible immediately.
+    // Browsers revalidate a file each time, and receive it only after a change, so that updates are visible
+    // immediately.
     var response = Response(
       status: .ok,
       headers: [.contentType: file.type, .cacheControl: "no-cache", .vary: "Accept-Encoding"],

@@ -33,7 +33,8 @@ package enum ServeCommand {
     let leaflet = try LeafletFiles(folder: configuration.leaflet)
     SignalDescriptor.ignoreBrokenPipes()
     let waiter = try CommandWaiter()
-    // Starts threads, so it comes after the waiter has blocked its signals.
+    // The access policy starts threads, which inherit the signal mask, so it is created after the waiter has
+    // blocked its signals.
     let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
     if let warning = try configuration.check(access) { StandardError.report(warning) }
@@ -69,8 +70,9 @@ package enum ServeCommand {
     return ending.isTimeOver ? .done : try ending.status()
   }
 
-  /// Returns a roster with the last messages of the recording, as the broker would retain them: it may have lost its own.
-  /// A recording that cannot be read is reported, and the roster starts empty.
+  /// Returns a roster with the newest messages of the recording, as if the broker had retained them, because
+  /// a broker can have lost its retained messages. A recording that cannot be read is reported, and the
+  /// roster starts empty.
   private static func roster(_ context: ServeContext) -> Roster {
     var roster = Roster(
       root: context.selection.root, profile: context.selection.profile,
@@ -83,7 +85,7 @@ package enum ServeCommand {
       }
       if beginning.newest != nil { StandardError.report(beginning.sentence(at: Moment.now.time)) }
     } catch {
-      // A recorder that starts together with the server makes the file a moment later.
+      // If this server also records, its recorder creates a missing recording a moment later.
       if !context.configuration.records {
         StandardError.report("\(error); starts without positions of the past")
       }
@@ -96,8 +98,8 @@ package enum ServeCommand {
   ) throws(FleetError) -> FleetSubscriber {
     let filters = try context.selection.filters()
     var configuration = context.broker
-    // A broker sends the retained messages of thousands of vehicles at once, and drops those beyond this
-    // limit and its queue.
+    // A broker sends the retained messages of thousands of vehicles at once. It drops messages that exceed
+    // both the receive maximum and its queue.
     configuration.receiveMaximum = .max
     return try FleetSubscriber(
       configuration, filters, .atLeastOnce,
@@ -109,7 +111,8 @@ package enum ServeCommand {
         },
         connection: { [needsAdvice = Locked(true)] connection in
           if let news = feed.observe(connection, at: .now) { StandardError.report(news) }
-          // Advice helps before the first connection; later the address is correct.
+          // Advice on the broker's address is only useful if the first attempt to connect fails; after a
+          // connection, the address is correct.
           let isFirst = needsAdvice.withLock { needed in
             defer { needed = false }
             return needed
@@ -140,6 +143,6 @@ enum DescriptorLimit {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// Connections that a limit on descriptors leaves room for, at least ten.
+  /// The number of connections, at least ten, for which a limit on descriptors leaves space.
   static func connections(within limit: Int) -> Int { max(10, limit - reserve) }
 }

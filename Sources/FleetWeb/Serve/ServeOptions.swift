@@ -43,7 +43,7 @@ package struct ServeOptions: BrokerOptions {
 
 /// The configuration of the server from options and file.
 package struct ServeConfiguration: Sendable {
-  /// The tables of the file, in the order of the example.
+  /// The tables of the configuration file, in the order of the example configuration.
   package static let tables = ["server", "map"] + ConfiguredAccess.tables + AlertSettings.tables
 
   /// The file; nil without one.
@@ -51,7 +51,8 @@ package struct ServeConfiguration: Sendable {
   package var address: ListenAddress
   /// The recording: a file, or the URL of a database; nil for no history.
   package var recording: String?
-  /// True to record into it, and the days to retain, such as `90d`; nil for all.
+  /// True to record messages into `recording`, and the age up to which they are retained, such as `90d`; nil
+  /// to retain all.
   package var records = false
   package var keep: String?
   /// The folder of Leaflet; nil for Debian's.

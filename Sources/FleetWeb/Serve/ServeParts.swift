@@ -15,7 +15,7 @@ package struct ServeContext: Sendable {
   }
 }
 
-/// A part of the server with the same lifetime, and its own threads or files.
+/// A part of the server that exists as long as the server, and has its own threads or files.
 package protocol ServePart: Sendable {
   /// Starts the part; called once, before the first request.
   func start() throws(FleetError)

@@ -21,7 +21,8 @@ struct ErrorAnswers: RouterMiddleware {
     } catch let error as any HTTPResponseError {
       return try WebError(HTTPError(error.status)).response(from: request, context: context)
     } catch let error as HTTPParserError {
-      // In the middle of a body the connection's owner handles the error and closes it.
+      // An error of the parser in the middle of a body is handled by the connection's owner, which closes the
+      // connection.
       throw error
     } catch is CancellationError {
       return try WebError.busy("the server ends").response(from: request, context: context)
@@ -52,8 +53,9 @@ struct UnknownAddresses: RouterMiddleware {
     guard !allowed.isEmpty else { return .notFound("\(request.uri.path)") }
     let names = allowed.map(\.rawValue).joined(separator: ", ")
     return WebError(
-      .methodNotAllowed, "method-not-allowed", "\(request.method.rawValue.prefix(20)) is not answered here",
-      remedy: "this address knows \(names)", headers: [.allow: names])
+      .methodNotAllowed, "method-not-allowed",
+      "\(request.method.rawValue.prefix(20)) is not allowed for this path",
+      remedy: "allowed: \(names)", headers: [.allow: names])
   }
 }
 

@@ -23,7 +23,8 @@ struct GzipAnswers: RouterMiddleware {
     response.headers[.contentEncoding] = "gzip"
     let body = response.body
     response.body = ResponseBody { writer in
-      // An error in the middle closes the connection, so that a partial response is not accepted as complete.
+      // An error while the body is written closes the connection, so that a partial response is not accepted
+      // as complete.
       let packer = try GzipPacker(level: Self.level)
       try await body.write(GzipBodyWriter(target: writer, packer: packer))
     }

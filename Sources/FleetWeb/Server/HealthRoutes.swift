@@ -13,7 +13,7 @@ package struct HealthRoutes: RouteGroup {
     router.get("health/ready") { [feed] _, _ in
       let link = feed.link(at: .now)
       let isReady = link.isConnected && link.isComplete
-      // The reason is only for those who can see the fleet.
+      // The response contains no reason, which only users who can see the fleet may know.
       return Response.json(
         JSONWriter.object { json in
           json.field("ready", isReady)

@@ -28,7 +28,7 @@ extension Request {
       let type = headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() }
       guard let type, types.contains(type) else {
         throw WebError(
-          .unsupportedMediaType, "unsupported-media-type", "the body is of a type that is not read here",
+          .unsupportedMediaType, "unsupported-media-type", "the media type of the body is not supported",
           remedy: "send Content-Type: \(types.joined(separator: " or "))")
       }
     }

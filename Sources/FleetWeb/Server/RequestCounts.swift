@@ -6,7 +6,8 @@ package import Prometheus
 /// The number of requests by route and status, and the time until their responses started.
 package final class RequestCounts: MetricsSource {
   private struct Key: Hashable {
-    /// The declared route, such as `/api/v1/vehicles/{fleet}/{vehicle}`, so that paths do not create keys.
+    /// The declared route, such as `/api/v1/vehicles/{fleet}/{vehicle}`, so that different paths of a route
+    /// share one key.
     var route: String
     var method: String
     var status: Int
@@ -17,7 +18,7 @@ package final class RequestCounts: MetricsSource {
   package init() {}
 
   fileprivate func add(_ route: String, _ method: HTTPRequest.Method, _ status: Int, seconds: Double) {
-    // Clients can send any word as a method.
+    // Clients can send any word as a method; unknown methods are counted together as `other`.
     let known: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
     let key = Key(route: route, method: known.contains(method) ? method.rawValue : "other", status: status)
     counts.withLock { counts in
@@ -39,7 +40,7 @@ package final class RequestCounts: MetricsSource {
       "http_requests_total", .counter, "Requests answered, by route, method and status.",
       samples { Double($0.count) })
     metrics.family(
-      "http_request_seconds_total", .counter, "Seconds until the answers began, all together.",
+      "http_request_seconds_total", .counter, "Total time in seconds until responses started.",
       samples { $0.seconds })
   }
 }

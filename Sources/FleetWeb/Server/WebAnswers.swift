@@ -13,7 +13,7 @@ extension HTTPField.Name {
 }
 
 extension Response {
-  /// Returns a JSON response. It must not be cached, unless there is an `ETag`.
+  /// Returns a JSON response. Clients must revalidate a cached copy, which requires an `ETag`.
   package static func json(
     _ bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String = "application/json; charset=utf-8"
   ) -> Response {
@@ -89,7 +89,7 @@ extension Request {
   package func query(_ name: String, in range: ClosedRange<Double>) throws(WebError) -> Double? {
     guard let text = try query(name) else { return nil }
     guard let number = Double(text), range.contains(number) else {
-      throw .invalid("query", "\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+      throw .invalid("query", "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

@@ -6,7 +6,7 @@ package import NIOCore
 package struct WebContext: RequestContext, RemoteAddressRequestContext {
   package var coreContext: CoreRequestContextStorage
   package var remoteAddress: SocketAddress? { channel.remoteAddress }
-  /// The connection.
+  /// The client's connection.
   package let channel: any Channel
   /// The authenticated sender; nil before the gate, and behind it for routes without login.
   package var principal: Principal?

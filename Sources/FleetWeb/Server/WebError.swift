@@ -88,7 +88,7 @@ extension WebError {
       case .unauthorized: ("login-required", "log in first")
       case .forbidden: ("forbidden", "this is not allowed")
       case .contentTooLarge: ("too-large", "the request is too large")
-      case .unsupportedMediaType: ("unsupported-media-type", "the body is of a type that is not read here")
+      case .unsupportedMediaType: ("unsupported-media-type", "the media type of the body is not supported")
       case .tooManyRequests: ("too-many-requests", "too many requests")
       case .badRequest: ("invalid-request", "the request is invalid")
       default: ("error-\(error.status.code)", error.status.reasonPhrase)

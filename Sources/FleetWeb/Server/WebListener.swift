@@ -65,9 +65,9 @@ package final class WebListener: Sendable {
     if let error = error as? IOError {
       cause = SystemError.message(for: error.errnoCode)
       if error.errnoCode == EADDRINUSE {
-        cause += "; another program listens there, take another port with --listen"
+        cause += "; another program listens there; use another port with --listen"
       } else if error.errnoCode == EACCES {
-        cause += "; ports below 1024 are for root alone, take another with --listen"
+        cause += "; ports below 1024 require root; use another port with --listen"
       }
     } else if error is SocketAddressError {
       cause = "unknown host; write an address of this machine"

@@ -87,7 +87,7 @@ import Testing
       #"{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[1,1],[2,2]]]}}"#,
       "less than three corners"
     ),
-    ("CIRCLE (1 2)", "line 1: \"CIRCLE\" is none of"), ("POLYGON ((1 2, 3 x, 4 5))", "\"x\" is no number"),
+    ("CIRCLE (1 2)", "line 1: \"CIRCLE\" is not POINT"), ("POLYGON ((1 2, 3 x, 4 5))", "\"x\" is no number"),
     ("POLYGON ((1 2, 3 4, 5 6)", "expected \")\""), ("SRID=25832;POINT (1 2)", "SRID=25832"),
     ("<kml><Placemark>", "line 1"),
     (

@@ -54,7 +54,7 @@ import Testing
   @Test func anUnknownColumnNamesAllAndTheNearest() {
     for (text, part) in [
       ("batery", "did you mean battery?"), ("speed,,", "column \"\""), ("Speed", "did you mean speed?"),
-      ("zzzzzzzzzz", "column \"zzzzzzzzzz\": --columns are vehicle, state"),
+      ("zzzzzzzzzz", "column \"zzzzzzzzzz\": --columns accepts a comma-separated list of vehicle, state"),
     ] {
       let error = #expect(throws: FleetError.self) { try WatchColumn.columns(parsing: text) }
       let message = error?.description ?? ""

@@ -113,7 +113,7 @@ import Testing
       "regions/desired",
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
         + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 0)
-    #expect(regionLine(roster)?.contains("not told") == true, "\(regionLine(roster) ?? "-")")
+    #expect(regionLine(roster)?.contains("not reported") == true, "\(regionLine(roster) ?? "-")")
     func tell(_ state: String, _ seq: Int, _ rest: String = "") {
       roster.receive(
         "regions/state",
@@ -201,7 +201,7 @@ import Testing
         at: 44, vehicle: "van-1")
       return screen(140, 30, [.down, .enter], roster: roster).joined(separator: "\n")
     }
-    #expect(text(#""positionSource":"coarse""#).contains("by radios around"))
+    #expect(text(#""positionSource":"coarse""#).contains("access points or cells"))
     let contradicted = text(#""positionSource":"gnss","contradictsBeacons":true"#)
     #expect(contradicted.contains("contradicts access points and cells"), "\(contradicted)")
     let suspect = text(#""positionSource":"gnss","suspect":"velocity""#)

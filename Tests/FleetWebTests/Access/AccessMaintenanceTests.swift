@@ -142,7 +142,7 @@ struct AccessMaintenanceTests {
       keeper.reload()
       #expect(waitUntil { said.withLock { $0.count } == (named == nil ? 1 : 2) }, "\(said.withLock { $0 })")
       let lines = said.withLock { $0 }
-      #expect(lines.first?.hasPrefix("uses users and tokens") == true, "\(lines)")
+      #expect(lines.first?.hasPrefix("reloaded users and tokens") == true, "\(lines)")
       if let named { #expect(lines.last?.hasPrefix(named) == true, "\(lines)") }
     }
     for (mistake, told) in [

@@ -163,9 +163,9 @@ import Testing
     ("tiles = \"https://t.example/{z}/{x}.png\"\nattribution = \"T\"", "it has no {y}"),
     ("tiles = \"ftp://t.example/{z}/{x}/{y}\"\nattribution = \"T\"", "neither https:// nor http://"),
     ("tiles = \"https://{s}.t.example/{z}/{x}/{y}\"\nattribution = \"T\"", "name one host"),
-    ("tiles = \"https://t.example;x/{z}/{x}/{y}\"\nattribution = \"T\"", "no host that can be asked"),
+    ("tiles = \"https://t.example;x/{z}/{x}/{y}\"\nattribution = \"T\"", "no valid host"),
     ("tiles = \"https://t.example/{z}/{x}/{y}{r}\"\nattribution = \"T\"", "more than {z}, {x} and {y}"),
-    ("tiles = \"https://t.example/{z}/{x}/{y}\"", "say whose they are"),
+    ("tiles = \"https://t.example/{z}/{x}/{y}\"", "the source of the map"),
     (
       "tiles = \"https://t.example/{z}/{x}/{y}\"\nmbtiles = \"a\"\nattribution = \"T\"",
       "cannot be combined with mbtiles"

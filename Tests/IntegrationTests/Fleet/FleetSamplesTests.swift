@@ -78,7 +78,7 @@ import Testing
     #expect(other.status == 64 && other.output.contains("name another file"), "\(other.output)")
     let none = try await odograph(
       broker, "history", "--from", "2020-01-01T00:00:00Z", "--to", "2020-01-02T00:00:00Z")
-    #expect(none.status == 69 && none.output.contains("cannot find anything of test/van"), "\(none.output)")
+    #expect(none.status == 69 && none.output.contains("cannot find samples of test/van"), "\(none.output)")
     #expect(none.output.contains("it has 20"), "\(none.output)")
     #expect(try await odograph(broker, "samples", "--seconds", "2").status == 0)
     // Requests and answers are as the contract says.

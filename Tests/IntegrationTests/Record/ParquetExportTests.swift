@@ -128,7 +128,7 @@ import Testing
       (export, 64, "name one with -o"), (export + ["-o", "-"], 64, "name one with -o"),
       (export + ["-o", days], 64, "--force replaces it"),
       (export + ["-o", store, "--force"], 64, "not a folder"),
-      (export + ["-o", folder.path, "--force"], 64, "none of an export's"),
+      (export + ["-o", folder.path, "--force"], 64, "not part of an export"),
       (export + ["-o", folder.file("none/days")], 74, "check the folder"),
       (export + ["-o", "/dev/null"], 64, "not a folder"),
       (export + ["-o", folder.file("x"), "--messages"], 64, "JSON lines only"),

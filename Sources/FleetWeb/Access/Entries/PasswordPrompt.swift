@@ -16,8 +16,8 @@ enum PasswordPrompt {
   static func read(for name: String) throws(FleetError) -> String? {
     guard isatty(STDIN_FILENO) == 1 else { return try first() }
     guard case .text(let password) = try ask("Password for \(name): ") else { return nil }
-    guard case .text(let again) = try ask("The same again: ") else { return nil }
-    guard password == again else { throw .usage("use", "the password", "the two are not the same") }
+    guard case .text(let again) = try ask("Repeat the password: ") else { return nil }
+    guard password == again else { throw .usage("use", "the password", "the two entered passwords differ") }
     return password
   }
 

@@ -1,9 +1,10 @@
 internal import Glibc
 package import NIOCore
 
-/// An IP address that identifies and limits a client.
+/// An IP address, by which clients are identified and rate-limited.
 package struct Address: Hashable, Sendable, CustomStringConvertible {
-  /// 4 or 16 bytes; IPv4-mapped IPv6 addresses are converted. Empty if there is none, as for a local socket.
+  /// The 4 bytes of an IPv4 address or the 16 of an IPv6 address; IPv4-mapped IPv6 addresses are converted to
+  /// IPv4. Empty for a connection without an address, such as a local socket.
   package let bytes: [UInt8]
 
   package static let unknown = Address(bytes: [])
@@ -35,7 +36,8 @@ package struct Address: Hashable, Sendable, CustomStringConvertible {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 
-  /// The address of the subscriber: without the last 64 bits of IPv6, which a client can change freely.
+  /// The address without the last 64 bits of an IPv6 address, which a client can change freely. It identifies
+  /// the subscriber's connection to the Internet.
   package var subscriber: Address {
     bytes.count == 16 ? Address(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) : self
   }

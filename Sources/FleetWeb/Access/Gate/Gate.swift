@@ -18,7 +18,7 @@ package struct Gate: RouterMiddleware {
 
   /// The maximum size of a body in bytes; regions of a whole country are smaller.
   package static let longestBody = 1 << 20
-  /// The maximum size of a body of an unauthenticated client.
+  /// The maximum size in bytes of the body of a login request.
   package static let longestLogin = 4096
 
   package func handle(
@@ -29,7 +29,7 @@ package struct Gate: RouterMiddleware {
     let found = Result { () throws(WebError) in try visitor.identify() }
     let who = try? found.get()
     try limit(visitor, who)
-    // Nothing to protect: there is no such route.
+    // A path without a route requires no protection; a later middleware answers it with 404 or 405.
     guard context.hasRoute else { return try await next(request, context) }
     var context = context
     context.principal = who?.principal
@@ -37,7 +37,7 @@ package struct Gate: RouterMiddleware {
       identity: who?.identity ?? .local, address: visitor.client, isEncrypted: visitor.isEncrypted,
       proof: who?.proof, control: control)
     let isChange = ![.get, .head, .options].contains(request.method)
-    // A login only depends on name and password, but must not come from a foreign page.
+    // A login requires only a name and a password, but must not be sent by a page of another server.
     let isLogin = path.interface == ["session"] && request.method == .post
     if isLogin {
       try visitor.checkOrigin()
@@ -55,13 +55,14 @@ package struct Gate: RouterMiddleware {
   }
 
   private func limit(_ visitor: Visitor, _ who: Visitor.Entry?) throws(WebError) {
-    // Without a login, local clients are not limited.
+    // While no login is configured, local clients have no rate limit.
     if who?.identity == .local { return }
     let wait = who.map { control.waitOfPrincipal($0.principal) } ?? control.waitOfAddress(visitor.client)
     if wait > 0 { throw .tooManyRequests(seconds: wait) }
   }
 
-  /// Checks the additional conditions for a change, and writes an audit entry for any outcome.
+  /// Handles a request that changes something: checks its origin, CSRF token and permission, and writes an
+  /// audit entry for any outcome.
   private func change(
     _ request: Request, _ context: WebContext, _ path: RequestPath, _ visitor: Visitor,
     _ entry: Visitor.Entry,
@@ -97,7 +98,7 @@ package struct Gate: RouterMiddleware {
     }
   }
 
-  /// Reads the whole body with a size limit for all routes.
+  /// Returns the request after reading its whole body. The size limit applies to all routes.
   private func limited(_ request: Request, to limit: Int) async throws -> Request {
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
       throw WebError.bodyTooLarge

@@ -7,7 +7,7 @@ extension WebError {
     remedy: "`odograph access token NAME` makes one for [tokens.NAME] of the configuration",
     headers: [.wwwAuthenticate: "Bearer realm=\"odograph\""])
   static let userUnknown = WebError(
-    .forbidden, "user-unknown", "the proxy names a user who has no entry here",
+    .forbidden, "user-unknown", "the proxy names a user without an entry in the configuration",
     remedy: "add [users.NAME] with a role to the configuration")
   static let proxyNotConfigured = WebError(
     .forbidden, "proxy-not-configured",
@@ -15,7 +15,7 @@ extension WebError {
     remedy: "configure a login with [users.NAME], or [proxy] with addresses and header")
   static let hostUnknown = WebError(
     .misdirectedRequest, "host-unknown", "the name in Host is not a name of the server",
-    remedy: "ask for 127.0.0.1 or localhost, or add the name to hosts in [access]")
+    remedy: "use the host name 127.0.0.1 or localhost, or add the name to hosts in [access]")
   static let originForeign = WebError(
     .forbidden, "origin-foreign", "the request was made by a page of another server",
     remedy: "programs leave out Origin or send a token; add further names of this server to hosts in [access]"
@@ -25,14 +25,15 @@ extension WebError {
     remedy: "GET /api/v1/session returns it as csrf")
   static let roleTooLow = WebError(
     .forbidden, "role-too-low", "read-only access: the role operate is required",
-    remedy: "role = \"operate\" in your entry of the configuration lets you")
+    remedy: "set role = \"operate\" in your entry of the configuration")
   static let scopeTooNarrow = WebError(
     .forbidden, "scope-too-narrow", "this covers all fleets, and you do not have access to all of them",
     remedy: "use an entry without fleets and vehicles")
   static let linkOnly = WebError(
     .forbidden, "link-only", "a shared link shows only the present state of one vehicle")
   static let pathInvalid = WebError(
-    .badRequest, "invalid-path", "the path has a part that no path here has")
+    .badRequest, "invalid-path",
+    "the path is too long, or has control characters, dot segments or invalid UTF-8")
   static let bodyTooLarge = WebError(.contentTooLarge, "too-large", "the request is too large")
   static let auditFull = WebError(
     .serviceUnavailable, "audit-full", "the audit log is not writable: changes are refused",

@@ -6,9 +6,9 @@ package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
     var time: Int64
   }
 
-  /// The long-term rate per second.
+  /// The long-term rate in requests per second.
   package var rate: Double
-  /// The maximum burst.
+  /// The maximum number of requests in a burst.
   package var burst: Double
   private let capacity: Int
   private var buckets: [Key: Bucket] = [:]
@@ -29,8 +29,8 @@ package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
     min(burst, bucket.level + Double(max(0, now - bucket.time)) * 1e-9 * rate)
   }
 
-  /// Consumes a request of a key.
-  /// - Returns: the seconds to wait; 0 if the request may continue.
+  /// Counts a request of a key if it is within the limit.
+  /// - Returns: the seconds until the key's next request is allowed; 0 if this request is allowed.
   package mutating func take(_ key: Key, at now: Int64) -> Double {
     let level = buckets[key].map { filled($0, at: now) } ?? burst
     guard level >= 1 else {

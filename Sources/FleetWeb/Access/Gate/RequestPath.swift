@@ -2,7 +2,8 @@
 package struct RequestPath: Hashable, Sendable {
   package let parts: [String]
 
-  /// The maximum length in bytes; fleets and vehicles are topic levels, which are shorter.
+  /// The maximum length of a path in bytes: the names of fleet and vehicle are topic levels, which are
+  /// shorter.
   package static let longest = 4096
 
   /// Parses a path; nil for an invalid one: control characters, dot segments, a slash in a segment, or

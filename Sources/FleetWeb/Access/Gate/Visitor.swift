@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// The authentication of a request's sender, and the check that the own page sent it.
+/// The authentication of a request's sender, and the check that a page of this server sent the request.
 struct Visitor {
   struct Entry {
     var identity: Identity
@@ -16,7 +16,7 @@ struct Visitor {
   private let control: AccessControl
   private let configuration: AccessConfiguration
   private let isProxied: Bool
-  /// The client's address, as far as it can be trusted.
+  /// The client's address: that of the connection, or behind a trusted proxy the one that the proxy reports.
   let client: Address
   let isEncrypted: Bool
 
@@ -32,7 +32,8 @@ struct Visitor {
       isEncrypted || (isProxied && request.value(.forwardedProtocol)?.lowercased() == "https")
   }
 
-  /// Returns the last address in the chain that is not a trusted proxy; earlier ones can be forged.
+  /// Returns the last address in `X-Forwarded-For` that is not a trusted proxy. A client can forge all
+  /// addresses before it.
   private static func client(_ request: Request, behind peer: Address, _ configuration: AccessConfiguration)
     -> Address
   {
@@ -49,7 +50,7 @@ struct Visitor {
     return client
   }
 
-  /// Returns the identity; nil without a login.
+  /// Returns the sender's identity and principal; nil if the request has no valid session or credentials.
   /// - Throws: `WebError` for invalid credentials.
   func identify() throws(WebError) -> Entry? {
     let now = SystemClock.realtime
@@ -63,7 +64,7 @@ struct Visitor {
     if isProxied, let header = configuration.proxyHeader {
       let names = request.headers[values: header]
       if !names.isEmpty {
-        // A second header means that the client has smuggled one past the proxy.
+        // A second header with a user name was sent by the client, and not removed by the proxy.
         guard names.count == 1, let entry = entry(.proxy(names[0]), at: now) else { throw .userUnknown }
         return entry
       }
@@ -89,22 +90,23 @@ struct Visitor {
       identity: identity, principal: principal, proof: control.proof(of: identity, cookie: cookie))
   }
 
-  /// Returns the local identity while no login is configured.
+  /// Returns the local identity while no login is configured; nil for clients on other machines.
   private func local(at now: Int64) throws(WebError) -> Entry? {
     guard peer.isLoopback, let entry = entry(.local, at: now) else { return nil }
-    // Behind a local proxy, every client would be local.
+    // Behind a proxy on this machine, every client would appear local.
     let traces = [
       "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via",
     ]
     guard !traces.contains(where: { request.value(HTTPField.Name($0)) != nil }) else {
       throw .proxyNotConfigured
     }
-    // A foreign name that resolves to 127.0.0.1 makes a foreign page part of this server (DNS rebinding).
+    // If the host name of another server resolves to 127.0.0.1, the browser considers that server's page and
+    // this server as one origin (DNS rebinding).
     guard let host = request.head.authority.map(Self.host), isOwn(host) else { throw .hostUnknown }
     return entry
   }
 
-  /// Returns the name in `host:port`.
+  /// Returns the host in `host:port`, in lower case and without brackets.
   private static func host(_ authority: some StringProtocol) -> String {
     let text = authority.lowercased()
     if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }
@@ -145,7 +147,7 @@ struct Visitor {
 }
 
 extension Request {
-  /// Returns the value of a header; of several, the last.
+  /// Returns the value of a header; the last one if the header occurs several times, nil if it is missing.
   func value(_ name: HTTPField.Name?) -> String? {
     guard let name else { return nil }
     return headers[values: name].last
@@ -153,7 +155,7 @@ extension Request {
 }
 
 extension StringProtocol {
-  /// Returns the range of a text in this one.
+  /// Returns the first range of this string that is equal to `text`; nil if there is none.
   fileprivate func range(of text: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {

@@ -1,8 +1,8 @@
 /// The delays after wrong passwords. A pure value type; times are nanoseconds of any monotonic clock.
 ///
-/// Three counters, of which the longest delay applies: of a user and address, of an address for all users,
-/// and of a user for all addresses. Only the last one could be used to lock out a user. It is therefore
-/// short, and does not apply to addresses from which the user has logged in before.
+/// Failures are counted by user and address, by address for all users, and by user for all addresses. The
+/// longest of the three delays applies. Only the counter by user could be used to lock out a user. Its delay
+/// is therefore short, and does not apply to addresses from which the user has logged in before.
 package struct LoginDelays: Sendable {
   private enum Key: Hashable {
     case pair(String, Address)
@@ -18,14 +18,14 @@ package struct LoginDelays: Sendable {
   private struct Rule {
     /// The number of failures without a delay, for typing errors.
     var free: Int
-    /// The maximum delay in ns; the first is one second, and each further failure doubles it.
+    /// The maximum delay in ns. The first delay is one second, and each further failure doubles it.
     var longest: Int64
   }
 
   private static let second: Int64 = 1_000_000_000
   /// The time in ns after the last failure at which a counter is deleted.
   private static let memory = 3600 * second
-  /// The maximum number of entries; beyond it the oldest quarter is dropped.
+  /// The maximum number of counters, and of remembered addresses; beyond it, the oldest quarter is dropped.
   package static let capacity = 8192
 
   private var counts: [Key: Count] = [:]
@@ -42,7 +42,7 @@ package struct LoginDelays: Sendable {
     case .pair: Rule(free: 5, longest: 900 * Self.second)
     // Many users can share an address.
     case .address: Rule(free: 20, longest: 900 * Self.second)
-    // Guesses from many addresses: 120 an hour in total.
+    // Limits guesses from many addresses to 120 per hour in total.
     case .user: Rule(free: 50, longest: 30 * Self.second)
     }
   }
@@ -62,9 +62,9 @@ package struct LoginDelays: Sendable {
     }
   }
 
-  /// Starts an attempt. An accepted one counts as a failure until `succeed`, so that parallel attempts do not
-  /// bypass the limit; a delayed one does not count.
-  /// - Returns: the nanoseconds to wait; 0 to continue.
+  /// Starts an attempt. An accepted attempt counts as a failure until `succeed`, so that parallel attempts do
+  /// not bypass the limit. An attempt that must wait does not count.
+  /// - Returns: the nanoseconds to wait; 0 if the attempt is accepted.
   package mutating func attempt(user: String, from address: Address, at now: Int64) -> Int64 {
     let pair = Key.pair(user, address)
     var keys = [pair, .address(address)]

@@ -28,7 +28,7 @@ package struct PasswordHash: Hashable, Sendable {
     else {
       throw .usage(
         "use", "a password's hash",
-        "it is none of yescrypt ($y$…); make one with `odograph access password NAME` or `mkpasswd -m yescrypt`"
+        "it is not a yescrypt hash ($y$…); make one with `odograph access password NAME` or `mkpasswd -m yescrypt`"
       )
     }
     self.text = text
@@ -49,7 +49,7 @@ package struct PasswordHash: Hashable, Sendable {
     else {
       throw FleetError(
         operation: "hash", object: "the password",
-        cause: "the C library has no yescrypt, or memory is missing",
+        cause: "the C library has no yescrypt, or is out of memory",
         kind: .outputFailed)
     }
     text = hash

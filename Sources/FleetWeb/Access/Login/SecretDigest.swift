@@ -61,7 +61,8 @@ package enum SecretText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns whether a text has the form of a secret; others are never looked up.
+  /// Returns whether a text has the form of a secret. Other texts are rejected without computing their
+  /// digest.
   package static func isPlausible(_ text: some StringProtocol) -> Bool {
     text.utf8.count == 32 && text.utf8.allSatisfy { alphabet.contains($0) }
   }

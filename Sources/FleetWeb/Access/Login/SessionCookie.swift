@@ -8,8 +8,8 @@ enum SessionCookie {
     case user, link
   }
 
-  /// Returns the cookie's name. With TLS, the browser protects it from other servers and plain connections
-  /// (`__Host-`).
+  /// Returns the cookie's name. With TLS it starts with `__Host-`, so that browsers protect the cookie from
+  /// other servers and unencrypted connections.
   static func name(_ kind: Kind, isEncrypted: Bool) -> String {
     (isEncrypted ? "__Host-" : "") + (kind == .user ? "odograph" : "odograph-link")
   }
@@ -19,7 +19,8 @@ enum SessionCookie {
     [name(.user, isEncrypted: isEncrypted), name(.link, isEncrypted: isEncrypted)]
   }
 
-  /// Returns a request's values for a name; excessive ones are ignored as an attack.
+  /// Returns up to four values of a request's cookies with this name. Further values and `Cookie` headers
+  /// above 8 kB are ignored as an attack.
   static func values(of name: String, in request: Request) -> [String] {
     var values: [String] = []
     for header in request.headers[values: .cookie] where header.utf8.count <= 8192 {

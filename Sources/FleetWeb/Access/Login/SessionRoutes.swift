@@ -39,7 +39,7 @@ package struct SessionRoutes: RouteGroup {
     guard let access = context.access else { throw WebError.loginRequired }
     let body = try await request.json(upTo: Gate.longestLogin)
     guard let name = body["name"]?.string, let password = body["password"]?.string else {
-      throw WebError(.badRequest, "invalid-body", "the body has name and password")
+      throw WebError(.badRequest, "invalid-body", "the members name and password are required")
     }
     let address = access.address
     var line = AuditEntry(action: "login", who: name, from: address.description, outcome: "done")

@@ -9,16 +9,18 @@ package struct SessionTable: Sendable {
 
   package struct Session: Hashable, Sendable {
     package var holder: Holder
-    /// The holder's entry at the login; the session ends when it changes.
+    /// The digest, at the login, of the user's configuration entry or of the link; the session ends when the
+    /// digest changes.
     package var entry: SecretDigest
     package var began: Int64
     package var used: Int64
   }
 
-  /// The limits for unused sessions and for all sessions, ns.
+  /// The time in ns after which an unused session ends, and the maximum lifetime of any session in ns.
   package var idle: Int64
   package var longest: Int64
-  /// The maximum numbers of sessions in total and per holder; the least recently used one is dropped.
+  /// The maximum numbers of sessions in total and per holder; beyond them, the least recently used session is
+  /// dropped.
   package static let capacity = 10_000
   package static let capacityOfHolder = 50
 
@@ -46,7 +48,7 @@ package struct SessionTable: Sendable {
   /// Returns the session of a cookie and records its use; nil if there is none or it has ended.
   package mutating func use(_ digest: SecretDigest, at now: Int64) -> Session? {
     guard var session = sessions[digest] else { return nil }
-    // A clock that was set back ends no session, and does not extend any beyond the limits from then on.
+    // Setting the clock back ends no session.
     guard now < end(of: session) else {
       sessions[digest] = nil
       return nil

@@ -46,7 +46,7 @@ package struct ShareRoutes: RouteGroup {
     guard let fleet = body["fleet"]?.string, let vehicle = body["vehicle"]?.string,
       let seconds = body["seconds"]?.double
     else {
-      throw WebError(.badRequest, "invalid-body", "the body has fleet, vehicle and seconds")
+      throw WebError(.badRequest, "invalid-body", "the members fleet, vehicle and seconds are required")
     }
     guard ShareTable.seconds.contains(seconds) else {
       throw WebError(
@@ -59,7 +59,7 @@ package struct ShareRoutes: RouteGroup {
     guard let link = control.share(key, by: principal, seconds: seconds) else {
       throw WebError(
         .serviceUnavailable, "shares-full", "limit of \(ShareTable.capacity) links reached",
-        remedy: "take some back with DELETE /api/v1/shares/ID")
+        remedy: "revoke some with DELETE /api/v1/shares/ID")
     }
     let name = ShareTable.name(SecretDigest(of: link.secret))
     context.note(detail: "link \(name) for \(Int(seconds)) s", vehicles: [key])

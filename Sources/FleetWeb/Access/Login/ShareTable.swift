@@ -15,7 +15,7 @@ package struct ShareTable: Sendable {
     }
   }
 
-  /// The lifetime of a link in seconds.
+  /// The permitted lifetimes of a link in seconds.
   package static let seconds: ClosedRange<Double> = 60...30 * 86_400
   /// The maximum number of links.
   package static let capacity = 1000

@@ -46,13 +46,15 @@ package final class CertificateStore: Sendable {
   /// Reloads the files. Retains the previous certificate if they are invalid.
   /// - Throws: `FleetError` for files that are not a certificate with its key.
   package func reload() throws(FleetError) {
-    // Before reading, so that a concurrent write counts as a further change.
+    // The modification times are read before the contents, so that a concurrent write counts as a further
+    // change.
     let times = Self.times(certificateFile, keyFile)
     do throws(FleetError) {
       let context = try Self.read(certificateFile, keyFile)
       state.withLock { $0 = State(context: context, times: times) }
     } catch {
-      // Only retried after a further change: the two files are written one after the other.
+      // The files are read again only after a further change. Certificate and key are written one after the
+      // other, so the second write is such a change.
       state.withLock { $0.times = times }
       throw error
     }
@@ -89,7 +91,7 @@ package final class CertificateStore: Sendable {
     configuration.minimumTLSVersion = .tlsv12
     configuration.applicationProtocols = ["http/1.1"]
     do { return try NIOSSLContext(configuration: configuration) } catch {
-      throw wrong(keyFile, error, "key in [tls] is that of the certificate \(certificateFile)")
+      throw wrong(keyFile, error, "key in [tls] must be the key of the certificate \(certificateFile)")
     }
   }
 }

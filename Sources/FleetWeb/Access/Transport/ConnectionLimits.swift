@@ -2,19 +2,19 @@ internal import Platform
 
 /// The resource limits of a connection and of an address. Times are in seconds.
 package struct ConnectionLimits: Hashable, Sendable {
-  /// The maximum numbers of connections in total and per address. Local clients and proxies only have the
-  /// first limit.
+  /// The maximum numbers of connections in total and per address. For local clients and trusted proxies, only
+  /// the total is limited.
   package var connections = 4096
   package var connectionsOfAddress = 256
-  /// The limit for a request's headers, and for a connection without a request.
+  /// The time limit for receiving a request's headers, and for a connection without a request.
   package var idle = 30.0
-  /// The limit for a complete request: 1 MB at 17 kB/s.
+  /// The time limit for receiving a complete request: enough for 1 MB at 17 kB/s.
   package var request = 60.0
-  /// The limit for a client that does not read its response.
+  /// The time after which a client that does not read its response is disconnected.
   package var stall = 60.0
   /// The maximum size of a request's headers in bytes.
   package var headers = 32 * 1024
-  /// The maximum size of a header in bytes, and their maximum number.
+  /// The maximum size of a header in bytes, and the maximum number of headers.
   static let field = 16 * 1024
   static let fields = 100
 

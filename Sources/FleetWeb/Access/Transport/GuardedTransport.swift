@@ -18,9 +18,11 @@ package struct GuardedTransport: ServerChildChannel {
   private let isExempt: @Sendable (Address) -> Bool
 
   /// Returns the transport for `Application`.
+  ///
   /// - Parameters:
   ///   - certificates: nil for plain HTTP.
-  ///   - control: provides the proxies, behind whose address are many clients.
+  ///   - control: provides the addresses of trusted proxies. They have no limit per address, because many
+  ///     clients share them.
   package static func builder(
     certificates: CertificateStore?, control: AccessControl, limits: ConnectionLimits = ConnectionLimits()
   ) -> HTTPServerBuilder {

@@ -7,7 +7,7 @@ package enum HostHeader {
     let end: Int
     if bytes.first == UInt8(ascii: "[") {
       guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")) else { return false }
-      // Without the name of a network interface.
+      // The zone identifier of an IPv6 address, such as `%eth0`, is ignored.
       let inside = String(decoding: bytes[1..<bracket].prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self)
       guard inside.contains(":"), Address(parsing: inside) != nil else { return false }
       end = bracket + 1

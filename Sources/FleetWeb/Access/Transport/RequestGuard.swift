@@ -12,7 +12,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   private let limit: TimeAmount
   private var deadline: Scheduled<Void>?
-  /// The reason for which no further requests are read; nil otherwise.
+  /// The reason for which no further requests are read; nil while requests are read.
   private var refusal: WebError?
   /// The number of requests without a complete response.
   private var unanswered = 0
@@ -24,7 +24,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     switch unwrapInboundIn(data) {
     case .head(var head):
       guard Self.isPlain(head) else {
-        // Answered like errors of the parser, after the responses to earlier requests.
+        // Passed on like an error of the parser, which is answered after the responses to earlier requests.
         refuse(.requestAmbiguous)
         return context.fireErrorCaught(HTTPParserError.unknown)
       }
@@ -32,14 +32,15 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
       let channel = context.channel
       deadline = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
       unanswered += 1
-      // The response to an earlier request must not be interrupted. The client then sends the body after a while (RFC 9110,
-      // section 10.1.1).
+      // Response 100 is sent only if it does not interrupt the response to an earlier request. A client that
+      // gets none sends the body after a while (RFC 9110, section 10.1.1).
       if unanswered == 1, Self.awaitsContinue(head) {
         let answer = HTTPResponseHead(version: head.version, status: .continue)
         context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
       }
       if head.version.minor == 0 {
-        // No browser uses HTTP/1.0, but some proxies do without other traces.
+        // An HTTP/1.0 request is marked as sent by a proxy: no browser uses HTTP/1.0, but some proxies do,
+        // without any other header of a proxy.
         head.headers.add(name: "Via", value: "1.0 unknown")
         return context.fireChannelRead(wrapInboundOut(.head(head)))
       }
@@ -51,7 +52,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
-  /// Returns whether the client sends the body after a response 100. A body that is too large is not requested.
+  /// Returns whether the client waits for response 100 before it sends the body. False for a body that is too
+  /// large, so that the client is not asked to send it.
   private static func awaitsContinue(_ head: HTTPRequestHead) -> Bool {
     guard head.version.minor > 0,
       head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" })

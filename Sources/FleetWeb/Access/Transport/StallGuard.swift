@@ -10,13 +10,16 @@ final class StallGuard: ChannelInboundHandler, RemovableChannelHandler {
   /// The interval between two checks.
   private let pause: TimeAmount
   private var pending: Scheduled<Void>?
-  /// The acknowledged bytes at the last sufficient progress, and the number of checks since then.
+  /// The number of acknowledged bytes at the last sufficient progress (nil if unknown), and the number of
+  /// checks since then.
   private var taken: UInt64?
   private var looks = 0
 
-  /// The number of checks without progress; the time limit is exceeded by at most a quarter.
+  /// The number of checks without progress after which the connection is closed. With four checks, the time
+  /// limit is exceeded by at most a quarter.
   private static let looksAtMost = 4
-  /// The minimum progress in bytes, against clients that open their window byte by byte.
+  /// The number of acknowledged bytes that counts as progress. Prevents clients from opening their TCP window
+  /// byte by byte.
   private static let progress: UInt64 = 1024
 
   init(seconds: Double) {
@@ -54,8 +57,8 @@ final class StallGuard: ChannelInboundHandler, RemovableChannelHandler {
   private static func confirmed(_ context: ChannelHandlerContext) -> UInt64? {
     let operations = context.channel.pipeline.syncOperations
     let known = try? operations.withUnsafeTransportIfAvailable(of: CInt.self) { descriptor -> UInt64? in
-      // tcpi_bytes_acked in struct tcp_info of linux/tcp.h, since Linux 4.1. The C library's struct is too
-      // short.
+      // The offset of `tcpi_bytes_acked` in `struct tcp_info` of linux/tcp.h, since Linux 4.1. The C
+      // library's declaration of the struct ends before this member.
       let place = 120
       var information = [UInt8](repeating: 0, count: 256)
       var length = socklen_t(information.count)
