@@ -429,17 +429,12 @@ extension VehicleRecord {
     validPrediction?.reports ?? []
   }
 
-<<<<<<< HEAD
   /// The number of messages that the vehicle has accepted and the broker has not acknowledged; nil if
   /// unknown.
   package var backlog: Int? { status?.message.counters["queue.records"] }
 
-  /// True if the position's time is plausible on the local clock. In the replay of an old recording it is
-  /// not: the measurement is then as old as its message.
-=======
   /// True if the time of the last position is plausible by the local clock. In the replay of an old recording
   /// it is not; the age of a position is then measured from its arrival.
->>>>>>> p4
   package var isLocationOfOurTime: Bool {
     guard let location else { return true }
     return VehicleMessage.location(location.message).delay(at: location.receivedAt) != nil
