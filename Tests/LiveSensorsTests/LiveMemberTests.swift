@@ -297,7 +297,7 @@ import Testing
         seen.shakes.contains { if case .ended(_, _, axis: .horizontal) = $0 { true } else { false } }
       }),
     Row(
-      "a blow", pull: { _, seen in !seen.impacts.isEmpty },
+      "an impact", pull: { _, seen in !seen.impacts.isEmpty },
       push: { _, seen in seen.impacts.contains { $0.peak > 4 } }),
     Row(
       "UIDevice.orientation", pull: { _, seen in seen.orientations.contains(.faceUp) },
@@ -318,7 +318,7 @@ import Testing
     "polygons with holes": "PolygonTests: a value",
     "monitoredRegions": "FleetManagementTests: a document's result",
     "maximumRegionMonitoringDistance": "RegionReplayTests: a function",
-    "regions that outlive the app": "RegionReplacementTests: a restart",
+    "regions that persist across restarts": "RegionReplacementTests: a restart",
     "CLError.locationUnknown": "LocationManagerTests: a minute without a fix",
     "CLError.denied": "LocationReportsTests: a setting",
     "CLError.deferredFailed": "LiveLocationHardwareTests: a contradictory setting",
