@@ -14,10 +14,10 @@ package struct SimulateOptions: BrokerOptions {
     parsing: .unconditional, help: ArgumentHelp("Number of vehicles.", valueName: "number"))
   package var vehicles = 10
 
-  @Option(help: "Their fleet.")
+  @Option(help: "Fleet of the simulated vehicles.")
   package var fleet = "simulation"
 
-  @Option(help: "Prefix of their names, before the number.")
+  @Option(help: "Prefix of the vehicles' names, before the number.")
   package var prefix = "sim-"
 
   @Option(
@@ -25,7 +25,7 @@ package struct SimulateOptions: BrokerOptions {
   package var first = 1
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Number of connections that they share.", valueName: "number")
+    parsing: .unconditional, help: ArgumentHelp("Number of connections of all vehicles.", valueName: "number")
   )
   package var connections = 1
 

@@ -39,7 +39,7 @@ package struct ExportOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Start a new GPX or KML track after such a gap.", valueName: "seconds"))
+      "Start a new GPX or KML track after a gap of this length.", valueName: "seconds"))
   var gap = 300.0
 
   @Flag(help: "The same as --format jsonl.")

@@ -19,7 +19,7 @@ package struct TraceFetchOptions: ParsableArguments {
       valueName: "store"), completion: .file())
   package var recording: String?
 
-  @Option(help: "The fleet, if several have such a vehicle.")
+  @Option(help: "The fleet, if several have a vehicle of this name.")
   var fleet: String?
 
   @Option(help: ArgumentHelp("The series, if the vehicle has restarted its numbers.", valueName: "series"))
