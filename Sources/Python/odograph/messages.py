@@ -1326,8 +1326,8 @@ class Trace(Message):
     checksum: Annotated[str, Limits(pattern=r"^[0-9a-f]{8}$")] | None = None
     """CRC-32 (ISO 3309) of all pieces together."""
     latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
-    """Degrees north, WGS 84, from the newest position: at most ten seconds from `time`, or older if the vehicle has
-    not moved since; absent if unknown or private.
+    """Degrees north, WGS 84, from the newest position: at most ten seconds before or after `time`, or older if the
+    vehicle has not moved since; absent if unknown or private.
     """
     longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
     """Degrees east."""
