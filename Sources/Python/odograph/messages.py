@@ -427,9 +427,9 @@ class ConfigReported(Message):
     """The sender's name for this document, returned in the answer."""
     state: Literal["applied", "trial", "refused", "rolledBack"]
     """applied: the settings are in effect, and the vehicle has reached a broker with them. trial: the settings are in
-    effect, but the vehicle has not reached a broker with them yet. refused: nothing was changed. rolledBack: the
-    previous settings are in effect again, because the vehicle could not reach a broker with the new ones, or did
-    not connect twice in time with a new schedule of bursts.
+    effect, but not confirmed by a connection yet. refused: nothing was changed. rolledBack: the previous settings
+    are in effect again, because the vehicle could not reach a broker with the new ones, or did not connect twice in
+    time with a new schedule of bursts.
     """
     problem: str | None = None
     """Reason why the whole document was refused or rolled back."""
