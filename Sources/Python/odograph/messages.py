@@ -1015,7 +1015,9 @@ class StatusNavigation(Record):
     mounting: StatusNavigationMounting | None = None
     """Mounting of the device in the vehicle, rad: rotation from the device's axes to right, forward, up."""
     mounting_accuracy: Annotated[float, Limits(minimum=0)] | None = None
-    """Standard deviation of the mounting in degrees: the larger of those about the vehicle's right and up axes."""
+    """Standard deviation of the mounting in degrees: the larger of the two values about the vehicle's right and up
+    axes.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
