@@ -66,7 +66,7 @@ extension VehicleCommand {
         Parameter(name: "to", kind: .time, summary: "Until when; now when absent."),
       ]),
     VehicleCommand(
-      name: "reset-regions", summary: "Resets the state of each region and determines it again.",
+      name: "reset-regions", summary: "Decides the state of each region again.",
       confirmation: "It publishes the transition again for each region that it is in."),
     VehicleCommand(
       name: "forget-regions", summary: "Deletes the regions that were set remotely.",

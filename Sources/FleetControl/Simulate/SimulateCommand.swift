@@ -25,7 +25,8 @@ package struct SimulateOptions: BrokerOptions {
   package var first = 1
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Number of connections of all vehicles.", valueName: "number")
+    parsing: .unconditional,
+    help: ArgumentHelp("Number of connections that the vehicles share.", valueName: "number")
   )
   package var connections = 1
 

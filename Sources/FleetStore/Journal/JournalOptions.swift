@@ -48,7 +48,7 @@ package struct JournalOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("With the broker: stop after this number of reports.", valueName: "number"))
+    help: ArgumentHelp("With the broker: stop after this number of entries.", valueName: "number"))
   var count: Int?
 
   @OptionGroup package var time: TimeLimitArguments

@@ -19,10 +19,11 @@ package struct TraceFetchOptions: ParsableArguments {
       valueName: "store"), completion: .file())
   package var recording: String?
 
-  @Option(help: "The fleet, if several have a vehicle of this name.")
+  @Option(help: "The fleet, if several fleets have a vehicle of this name.")
   var fleet: String?
 
-  @Option(help: ArgumentHelp("The series, if the vehicle has restarted its numbers.", valueName: "series"))
+  @Option(
+    help: ArgumentHelp("The series, if the vehicle has restarted its trace numbers.", valueName: "series"))
   var series: String?
 
   @OptionGroup package var output: TraceOutputArguments
