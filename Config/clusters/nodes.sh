@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# What the scripts of the kits share: three nodes on this machine, each one process of this user. Sourced by cluster.sh of a
-# kit, which says how a node is started (`up N`) and when it takes part (`wait_for N...`).
+# Functions of the kits' cluster.sh: they run three nodes on this machine, each as one process of this user. cluster.sh of a
+# kit sources this file, and defines how a node starts (`up N`) and when it has joined the cluster (`wait_for N...`).
 #
-# On loopback the nodes listen on 127.0.0.1. With NETWORK=198.18.7 (the first three parts of an IPv4 network that nobody here
-# has) each node has a network namespace and an address of its own, 198.18.7.1 to .3, so that it can be cut off as a pulled
-# cable would: root only, with iproute2. This machine is 198.18.7.254 there.
+# By default the nodes listen on 127.0.0.1. With NETWORK=198.18.7 (the first three parts of an unused IPv4 network) each node
+# has its own network namespace and address, 198.18.7.1 to .3, so that it can be cut off as by a pulled cable. This requires
+# root and iproute2. This machine's address in that network is 198.18.7.254.
 
 fail() { echo "cluster.sh: $1" >&2; exit 1; }
 
-# enter DIR COMMAND: DIR becomes the cluster's `directory`, and what is known of its network and ports holds.
+# enter DIR COMMAND: sets `directory` to DIR, and reads the cluster's network and ports.
 enter() {
   case $2 in start) mkdir -p "$1" ;; esac
   directory=$(cd "$1" 2>/dev/null && pwd) || fail "there is no cluster in $1; make one with: cluster.sh $1 start AUTHORITY NAME..."
@@ -18,8 +18,8 @@ enter() {
   if [ -r "$directory/ports" ]; then . "$directory/ports"; fi
 }
 
-# take_authority FOLDER NAME...: FOLDER becomes the `AUTHORITY` of a new cluster; it has to have a certificate of the broker by
-# these NAMEs. Files are this user's alone from then on.
+# take_authority FOLDER NAME...: sets `AUTHORITY` of a new cluster to FOLDER, which must contain a broker certificate for these
+# NAMEs. New files are then accessible to this user only.
 take_authority() {
   [ ! -e "$directory/ports" ] || fail "$directory has a cluster already; end it with: cluster.sh $directory stop, and remove the folder"
   AUTHORITY=$(cd "$1" && pwd)
@@ -31,7 +31,7 @@ take_authority() {
 # node N: checks the number.
 node() { case ${1:-} in [123]) ;; *) fail "a node is 1, 2 or 3, not \"${1:-}\"" ;; esac; }
 
-# pid N: of the node's process; fails when it does not run.
+# pid N: prints the process id of a node; fails if the node does not run.
 pid() {
   local number
   # The number may be another's by now, after a crash or a restart of the machine: the node's process names its folder.
@@ -39,7 +39,7 @@ pid() {
     grep -qsaF "$directory" "/proc/$number/cmdline" "/proc/$number/environ" && echo "$number"
 }
 
-# free COUNT: loopback ports that nobody has now.
+# free COUNT: prints unused loopback ports.
 free() {
   python3 - "$1" <<'PYTHON'
 import socket, sys
@@ -51,10 +51,10 @@ PYTHON
 # accepting HOST PORT
 accepting() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# host N: where node N listens.
+# host N: prints the address at which node N listens.
 host() { if [ -n "${NETWORK:-}" ]; then echo "$NETWORK.$1"; else echo 127.0.0.1; fi; }
 
-# within N COMMAND...: runs it where node N has its network.
+# within N COMMAND...: runs COMMAND in the network namespace of node N.
 within() {
   local number=$1
   shift
@@ -70,7 +70,7 @@ spawn() {
   echo $! >"$directory/$number/pid"
 }
 
-# make_network: the namespaces and what joins them; SPACE begins their names.
+# make_network: creates the namespaces and the bridge between them; their names start with SPACE.
 make_network() {
   [ -n "${NETWORK:-}" ] || return 0
   case $NETWORK in *[!0-9.]* | *.*.*.* | .* | *.) fail "NETWORK is the first three parts of an address, as in 198.18.7" ;; esac
@@ -93,7 +93,7 @@ make_network() {
   done
 }
 
-# link N up|down: the cable of node N.
+# link N up|down: connects or disconnects the network of node N.
 link() {
   [ -n "${NETWORK:-}" ] || fail "on loopback a node cannot be cut off; start the cluster with NETWORK=198.18.7, as root"
   ip link set "$SPACE$1" "$2"
@@ -110,12 +110,12 @@ remove_network() {
   rm -f "$directory/network"
 }
 
-# end_nodes: in order, within half a minute; then hard.
+# end_nodes: stops the nodes with SIGTERM, and kills them after half a minute.
 end_nodes() {
   local number process
   for number in 1 2 3; do
     process=$(pid "$number") || continue
-    # One that ends in this moment is what was wanted.
+    # The process may exit before the signal, which is no error.
     kill -CONT "$process" 2>/dev/null || true
     kill -TERM "$process" 2>/dev/null || true
   done
@@ -128,7 +128,7 @@ end_nodes() {
   done
 }
 
-# shared COMMAND [N]: the commands that are the same for every kit.
+# shared COMMAND [N]: runs a command that is the same for every kit.
 shared() {
   if [ "$1" = stop ]; then
     end_nodes

@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# A small certificate authority for a fleet: the broker's certificate, one for each vehicle and each person or program
-# of the fleet's side, and the list of those revoked. Keys are made here; move them to their owners and nowhere else.
+# A small certificate authority for a fleet: creates certificates of the broker, of each vehicle and of each person or program
+# of the fleet's side, and the list of revoked ones. It also creates the keys; copy each key only to its owner.
 #
 # usage: certificates.sh [--directory DIR] [--days N] COMMAND
-#   authority NAME         makes the authority; NAME is what certificates say of who issued them
-#   broker HOST...         (again) the broker's certificate, for these host names and addresses
-#   node HOST...           (again) the certificate with which the nodes of a cluster know each other, for both ends
-#   vehicle FLEET VEHICLE  a vehicle's; its common name FLEET/VEHICLE is the name in odograph.acl
-#   member NAME            of the fleet's side: a user of odograph.acl, as "dispatch"
-#   replace NAME           another key and certificate for FLEET/VEHICLE or a member, and the old one revoked
-#   revoke NAME            no certificate of this name is taken any more: a vehicle that was sold or stolen
-#   renew-list             the list of the revoked anew; it is good for --days, and refuses everybody when it has expired
-#   list                   all certificates: state, end, name
-# DIR (default: odograph-certificates) becomes:
-#   ca.crt                 for everybody     broker.crt broker.key   for the broker     revoked.pem   its crlfile
+#   authority NAME         create the authority; NAME is the issuer in all certificates
+#   broker HOST...         create or renew the broker's certificate for these host names and addresses
+#   node HOST...           create or renew the certificate for connections between the nodes of a cluster
+#   vehicle FLEET VEHICLE  create a vehicle's certificate; its common name FLEET/VEHICLE is the user in odograph.acl
+#   member NAME            create a certificate of the fleet's side; NAME is a user in odograph.acl, for example "dispatch"
+#   replace NAME           create another key and certificate for FLEET/VEHICLE or a member, and revoke the old one
+#   revoke NAME            revoke all certificates of this name, for example of a vehicle that was sold or stolen
+#   renew-list             renew the list of revoked certificates for --days; with an expired list all clients are refused
+#   list                   print state, expiry and name of all certificates
+# Files in DIR (default: odograph-certificates):
+#   ca.crt                 for all clients   broker.crt broker.key   for the broker     revoked.pem   its crlfile
 #   node.crt node.key      for the nodes of a cluster
-#   clients/NAME.crt .key  for the client    private/ca.key          for nobody: keep it off the broker and the vehicles
-# --days: how long a new certificate is good for (default: 825; the authority and the list: 3650).
+#   clients/NAME.crt .key  for the client    private/ca.key          secret: never copy it to the broker or a vehicle
+# --days: validity of a new certificate in days (default: 825; for the authority and the list of revoked ones: 3650).
 #
 # After `broker`, `replace` and `revoke`, on the broker's machine:
 #   install -m 0644 DIR/ca.crt DIR/broker.crt DIR/revoked.pem /etc/mosquitto/certs/
 #   install -m 0640 -g mosquitto DIR/broker.key /etc/mosquitto/certs/
 #   systemctl reload mosquitto
-# A reload leaves connections alone. To put out a vehicle that is connected, restart the broker instead.
+# A reload does not close connections. To disconnect a vehicle whose certificate was revoked, restart the broker.
 set -euo pipefail
 umask 077
 
@@ -48,10 +48,10 @@ configuration=$(mktemp)
 said=$(mktemp)
 trap 'rm -f "$configuration" "$said"' EXIT
 
-# quietly COMMAND...: openssl talks a lot when all is well.
+# quietly COMMAND...: runs openssl, and prints its output only if it fails.
 quietly() { "$@" >"$said" 2>&1 || { cat "$said" >&2; fail "openssl has refused, see above"; }; }
 
-# configure [NAMES]: what `openssl ca` wants; NAMES are a broker's, as in DNS:broker.example,IP:192.0.2.1
+# configure [NAMES]: writes the configuration of `openssl ca`; NAMES are a broker's, as in DNS:broker.example,IP:192.0.2.1
 configure() {
   cat >"$configuration" <<END
 [ca]
@@ -98,7 +98,7 @@ need_authority() {
   [ -f "$directory/private/ca.key" ] || fail "there is no authority in $directory; make one with: certificates.sh authority NAME"
 }
 
-# issue KIND NAME FILE [ALTERNATIVE-NAMES]: FILE.key and FILE.crt
+# issue KIND NAME FILE [ALTERNATIVE-NAMES]: creates FILE.key and FILE.crt
 issue() {
   configure "${4:-}"
   mkdir -p "$(dirname "$3")"
@@ -112,7 +112,7 @@ issue() {
   mv "$3.crt.new" "$3.crt"
 }
 
-# publish_list: who is revoked, for the broker.
+# publish_list: writes the list of revoked certificates for the broker.
 publish_list() {
   configure
   quietly openssl ca -gencrl -config "$configuration" -crldays "${1:-3650}" -out "$directory/revoked.pem.new"
@@ -120,7 +120,7 @@ publish_list() {
   mv "$directory/revoked.pem.new" "$directory/revoked.pem"
 }
 
-# name TEXT: a part of a common name, which is a level of a topic, a word of the access list and a name of a file.
+# name TEXT: checks a part of a common name, which is also a topic level, a word in the access list and a file name.
 name() {
   case $1 in
     '' | .* | -* | *[!A-Za-z0-9._-]*)
@@ -128,14 +128,14 @@ name() {
   esac
 }
 
-# client NAME: NAME or FLEET/VEHICLE
+# client NAME: checks a client's name, NAME or FLEET/VEHICLE
 client() {
   name "${1%%/*}"
   case $1 in */*) name "${1#*/}" ;; esac
   [ ${#1} -le 64 ] || fail "\"$1\" has more than the 64 characters of a common name; shorten the fleet or the vehicle"
 }
 
-# valid NAME: the serial numbers of its certificates that are good.
+# valid NAME: prints the serial numbers of its valid certificates.
 valid() {
   local serials
   serials=$(awk -F '\t' -v subject="/CN=$1" '$1 == "V" { gsub(/\\/, "", $6); if ($6 == subject) print $4 }' \

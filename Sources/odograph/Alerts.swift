@@ -9,17 +9,17 @@ struct Alerts: ParsableCommand {
     abstract: "Lists, tests, silences and ends alerts of odograph serve.",
     discussion: """
       odograph serve evaluates the rules in its configuration and notifies receivers: webhooks and mailboxes. \
-      Alerts, silences and queued notifications are in one file, store below [alerts], which these commands use. \
-      They change a file that odograph serve has created, and create none. --store names the file that the server \
-      uses if it differs from the configuration.
+      Alerts, silences and queued notifications are in one file, named by store in [alerts]. These commands use \
+      the file that odograph serve has created, and do not create one. If the server uses another file than that \
+      of the configuration, name it with --store.
 
       Examples:
         odograph alerts check --config serve.toml
         odograph alerts list --config serve.toml
         odograph alerts silence --config serve.toml --rule battery-low --for 2h
 
-      Exit codes: 0 done; 64 usage, or a file that cannot be used; 69 a receiver has not taken a test; 74 the output \
-      cannot be written; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 64 usage, or a file that cannot be used; 69 a receiver has not accepted a test; 74 the \
+      output cannot be written; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [List.self, Check.self, Test.self, Silence.self, End.self, Retry.self])
 
@@ -54,7 +54,7 @@ struct Alerts: ParsableCommand {
         Examples:
           odograph alerts check --config serve.toml
 
-        Exit codes: 0 all is right; 64 something is wrong; 74 output not writable.
+        Exit codes: 0 the file is valid; 64 it has an error; 74 output not writable.
         """)
     @OptionGroup var options: AlertsCheckOptions
 
@@ -79,8 +79,8 @@ struct Alerts: ParsableCommand {
           odograph alerts test --config serve.toml
           odograph alerts test --config serve.toml --receiver ops
 
-        Exit codes: 0 all have taken it; 64 usage; 69 a receiver has not taken it; 74 output not writable; \
-        130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 all receivers have accepted it; 64 usage; 69 a receiver has not accepted it; 74 output not \
+        writable; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: AlertsTestOptions
 
@@ -94,7 +94,8 @@ struct Alerts: ParsableCommand {
       discussion: """
         Selects alerts by rule, by fleet or vehicle, or both; odograph serve applies a silence within about a \
         second. Silenced alerts are still listed, and so are silences. When a silence ends, receivers are notified \
-        of alerts that are still open. The end of an alert that was notified before is notified immediately.
+        of alerts that are still open. If receivers were notified of an alert before, they are notified of its end \
+        immediately.
 
         Examples:
           odograph alerts silence --config serve.toml --for 30m
@@ -114,9 +115,10 @@ struct Alerts: ParsableCommand {
       commandName: "end",
       abstract: "Ends alerts that do not end automatically.",
       discussion: """
-        For example those of a vehicle that was removed while the server was stopped. Receivers of an alert are \
-        notified once that it has ended. If its condition persists, it raises the next alert only after it has \
-        cleared once. odograph serve ends the alert within about a second, or when it starts next, and logs it.
+        For example, use it for alerts of a vehicle that was removed while the server was stopped. The receivers \
+        of the alert are notified of its end. If the condition persists, it raises the next alert only after it \
+        has been false once. odograph serve ends the alert within about a second, or when it starts next, and logs \
+        it.
 
         Examples:
           odograph alerts end --config serve.toml 9d0f6b1c22a4e871-17
@@ -134,8 +136,8 @@ struct Alerts: ParsableCommand {
       commandName: "retry",
       abstract: "Sends failed notifications again.",
       discussion: """
-        A notification that its receiver has not accepted within give_up_after is set aside. This command queues all \
-        of them again; odograph serve sends them within about a second.
+        A notification that its receiver has not accepted within give_up_after is set aside. This command queues \
+        all these notifications again; odograph serve sends them within about a second.
 
         Examples:
           odograph alerts retry --config serve.toml

@@ -26,27 +26,27 @@ struct Beacons: ParsableCommand {
       commandName: "build",
       abstract: "Builds a map from the scans in a recording.",
       discussion: """
-        The position of a beacon is one that more than half of the vehicles that received it agree on: two vehicles \
-        outvote a single one with false reports. Moving beacons are left out. The map is CSV with one line for each \
-        beacon: address or cell, position in degrees, reach in metres, number of receptions, number of vehicles, day \
-        of the last reception in days since 1970, and source: fleet, or the host of a service. It contains no \
+        More than half of the vehicles that received a beacon must agree on its position: two vehicles outvote a \
+        single vehicle with false reports. Moving beacons are omitted. The map is CSV with one line for each \
+        beacon: address or cell, position in degrees, reach in metres, number of receptions, number of vehicles, \
+        day of the last reception in days since 1970, and source: fleet, or the host of a service. It contains no \
         vehicle names.
 
         With --geolocate an external geolocation service, such as BeaconDB, is queried for beacons that too few \
         vehicles have received. It receives the fleet's API key, at least two addresses and signal strengths of \
         access points, and identities and signal strengths of cells. It receives no names, vehicles, times, \
         positions or moving beacons. It sees the IP address of the request. Answers that contradict the vehicles' \
-        reports are refused; others are added with the lowest weight until vehicles report better ones. A service \
-        that refuses, fails or contradicts repeatedly is not queried further; the map is written, and the command \
-        exits with 69.
+        reports are refused; other answers are added with the lowest weight until vehicles report better \
+        positions. A service that refuses, fails or contradicts repeatedly is not queried further; the map is \
+        written, and the command exits with 69.
 
         Examples:
           odograph beacons build fleet.sqlite -o map.csv
           odograph beacons build fleet.sqlite --vehicles 2 --from 2026-06-01 > map.csv
           odograph beacons build -o m.csv --geolocate https://api.example/v1/geolocate
 
-        Exit codes: 0 done; 64 usage, or the recording cannot be read; 69 the service refuses or is not to be \
-        trusted; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 done; 64 usage, or the recording cannot be read; 69 the service refuses, or contradicts the \
+        vehicles' reports; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: BeaconsBuildOptions
 
@@ -67,7 +67,8 @@ struct Beacons: ParsableCommand {
           odograph beacons show map.csv --near 48.1371,11.5754 --within 500
           odograph beacons show map.csv --json | jq .source
 
-        Exit codes: 0 done; 64 usage, the map cannot be read, or does not have it; 74 output not writable.
+        Exit codes: 0 done; 64 usage, or the map cannot be read or does not contain the beacon; 74 output not \
+        writable.
         """)
     @OptionGroup var options: BeaconsShowOptions
 
@@ -80,9 +81,9 @@ struct Beacons: ParsableCommand {
       abstract: "Sends parts of a map to vehicles that request them.",
       discussion: """
         A vehicle with beacons.receive = true requests the cells of about 20 by 30 km around it on beacons/wanted, \
-        and receives what it does not have in pieces of at most 64 KiB on its own topic beacons/piece. At most the \
-        24,000 most received beacons of a cell are sent. Runs until it is stopped. A changed map file is loaded \
-        within ten seconds, and vehicles receive every changed cell as a whole.
+        and receives the parts that it lacks, in pieces of at most 64 KiB on its own topic beacons/piece. At most \
+        the 24,000 most received beacons of a cell are sent. Runs until it is stopped. A changed map file is \
+        loaded within ten seconds, and vehicles receive every changed cell as a whole.
 
         Examples:
           odograph beacons build --vehicles 2 fleet.sqlite -o map.csv

@@ -6,10 +6,11 @@ struct Config: ParsableCommand {
     commandName: "config",
     abstract: "Shows and changes vehicle settings remotely.",
     discussion: """
-      --recording takes vehicle names from what odograph record has stored, for brokers that do not deliver retained \
-      messages to wildcard subscriptions (RabbitMQ); the vehicles are then queried by name. What the broker does not \
-      deliver even then is shown as recorded: desired documents always, reported ones from the week before the \
-      vehicle's last position, in a large fleet from at least its last 200 messages.
+      --recording reads vehicle names from a recording of odograph record, for brokers that do not deliver \
+      retained messages to wildcard subscriptions (RabbitMQ); the vehicles are then queried by name. A document \
+      that the broker does not deliver even then is shown as recorded: desired documents regardless of their age, \
+      reported ones from the week before the vehicle's last position, in a large fleet from at least the vehicle's \
+      last 200 messages.
 
       Examples:
         odograph config show --fleet delivery --vehicle van-1
@@ -19,8 +20,8 @@ struct Config: ParsableCommand {
         odograph config set --file winter.json --fleet delivery --stages 5,100
         odograph config diff --fleet delivery
 
-      Exit codes: 0 done; 1 diff found differences; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output \
-      gone; 75 one did not report in time, or was not asked; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 1 diff found differences; 64 usage; 69 broker unavailable, or a vehicle refused; 74 \
+      output not writable; 75 a vehicle did not report in time, or was not asked; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [Show.self, Set.self, Diff.self])
 
@@ -48,8 +49,8 @@ struct Config: ParsableCommand {
         Examples:
           odograph config diff --fleet delivery
 
-        Exit codes: 0 nothing differs; 1 something does; 64 usage; 69 broker unavailable; 74 output not writable; 130 Ctrl-C; \
-        143 SIGTERM.
+        Exit codes: 0 no differences; 1 differences found; 64 usage; 69 broker unavailable; 74 output not \
+        writable; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: VehicleQueryOptions
 

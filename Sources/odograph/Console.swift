@@ -36,8 +36,8 @@ struct Watch: ParsableCommand {
         odograph watch --interval 10 >> fleet.log      # lines, every 10 s
         odograph watch --once --recording fleet.sqlite # and what was recorded
 
-      Exit codes: 0 done; 64 usage, or a recording that cannot be read; 69 broker unavailable, or with --once it does not say that what it keeps is all \
-      sent; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 64 usage, or a recording that cannot be read; 69 broker unavailable, or with --once it \
+      does not confirm that all retained messages were sent; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: WatchOptions
@@ -62,9 +62,9 @@ struct Tail: ParsableCommand {
         odograph tail --topic 'sensors/+/temperature' --qos 0
         odograph tail --share readers             # one of many, with its part
 
-      Exit codes: 0 done: the count was reached, the time limit without --count, or the reader \
-      left; 64 usage; 69 broker unavailable or access refused; 74 output not writable; 75 timed out \
-      before the count was reached; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done: the count or, without --count, the time limit was reached, or the pipe was closed; 64 \
+      usage; 69 broker unavailable or access refused; 74 output not writable; 75 timed out before the count was \
+      reached; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: TailOptions
@@ -80,11 +80,11 @@ struct Stats: ParsableCommand {
       On a terminal, a live table: q quits, s sorts by the next column, r reverses, the arrow and page keys scroll. \
       In a pipe, with --once or --json, the counts are printed at the end. Rates are averages since the start.
 
-      MISSING counts sequence numbers that did not arrive, LATE those that arrived out of order, TWICE duplicates. A \
-      missing number does not prove a loss: after an outage a vehicle skips states that newer ones replaced, and \
-      messages in other formats (OwnTracks, Home Assistant) do not carry their numbers. DELAY is the mean time from \
-      the vehicle's clock to this one. Retained messages are counted separately, except in UNREADABLE: payloads that \
-      are not JSON or have an invalid time.
+      MISSING counts sequence numbers that did not arrive, LATE those that arrived out of order, TWICE duplicates. \
+      A missing number does not prove a loss: after an outage a vehicle skips states that newer ones replaced, and \
+      messages in other formats (OwnTracks, Home Assistant) have no sequence numbers. DELAY is the mean time \
+      between a message's time by the vehicle's clock and its reception by this machine's clock. Retained messages \
+      are counted separately, except in UNREADABLE: payloads that are not JSON or have an invalid time.
 
       Examples:
         odograph stats --fleet delivery
@@ -93,7 +93,8 @@ struct Stats: ParsableCommand {
         odograph stats --json --seconds 10 | jq '.vehicles[] | .missing'
 
       Exit codes: 0 done: the count was reached, or the time limit without --count; 64 usage; 69 broker \
-      unavailable, or refuses; 74 output not writable; 75 timed out before the count was reached; 130 Ctrl-C; 143 SIGTERM.
+      unavailable or access refused; 74 output not writable; 75 timed out before the count was reached; 130 \
+      Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: StatsOptions

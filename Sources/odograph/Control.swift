@@ -6,9 +6,10 @@ struct Check: ParsableCommand {
     commandName: "check",
     abstract: "Tests a broker's configuration and access list as a consumer.",
     discussion: """
-      Tests name lookup, TCP, TLS and login; reads the broker's limits; subscribes to the fleet's topics; publishes \
-      to the management topics of a vehicle that does not exist, without leaving anything; looks for retained \
-      states. Prints one line for each finding: ok, warning, failed, or unknown if the broker does not report it.
+      Tests name lookup, TCP, TLS and login; reads the broker's limits; subscribes to the fleet's topics; \
+      publishes to the management topics of a vehicle that does not exist, without leaving retained messages; \
+      looks for retained states. Prints one line for each finding: ok, warning, failed, or unknown if the broker \
+      does not report it.
 
       Examples:
         odograph check --broker mqtts://ann@broker.example --fleet delivery
@@ -28,18 +29,18 @@ struct Command: ParsableCommand {
     abstract: "Sends a command to vehicles and waits for their responses.",
     discussion: """
         locate             a position that meets --accuracy, or the best one before --timeout; the receiver is \
-      powered unless the vehicle has been at rest since such a position
+      powered unless the vehicle has not moved since such a position
         status             a status message now
         reload             read the configuration file again
         track              positions of a period from the vehicle's own history (--from, --to)
-        reset-regions      reset the states of all regions and decide them again
+        reset-regions      reset the states of all regions and determine them again
         forget-regions     delete the regions that were set remotely; those of the configuration apply again (--yes)
         region-state       inside, outside or unknown, and since when: all regions, or one (--region)
-        zero               also report attitudes relative to now (--clear stops that)
+        zero               also report attitudes relative to the present one (--clear ends this)
         level              at rest on level ground: remove the tilt of the device from attitudes (--clear)
         set-odometer       set the odometer to the reading of the instrument panel (--km)
         set-trip           set driver and purpose of the trip (--driver, --purpose)
-        record             record the accelerometer from now on (--seconds); odograph history fetches it
+        record             record the accelerometer from now on (--seconds); odograph history fetches the samples
         simulate-location  replace the position of a recorded or simulated vehicle (--at, --track, --none, --clear)
 
       Without --vehicle, the command goes to every vehicle of the fleet with a retained status, or in the recording \
@@ -59,8 +60,8 @@ struct Command: ParsableCommand {
         odograph command record --fleet delivery --vehicle van-1 --seconds 60
         odograph command simulate-location --fleet delivery --vehicle van-1 --at 48.1372,11.5756
 
-      Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
-      gone; 75 one did not answer in time; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 all vehicles have executed the command; 64 usage; 69 broker unavailable, or a vehicle refused \
+      or failed; 74 output not writable; 75 a vehicle did not answer in time; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: CommandOptions
@@ -97,10 +98,11 @@ struct Simulate: ParsableCommand {
     commandName: "simulate",
     abstract: "Publishes simulated vehicles to load a broker.",
     discussion: """
-      The vehicles drive the same streets at different positions and times, and publish status, location and events \
-      as odographd does. What they could not send during an outage follows as a track. Reports are spread evenly \
-      over time. If the broker is slower than the vehicles, messages are dropped and counted. A connection's will is \
-      that of its first vehicle; with as many --connections as --vehicles each vehicle has its own.
+      The vehicles drive the same streets at different positions and times, and publish status, location and \
+      events as odographd does. Positions that they could not send during an outage follow as a track. Reports are \
+      spread evenly over time. If the broker is slower than the vehicles, messages are dropped and counted. A \
+      connection's will is that of its first vehicle; with as many --connections as --vehicles each vehicle has \
+      its own.
 
       Several processes can simulate parts of one fleet with --part, the same options and the same --seed. --told \
       writes which sequence numbers each vehicle has published and which the broker has not acknowledged; odograph \

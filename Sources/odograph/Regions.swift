@@ -6,14 +6,15 @@ struct Regions: ParsableCommand {
     commandName: "regions",
     abstract: "Shows and changes the regions that vehicles monitor.",
     discussion: """
-      Regions are polygons, or points with a radius, from GeoJSON, KML, KMZ or WKT (one a line, with an optional \
-      name and colon before it). The name of a region is the GeoJSON id or its property identifier or name; in KML \
+      Regions are polygons, or points with a radius, from GeoJSON, KML, KMZ or WKT (one region per line, after an \
+      optional name and colon). The name of a region is the GeoJSON id or its property identifier or name; in KML \
       the placemark's name, or its id if it has no name.
 
-      --recording takes vehicle names from what odograph record has stored, for brokers that do not deliver retained \
-      messages to wildcard subscriptions (RabbitMQ); the vehicles are then queried by name. What the broker does not \
-      deliver even then is shown as recorded: desired documents always, reported ones from the week before the \
-      vehicle's last position, in a large fleet from at least its last 200 messages.
+      --recording reads vehicle names from a recording of odograph record, for brokers that do not deliver \
+      retained messages to wildcard subscriptions (RabbitMQ); the vehicles are then queried by name. A document \
+      that the broker does not deliver even then is shown as recorded: desired documents regardless of their age, \
+      reported ones from the week before the vehicle's last position, in a large fleet from at least the vehicle's \
+      last 200 messages.
 
       Examples:
         odograph regions list --fleet delivery
@@ -25,9 +26,9 @@ struct Regions: ParsableCommand {
         odograph regions diff depots.geojson --fleet delivery
         odograph regions remove yard --fleet delivery
 
-      Exit codes: 0 done; 1 diff found differences; 64 usage, a file that cannot be read, or a region to remove that \
-      nobody has; 69 broker unavailable, or \
-      a vehicle refused a region; 74 output not writable; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 1 diff found differences; 64 usage, a file that cannot be read, or no vehicle has the \
+      region to remove; 69 broker unavailable, or a vehicle refused a region; 74 output not writable; 75 a vehicle \
+      did not report in time; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [List.self, Push.self, Remove.self, Diff.self])
 
@@ -37,8 +38,8 @@ struct Regions: ParsableCommand {
       abstract: "Shows monitored and desired regions with their states.",
       discussion: """
         The last reported state of each region is inside, outside or unknown, and since when. Regions of the \
-        vehicle's own file are listed, too. Of more than 200 regions a vehicle reports those that it is in and the \
-        nearest ones.
+        vehicle's own file are listed, too. A vehicle reports at most 200 regions: first those that it is inside, \
+        then the nearest ones.
 
         Examples:
           odograph regions list --fleet delivery
@@ -81,9 +82,8 @@ struct Regions: ParsableCommand {
           odograph regions remove yard --fleet delivery
           odograph regions remove --all --fleet delivery --vehicle van-1
 
-        Exit codes: 0 done; 64 usage, or nobody has such a region; 69 broker unavailable, or a vehicle refused; \
-        74 output not writable; 75 a vehicle did not \
-        report in time; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 done; 64 usage, or no vehicle has such a region; 69 broker unavailable, or a vehicle \
+        refused; 74 output not writable; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: RegionsRemoveOptions
 
@@ -99,8 +99,8 @@ struct Regions: ParsableCommand {
           odograph regions diff --fleet delivery
           odograph regions diff depots.geojson --fleet delivery
 
-        Exit codes: 0 nothing differs; 1 something does; 64 usage, or a file that cannot be read; 69 broker unavailable; \
-        74 output not writable; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 no differences; 1 differences found; 64 usage, or a file that cannot be read; 69 broker \
+        unavailable; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: RegionsDiffOptions
 

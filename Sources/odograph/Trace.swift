@@ -33,9 +33,9 @@ struct Trace: ParsableCommand {
           odograph trace list --recording fleet.sqlite --cause impact --json
           odograph trace list --fleet delivery --timeout 5
 
-        Exit codes: 0 done, also if the reader exits; 64 usage, or the recording cannot be read; 69 broker \
-        unavailable, or refuses; 74 output not writable; 75 timed out before the count was reached; \
-        130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 done, also if the pipe is closed; 64 usage, or the recording cannot be read; 69 broker \
+        unavailable or access refused; 74 output not writable; 75 timed out before the count was reached; 130 \
+        Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: TraceListOptions
 
@@ -57,8 +57,8 @@ struct Trace: ParsableCommand {
           odograph trace request van-1 --fleet delivery --before 20 --after 0 --json
           odograph trace request van-1 --at 2026-11-22T08:03:20Z
 
-        Exit codes: 0 it is being kept; 64 usage; 69 broker unavailable, or the vehicle refuses; 74 the output cannot \
-        be written; 75 it did not answer in time; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 the vehicle records the trace; 64 usage; 69 broker unavailable, or the vehicle refuses; 74 \
+        output not writable; 75 the vehicle did not answer in time; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: TraceRequestOptions
 
@@ -82,8 +82,8 @@ struct Trace: ParsableCommand {
           odograph trace fetch van-1 3 --recording fleet.sqlite -o crash.mcap
           odograph trace fetch van-1 3 --recording fleet.sqlite --format csv
 
-        Exit codes: 0 done; 64 usage, the recording cannot be read, or does not have all of it; 74 the output cannot \
-        be written; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 done; 64 usage, or the recording cannot be read or lacks pieces of the trace; 74 the output \
+        cannot be written; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: TraceFetchOptions
 
@@ -102,8 +102,8 @@ struct Trace: ParsableCommand {
           odograph trace wait van-1 --fleet delivery --timeout 60 -o crash.odotrace
           odograph trace wait van-1 3 --timeout 60 --json
 
-        Exit codes: 0 it is there; 64 usage; 69 broker unavailable or access refused; 74 output not writable; 75 \
-        the time was over before; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 the trace has arrived; 64 usage; 69 broker unavailable or access refused; 74 output not \
+        writable; 75 timed out before; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: TraceWaitOptions
 
@@ -116,14 +116,14 @@ struct Trace: ParsableCommand {
       abstract: "Verifies a trace file, and prints its contents.",
       discussion: """
         Prints the time, the period before and after it, the number of samples of each kind, and whether the \
-        checksum of every block is right. odograph trace export writes the intact blocks of a damaged trace.
+        checksum of every block is valid. odograph trace export writes the intact blocks of a damaged trace.
 
         Examples:
           odograph trace fetch van-1 3 --recording fleet.sqlite -o van-1.odotrace
           odograph trace verify van-1.odotrace
           odograph trace verify van-1.odotrace --json | jq .samples
 
-        Exit codes: 0 all of it can be read; 1 something of it is lost; 64 usage, or the file is no trace; 74 the \
+        Exit codes: 0 the trace is intact; 1 a part of it is lost; 64 usage, or the file is not a trace; 74 the \
         output cannot be written.
         """)
     @OptionGroup var options: TraceVerifyOptions
@@ -144,7 +144,8 @@ struct Trace: ParsableCommand {
           odograph trace export blow.odotrace -o crash.mcap
           odograph trace export blow.odotrace --format csv > crash.csv
 
-        Exit codes: 0 done; 64 usage, the file is no trace, or has nothing for the form; 74 output not writable.
+        Exit codes: 0 done; 64 usage, or the file is not a trace or has no samples for the format; 74 output not \
+        writable.
         """)
     @OptionGroup var options: TraceExportOptions
 

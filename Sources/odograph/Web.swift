@@ -16,8 +16,8 @@ struct Serve: ParsableCommand {
 
       With --recording the page shows history that odograph record has written or is writing. --record records in \
       the same process, with the same session at the broker as odograph record with the same store and selection: \
-      each resumes where the other stopped, and nothing is lost while neither runs. A separate recorder continues \
-      while the server is restarted or upgraded, and several can split a fleet; prefer it for a service.
+      each resumes where the other stopped, and no message is lost while neither runs. A separate recorder \
+      continues while the server is restarted or upgraded, and several can split a fleet; prefer it for a service.
 
       Examples:
         odograph serve
@@ -26,8 +26,8 @@ struct Serve: ParsableCommand {
         odograph serve --fleet delivery --listen 127.0.0.1:9000
         odograph serve --config serve.toml
 
-      Exit codes: 0 time limit reached; 64 usage; 69 the address cannot be listened at; 74 the recording cannot be opened \
-      to record; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 time limit reached; 64 usage; 69 the server cannot listen at the address; 74 the recording \
+      cannot be opened to record; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: ServeOptions

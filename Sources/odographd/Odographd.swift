@@ -138,11 +138,13 @@ extension Odographd {
             --config /etc/odographd/odograph.toml
           odographd check --json --config /etc/odographd/odograph.toml | jq .ok
 
-        With --json, findings have severity (ok, warning, problem), subject, message and remedy; estimate has joules, \
-        bytes and messages of a day, as a whole and by parts, and without: the inertial sensors that were not found; plainConsumers has \
-        the maximum error by format of consumers that show the last position: metres, plus seconds of driving.
+        With --json, findings have severity (ok, warning, problem), subject, message and remedy; estimate has \
+        joules, bytes and messages of a day, in total and by parts; without lists the inertial sensors that were \
+        not found. plainConsumers has, for each format, the maximum error of consumers that show the last \
+        position: metres, plus the distance driven in a number of seconds.
 
-        Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
+        Exit codes: 0 the agent can work; 2 a problem prevents it from working; 64 wrong arguments; 78 wrong \
+        configuration.
         """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -185,7 +187,7 @@ extension Odographd {
           odographd sensors --set iio.contexts=ip:192.0.2.7
           odographd sensors --json | jq .gpsd
 
-        Receives on each CAN interface for a second; sends nothing.
+        The command receives on each CAN interface for a second, and sends nothing.
 
         Exit codes: 0 done, also without sensors; 64 wrong arguments; 78 wrong configuration.
         """)
@@ -214,8 +216,9 @@ extension Odographd {
       commandName: "dead-letters",
       abstract: "Lists messages that the broker has rejected permanently, newest first.",
       discussion: """
-        The store holds up to store.dead_letters of them with the reason; `status` contains their number as queue.dead. \
-        Listing does not affect a running agent; --remove and --retry require that it is stopped.
+        The store contains up to store.dead_letters of these messages with the reason; `status` contains their \
+        number as queue.dead. Listing does not affect a running agent; --remove and --retry require that it is \
+        stopped.
 
         Examples:
           odographd dead-letters --config /etc/odographd/odograph.toml
@@ -227,16 +230,16 @@ extension Odographd {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Write each as a JSON line, with its payload.")
+    @Flag(help: "Print each message as a JSON line, with its payload.")
     var json = false
 
-    @Option(help: "Maximum number to list.")
+    @Option(help: "Maximum number of messages to list.")
     var limit = 100
 
     @Flag(help: "Delete all dead letters.")
     var remove = false
 
-    @Flag(help: "Queue all of them again for the next run.")
+    @Flag(help: "Queue all dead letters again for the next run.")
     var retry = false
 
     func validate() throws {

@@ -318,7 +318,7 @@ import Testing
     "polygons with holes": "PolygonTests: a value",
     "monitoredRegions": "FleetManagementTests: a document's result",
     "maximumRegionMonitoringDistance": "RegionReplayTests: a function",
-    "regions that outlive the app": "RegionReplacementTests: a restart",
+    "regions that persist across restarts": "RegionReplacementTests: a restart",
     "CLError.locationUnknown": "LocationManagerTests: a minute without a fix",
     "CLError.denied": "LocationReportsTests: a setting",
     "CLError.deferredFailed": "LiveLocationHardwareTests: a contradictory setting",

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# A site with two mosquittos, each bridged to a third one in the centre, on this machine's loopback: to try such a pair, and for
-# tests. All three are configured by the files of ../../mosquitto. Debian's mosquitto has the program; its service is not used.
-# Nodes 1 and 2 are the site's brokers, node 3 is the centre; each is one process of this user.
+# Runs a site with two mosquittos, each bridged to a third one in the centre, on this machine's loopback, for trials and tests.
+# The files of ../../mosquitto configure all three. The program is that of Debian's package mosquitto, whose service is not used.
+# Nodes 1 and 2 are the site's brokers, node 3 is the centre; each node is one process of this user.
 #
 # usage: cluster.sh DIR COMMAND
-#   start AUTHORITY NAME... all three nodes, in DIR, which becomes theirs; AUTHORITY is the folder of certificates.sh with a
-#                           certificate `broker localhost 127.0.0.1` and the members bridge-site-1 and bridge-site-2; NAMEs are
-#                           FLEET/VEHICLE or users of the access list (ACL=FILE for another one). What a bridge may say at the
-#                           centre is of the fleets that NAMEs name, and of FLEETS="acme other"
-#   ports                   a line for each node: number, site or centre, port of MQTT, address
-#   pid N                   the process of node N
-#   kill N                  ends node N as a power cut would
-#   save N                  node N writes to disk what it keeps, as it does each minute and when it is ended in order
-#   up N                    starts node N again
-#   pause N, resume N       node N stands still, and goes on
-#   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
-#   line N down, line N up  the site's node N has no line to the centre, and has one again; with NETWORK
-#   loss N PERCENT          of what the site's node N sends, so much is lost; with NETWORK, where the kernel has netem
-#   access NAME...          who may do what anew, and the list of the revoked, by a reload; other fleets by FLEETS
-#   stop                    ends all
+#   start AUTHORITY NAME... start the three nodes, with their files in DIR. AUTHORITY is the folder of certificates.sh, with a
+#                           certificate `broker localhost 127.0.0.1` and the members bridge-site-1 and bridge-site-2. NAMEs are
+#                           FLEET/VEHICLE or users of the access list (ACL=FILE for another one). At the centre the bridges may
+#                           publish for the fleets of the NAMEs, and for those of FLEETS="acme other"
+#   ports                   print a line for each node: number, site or centre, port of MQTT, address
+#   pid N                   print the process id of node N
+#   kill N                  kill node N, as a power cut would
+#   save N                  let node N write its queues to disk, as it does each minute and at a clean stop
+#   up N                    start node N again
+#   pause N, resume N       suspend node N, and resume it
+#   cut N, join N           cut node N off from the network, and reconnect it; requires a start with NETWORK (../nodes.sh)
+#   line N down, line N up  interrupt and restore the line between the site's node N and the centre; requires NETWORK
+#   loss N PERCENT          drop this share of the packets that the site's node N sends; requires NETWORK and netem in the kernel
+#   access NAME...          reload permissions and the list of revoked certificates; FLEETS sets other fleets
+#   stop                    stop all nodes
 set -euo pipefail
 
-usage() { sed -n 's/^# \{0,1\}//; 6,22p' "$0" >&2; exit 64; }
+usage() { sed -n 's/^# \{0,1\}//; 6,21p' "$0" >&2; exit 64; }
 [ $# -ge 2 ] || usage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 kit=$(cd "$here/../../mosquitto" && pwd)
@@ -34,10 +34,10 @@ enter "$1" "$2"
 command=$2
 shift 2
 
-# up N: starts a node and does not wait.
+# up N: starts a node without waiting.
 up() { spawn "$1" mosquitto -c "$directory/$1/mosquitto.conf"; }
 
-# wait_for N...: until each listens.
+# wait_for N...: waits until each node listens.
 wait_for() {
   local number port
   for number in "$@"; do
@@ -52,7 +52,7 @@ wait_for() {
   done
 }
 
-# configure N: the kit's files with paths, port and address of this machine.
+# configure N: writes the kit's files with paths, port and address of this machine.
 configure() {
   local number=$1 port=MQTT_$1 folder=$directory/$1
   mkdir -p "$folder"/{data,bridges}
@@ -61,7 +61,7 @@ configure() {
     -e "s|^# include_dir .*|include_dir $folder/bridges|" "$kit/odograph.conf" >"$folder/mosquitto.conf"
   printf 'user %s\n' "$(id -un)" >>"$folder/mosquitto.conf"
   [ "$number" != 3 ] || return 0
-  # The waits are shorter than the kit's, so that whoever tries it need not wait for minutes.
+  # Shorter delays than in bridge.conf, because a trial should not wait for minutes.
   sed -e "s|^address .*|address $(host 3):$MQTT_3|; s|^remote_clientid .*|remote_clientid bridge-site-$number|" \
     -e "s|/etc/mosquitto/certs/headquarters-ca.crt|$directory/certs/ca.crt|" \
     -e "s|/etc/mosquitto/certs/bridge|$directory/certs/bridge-site-$number|" \
@@ -69,8 +69,8 @@ configure() {
     "$kit/bridge.conf" >"$folder/bridges/bridge.conf"
 }
 
-# access NAME...: who may do what, and who is revoked. Patterns of the list hold for every vehicle, so that NAMEs are only checked;
-# at the centre the two bridges get what the list has for one of them.
+# access NAME...: writes permissions and the list of revoked certificates. The patterns of the access list apply to every vehicle,
+# so that NAMEs are only checked. At the centre each bridge gets the permissions that the list contains for one bridge.
 access() {
   local acl=${ACL:-$kit/odograph.acl} name fleet number fleets=${FLEETS:-}
   for name in "$@"; do
@@ -95,7 +95,7 @@ access() {
   mv "$directory/certs/revoked.pem.new" "$directory/certs/revoked.pem"
 }
 
-# site N: checks that it is one of the site's brokers, and that there is a network to spoil.
+# site N: checks that N is one of the site's brokers, and that the cluster was started with NETWORK.
 site() {
   case ${1:-} in 1 | 2) ;; *) fail "the site's brokers are 1 and 2, not \"${1:-}\"" ;; esac
   [ -n "${NETWORK:-}" ] || fail "on loopback a line cannot be spoilt; start the cluster with NETWORK=198.18.7, as root"
@@ -139,7 +139,7 @@ case $command in
     process=$(pid "$1") || fail "node $1 does not run"
     before=$(stat -c %i "$file" 2>/dev/null || true)
     kill -USR1 "$process"
-    # It writes another file first, which then takes the name.
+    # mosquitto writes a new file and renames it, so that the inode changes.
     for _ in $(seq 600); do
       if [ -e "$file" ] && [ "$(stat -c %i "$file")" != "$before" ]; then exit 0; fi
       sleep 0.1
@@ -149,7 +149,7 @@ case $command in
   line)
     site "${1:-}"
     case ${2:-} in
-      # To nobody's address on the cable: it leaves and never arrives, as by radio out of reach.
+      # An unused link-layer address: packets are sent and never arrive, as with a radio link out of range.
       down) ip -n "$SPACE$1" neighbour replace "$NETWORK.3" lladdr 02:00:00:00:00:01 dev eth0 nud permanent ;;
       up) ip -n "$SPACE$1" neighbour delete "$NETWORK.3" dev eth0 ;;
       *) fail "a line is up or down, not \"${2:-}\"" ;;

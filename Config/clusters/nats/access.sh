@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Who may do what, for NATS: reads the access list of mosquitto's kit and writes what nats.conf includes, so that there is one
-# list. The name in a client's certificate is its user, who may speak MQTT and nothing else. Whatever is not granted is refused.
+# Converts the access list of mosquitto's kit into users, permissions and accepted keys for nats.conf, so that there is one access
+# list. The name in a client's certificate is its user, who may use MQTT only. Everything that is not permitted is refused.
 #
 # usage: access.sh ACL AUTHORITY NAME... >nats-access.conf
-#   ACL        ../../mosquitto/odograph.acl, or one like it
-#   AUTHORITY  the folder of certificates.sh, for the keys that are known
+#   ACL        ../../mosquitto/odograph.acl, or another access list of this form
+#   AUTHORITY  the folder of certificates.sh, with the certificates whose keys to accept
 #   NAME       FLEET/VEHICLE, or a user of ACL
 #
-# Bring the file to each node and restart one after the other: NATS 2.9 reads keys only when it starts.
+# Copy the file to each node, and restart the nodes one after the other: NATS 2.9 reads keys only when it starts.
 set -euo pipefail
 
 fail() { echo "access.sh: $1" >&2; exit 1; }
@@ -25,7 +25,7 @@ clients=
 for name in "$@"; do
   case $name in
     '' | .* | -* | */*/* | */ | /* | *[!A-Za-z0-9_/-]*)
-      # NATS 2.9 takes no topic with a dot: its own subjects have dots for slashes.
+      # NATS 2.9 refuses topics with a dot, because its own subjects have dots instead of slashes.
       fail "\"$name\" is no name here: use letters, digits, \"_\" and \"-\", as in FLEET/VEHICLE; NATS takes no topic with a dot" ;;
   esac
   [ -r "$authority/clients/$name.crt" ] || fail "$name has no certificate in $authority; see: certificates.sh list"
@@ -35,7 +35,8 @@ echo "known_nodes: [ \"$(key "$authority/node.crt")\" ]"
 echo "known_clients: [$clients ]"
 
 awk -v names="$*" '
-  # A subject has dots for slashes, * for one level and > for one or more: "#", which is none or more, becomes two.
+  # A NATS subject has dots instead of slashes, * for one level and > for one or more levels. "#" matches zero or more levels, so
+  # that it becomes two subjects.
   function add(list, key, topic, subject) {
     subject = topic
     gsub(/\//, ".", subject)
@@ -74,7 +75,7 @@ awk -v names="$*" '
     }
     print "authorization {\n  users: ["
     for (i = 1; i <= count; i++)
-      # Below $MQTT.sub the server delivers what a session is subscribed to; it lets no MQTT client subscribe to it by name.
+      # The server delivers the messages of MQTT subscriptions below $MQTT.sub. MQTT clients cannot subscribe to it by name.
       printf "    {user: \"CN=%s\", allowed_connection_types: [\"MQTT\"], permissions: {publish: %s, subscribe: [\"$MQTT.sub.>\"%s ]}}\n", name[i], granted(writes, name[i]), reads[name[i]]
     print "  ]\n}"
   }' "$acl"

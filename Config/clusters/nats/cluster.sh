@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Three nodes of NATS on this machine's loopback, from the files of this folder: to try the cluster, and for tests. Debian's
-# nats-server has the program; its service is not used. Each node is one process of this user.
+# Runs three nodes of NATS on this machine's loopback with the files of this folder, for trials and tests. The program is that of
+# Debian's package nats-server, whose service is not used. Each node is one process of this user.
 #
 # usage: cluster.sh DIR COMMAND
-#   start AUTHORITY NAME... all three nodes, in DIR, which becomes theirs; AUTHORITY is the folder of certificates.sh with
-#                           certificates `broker localhost` and `node localhost 127.0.0.1`, NAMEs are those of access.sh
+#   start AUTHORITY NAME... start the three nodes, with their files in DIR. AUTHORITY is the folder of certificates.sh, with the
+#                           certificates `broker localhost` and `node localhost 127.0.0.1`. NAMEs are those of access.sh
 #                           (ACL=FILE for another access list)
-#   ports                   a line for each node: number, port of NATS' own protocol, port of MQTT, address
-#   pid N                   the process of node N
-#   kill N                  ends node N as a power cut would
-#   up N                    starts node N again
-#   pause N, resume N       node N stands still, and goes on
-#   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
-#   access NAME...          who may do what anew, by restarting one node after the other
-#   stop                    ends all
+#   ports                   print a line for each node: number, port of NATS' own protocol, port of MQTT, address
+#   pid N                   print the process id of node N
+#   kill N                  kill node N, as a power cut would
+#   up N                    start node N again
+#   pause N, resume N       suspend node N, and resume it
+#   cut N, join N           cut node N off from the network, and reconnect it; requires a start with NETWORK (../nodes.sh)
+#   access NAME...          apply new permissions by restarting one node after the other
+#   stop                    stop all nodes
 set -euo pipefail
 
-usage() { sed -n 's/^# \{0,1\}//; 5,18p' "$0" >&2; exit 64; }
+usage() { sed -n 's/^# \{0,1\}//; 5,16p' "$0" >&2; exit 64; }
 [ $# -ge 2 ] || usage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=Config/clusters/nodes.sh
@@ -26,11 +26,11 @@ enter "$1" "$2"
 command=$2
 shift 2
 
-# up N: starts a node and does not wait.
+# up N: starts a node without waiting.
 up() { spawn "$1" nats-server -c "$directory/$1/nats.conf"; }
 
-# ready PORT-OF-MONITOR N: whether the node has a leader of the cluster, so that what it is given is kept. Not whether each
-# stream and consumer is up to date: consumers of a node that was killed never are again.
+# ready PORT-OF-MONITOR N: succeeds if the node has a leader of the cluster, so that it stores messages. Does not check whether
+# each stream and consumer is up to date, because consumers of a killed node are never up to date again.
 ready() { within "$2" python3 - "$1" <<'PYTHON'
 import sys, urllib.request
 try:
@@ -40,7 +40,7 @@ except OSError:
 PYTHON
 }
 
-# wait_for N...: until each takes part.
+# wait_for N...: waits until each node has joined the cluster.
 wait_for() {
   local number mqtt monitor
   for number in "$@"; do
@@ -55,7 +55,7 @@ wait_for() {
   done
 }
 
-# configure N: the files of this folder with paths and ports of this machine.
+# configure N: writes the files of this folder with paths and ports of this machine.
 configure() {
   local number=$1 nats=NATS_$1 mqtt=MQTT_$1 monitor=MONITOR_$1 cluster=CLUSTER_$1 routes=
   local other port
@@ -69,11 +69,11 @@ configure() {
     -e "s|^  listen: \"0.0.0.0:6222\"|  listen: \"$(host "$number"):${!cluster}\"|" \
     -e "s|^  routes: .*|  routes: [$routes]|; s|/etc/nats-server/|$directory/|; s|/var/lib/nats|$directory/$number/data|" \
     -e "s|^include .*|include \"../access.conf\"|" "$here/nats.conf" >"$directory/$number/nats.conf"
-  # Only for `start` and `up`, which wait until the node takes part.
+  # Used only by `start` and `up`, which wait until the node has joined the cluster.
   echo "http: \"127.0.0.1:${!monitor}\"" >>"$directory/$number/nats.conf"
 }
 
-# access AUTHORITY NAME...: who may do what.
+# access AUTHORITY NAME...: writes permissions and accepted keys.
 access() {
   "$here/access.sh" "${ACL:-$here/../../mosquitto/odograph.acl}" "$@" >"$directory/access.conf.new"
   mv "$directory/access.conf.new" "$directory/access.conf"

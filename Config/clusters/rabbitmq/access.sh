@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Who may do what, for RabbitMQ: reads the access list of mosquitto's kit and writes definitions, so that there is one list.
-# The name in a client's certificate is its user. Whatever is not granted is refused, and no user has a password.
+# Converts the access list of mosquitto's kit into definitions of RabbitMQ, so that there is one access list. The name in a
+# client's certificate is its user. Everything that is not permitted is refused, and no user has a password.
 #
 # usage: access.sh ACL NAME... | rabbitmqctl import_definitions
-#   ACL    ../../mosquitto/odograph.acl, or one like it
+#   ACL    ../../mosquitto/odograph.acl, or another access list of this form
 #   NAME   FLEET/VEHICLE, or a user of ACL
 #
-# Name all of them each time. Import on one node; all have it then. An import adds and replaces, and takes nothing away:
-# rabbitmqctl delete_user NAME. A node imports its definitions.json again each time it starts, so that whoever stands in an old one
-# is back then: bring the new one to every node.
+# List all names each time. Import the definitions on one node; all nodes then have them. An import adds and replaces users, but
+# deletes none: use rabbitmqctl delete_user NAME. Each node imports its definitions.json at every start, which restores the users
+# of an old file: copy the new file to every node.
 set -euo pipefail
 
 fail() { echo "access.sh: $1" >&2; exit 1; }
@@ -20,11 +20,11 @@ shift
 for name in "$@"; do
   case $name in
     '' | .* | -* | */*/* | */ | /* | *[!A-Za-z0-9_/-]*)
-      # A dot would cut a level of the topic in two: RabbitMQ's routing keys have dots for slashes.
+      # A dot would split a topic level in two, because RabbitMQ's routing keys have dots instead of slashes.
       fail "\"$name\" is no name here: use letters, digits, \"_\" and \"-\", as in FLEET/VEHICLE; RabbitMQ cuts topics at dots, too" ;;
   esac
 done
-# The name of a vehicle's session has - for /: two vehicles of one name there would have each other's.
+# The name of a vehicle's session has - instead of /: two vehicles with the same session name could use each other's session.
 same=$(printf '%s\n' "$@" | sort -u | sed -n 's|/|-|p' | sort | uniq -d | sed -n 1p)
 [ -z "$same" ] || fail "two vehicles would share the session odographd-$same, as acme/van-1 and acme-van/1 do; name one of them differently"
 
@@ -36,8 +36,8 @@ awk -v names="$*" '
       level = levels[i]
       if (level == "#") return text (i > 1 ? "(\\\\..*)?" : ".*")
       if (i > 1) text = text "\\\\."
-      # A subscription with a wildcard is asked for with it: * for one level.
-      # MQTT has no zero byte in a topic; the plugin takes it.
+      # RabbitMQ checks the permission for a wildcard subscription with the wildcard itself: * for one level.
+      # MQTT forbids a zero byte in a topic, but the plugin accepts it.
       if (level == "+") level = "[^.#[:cntrl:]]+"
       else gsub(/\./, "\\\\.", level)
       text = text level
@@ -75,7 +75,8 @@ awk -v names="$*" '
       printf "  {\"name\": \"%s\", \"password_hash\": \"\", \"hashing_algorithm\": \"rabbit_password_hashing_sha256\", \"tags\": \"\"}%s\n", name[i], i < count ? "," : ""
     print " ],\n \"permissions\": ["
     for (i = 1; i <= count; i++) {
-      # A vehicle has the session of its own name and no other; the fleet side those whose names begin with odograph-.
+      # A vehicle may use only the session of its own name; other users may use sessions whose names begin with
+      # odograph-.
       own = name[i]
       gsub(/\//, "-", own)
       queue = name[i] ~ /\// ? "mqtt-subscription-odographd-" own "qos[01]" : "(mqtt-subscription-)?odograph-.*"

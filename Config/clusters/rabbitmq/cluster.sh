@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Three nodes of RabbitMQ on this machine's loopback, from the files of this folder: to try the cluster, and for tests.
-# Debian's rabbitmq-server has the programs; its service is not used. Each node is one process of this user.
+# Runs three nodes of RabbitMQ on this machine's loopback with the files of this folder, for trials and tests. The programs are
+# those of Debian's package rabbitmq-server, whose service is not used. Each node is one process of this user.
 #
 # usage: cluster.sh DIR COMMAND
-#   start AUTHORITY NAME... all three nodes, in DIR, which becomes theirs; AUTHORITY is the folder of certificates.sh with a
-#                           certificate for localhost, NAMEs are those of access.sh (ACL=FILE for another access list)
-#   ports                   a line for each node: number, port of AMQP, port of MQTT, address
-#   pid N                   the process of node N
-#   kill N                  ends node N as a power cut would
-#   up N                    starts node N again
-#   pause N, resume N       node N stands still, and goes on
-#   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
-#   access NAME...          who may do what anew, and the list of the revoked; whoever is not named any more is deleted, and
-#                           connections of users that are not there are closed
-#   ctl N WORD...           rabbitmqctl at node N
-#   stop                    ends all
+#   start AUTHORITY NAME... start the three nodes, with their files in DIR. AUTHORITY is the folder of certificates.sh, with a
+#                           certificate for localhost. NAMEs are those of access.sh (ACL=FILE for another access list)
+#   ports                   print a line for each node: number, port of AMQP, port of MQTT, address
+#   pid N                   print the process id of node N
+#   kill N                  kill node N, as a power cut would
+#   up N                    start node N again
+#   pause N, resume N       suspend node N, and resume it
+#   cut N, join N           cut node N off from the network, and reconnect it; requires a start with NETWORK (../nodes.sh)
+#   access NAME...          apply new permissions and the list of revoked certificates. Users that are not named any more are
+#                           deleted, and connections of deleted users are closed
+#   ctl N WORD...           run rabbitmqctl for node N
+#   stop                    stop all nodes
 set -euo pipefail
 
-usage() { sed -n 's/^# \{0,1\}//; 5,19p' "$0" >&2; exit 64; }
+usage() { sed -n 's/^# \{0,1\}//; 5,17p' "$0" >&2; exit 64; }
 [ $# -ge 2 ] || usage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=Config/clusters/nodes.sh
@@ -28,10 +28,10 @@ enter "$1" "$2"
 command=$2
 shift 2
 
-# name N: of the node, for the others.
+# name N: prints the name of a node in the cluster.
 name() { if [ -n "${NETWORK:-}" ]; then echo "fleet$1@$(host "$1")"; else echo "fleet$1@localhost"; fi; }
 
-# environment N: what a node and its tools share. Nothing of /etc/rabbitmq is read.
+# environment N: sets the environment of a node and its tools, with which they read no file in /etc/rabbitmq.
 environment() {
   local number=$1
   local dist=DIST_$number amqp=AMQP_$number
@@ -53,7 +53,7 @@ environment() {
   export RABBITMQ_CTL_ERL_ARGS="$interface +S 1:1"
 }
 
-# up N: starts a node and does not wait.
+# up N: starts a node without waiting.
 up() {
   ! pid "$1" >/dev/null || fail "node $1 runs"
   rm -f "$directory/$1/pid"
@@ -63,14 +63,15 @@ up() {
   ) &
 }
 
-# names_pid N: the process of the service of names, as long as it is that: the number may be another's by now.
+# names_pid N: prints the process id of the name service (epmd), after a check that the id does not belong to another process.
 names_pid() {
   local number
   number=$(cat "$directory/epmd$1.pid" 2>/dev/null) && [ -n "$number" ] &&
     tr '\0' ' ' 2>/dev/null <"/proc/$number/cmdline" | grep -q "epmd .*-port $EPMD " && echo "$number"
 }
 
-# names_service: finds out where each node listens; it ends with `stop`. One on loopback, and one in each namespace.
+# names_service: starts the name service, from which nodes learn each other's ports: one on loopback, or one in each namespace.
+# It ends with `stop`.
 names_service() {
   local number
   for number in 1 2 3; do
@@ -82,7 +83,7 @@ names_service() {
   done
 }
 
-# wait_for N...: until each answers on both ports.
+# wait_for N...: waits until each node answers on both ports.
 wait_for() {
   local number amqp mqtt
   for number in "$@"; do
@@ -104,7 +105,7 @@ serving() {
     fail "the virtual host is not up on every node: $states; stop the cluster, remove $directory and start it again"
 }
 
-# configure N: the files of this folder with paths and ports of this machine.
+# configure N: writes the files of this folder with paths and ports of this machine.
 configure() {
   local number=$1 amqp=AMQP_$1 mqtt=MQTT_$1 address
   address=$(host "$1")
@@ -114,13 +115,14 @@ configure() {
     -e "s|^mqtt.listeners.ssl.default = .*|mqtt.listeners.ssl.default = $address:${!mqtt}|" \
     -e "s|/etc/rabbitmq/|$directory/|" -e "s|^disk_free_limit.*|disk_free_limit.absolute = 50MB|" \
     "$here/rabbitmq.conf" >"$directory/$number/rabbitmq.conf"
-  # The first has nobody to find: the others start after it.
+  # The first node has no cluster to join; the other nodes start after it.
   if [ "$number" = 1 ]; then echo "cluster_formation.discovery_retry_limit = 1" >>"$directory/$number/rabbitmq.conf"; fi
   sed -e "s|/etc/rabbitmq/|$directory/|" "$here/advanced.config" >"$directory/$number/advanced.config"
   cp "$here/enabled_plugins" "$directory/$number/"
 }
 
-# access NAME...: definitions, which each node reads when it starts, and the list of the revoked, which it reads for each handshake.
+# access NAME...: writes the definitions, which each node reads when it starts, and the list of revoked certificates, which it
+# reads for each handshake.
 access() {
   "$here/access.sh" "${ACL:-$here/../../mosquitto/odograph.acl}" "$@" >"$directory/definitions.json.new"
   mv "$directory/definitions.json.new" "$directory/definitions.json"
@@ -129,7 +131,7 @@ access() {
   openssl rehash "$directory/certs/revoked"
 }
 
-# at N WORD...: rabbitmqctl.
+# at N WORD...: runs rabbitmqctl for node N.
 at() {
   local number=$1
   shift
@@ -161,8 +163,8 @@ case $command in
     make_network
     names_service
     for number in 1 2 3; do configure "$number"; done
-    # One after the other: nodes that start for the first time at once can end with the virtual host down on one of them,
-    # which then closes every MQTT connection, for good.
+    # The nodes start one after the other. If they start simultaneously for the first time, the virtual host of one node can stay
+    # down; this node then closes every MQTT connection permanently.
     for number in 1 2 3; do
       up "$number"
       wait_for "$number"

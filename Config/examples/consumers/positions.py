@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Prints the positions of a fleet's vehicles, each once, every five seconds where they are now, and missing sequence numbers.
+"""Prints each reported position of a fleet's vehicles once, and the predicted positions of the vehicles every five seconds.
 
 usage: positions.py [HOST [PORT [FLEET]]]
 
-Ctrl-C ends it with a summary. Needs paho-mqtt 1 or 2 (Debian: python3-paho-mqtt)."""
+Ctrl-C stops the program, which then prints the missing sequence numbers. Requires paho-mqtt 1 or 2 (Debian:
+python3-paho-mqtt)."""
 
 import collections
 import itertools
@@ -20,27 +21,27 @@ try:
 except ModuleNotFoundError:
     sys.exit("positions.py: paho-mqtt is not there; apt-get install python3-paho-mqtt, or pip install paho-mqtt")
 
-BLOCK = 65536  # after a crash a vehicle continues at a multiple of this
-INTERVAL = 5  # seconds between two lines that say where a vehicle is now
+BLOCK = 65536  # after a crash a vehicle continues with a sequence number that is a multiple of this
+INTERVAL = 5  # seconds between two predicted positions of a vehicle
 
 
 class Sequence:
-    """The numbers of one epoch of a vehicle."""
+    """The sequence numbers of one epoch of a vehicle."""
 
     def __init__(self, first):
         self.first, self.highest, self.missing = first, first - 1, set()
 
     def is_new(self, seq):
-        """Notes a number; False when its message came before."""
+        """Adds a sequence number; returns False if the message has arrived before."""
         if seq > self.highest:
-            # Those directly below a multiple of the block were given to no message.
+            # After a crash, the numbers directly below a multiple of the block were never used.
             start = max(self.highest + 1, seq - seq % BLOCK)
             self.missing.update(range(max(start, seq - 10_000), seq))
             self.highest = seq
         elif seq in self.missing:
             self.missing.remove(seq)
         else:
-            return seq < self.first  # nothing is known of those before the first
+            return seq < self.first  # numbers before the first one are not recorded
         return True
 
 
@@ -106,7 +107,7 @@ class Reader:
             print(f"{message.topic}: {error!r}", file=sys.stderr)
 
     def print_now(self, now):
-        """Prints where the vehicles are that report within bounds."""
+        """Prints the predicted positions of the vehicles with bounded reporting."""
         for (fleet, vehicle), location in list(self.last.items()):
             if place := predicted(location, now):
                 print(f"{fleet}/{vehicle} now {place[0]:.7f} {place[1]:.7f} within {place[2]:.0f} m", flush=True)
@@ -123,14 +124,14 @@ def main(host="localhost", port="1883", fleet="+"):
     versions = [mqtt.CallbackAPIVersion.VERSION2] if hasattr(mqtt, "CallbackAPIVersion") else []
     client = mqtt.Client(*versions, protocol=mqtt.MQTTv5)
     client.on_message = reader.received
-    # All topics of a vehicle share one sequence: who subscribes to a part of them knows nothing of its gaps.
+    # All topics of a vehicle share one sequence: a subscriber of some topics cannot detect missing numbers.
     client.on_connect = lambda client, *_: client.subscribe(f"odograph/v1/{fleet}/+/#", qos=1)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
         client.connect(host, int(port))
-    except (OSError, ValueError) as error:  # a name or port that cannot be is a ValueError
+    except (OSError, ValueError) as error:  # an invalid name or port is a ValueError
         sys.exit(f"positions.py: cannot reach the broker at {host}:{port}: {error}")
     client.loop_start()
     while not ended.wait(INTERVAL):

@@ -270,7 +270,7 @@ export class AlertsView {
   #end(alert) {
     const result = outcome();
     const dialog = openDialog("End this alert", h("p", {}, safeName(alert.summary, 300)),
-      h("p", { class: "note" }, "The receivers are notified. If the condition persists, a new alert is raised only after it has cleared once."),
+      h("p", { class: "note" }, "The receivers are notified. If the condition persists, a new alert is raised only after the condition has been false once."),
       result.element, h("div", { class: "actions end" }, button("End alert", async () => {
         try {
           await this.#api.post(path("alerts", String(alert.id), "end"), {});

@@ -34,9 +34,9 @@ package struct AlertsListOptions: ParsableArguments {
   @OptionGroup package var file: AlertsFileArguments
   @Flag(help: "Also list ended alerts.") package var all = false
   @Option(help: ArgumentHelp("Only alerts of this rule.", valueName: "name")) package var rule: String?
-  @Option(help: ArgumentHelp("Only this vehicle's.", valueName: "fleet/vehicle"))
+  @Option(help: ArgumentHelp("Only alerts of this vehicle.", valueName: "fleet/vehicle"))
   package var vehicle: String?
-  @Flag(help: "Print a JSON line for each.") package var json = false
+  @Flag(help: "Print a JSON line for each alert.") package var json = false
 
   package init() {}
 }

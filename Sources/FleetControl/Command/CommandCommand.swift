@@ -61,7 +61,7 @@ package struct CommandOptions: BrokerOptions {
       valueName: "file"))
   package var track: String?
 
-  @Flag(help: "For simulate-location: no fix.")
+  @Flag(help: "For simulate-location: a receiver without a fix.")
   package var none = false
 
   @Flag(
@@ -75,7 +75,7 @@ package struct CommandOptions: BrokerOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Time limit for responses (default: 30, for locate 60). For locate: time limit for a sufficient fix; then the best one is reported.",
+      "Time limit for responses (default: 30, for locate 60). For locate: time limit for a sufficient fix; then the best fix is reported.",
       valueName: "seconds"))
   package var timeout: Double?
 

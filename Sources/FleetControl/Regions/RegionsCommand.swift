@@ -12,7 +12,7 @@ package struct RegionsPushOptions: BrokerOptions {
   @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file()) package
     var file: String
   @Flag(help: "Add to the desired regions; a region of the same name is replaced.") package var add = false
-  @Option(help: ArgumentHelp("Radius of points without one.", valueName: "metres"))
+  @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
   package var radius: Double?
   @Option(
     help: ArgumentHelp("Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
@@ -50,7 +50,7 @@ package struct RegionsDiffOptions: BrokerOptions {
     help: "A GeoJSON, KML, KMZ or WKT file (default: the desired regions of each vehicle).",
     completion: .file())
   package var file: String?
-  @Option(help: ArgumentHelp("Radius of points without one.", valueName: "metres"))
+  @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
   package var radius: Double?
   @OptionGroup package var beginning: BeginningArguments
   @Flag(help: "Print a JSON line for each difference.") package var json = false

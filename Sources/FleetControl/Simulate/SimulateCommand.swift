@@ -14,7 +14,7 @@ package struct SimulateOptions: BrokerOptions {
     parsing: .unconditional, help: ArgumentHelp("Number of vehicles.", valueName: "number"))
   package var vehicles = 10
 
-  @Option(help: "Their fleet.")
+  @Option(help: "Fleet of the simulated vehicles.")
   package var fleet = "simulation"
 
   @Option(help: "Prefix of the vehicles' names, before the number.")

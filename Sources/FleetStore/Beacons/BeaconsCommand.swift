@@ -34,7 +34,7 @@ package struct BeaconsServeOptions: BrokerOptions {
   package var map: String
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @OptionGroup var time: TimeLimitArguments
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Do not print what is sent.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Do not print the sent pieces.")
   var isQuiet = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

@@ -15,7 +15,7 @@ package struct EventsOptions: BrokerOptions {
   var event: [String] = []
 
   @Option(
-    help: ArgumentHelp("Only low, medium or high ones; repeat for several.", valueName: "severity"),
+    help: ArgumentHelp("Only low, medium or high severity; repeat for several.", valueName: "severity"),
     completion: .list(DrivingEventMessage.Severity.allCases.map(\.rawValue)))
   var severity: [String] = []
 

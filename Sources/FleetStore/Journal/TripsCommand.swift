@@ -15,7 +15,7 @@ package struct TripsOptions: BrokerOptions {
   var number: Int64?
 
   @Option(
-    help: ArgumentHelp("Only driven, carried or unobserved ones; repeat for several.", valueName: "kind"))
+    help: ArgumentHelp("Only driven, carried or unobserved trips; repeat for several.", valueName: "kind"))
   var kind: [String] = []
 
   @OptionGroup package var journal: JournalOptions

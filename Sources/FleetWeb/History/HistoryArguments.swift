@@ -10,7 +10,7 @@ package struct HistoryArguments: ParsableArguments {
 
   @Flag(
     help:
-      "Also record into it, as odograph record does, with the same session at the broker.")
+      "Also record into the recording, as odograph record does, with the same session at the broker.")
   package var record = false
 
   @Option(

@@ -15,17 +15,17 @@ from ._decoding import AnyOf, Limits, Message, Record, RequiredIf, RequiredWith,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AltitudeFloor(Record):
-    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
-    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
-    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """Level of a parking garage. Level 0 is where the receiver lost the satellites; the number of the storey on a map
+    is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no level is more
+    probable than all others together. A level is assumed to be 2.9 m high.
     """
 
     level: Annotated[int, Limits(minimum=-20, maximum=20)]
-    """Levels above (positive) or below that place."""
+    """Number of levels above (positive) or below (negative) level 0."""
     confidence: Annotated[float, Limits(minimum=0.5, maximum=1)]
     """Probability of this level."""
     height: float
-    """Metres above that place."""
+    """Height in metres above level 0."""
     height_accuracy: Annotated[float, Limits(minimum=0)]
     """Standard deviation of the height in metres."""
 
@@ -40,8 +40,8 @@ class Altitude(Message):
     time: datetime
     """Time of the measurement."""
     relative_altitude: Annotated[float, Limits(minimum=-20000, maximum=20000)]
-    """Metres above the altitude of the first pressure since the start of the agent, from pressure alone. Changes of
-    the weather and a cabin's fan appear as height.
+    """Change of altitude in metres since the agent's first pressure reading, from pressure alone. Changes of the
+    weather and a cabin's fan also change this value.
     """
     pressure: Annotated[float, Limits(minimum=0, maximum=200000)]
     """Air pressure in Pa; glitches of one or two seconds are removed."""
@@ -50,30 +50,34 @@ class Altitude(Message):
     accuracy: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
     """Standard deviation of `altitude` in metres."""
     precision: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
-    """Standard deviation in metres of the difference between altitudes a few seconds apart, without movement."""
+    """Standard deviation in metres of the difference between two altitudes of a vehicle at rest, measured a few
+    seconds apart.
+    """
     altitude_source: Literal["fused", "barometric"] | None = None
     """Source of the altitude, if a barometer contributes: receiver and barometer, or the barometer's changes since the
     receiver's last altitude. Absent without a barometer.
     """
     floor: AltitudeFloor | None = None
-    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
-    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
-    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """Level of a parking garage. Level 0 is where the receiver lost the satellites; the number of the storey on a map
+    is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no level is more
+    probable than all others together. A level is assumed to be 2.9 m high.
     """
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttitudeRelative(Record):
-    """Rotation since the command zero, in the axes of that moment; absent before it and after `clear`."""
+    """Rotation since the command zero, in the axes at the time of that command; absent before the command, and after
+    zero with `clear`.
+    """
 
     quaternion: tuple[Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)]]
-    """w, x, y, z; length 1."""
+    """Unit quaternion: w, x, y, z."""
     roll: Annotated[float, Limits(minimum=-3.15, maximum=3.15)]
     """Radians."""
     pitch: Annotated[float, Limits(minimum=-1.58, maximum=1.58)]
@@ -101,11 +105,11 @@ class Attitude(Message):
     axes: Literal["device", "level", "vehicle"] | None = None
     """Axes of the quaternion, rotationRate, gravity and userAcceleration: those of the device, of the device levelled
     by the command level (see status), or right, forward and up of the vehicle, as determined by navigation. Absent
-    from vehicles with an earlier version.
+    from agents of earlier versions.
     """
     quaternion: tuple[Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)]] | None = None
-    """w, x, y, z: rotates the device frame (x right, y forward, z up) into the reference frame; length 1. `axes` names
-    the frame that replaces the device frame.
+    """Unit quaternion (w, x, y, z) that rotates the frame named by `axes` (x right, y forward, z up) into the
+    reference frame. Without `axes` it is the device frame.
     """
     roll: Annotated[float, Limits(minimum=-3.15, maximum=3.15)] | None = None
     """Radians. With the front straight up or down, roll and yaw rotate about the same axis; they then continue from
@@ -116,15 +120,17 @@ class Attitude(Message):
     yaw: Annotated[float, Limits(minimum=-3.15, maximum=3.15)] | None = None
     """Radians."""
     relative: AttitudeRelative | None = None
-    """Rotation since the command zero, in the axes of that moment; absent before it and after `clear`."""
+    """Rotation since the command zero, in the axes at the time of that command; absent before the command, and after
+    zero with `clear`.
+    """
     rotation_rate: tuple[float, float, float] | None = None
-    """Radians per second, device frame, without bias."""
+    """Rotation rate in rad/s in the frame named by `axes`, without the gyroscope's bias."""
     gravity: tuple[float, float, float] | None = None
-    """g, device frame."""
+    """In g, in the frame named by `axes`."""
     user_acceleration: tuple[float, float, float] | None = None
-    """g, device frame."""
+    """In g, in the frame named by `axes`."""
     degraded: str | None = None
-    """Reason for reduced quality, and remedy; absent with all sensors."""
+    """Reason for reduced quality, and remedy; absent if no sensor is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,29 +143,30 @@ class BeaconsPiece(Message):
     KIND: ClassVar[str] = "beacons/piece"
 
     cell: Annotated[str, Limits(pattern=r"^[0-9b-hjkmnp-z]{4}$")]
-    """A geohash: about 20 by 30 km."""
+    """Geohash of a map cell of about 20 by 30 km."""
     version: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Identifies the content of all pieces of a cell."""
     part: Annotated[int, Limits(minimum=1, maximum=8)]
     """Number of this piece within the cell."""
     count: Annotated[int, Limits(minimum=1, maximum=8)]
-    """Number of pieces of the cell."""
+    """Number of pieces into which the cell's map is divided."""
     beacons: Annotated[str, Limits(shortest=8, longest=65536)]
-    """Numbers packed with the high bits first: the day on which the latest was heard (16 bits, days since 1970), how
-    many access points (12) and cells (12), the access points and cells as in `scan`, and of each in that order
-    latitude and longitude as shares of the cell's height and width from its south-western corner (16 each), the
-    reach (7; steps of 8.89 % from 1 m on), how often it was heard (4, a power of two) and how many days before that
-    day last (8).
+    """Bit-packed numbers, most significant bit first. They start with the day of the newest reception of any beacon
+    (16 bits, days since 1970), the number of access points (12 bits) and of mobile network cells (12 bits). The
+    access points and the mobile network cells follow, coded as in `scan`. Then come, for each of them in the same
+    order: latitude and longitude as fractions of the height and width of the geohash `cell`, from its south-western
+    corner (16 bits each); the reach (7 bits; steps of 8.89 % from 1 m on); the number of receptions (4 bits,
+    exponent of a power of two); the days from its last reception to the day at the start (8 bits).
     """
     checksum: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """FNV-1a of 64 bits of the bytes of `beacons`, in hexadecimal digits."""
+    """64-bit FNV-1a hash of the decoded bytes of `beacons`, in hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeaconsWantedCell(Record):
 
     cell: Annotated[str, Limits(pattern=r"^[0-9b-hjkmnp-z]{4}$")]
-    """A geohash: about 20 by 30 km."""
+    """Geohash of a map cell of about 20 by 30 km."""
     version: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
     """The version whose pieces the vehicle has completely; absent if there is none."""
 
@@ -176,8 +183,8 @@ class BeaconsWantedRefused(Record):
 class BeaconsWanted(Message):
     """QoS 1, retained: the cells for which the vehicle requests the fleet's map of beacons, and the versions that it
     already has. Published only with `beacons.receive`: after a change, at most once a minute, and each hour without
-    an answer. The cells are those within 5 km of the location that privacy permits, and earlier ones until they are
-    10 km away.
+    an answer. The list contains the cells within 5 km of the published location, and cells requested earlier until
+    they are 10 km away.
     """
 
     KIND: ClassVar[str] = "beacons/wanted"
@@ -187,44 +194,45 @@ class BeaconsWanted(Message):
     refused: Annotated[tuple[BeaconsWantedRefused, ...], Limits(longest=16)] | None = None
     """The newest pieces that were refused since the previous message."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRequest(Message):
-    """To the vehicle, QoS 1. An empty payload is a request without arguments. The answer goes with the request's
-    correlation data to the MQTT 5 response topic, which is command/{name}/response of the vehicle, a topic below
-    that, or one that the vehicle's remote.response_topics permits; to command/{name}/response where another is
-    named, or none, as under 3.1.1.
+    """To the vehicle, QoS 1. An empty payload is a request without arguments. The answer has the request's correlation
+    data and is sent to its MQTT 5 response topic. Permitted response topics are command/{name}/response of the
+    vehicle, topics below it, and those of the vehicle's remote.response_topics. If the request names another topic
+    or none, as under MQTT 3.1.1, the answer is sent to command/{name}/response.
     """
 
     KIND: ClassVar[str] = "command/{name}"
 
     id: Annotated[str, Limits(longest=64)] | None = None
-    """Returned in the answer; replaces correlation data under 3.1.1. At most 64 bytes of UTF-8; a longer one is
-    refused.
+    """Returned in the answer; replaces correlation data under MQTT 3.1.1. At most 64 bytes of UTF-8; a request with a
+    longer `id` is refused.
     """
     from_: datetime | None = None
     """For track and history: start of the interval, RFC 3339."""
     to: datetime | None = None
     """For track and history: end of the interval; default now."""
     at: datetime | None = None
-    """For trace: the moment as an RFC 3339 time, at most half a minute ago; default now."""
+    """For trace: the requested time (RFC 3339), at most half a minute ago; default now."""
     before: Annotated[float, Limits(minimum=0, maximum=60)] | None = None
-    """For trace: seconds before the moment; default trace.before of the vehicle."""
+    """For trace: seconds before `at` that the trace includes; default trace.before of the vehicle."""
     after: Annotated[float, Limits(minimum=0, maximum=60)] | None = None
-    """For trace: seconds after the moment; default trace.after of the vehicle."""
+    """For trace: seconds after `at` that the trace includes; default trace.after of the vehicle."""
     accuracy: Annotated[float, Limits(minimum=1, maximum=100000)] | None = None
     """For locate: sufficient accuracy in metres (68 % confidence); default 50."""
     region: Annotated[str, Limits(shortest=1)] | None = None
     """For region-state: the identifier of a region; default all."""
     clear: bool | None = None
-    """For zero: publish attitudes only in their reference frame. For level: treat the device as level. For
-    simulate-location: use the positions of the vehicle's own input.
+    """For zero: true removes the reference of a previous zero, so that attitudes no longer contain `relative`. For
+    level: true removes the tilt that a previous level has measured. For simulate-location: true ends the
+    simulation; positions are again those of the vehicle's own input.
     """
     latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
     """For simulate-location: latitude of a fixed position in degrees. Vehicles with real sensors refuse the command.
@@ -242,8 +250,9 @@ class CommandRequest(Message):
     purpose: Annotated[str, Limits(longest=200)] | None = None
     """For set-trip: purpose of the current trip, or of the next one; empty removes it."""
     timeout: Annotated[float, Limits(minimum=0, maximum=300)] | None = None
-    """For locate: seconds to wait for a sufficient fix; after that the answer has the best fix since the request, or
-    else the last known location. Default 60, because a cold receiver takes 35 s.
+    """For locate: seconds to wait for a fix with the requested accuracy. After that time the answer contains the best
+    fix since the request or, without a fix, the last known location. Default 60, because a receiver needs 35 s
+    after a cold start.
     """
     seconds: Annotated[float, Limits(minimum=0.1, maximum=604800)] | None = None
     """For samples: duration; default 10, limited by the vehicle (remote.samples_seconds). For record: duration,
@@ -260,7 +269,7 @@ class SamplesSeriesColumn(Record):
 
     name: Literal["ax", "ay", "az", "gx", "gy", "gz", "mx", "my", "mz", "pressure"]
     decimals: Annotated[int, Limits(minimum=0, maximum=9)]
-    """Decimals of a value: a whole number of 5 with 2 decimals is 0.05."""
+    """Number of decimals of a value: with 2, the integer 5 means 0.05."""
     values: str
     """Differences from value to value, the first from 0."""
 
@@ -278,8 +287,8 @@ class SamplesSeries(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples(Record):
-    """Samples of sensors, exact to their decimals. The texts are whole numbers as Google's encoded polyline format
-    writes them, like those of a track.
+    """Samples of sensors, exact to the number of decimals stated for each column. The texts contain integers in the
+    number format of Google's encoded polyline, as in a track.
     """
 
     start: datetime
@@ -289,7 +298,7 @@ class Samples(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResponseResultRecorded(Record):
-    """For history: interval of all records; absent if none exist."""
+    """For history: interval of all stored samples; absent if there are none."""
 
     from_: datetime
     to: datetime
@@ -297,23 +306,24 @@ class CommandResponseResultRecorded(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResponseResult(Record):
-    """locate: `location`, a message of that topic, `fresh`, true if measured after the request, and `sufficient`, true
-    if the vehicle is within the requested accuracy of it at the time of the answer: it is fresh, or confirmed by
-    standstill, and its accuracy meets the request. A position that is confirmed by standstill and has the requested
-    accuracy is returned immediately, with `fresh` false. status: a status message. reload: `changed`, the applied
-    keys, `needsRestart`, the keys that require a restart, and `overridden`, the keys overridden by a flag, a
-    variable or remote settings. track: `fixes` and `messages`, the numbers sent to the topic track, and `next`, the
-    start for the next request, if more exist. reset-regions and forget-regions: `regions`, the number of watched
-    regions. region-state: a message of the topic regions/state, with one region if one was requested; the topic
-    itself is published again. zero: `zero`, the reference attitude for later rotations, a message of the topic
+    """Members by command. locate: `location`, as in the topic location; `fresh`, true if it was measured after the
+    request; `sufficient`, true if it has the requested accuracy and is either fresh or confirmed by standstill. A
+    location that is confirmed by standstill and has the requested accuracy is returned immediately, with `fresh`
+    false. status: a status message. reload: `changed`, the applied keys, `needsRestart`, the keys that require a
+    restart, and `overridden`, the keys overridden by a flag, a variable or remote settings. track: `fixes` and
+    `messages`, the numbers of fixes and messages sent to the topic track, and `next`, the start for the next
+    request if more fixes exist. reset-regions and forget-regions: `regions`, the number of monitored regions.
+    region-state: a message as in the topic regions/state, with one region if one was requested; the topic itself is
+    published again. zero: `zero`, the reference attitude of `relative` in later attitudes, as in the topic
     attitude. level: `level`, with `tilt`, degrees between the device and the level vehicle, and `gravity`, its
-    direction in the device frame. history and samples: `samples`, a piece of them. history: `next`, the start for
-    the next request, and `recorded`, `from` and `to` of all records. set-odometer: `odometer`, the new reading in
-    metres, until the vehicle's own bus reports another (Vehicle.TraveledDistance), and `before`, if privacy permits
-    it. set-trip: `driver` and `purpose` as now set. trace: `series`, `number` and `time` of the related message on
-    the topic trace, and `before` and `after`, the seconds before and after the moment; its pieces follow after that
-    time. record: `from` and `to`, the interval for a later request of history. samples: several answers with the
-    request's correlation data or id: `piece`, counted from 0, and `more`, true if another one follows.
+    direction in the device frame. history and samples: `samples`, a part of the requested samples. history: `next`,
+    the start for the next request, and `recorded`, with `from` and `to` of all stored samples. set-odometer:
+    `odometer`, the new reading in metres, which applies until the CAN bus reports another one
+    (Vehicle.TraveledDistance), and `before`, the previous reading, if privacy permits it. set-trip: `driver` and
+    `purpose` as now set. trace: `series`, `number` and `time` of the related message on the topic trace, and
+    `before` and `after`, the seconds before and after `time`; the trace's pieces are sent after its end. record:
+    `from` and `to`, the interval for a later request of history. samples: several answers with the request's
+    correlation data or id. Each contains `piece`, its number from 0, and `more`, true if another answer follows.
     """
 
     samples: Samples | None = None
@@ -328,11 +338,11 @@ class CommandResponseResult(Record):
     number: Annotated[int, Limits(minimum=1)] | None = None
     """For trace: number within its series."""
     before: Annotated[float, Limits(minimum=0)] | None = None
-    """For set-odometer: metres; for trace: available seconds before the moment."""
+    """For set-odometer: the previous reading in metres. For trace: available seconds before `time`."""
     after: Annotated[float, Limits(minimum=0)] | None = None
-    """For trace: planned seconds after the moment."""
+    """For trace: planned seconds after `time`."""
     recorded: CommandResponseResultRecorded | None = None
-    """For history: interval of all records; absent if none exist."""
+    """For history: interval of all stored samples; absent if there are none."""
     kinds: tuple[Literal["accelerometer", "gyroscope", "magnetometer", "barometer"], ...] | None = None
     """For samples: the sensors in the answer."""
 
@@ -350,28 +360,30 @@ class CommandResponse(Message):
     time: datetime
     """Time of the answer."""
     state: Literal["done", "refused", "failed"]
-    """done; refused: the request was wrong or unknown; failed: the request was valid, but could not be carried out.
+    """done: the command was executed. refused: the request is invalid, or the command is unknown. failed: the request
+    was valid, but could not be executed.
     """
     problem: str | None = None
     """Reason for the refusal or failure."""
     result: CommandResponseResult | None = None
-    """locate: `location`, a message of that topic, `fresh`, true if measured after the request, and `sufficient`, true
-    if the vehicle is within the requested accuracy of it at the time of the answer: it is fresh, or confirmed by
-    standstill, and its accuracy meets the request. A position that is confirmed by standstill and has the requested
-    accuracy is returned immediately, with `fresh` false. status: a status message. reload: `changed`, the applied
-    keys, `needsRestart`, the keys that require a restart, and `overridden`, the keys overridden by a flag, a
-    variable or remote settings. track: `fixes` and `messages`, the numbers sent to the topic track, and `next`, the
-    start for the next request, if more exist. reset-regions and forget-regions: `regions`, the number of watched
-    regions. region-state: a message of the topic regions/state, with one region if one was requested; the topic
-    itself is published again. zero: `zero`, the reference attitude for later rotations, a message of the topic
+    """Members by command. locate: `location`, as in the topic location; `fresh`, true if it was measured after the
+    request; `sufficient`, true if it has the requested accuracy and is either fresh or confirmed by standstill. A
+    location that is confirmed by standstill and has the requested accuracy is returned immediately, with `fresh`
+    false. status: a status message. reload: `changed`, the applied keys, `needsRestart`, the keys that require a
+    restart, and `overridden`, the keys overridden by a flag, a variable or remote settings. track: `fixes` and
+    `messages`, the numbers of fixes and messages sent to the topic track, and `next`, the start for the next
+    request if more fixes exist. reset-regions and forget-regions: `regions`, the number of monitored regions.
+    region-state: a message as in the topic regions/state, with one region if one was requested; the topic itself is
+    published again. zero: `zero`, the reference attitude of `relative` in later attitudes, as in the topic
     attitude. level: `level`, with `tilt`, degrees between the device and the level vehicle, and `gravity`, its
-    direction in the device frame. history and samples: `samples`, a piece of them. history: `next`, the start for
-    the next request, and `recorded`, `from` and `to` of all records. set-odometer: `odometer`, the new reading in
-    metres, until the vehicle's own bus reports another (Vehicle.TraveledDistance), and `before`, if privacy permits
-    it. set-trip: `driver` and `purpose` as now set. trace: `series`, `number` and `time` of the related message on
-    the topic trace, and `before` and `after`, the seconds before and after the moment; its pieces follow after that
-    time. record: `from` and `to`, the interval for a later request of history. samples: several answers with the
-    request's correlation data or id: `piece`, counted from 0, and `more`, true if another one follows.
+    direction in the device frame. history and samples: `samples`, a part of the requested samples. history: `next`,
+    the start for the next request, and `recorded`, with `from` and `to` of all stored samples. set-odometer:
+    `odometer`, the new reading in metres, which applies until the CAN bus reports another one
+    (Vehicle.TraveledDistance), and `before`, the previous reading, if privacy permits it. set-trip: `driver` and
+    `purpose` as now set. trace: `series`, `number` and `time` of the related message on the topic trace, and
+    `before` and `after`, the seconds before and after `time`; the trace's pieces are sent after its end. record:
+    `from` and `to`, the interval for a later request of history. samples: several answers with the request's
+    correlation data or id. Each contains `piece`, its number from 0, and `more`, true if another answer follows.
     """
 
 
@@ -414,37 +426,39 @@ class ConfigReported(Message):
     version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
     """The sender's name for this document, returned in the answer."""
     state: Literal["applied", "trial", "refused", "rolledBack"]
-    """applied: in force, and the broker was reached under it. trial: in force, not confirmed yet. refused: nothing was
-    changed. rolledBack: the broker could not be reached under it, or no second connection followed another schedule
-    of bursts in time; the previous settings are in force.
+    """applied: the settings are in effect, and the vehicle has reached a broker with them. trial: the settings are in
+    effect, but not confirmed by a connection yet. refused: nothing was changed. rolledBack: the previous settings
+    are in effect again, because the vehicle could not reach a broker with the new ones, or did not connect twice in
+    time with a new schedule of bursts.
     """
     problem: str | None = None
     """Reason why the whole document was refused or rolled back."""
     accepted: tuple[str, ...]
-    """Keys with acceptable values. They are in force only when the state is applied or trial: a document is applied
-    whole or not at all.
+    """Keys with acceptable values. They are in effect only if the state is applied or trial, because a document is
+    applied completely or not at all.
     """
     refused: tuple[ConfigReportedRefused, ...]
     ineffective: tuple[ConfigReportedIneffective, ...] | None = None
-    """Remote settings in force that have no effect because of another setting, with the reason and a remedy. Missing
+    """Accepted remote settings that have no effect because of another setting, with the reason and a remedy. Missing
     if there are none.
     """
     settings: Annotated[dict[str, bool | float | str | tuple[str, ...]], Limits(keys=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")]
-    """The remote settings in force."""
+    """The remote settings that the vehicle uses."""
     changeable: tuple[str, ...]
     """The keys that this vehicle permits to be set remotely."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrivingEvent(Message):
-    """QoS 1: an event of driving, or an external influence on the vehicle. An urgent event with a duration is
-    published at its start, as ongoing, and again with the same number at its end; all others are published once.
+    """QoS 1: an event of driving, or an external influence on the vehicle. An event that lasts, such as idling, is
+    published at its start with `ongoing`, and again with the same number at its end. Other events are published
+    once.
     """
 
     KIND: ClassVar[str] = "driving/event"
@@ -455,13 +469,15 @@ class DrivingEvent(Message):
     )
 
     time: datetime
-    """Time of the start."""
+    """Start of the event."""
     event: Annotated[str, Limits(shortest=1)]
     """harshBraking, harshAcceleration, harshCornering, swerve, kerb, pothole, overSpeed, idling, tow, tilt, supplyLow,
     unplugged, positionContradicted; others may follow.
     """
     series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Identifies the file with the vehicle's counts of trips and events: a new file begins a new series."""
+    """Identifies the numbering of the vehicle's trips and events. If the file with its counts is new, the vehicle
+    starts a new series.
+    """
     number: Annotated[int, Limits(minimum=1)]
     """Number of the event within its series; trips have their own numbers."""
     ongoing: Literal[True] | None = None
@@ -492,10 +508,10 @@ class DrivingEvent(Message):
     region: Annotated[str, Limits(shortest=1)] | None = None
     """Identifier of the region with this limit; absent for the vehicle's own limit."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -520,8 +536,8 @@ class Heading(Message):
     contradicts_course: Literal[True] | None = None
     """True if the vehicle's course contradicts the heading."""
     magnetic_field: tuple[float, float, float] | None = None
-    """µT, device frame or, while `level` is in force, that of the level vehicle, without the device's own magnetism as
-    far as known.
+    """Magnetic field in µT, without the part that the calibration attributes to the device's own magnetism. It refers
+    to the device frame or, after the command level, to the frame of the level vehicle.
     """
     calibration: Literal["uncalibrated", "low", "medium", "high"] | None = None
     """Quality of the magnetometer's calibration: a heading is correct within 20° (low), 10° (medium) or 5° (high), or
@@ -534,10 +550,10 @@ class Heading(Message):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationEvent(Message):
     """QoS 1: location updates failed, paused or resumed, a deferral ended before its distance and time, or positions
-    became suspect or plausible; a regular end of a deferral appears only as its track. Of each kind (failures;
-    pauses and resumptions; ends of deferrals; suspect and plausible positions) at most six are sent at once and one
-    a minute after that: then the newest one is published at the next permitted time, with the number of the omitted
-    ones in `suppressed`.
+    became suspect or plausible. A deferral that ends as configured publishes only its track. Each kind of event
+    (failures; pauses and resumptions; ends of deferrals; suspect and plausible positions) is limited to a burst of
+    six and then one a minute. Of the events above this limit only the newest one is published, at the next
+    permitted time, with the number of omitted events in `suppressed`.
     """
 
     KIND: ClassVar[str] = "location/event"
@@ -561,38 +577,39 @@ class LocationEvent(Message):
     suppressed: Annotated[int, Limits(minimum=1)] | None = None
     """Number of earlier events that the rate limit suppressed."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationFloor(Record):
-    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
-    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
-    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """Level of a parking garage. Level 0 is where the receiver lost the satellites; the number of the storey on a map
+    is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no level is more
+    probable than all others together. A level is assumed to be 2.9 m high.
     """
 
     level: Annotated[int, Limits(minimum=-20, maximum=20)]
-    """Levels above (positive) or below that place."""
+    """Number of levels above (positive) or below (negative) level 0."""
     confidence: Annotated[float, Limits(minimum=0.5, maximum=1)]
     """Probability of this level."""
     height: float
-    """Metres above that place."""
+    """Height in metres above level 0."""
     height_accuracy: Annotated[float, Limits(minimum=0)]
     """Standard deviation of the height in metres."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationPredict(Record):
-    """Of bounded reporting: prediction from this position. Until `validity` seconds after `time` the predicted
-    position is never farther than `bound` from the fix of its moment, if that fix is accepted by then: an outlier
-    requires later fixes that confirm it for 2 s (velocity) or 5 s (an impossible distance). After that, without
-    another message, the only guarantee is that the bound grows by `growth` metres each second. Before sleep, a
-    pause or a loss of the receiver, the vehicle sends a last report with a validity that ends before a possible
-    violation of the bound. A later message with the same `time` replaces the earlier one.
+    """With bounded reporting: how to predict positions from this one. Until `validity` seconds after `time`, the
+    predicted position is at most `bound` metres from the receiver's fix of the same time, if that fix has been
+    accepted by then. A fix that contradicts its predecessors is accepted only after later fixes have confirmed it
+    for 2 s (if it contradicts the velocity) or 5 s (at an impossible distance). After `validity`, without another
+    message, the bound grows by `growth` metres each second. Before sleep, a pause or a loss of the receiver, the
+    vehicle sends a last report with a validity that ends before a possible violation of the bound. A later message
+    with the same `time` replaces the earlier one.
     """
 
     velocity_east: Annotated[float, Limits(minimum=-100000, maximum=100000)]
@@ -602,20 +619,20 @@ class LocationPredict(Record):
     bound: Annotated[float, Limits(minimum=0, maximum=100000000)]
     """Metres."""
     delay: Annotated[float, Limits(minimum=0, maximum=1000000)] | None = None
-    """Seconds: age of the moment to which the guarantee applies."""
+    """Seconds: the bound applies to the position of this many seconds ago."""
     validity: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
     """Seconds after `time` for which the bound is guaranteed without another message. Absent from older vehicles:
     until the next message.
     """
     growth: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
-    """Metres per second by which the bound grows after the end of the guarantee: the maximum speed of the vehicle
-    relative to the prediction.
+    """Metres per second by which the bound grows after `validity` has ended: the maximum speed of the vehicle relative
+    to the prediction.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location(Message):
-    """Retained, QoS 1: one location, the last known."""
+    """Retained, QoS 1: the newest location that the vehicle has published."""
 
     KIND: ClassVar[str] = "location"
 
@@ -645,12 +662,14 @@ class Location(Message):
     """Name of the receiver or recording that measured the position."""
     position_source: Literal["gnss", "fused", "inertial", "coarse"] | None = None
     """Source of the position: the receiver alone, receiver and inertial sensors together, inertial sensors while the
-    receiver has no fix, or (`coarse`) access points and cells with known places, if no better fix exists. Absent
-    from vehicles without inertial sensors or with navigation switched off: then it is the receiver's.
+    receiver has no fix, or (`coarse`) access points and cells with known positions, if no better fix exists. Absent
+    from vehicles without inertial sensors or with navigation switched off, whose positions are those of the
+    receiver.
     """
     contradicts_beacons: bool | None = None
-    """True while the receiver's positions contradict the map of several access points and cells, twice in succession:
-    the receiver is deceived, or the map is wrong and will be corrected within three days. Absent otherwise.
+    """True while several access points and cells with known positions contradict the receiver, in two scans in
+    succession. Either the receiver is spoofed, or the map of access points and cells is wrong and is corrected
+    within three days. Absent otherwise.
     """
     suspect: str | None = None
     """Measurement that contradicts the position: the previous position (`jump`: an impossible speed), the receiver's
@@ -664,33 +683,34 @@ class Location(Message):
     receiver's last altitude. Absent without a barometer.
     """
     floor: LocationFloor | None = None
-    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
-    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
-    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """Level of a parking garage. Level 0 is where the receiver lost the satellites; the number of the storey on a map
+    is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no level is more
+    probable than all others together. A level is assumed to be 2.9 m high.
     """
     odometer: Annotated[int, Limits(minimum=0)] | None = None
     """Metres travelled, rounded down: the reading of the instrument panel, if set (command set-odometer) or reported
     by the vehicle's own bus (Vehicle.TraveledDistance), else metres since the device was new. Integrates speeds,
-    not positions: standstills and jumps add nothing. Decreases only if set, or if the vehicle's own odometer
-    contradicts it by more than a kilometre. Absent if nothing is counted, and if positions are blurred.
+    not positions: standstills and jumps add nothing. Decreases only if it is set, or if the vehicle's own odometer
+    contradicts it by more than a kilometre. Absent if the agent counts no distance, and if positions are blurred.
     """
     odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
-    """Part in metres of the distance driven with this device that was estimated: in each gap without measurements,
-    from the positions and speeds before and after. Absent for less than a metre.
+    """Metres of the distance driven with this device that were estimated instead of measured. For each gap in the
+    measurements, the estimate uses the positions and speeds before and after it. Absent for less than a metre.
     """
     predict: LocationPredict | None = None
-    """Of bounded reporting: prediction from this position. Until `validity` seconds after `time` the predicted
-    position is never farther than `bound` from the fix of its moment, if that fix is accepted by then: an outlier
-    requires later fixes that confirm it for 2 s (velocity) or 5 s (an impossible distance). After that, without
-    another message, the only guarantee is that the bound grows by `growth` metres each second. Before sleep, a
-    pause or a loss of the receiver, the vehicle sends a last report with a validity that ends before a possible
-    violation of the bound. A later message with the same `time` replaces the earlier one.
+    """With bounded reporting: how to predict positions from this one. Until `validity` seconds after `time`, the
+    predicted position is at most `bound` metres from the receiver's fix of the same time, if that fix has been
+    accepted by then. A fix that contradicts its predecessors is accepted only after later fixes have confirmed it
+    for 2 s (if it contradicts the velocity) or 5 s (at an impossible distance). After `validity`, without another
+    message, the bound grows by `growth` metres each second. Before sleep, a pause or a loss of the receiver, the
+    vehicle sends a last report with a validity that ends before a possible violation of the bound. A later message
+    with the same `time` replaces the earlier one.
     """
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -714,33 +734,34 @@ class Motion(Message):
     axis: Literal["horizontal", "vertical"] | None = None
     """For a shake: main direction of the swing."""
     side: Literal["front", "rear", "left", "right", "top", "bottom"] | None = None
-    """For an impact: side of the blow."""
+    """For an impact: the side that was struck."""
     peak: Annotated[float, Limits(minimum=0, maximum=1000000)] | None = None
     """For an impact: maximum acceleration in g."""
     direction: tuple[float, float, float] | None = None
-    """For an impact: direction towards the origin of the blow, length 1; in the axes named by `axes`."""
+    """For an impact: unit vector towards the origin of the impact, in the axes named by `axes`."""
     axes: Literal["device", "level", "vehicle"] | None = None
     """For an impact: axes of side and direction: those of the device, of the device levelled by the command level, or
-    right, forward and up of the vehicle, as determined by navigation. Absent from vehicles with an earlier version.
+    right, forward and up of the vehicle, as determined by navigation. Absent from agents of earlier versions.
     """
     orientation: Literal["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight", "faceUp", "faceDown"] | None = None
     """Orientation of the device."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region(Message):
-    """QoS 1: the vehicle entered a region, left it, or stayed in it."""
+    """QoS 1: the vehicle entered a region, left it, or has been inside for the region's dwell time."""
 
     KIND: ClassVar[str] = "region"
 
     time: datetime
-    """Time of the crossing, interpolated between two fixes. For a late one, the first known time."""
+    """Time of the crossing, interpolated between two fixes. If `late` is true, time of the first fix that showed it.
+    """
     event: Literal["enter", "exit", "dwell"]
     region: Annotated[str, Limits(shortest=1)]
     """The region's identifier."""
@@ -749,7 +770,7 @@ class Region(Message):
     defined: datetime | None = None
     """Time of the region's definition or last change; absent if unknown."""
     latitude: Annotated[float, Limits(minimum=-90, maximum=90)]
-    """Degrees north, WGS 84: where the boundary was crossed, or for a stay the vehicle's position."""
+    """Degrees north, WGS 84: where the boundary was crossed, or the vehicle's position for a dwell event."""
     longitude: Annotated[float, Limits(minimum=-180, maximum=180)]
     """Degrees east."""
     horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
@@ -757,12 +778,12 @@ class Region(Message):
     confidence: Annotated[float, Limits(minimum=0, maximum=1)]
     """Probability of the event."""
     late: Literal[True] | None = None
-    """True if it occurred while the agent was not running."""
+    """True if the event happened while the agent was not running."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -772,10 +793,10 @@ class RegionsDesiredFeatureProperties(Record):
     radius: Annotated[float, Limits(minimum=0)] | None = None
     """Metres."""
     dwell: Annotated[float, Limits(minimum=0)] | None = None
-    """Time in seconds inside the region after which a stay is reported."""
+    """Time in seconds inside the region after which a dwell event is published."""
     desired_accuracy: Annotated[float, Limits(above=0)] | None = None
     """Required accuracy of fixes in metres (68 % confidence) while the boundary can be reached within half a minute.
-    It replaces the configured value; absent to use that.
+    It replaces location.desired_accuracy; if absent, location.desired_accuracy applies.
     """
     speed_limit: Annotated[float, Limits(above=0)] | None = None
     """Speed limit in the region in m/s. A higher speed is reported in driving/event as overSpeed with this region. The
@@ -798,7 +819,7 @@ class RegionsDesiredFeature(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionsDesired(Message):
     """Sent to the vehicle, retained, QoS 1: a GeoJSON FeatureCollection (RFC 7946) of all regions to monitor. It
-    replaces the previous ones. Of several regions with the same identifier the last one is monitored, and the
+    replaces all regions sent before. Of several regions with the same identifier the last one is monitored, and the
     others are refused. An empty payload removes all. Edges are geodesics.
     """
 
@@ -821,8 +842,8 @@ class RegionsReportedRefused(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionsReported(Message):
-    """Retained, QoS 1: the answer to regions/desired; without remote regions, at each start, the vehicle's own file
-    (regions.path).
+    """Retained, QoS 1: the answer to regions/desired. Without remote regions, it is published at each start for the
+    vehicle's own file (regions.path).
     """
 
     KIND: ClassVar[str] = "regions/reported"
@@ -835,7 +856,7 @@ class RegionsReported(Message):
     """applied: only the accepted regions are monitored. refused: nothing was changed."""
     source: Literal["file", "remote"] | None = None
     """Source of the regions: the file of regions.path, or regions/desired and commands. Absent from reports of earlier
-    agents, which covered only the latter.
+    agents, which covered only regions/desired and commands.
     """
     problem: str | None = None
     """Reason why the whole document was refused."""
@@ -843,10 +864,10 @@ class RegionsReported(Message):
     """Identifiers of the accepted regions."""
     refused: tuple[RegionsReportedRefused, ...]
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -856,7 +877,7 @@ class RegionsStateRegion(Record):
     region: Annotated[str, Limits(shortest=1)]
     """Identifier."""
     state: Literal["unknown", "inside", "outside"]
-    """unknown: not determined by a location yet."""
+    """unknown: no location has determined the state yet."""
     since: datetime | None = None
     """Time of the crossing, or of the location that first determined the state; absent for an unknown state or time.
     """
@@ -867,9 +888,9 @@ class RegionsStateRegion(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionsState(Message):
-    """Retained, QoS 1: for each watched region, whether the vehicle is inside. Published after each start and after
-    changes, those of ten seconds together; each crossing is published immediately as `region`. Locations withheld
-    by privacy do not affect the states.
+    """Retained, QoS 1: for each monitored region, whether the vehicle is inside. Published after each start, and after
+    changes, with all changes of ten seconds in one message. Each crossing is published immediately as `region`.
+    Locations withheld by privacy do not affect the states.
     """
 
     KIND: ClassVar[str] = "regions/state"
@@ -877,45 +898,47 @@ class RegionsState(Message):
     time: datetime
     """Time of the message."""
     source: Literal["file", "remote"] | None = None
-    """Source of all regions: the file of regions.path, or regions/desired and commands, which replace it. Absent if
-    none are watched.
+    """Source of all regions: the file of regions.path, or regions/desired and commands, which replace it. Absent if no
+    region is monitored.
     """
     count: Annotated[int, Limits(minimum=0)]
-    """Number of watched regions."""
+    """Number of monitored regions."""
     omitted: Annotated[int, Limits(minimum=1)] | None = None
-    """Number of regions not listed; absent if all are. If there are more than 200, or identifiers of more than 16 KiB
-    in total, the order is: regions with the vehicle inside, the last entered first, and then the nearest ones.
+    """Number of monitored regions that `regions` does not list; absent if it lists all. At most 200 regions and 16 KiB
+    of identifiers are listed: first the regions with the vehicle inside, beginning with the last entered one, and
+    then the nearest ones.
     """
     regions: Annotated[tuple[RegionsStateRegion, ...], Limits(longest=200)]
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan(Message):
     """QoS 1: scans of radios together with good fixes, for the fleet's map of beacons. Published only with
-    `beacons.share`, never for a place in a privacy zone, with at most eight scans per message or those of half an
-    hour. A scan of twenty access points is a message of at most 200 bytes. It has neither `epoch` nor `seq`: scans
-    have no order, and identical bytes are duplicates.
+    `beacons.share`, never for a position in a privacy zone. A message contains at most eight scans, which were made
+    within half an hour. A scan of twenty access points is a message of at most 200 bytes. It has neither `epoch`
+    nor `seq`: scans have no order, and identical bytes are duplicates.
     """
 
     KIND: ClassVar[str] = "scan"
 
     scans: Annotated[str, Limits(shortest=16, longest=65536)]
-    """Sequence of scans, each from a whole byte on, its numbers packed with the high bits first: seconds since 1970
-    (32 bits), latitude from -90° and longitude from -180° as shares of 180° (24) and 360° (25), accuracy of the
-    position in metres at 68 % (5, 1 to 31), number of access points (6) and cells (4), the access points, the
-    cells, and of each in that order its signal (5; 0 for none, else -32 dBm minus twice the number). An access
-    point is its address without the two bits "group" and "locally administered", a number of 46 bits. The n numbers
-    ascend and are Elias-Fano coded: l is 46 minus the bit length of n - 1 (46 if n is 1). First, for each number,
-    come as many zeros as its upper bits exceed those of the previous number, and a one; then, for each, its l lower
-    bits. Each cell is a bit that is set if its network is that of the previous cell (not for the first), the
-    network if it is different (23: a technology of 3 bits, 2 GSM, 3 UMTS, 4 LTE, 5 NR, country and network code of
-    10 each), and its number (40; of GSM the area before 16 bits of cell).
+    """Sequence of scans. Each starts at a byte boundary; its numbers are packed with the high bits first (width in
+    bits in parentheses): seconds since 1970 (32 bits), latitude from -90° and longitude from -180° as shares of
+    180° (24) and 360° (25), accuracy of the position in metres at 68 % (5, 1 to 31), number of access points (6)
+    and cells (4), the access points, the cells, and then, in the same order, the signal strength of each (5; 0 if
+    unknown, else -32 dBm minus twice the number). An access point is its address without the two bits "group" and
+    "locally administered", a number of 46 bits. The n numbers ascend and are Elias-Fano coded: l is 46 minus the
+    bit length of n - 1 (46 if n is 1). First, for each number, come as many zeros as its upper bits exceed those of
+    the previous number, and a one; then, for each, its l lower bits. Each cell starts with a bit that is set if its
+    network is that of the previous cell; the first cell lacks this bit. If the bit is not set, the network follows
+    (23: a technology of 3 bits with 2 GSM, 3 UMTS, 4 LTE, 5 NR, and country and network code of 10 bits each). The
+    number of the cell comes last (40; for GSM the location area code, followed by 16 bits of cell identity).
     """
 
 
@@ -932,8 +955,8 @@ class StatusSource(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusLevel(Record):
-    """In force: tilt of the device in the vehicle, from the command level. Attitude, gravity, accelerations and
-    headings are those of the level vehicle; absent while they are the device's own.
+    """Tilt of the device in the vehicle, measured by the command level. If present, attitude, gravity, accelerations
+    and headings are those of the level vehicle; if absent, those of the device.
     """
 
     tilt: Annotated[float, Limits(minimum=0, maximum=180)]
@@ -944,11 +967,11 @@ class StatusLevel(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusCompass(Record):
-    """Measurement of the magnetometer, and state of its calibration; absent without one."""
+    """Measurement of the magnetometer, and state of its calibration; absent without a magnetometer."""
 
     magnetic_field: tuple[float, float, float] | None = None
-    """µT, device frame or, while `level` is in force, that of the level vehicle, without the device's own magnetism as
-    far as known.
+    """Magnetic field in µT, without the part that the calibration attributes to the device's own magnetism. It refers
+    to the device frame or, after the command level, to the frame of the level vehicle.
     """
     calibration: Literal["uncalibrated", "low", "medium", "high"] | None = None
     """Quality of the magnetometer's calibration: a heading is correct within 20° (low), 10° (medium) or 5° (high), or
@@ -974,8 +997,8 @@ class StatusNavigation(Record):
     """State of the vehicle's navigation; absent without inertial sensors, or if it is switched off."""
 
     state: Literal["waiting", "aligning", "aligned"]
-    """Not ready to begin (waiting), observes the vehicle's motion (aligning), or continues positions without a
-    receiver (aligned).
+    """waiting: cannot start yet. aligning: estimates attitude and mounting from the vehicle's motion. aligned: can
+    continue positions without a receiver.
     """
     reason: str | None = None
     """Reason for waiting, and remedy."""
@@ -992,7 +1015,9 @@ class StatusNavigation(Record):
     mounting: StatusNavigationMounting | None = None
     """Mounting of the device in the vehicle, rad: rotation from the device's axes to right, forward, up."""
     mounting_accuracy: Annotated[float, Limits(minimum=0)] | None = None
-    """Standard deviation of the mounting in degrees: the larger of those about the vehicle's right and up axes."""
+    """Standard deviation of the mounting in degrees: the larger of the two values about the vehicle's right and up
+    axes.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1045,13 +1070,13 @@ class EnergyAccount(Record):
     bytes: Annotated[int, Limits(minimum=0)] | None = None
     """Bytes sent and received; absent for parts that do not transmit."""
     joules: Annotated[float, Limits(minimum=0)]
-    """Energy in joules, calculated with the configured prices."""
+    """Energy in joules, calculated with the configuration keys `energy.*`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusEnergy(Record):
-    """Energy of each part of the device since the start of the agent, with the prices `energy.*`; for the receiver and
-    the sensors, while the agent had them switched on.
+    """Energy of each part of the device since the start of the agent, calculated with the configuration keys
+    `energy.*`. Receiver and sensors are counted while the agent has switched them on.
     """
 
     total: Annotated[float, Limits(minimum=0)]
@@ -1110,7 +1135,7 @@ class Status(Message):
     remote: bool | None = None
     """True if the vehicle accepts configuration, regions and commands over MQTT (remote.enabled)."""
     authorization: Literal["notDetermined", "restricted", "denied", "authorized"] | None = None
-    """Permission to use locations."""
+    """Whether the agent may use locations."""
     services: dict[str, str] | None = None
     """Each location service by name: `available`, or the reason why it is unavailable. A reason that several services
     share is stated once; the others have `see` and the name of that service.
@@ -1122,26 +1147,27 @@ class Status(Message):
     orientation: Literal["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight", "faceUp", "faceDown"] | None = None
     """Orientation of the device, by its own axes; absent if unknown."""
     level: StatusLevel | None = None
-    """In force: tilt of the device in the vehicle, from the command level. Attitude, gravity, accelerations and
-    headings are those of the level vehicle; absent while they are the device's own.
+    """Tilt of the device in the vehicle, measured by the command level. If present, attitude, gravity, accelerations
+    and headings are those of the level vehicle; if absent, those of the device.
     """
     compass: StatusCompass | None = None
-    """Measurement of the magnetometer, and state of its calibration; absent without one."""
+    """Measurement of the magnetometer, and state of its calibration; absent without a magnetometer."""
     odometer: Annotated[int, Limits(minimum=0)] | None = None
     """Metres travelled, rounded down: the reading of the instrument panel, if set (command set-odometer) or reported
     by the vehicle's own bus (Vehicle.TraveledDistance), else metres since the device was new. Integrates speeds,
-    not positions: standstills and jumps add nothing. Decreases only if set, or if the vehicle's own odometer
+    not positions: standstills and jumps add nothing. Decreases only if it is set, or if the vehicle's own odometer
     contradicts it by more than a kilometre. If positions are reported as cells, it is rounded down to kilometres,
     but not below an earlier published reading; if they are withheld, it is that of the last published position.
-    Absent if nothing is counted.
+    Absent if the agent counts no distance.
     """
     odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
-    """Part in metres of the distance driven with this device that was estimated: in each gap without measurements,
-    from the positions and speeds before and after. Absent for less than a metre.
+    """Metres of the distance driven with this device that were estimated instead of measured. For each gap in the
+    measurements, the estimate uses the positions and speeds before and after it. Absent for less than a metre.
     """
     odometer_disagreement: Annotated[float, Limits(minimum=-1)] | None = None
-    """Share by which the measured distance is greater (or, negative, less) than that of the vehicle's own odometer,
-    over its last ten kilometres; absent if both agree within 4 %, and if the bus reports none.
+    """Relative difference between the measured distance and that of the vehicle's own odometer over the last ten
+    kilometres, positive if the measured distance is greater. Absent if the two agree within 4 %, and if the CAN bus
+    reports no odometer.
     """
     navigation: StatusNavigation | None = None
     """State of the vehicle's navigation; absent without inertial sensors, or if it is switched off."""
@@ -1169,14 +1195,14 @@ class Status(Message):
     counters: dict[str, Annotated[int, Limits(minimum=0)]] | None = None
     """Counts by name, since the start of the agent unless stated otherwise. Some appear only above 0."""
     energy: StatusEnergy | None = None
-    """Energy of each part of the device since the start of the agent, with the prices `energy.*`; for the receiver and
-    the sensors, while the agent had them switched on.
+    """Energy of each part of the device since the start of the agent, calculated with the configuration keys
+    `energy.*`. Receiver and sensors are counted while the agent has switched them on.
     """
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
-    """Names the vehicle's store: a new store begins a new epoch, and so does a clock that is set back."""
+    """Identifies the vehicle's store. A new store starts a new epoch, and so does setting the clock back."""
     seq: Annotated[int, Limits(minimum=1)] | None = None
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -1202,10 +1228,10 @@ class TracePiece(Message):
     bytes: Annotated[str, Limits(pattern=r"^[A-Za-z0-9+/]*={0,2}$", longest=21848)]
     """At most 16,384 bytes of the trace in Base64 (RFC 4648)."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -1227,24 +1253,25 @@ class TraceImpactRest(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceImpact(Record):
-    """Effect of the blow on the vehicle; absent for other causes."""
+    """Effect of the impact on the vehicle; absent for other causes."""
 
     severity: Literal["light", "moderate", "severe"]
-    """By the change of velocity in the plane: light from 8 km/h on, moderate from 16, severe from 40."""
+    """Class by the change of horizontal velocity: light from 8 km/h on, moderate from 16 km/h, severe from 40 km/h.
+    """
     speed_before: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
     """Speed in m/s before the impact; absent if unknown."""
     change_of_velocity: tuple[float, float, float]
-    """Change of velocity in m/s: right, forward, up."""
+    """Change of velocity in m/s, as components to the right, forward and up."""
     frame: Literal["vehicle", "device"]
     """Frame of right, forward, up: that of the device while its mounting is unknown."""
     direction: Annotated[float, Limits(minimum=0, maximum=360)]
     """Direction from which the force came, in degrees clockwise from the front; in the device frame, from its y axis.
     """
     peak: Annotated[float, Limits(minimum=0)]
-    """Largest mean acceleration in the plane over 10 ms, in m/s²."""
+    """Largest horizontal acceleration in m/s², as a mean over 10 ms."""
     clipped: Literal[True] | None = None
-    """True if the sensor was at its limit, so that the real value is greater: only if its driver reports the limit,
-    and for a sensor with the axes of the device.
+    """True if the accelerometer reached the limit of its range, so that the real values are greater. Detected only if
+    its driver reports the limit and its axes are those of the device.
     """
     duration: Annotated[float, Limits(minimum=0, maximum=60)]
     """Duration of the pulse in seconds."""
@@ -1258,9 +1285,9 @@ class TraceImpact(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace(Message):
-    """QoS 1: a trace exists, every sensor at full rate around an impact or a requested moment (command/trace), with a
-    description of the impact. Sent before the pieces (`trace/piece`). Of the messages of one trace (vehicle,
-    series, number), the one with the greatest revision is complete.
+    """QoS 1: announces a trace, the samples of all sensors at full rate around an impact or a requested time
+    (command/trace), and describes the impact. Published before the pieces (`trace/piece`). Of the messages about
+    one trace (vehicle, series, number), use the one with the greatest revision.
     """
 
     KIND: ClassVar[str] = "trace"
@@ -1274,23 +1301,26 @@ class Trace(Message):
     )
 
     time: datetime
-    """The moment of the trace."""
+    """Time of the impact, or the requested time."""
     series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Identifies the folder with the vehicle's count of traces: a new folder begins a new series."""
+    """Identifies the numbering of the vehicle's traces. If the folder with its count is new, the vehicle starts a new
+    series.
+    """
     number: Annotated[int, Limits(minimum=1)]
     """Number of the trace within its series; trips and events have their own numbers."""
     revision: Annotated[int, Limits(minimum=1)]
-    """Grows with each message of the trace."""
+    """Counter of the messages about a trace: each has a greater revision than the one before."""
     cause: Annotated[str, Limits(shortest=1)]
     """impact: an impact was detected; command: a command requested the trace. Others may follow."""
     state: Literal["recording", "complete", "interrupted"]
-    """recording: the time after the moment is not over yet; complete; interrupted: the agent, its power or its sensors
-    ended before. For the last two, `size`, `pieces` and `checksum` describe the existing bytes.
+    """recording: the trace has not reached its end yet. complete: it has. interrupted: the agent, its power or its
+    sensors stopped before the end. If complete or interrupted, `size`, `pieces` and `checksum` describe the
+    existing bytes.
     """
     before: Annotated[float, Limits(minimum=0, maximum=86400)]
-    """Seconds of the trace before the moment, as far as they were in memory."""
+    """Seconds of the trace before `time`, as far as they were in memory."""
     after: Annotated[float, Limits(minimum=0, maximum=86400)]
-    """Seconds between the moment and the end; during the recording, the planned ones."""
+    """Seconds of the trace after `time`; while the state is recording, the planned number."""
     size: Annotated[int, Limits(minimum=0)] | None = None
     """Bytes of all pieces together."""
     pieces: Annotated[int, Limits(minimum=1)] | None = None
@@ -1298,38 +1328,38 @@ class Trace(Message):
     checksum: Annotated[str, Limits(pattern=r"^[0-9a-f]{8}$")] | None = None
     """CRC-32 (ISO 3309) of all pieces together."""
     latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
-    """Degrees north, WGS 84, from the newest position: at most ten seconds from the moment, or older if the vehicle
-    has not moved since; absent if unknown or private.
+    """Degrees north, WGS 84, from the newest position: at most ten seconds before or after `time`, or older if the
+    vehicle has not moved since; absent if unknown or private.
     """
     longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
     """Degrees east."""
     horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
     """Metres, 68 % confidence."""
     impact: TraceImpact | None = None
-    """Effect of the blow on the vehicle; absent for other causes."""
+    """Effect of the impact on the vehicle; absent for other causes."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track(Message):
-    """QoS 1: a deferred batch of fixes in order, lossless to its precision or within a stated error."""
+    """QoS 1: a deferred batch of fixes in order of time: all of them, or a selection with the error `bound`."""
 
     KIND: ClassVar[str] = "track"
 
     time: datetime
-    """Time of the first fix; `times` begin here."""
+    """Time of the first fix; `times` count from it."""
     count: Annotated[int, Limits(minimum=0, maximum=100000)]
     """Number of fixes."""
     precision: Annotated[int, Limits(minimum=1, maximum=8)]
     """Decimals of a degree in `points`."""
     bound: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
-    """Maximum distance in metres between an omitted fix and the position interpolated in time from its neighbours
-    here; absent if none was omitted.
+    """Maximum distance in metres between an omitted fix and the position interpolated for its time from its neighbours
+    in the track; absent if no fix was omitted.
     """
     correction: Literal[True] | None = None
     """True if it corrects locations of the same times that were published while the receiver had no fix
@@ -1338,39 +1368,40 @@ class Track(Message):
     odometer: Annotated[int, Limits(minimum=0)] | None = None
     """Metres travelled at the last fix, rounded down: the reading of the instrument panel, if set (command
     set-odometer) or reported by the vehicle's own bus (Vehicle.TraveledDistance), else metres since the device was
-    new. Integrates speeds, not positions: standstills and jumps add nothing. Decreases only if set, or if the
-    vehicle's own odometer contradicts it by more than a kilometre. Absent if nothing is counted, and if positions
-    are blurred.
+    new. Integrates speeds, not positions: standstills and jumps add nothing. Decreases only if it is set, or if the
+    vehicle's own odometer contradicts it by more than a kilometre. Absent if the agent counts no distance, and if
+    positions are blurred.
     """
     odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
-    """Part in metres of the distance driven with this device that was estimated: in each gap without measurements,
-    from the positions and speeds before and after. Absent for less than a metre.
+    """Metres of the distance driven with this device that were estimated instead of measured. For each gap in the
+    measurements, the estimate uses the positions and speeds before and after it. Absent for less than a metre.
     """
     points: Annotated[str, Limits(pattern=r"^[?-~]*$")]
     """Google's encoded polyline with `precision` decimals."""
     times: Annotated[str, Limits(pattern=r"^[?-~]*$")]
     """Milliseconds since `time`, as differences of differences in the polyline's number format."""
     accuracies: Annotated[str, Limits(pattern=r"^[?-~]*$")] | None = None
-    """Decimetres plus one, 0 for unknown, as differences in the polyline's number format."""
+    """Horizontal accuracies in decimetres plus one, 0 if unknown, as differences in the polyline's number format.
+    """
     altitudes: Annotated[str, Limits(pattern=r"^[?-~]*$")] | None = None
-    """Decimetres above -10000 m (mean sea level) plus one, 0 for unknown, as differences in the polyline's number
-    format; absent when none is known.
+    """Altitudes above mean sea level in decimetres, plus 100,001; 0 if unknown. They are coded as differences in the
+    polyline's number format; absent if no altitude is known.
     """
     speeds: Annotated[str, Limits(pattern=r"^[?-~]*$")] | None = None
-    """cm/s over ground plus one, 0 for unknown, as differences in the polyline's number format; absent when none is
-    known.
+    """Speeds over ground in cm/s plus one, 0 if unknown, as differences in the polyline's number format; absent if no
+    speed is known.
     """
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripStart(Record):
-    """The first motion, or the moment at which the ignition was switched on before it."""
+    """Position and time of the first motion, or of switching the ignition on before it."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         RequiredWith("latitude", ("longitude",)),
@@ -1390,7 +1421,7 @@ class TripStart(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripEnd(Record):
-    """The standstill that ended the trip, or the moment at which the ignition was switched off, if later. During the
+    """Position and time of the standstill that ended the trip, or of switching the ignition off, if later. During the
     trip, the newest position.
     """
 
@@ -1424,14 +1455,14 @@ class TripWay(Record):
     points: str
     """Google's encoded polyline with `precision` decimals."""
     times: str
-    """Milliseconds since `time` in the same text, as differences of differences."""
+    """Milliseconds since `time`, as differences of differences in the polyline's number format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trip(Message):
     """QoS 1: a trip, published at its start, at intervals, and at its end. Of the messages of one trip (vehicle,
-    series, number), the one with the greatest revision is complete, regardless of their order. Every metre of the
-    odometer belongs to one trip.
+    series, number), use the one with the greatest revision, regardless of their order. Every metre of the odometer
+    belongs to one trip.
     """
 
     KIND: ClassVar[str] = "trip"
@@ -1439,20 +1470,22 @@ class Trip(Message):
     time: datetime
     """Time of the trip's end; during the trip, of the newest position."""
     series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Identifies the file with the vehicle's counts of trips and events: a new file begins a new series."""
+    """Identifies the numbering of the vehicle's trips and events. If the file with its counts is new, the vehicle
+    starts a new series.
+    """
     number: Annotated[int, Limits(minimum=1)]
     """Number of the trip within its series."""
     revision: Annotated[int, Limits(minimum=1)]
-    """Grows from message to message of a trip."""
+    """Counter of the messages about a trip: each has a greater revision than the one before."""
     phase: Literal["started", "underway", "ended"]
     kind: Annotated[str, Limits(shortest=1)]
     """driven: under its own power. carried: on a ferry, a train or a tow truck. unobserved: while the agent or the
     device was off. Others may follow.
     """
     start: TripStart
-    """The first motion, or the moment at which the ignition was switched on before it."""
+    """Position and time of the first motion, or of switching the ignition on before it."""
     end: TripEnd
-    """The standstill that ended the trip, or the moment at which the ignition was switched off, if later. During the
+    """Position and time of the standstill that ended the trip, or of switching the ignition off, if later. During the
     trip, the newest position.
     """
     distance: Annotated[float, Limits(minimum=0, maximum=100000000000)]
@@ -1483,10 +1516,10 @@ class Trip(Message):
     way: TripWay | None = None
     """The simplified route; absent if private."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 
@@ -1495,7 +1528,7 @@ class VehicleSignal(Record):
 
     value: bool | float | str
     time: datetime
-    """Time of the value."""
+    """Time at which the signal had this value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1509,14 +1542,14 @@ class Vehicle(Message):
     time: datetime
     """Time of the newest signal."""
     signals: Annotated[dict[str, VehicleSignal], Limits(longest=1024, keys=r"^Vehicle(\.[A-Za-z0-9_]+)+$")]
-    """By paths of the COVESA Vehicle Signal Specification (release 4), in its units: km/h, km, rpm, V, percent,
+    """Values by path of the COVESA Vehicle Signal Specification (release 4), in its units: km/h, km, rpm, V, percent,
     celsius, l/h, s. Signals without a valid value are omitted.
     """
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """Names the vehicle's store: a new store begins a new epoch."""
+    """Identifies the vehicle's store. A new store starts a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
-    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
-    does not prove a loss: README.md beside this schema gives the reason.
+    """Number of the message. It increases from message to message within an epoch, across all topics; no number is
+    used twice. A missing number does not prove a loss: README.md beside this schema gives the reasons.
     """
 
 

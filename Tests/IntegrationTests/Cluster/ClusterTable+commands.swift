@@ -258,7 +258,7 @@ extension ClusterTable {
       try await eventually { try OdographProcess.text(of: log).contains("serving") || !server.isRunning }
       row(
         "odograph beacons serve", "from the next message on",
-        "vehicles that requested before receive theirs with the next request",
+        "vehicles with an earlier request receive their parts of the map after the next one",
         server.isRunning, try OdographProcess.text(of: log))
     } else {
       try await eventually { try OdographProcess.text(of: log).contains("van-1") || !server.isRunning }
