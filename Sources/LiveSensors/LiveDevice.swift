@@ -97,7 +97,7 @@ public final class LiveDevice: Sendable {
     return location.availability
   }
 
-  /// The current time by the clock of the samples' and locations' timestamps.
+  /// The current time on the clock of all timestamps of samples and locations.
   public var now: Timestamp { location.now }
 
   /// Signals of the vehicle's CAN bus in order of time. The device never sends on the bus.

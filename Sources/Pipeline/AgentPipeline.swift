@@ -133,8 +133,8 @@ package struct AgentPipeline: Sendable {
     if drivingEvents == nil { next.trips.beginEvents() }
     next.altitude = altitude.reconfigured(new)
     next.coarse = coarse.reconfigured(new)
-    // The new location part does not know yet whether the vehicle is at rest; without `activity`, it is
-    // informed again.
+    // A replaced location part does not know yet whether the vehicle is at rest. `activity` then stays nil,
+    // so that the next scan reports the current activity to it.
     if !hasOtherLocations { next.activity = activity }
     self = next
     power.needsChanged()

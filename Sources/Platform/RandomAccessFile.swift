@@ -15,10 +15,10 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   ///
   /// - Parameters:
   ///   - mode: permissions of a file that is created.
-  ///   - followsLinks: false refuses a symbolic link in the file's place (`ELOOP`).
-  ///   - acceptsDevices: false refuses a device for reading, too.
-  /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file, `notAFile` that it is
-  ///   a FIFO, a socket or, for writing, a device.
+  ///   - followsLinks: if false, a path that ends in a symbolic link is refused (`ELOOP`).
+  ///   - acceptsDevices: if false, devices are refused even for reading; for writing they are always refused.
+  /// - Throws: `SystemError`; `EWOULDBLOCK` if another process has the file open for writing, `notAFile` for
+  ///   a FIFO, a socket or a refused device.
   public init(
     path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true,
     acceptsDevices: Bool = true

@@ -13,7 +13,8 @@ public struct MergedRecording: SensorRecording {
   public let kinds: Set<SensorKind>
 
   private var parts: [any SensorRecording]
-  /// True if the last part is a background recording, which does not prolong the whole.
+  /// True if the last part is a background recording: the merged recording ends when all other parts have
+  /// ended.
   private let hasBackground: Bool
   private var heads: [SensorEvent?]
   private var hasBegun = false

@@ -19,9 +19,10 @@ extension OutboxMessage {
 /// A message in the outbox, from its acceptance until the broker has acknowledged it.
 public struct OutboxRecord: Hashable, Sendable {
   public var lane: DeliveryLane
-  /// Position in the outbox, used to report the delivery. It equals the sequence number in the payload until
-  /// records without a sequence number are accepted, or records receive new positions. That happens when they
-  /// move from memory to the disk, from a damaged store, or from the dead letters.
+  /// Position in the outbox, used to report the delivery. It initially equals the sequence number in the
+  /// payload. The two differ after a record without a sequence number was accepted, or after records received
+  /// new positions: when they were moved from memory to the disk, recovered from a damaged store, or requeued
+  /// from the dead letters.
   public internal(set) var seq: UInt64 = 0
   public var topic: String
   public var payload: [UInt8]

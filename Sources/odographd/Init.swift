@@ -6,7 +6,7 @@ import Glibc
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Writes a short configuration for this vehicle, and checks it with its sensors.",
+    abstract: "Writes a short configuration for this vehicle, and checks it against the connected sensors.",
     discussion: """
       On a terminal, init asks for missing options; otherwise a missing option is an error. The file contains the name of a \
       preset (car, truck, asset-tracker, person, test-bench) and the settings that depend on the vehicle.

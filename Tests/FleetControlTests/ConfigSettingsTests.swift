@@ -64,7 +64,7 @@ import Testing
   /// Table: keys and values that no vehicle takes, and what is said of them; the same on the command line and in a file.
   @Test(arguments: [
     ("location.distance_filtre", "50", "did you mean location.distance_filter?"),
-    ("no.such_thing", "1", "unknown key"), ("distance", "1", "a key is written as in"),
+    ("no.such_thing", "1", "unknown key"), ("distance", "1", "a key has the form"),
     ("location.distance_filter", "-1", "must be a number from 0 to 1000000"),
     ("location.distance_filter", "\"far\"", "must be a number from"),
     ("heading.enabled", "7", "must be true or false"), ("location.activity", "\"sailing\"", "must be one of"),

@@ -129,9 +129,11 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// The required sensors, and the outputs that the settings enable and the available sensors cannot serve.
+  /// Returns findings about missing required sensors, and about enabled outputs that the available sensors
+  /// cannot serve.
   ///
-  /// One cause makes one warning: without any inertial sensor, the outputs are listed in the warning about the IIO context.
+  /// Each cause is reported once: if there is no inertial sensor at all, the affected outputs are part of the
+  /// warning about the IIO context.
   private mutating func sensors(_ sources: inout [Finding]) -> [Finding] {
     guard let feed = try? SensorFeed(unpaced) else { return [] }
     let present = RequiredSensors(configuration).present(in: feed)

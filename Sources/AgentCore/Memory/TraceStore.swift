@@ -45,7 +45,7 @@ struct TraceStore: Sendable {
   /// (`SystemClock.monotonic`).
   private var waiting: [Whole] = []
   private var retryDue: Int64 = 0
-  /// Names of traces whose messages were returned for the outbox, and since when the outbox has had them
+  /// Traces whose messages were handed over to the outbox, each with the time of the handover
   /// (`SystemClock.monotonic`, ns).
   private var handedOver: [(name: String, at: Int64)] = []
   private var hasLoggedFailure = false

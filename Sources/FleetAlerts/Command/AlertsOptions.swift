@@ -10,7 +10,7 @@ package struct AlertsFileArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "File with the alerts (default: store in [alerts]).", valueName: "file"),
+      "File with the alerts (default: `store` of the table [alerts]).", valueName: "file"),
     completion: .file())
   package var store: String?
 

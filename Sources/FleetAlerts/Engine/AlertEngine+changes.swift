@@ -4,8 +4,8 @@ internal import Spatial
 /// Changes of alerts that messages do not cause: changed rules, removed vehicles, and requests of an
 /// operator.
 extension AlertEngine {
-  /// Replaces the rules. A condition that a rule still monitors keeps its state and the time since when it
-  /// applies. Alerts without a rule end.
+  /// Replaces the rules. A condition that a rule still monitors keeps its state and the time at which it
+  /// became satisfied. Alerts without a rule end.
   package mutating func use(_ rules: [AlertRule], at moment: Moment) -> [AlertChange] {
     var changes = advance(to: moment)
     let former = self.rules

@@ -151,7 +151,7 @@ struct CheckRights {
       return granted.isEmpty
         ? CheckFinding("publish", .unknown, "\(place): not reported by MQTT 3.1.1")
         : CheckFinding(
-          "publish", .warning, "\(place): acknowledged, but it did not arrive",
+          "publish", .warning, "\(place): the broker acknowledged the test message but did not deliver it",
           remedy: "let this user publish to this topic if the user manages vehicles")
     }
   }

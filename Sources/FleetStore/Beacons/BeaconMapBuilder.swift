@@ -38,7 +38,8 @@ struct BeaconMapBuilder {
   /// The beacons without an agreed position, as of the last call of `map(_:)`.
   private(set) var disputed: Set<Beacon> = []
 
-  /// The maximum time in s by which a scan's time can be after the message's arrival, and before it.
+  /// The plausible range of a scan's time in s relative to the arrival of its message: at most `ahead` later,
+  /// at most `behind` earlier.
   private static let (ahead, behind) = (86_400.0, 400 * 86_400.0)
 
   /// Adds the scans of a message.

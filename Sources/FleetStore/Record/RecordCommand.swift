@@ -318,7 +318,7 @@ package enum RecordCommand {
     if names.isEmpty, !options.isQuiet {
       StandardError.report(
         "nothing to forget: this machine has no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
-          + "with these options at this broker, or its recorder runs")
+          + "with these options at this broker, or the recorder that uses the session still runs")
     }
     return .done
   }

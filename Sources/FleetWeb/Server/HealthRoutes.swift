@@ -13,7 +13,8 @@ package struct HealthRoutes: RouteGroup {
     router.get("health/ready") { [feed] _, _ in
       let link = feed.link(at: .now)
       let isReady = link.isConnected && link.isComplete
-      // The response contains no reason, which only users who can see the fleet may know.
+      // The response does not state why the server is not ready, because only users who can see the fleet may
+      // know that.
       return Response.json(
         JSONWriter.object { json in
           json.field("ready", isReady)

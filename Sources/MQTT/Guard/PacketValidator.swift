@@ -333,7 +333,7 @@ struct PacketValidator {
     case .variableInteger: if try !hasContinuationByte(byte) { try endNumber() }
     case .lengthLow:
       count |= Int(byte)
-      if count > propertyRest - 1 { throw violation("a value that is longer than its properties") }
+      if count > propertyRest - 1 { throw violation("a value that extends beyond the end of the properties") }
       utf8 = UTF8Check()
       (isTopic, isMessageTopic) = (property == .topic, false)
       place = property == .binary ? .binary : .text

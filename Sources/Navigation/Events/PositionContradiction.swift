@@ -128,8 +128,8 @@ public struct PositionContradiction: Sendable {
   private func excess(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> Double? {
     guard let estimate, let coordinate = fix.coordinate, coordinate.isValid else { return nil }
     let error = fix.horizontalError.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil } ?? Self.usualError
-    // The estimate has the time of the latest scan. The fix has its own time, and was valid earlier by the
-    // latency.
+    // The estimate is for the time of the latest scan. The fix was measured `positionLatency` seconds before
+    // its timestamp.
     let age = estimate.timestamp.seconds(since: fix.timestamp) + estimate.positionLatency
     let moved = abs(age) * estimate.speed
     let own = estimate.radius95 * (estimate.sinceFix > Self.outage ? Self.doubt : 1)

@@ -3,8 +3,8 @@ internal import Spatial
 /// A detector of swerves: a lateral acceleration to one side, immediately followed by the other side, with
 /// the same heading before and after.
 ///
-/// Passing an obstacle lasts about 2 s each way (ISO 3888-2), so the mean over half a second is used. Bends
-/// of a road change the heading by more.
+/// A swerve around an obstacle takes about 2 s out and 2 s back (ISO 3888-2), so the acceleration is averaged
+/// over half a second. A bend in the road is not a swerve: it changes the heading.
 struct SwerveDetector: Sendable {
   /// The averaging time of the lateral acceleration in s.
   private static let window = 0.5

@@ -13,8 +13,8 @@ struct WheelDistance: Hashable, Sendable {
   /// The share of a segment's duration that wheel speeds must cover. At one speed a second, the edges of a
   /// segment are not covered.
   private static let leastCover = 0.6
-  /// The calibrated distance in m from which the scale is used, and the distance in m after which old data
-  /// have half weight, because tyres wear and warm up.
+  /// The distance in m over which the wheels must have been calibrated before the scale is used, and the
+  /// distance in m after which old data have half their weight, because tyres wear and warm up.
   private static let (leastWay, memory) = (500.0, 10_000.0)
   /// The speed in m/s above which wheels are calibrated. Below this speed, wheel sensors lose pulses, and a
   /// resolution of 1 km/h is too coarse.

@@ -16,8 +16,9 @@ public struct FixTimeEstimate: Hashable, Sendable {
   /// Maximum increase of the estimate in s that one measurement causes immediately and completely, so that
   /// the next fix is in time.
   private static let believable = 2.0
-  /// Relative decrease per fix, while the receiver remains on because its estimated time is too long for a
-  /// sleep. Sleep is therefore tried again after some minutes.
+  /// Fraction by which `brief` decreases at each fix while the receiver stays on because the estimated time
+  /// to a fix leaves no time for sleep. After some minutes the estimate is therefore short enough for another
+  /// sleep.
   private static let forgetting = 0.005
 
   /// Time in s to a fix after a brief sleep, initially the maximum of gpsd and most receivers.

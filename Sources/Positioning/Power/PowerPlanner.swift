@@ -305,8 +305,8 @@ public struct PowerPlanner: Sendable {
     nextDeadline = pausedUntil
   }
 
-  /// Returns the time at which the receiver must be powered for a timely next fix; nil if not before the next
-  /// event.
+  /// Returns the time at which the receiver must be switched on so that the next fix is in time; nil if it
+  /// can stay off until the next event.
   private func wakeTime(_ needs: PowerNeeds, slept: Double) -> Timestamp? {
     if let pausedUntil, !needs.isSeenByRadios { return pausedUntil }
     guard let seen = needs.location.timestamp else { return Timestamp(nanoseconds: .min) }

@@ -10,7 +10,8 @@ struct GeolocateEvidence {
     case taken([MappedBeacon])
     /// The answer is plausible, but too inaccurate to be used.
     case rough
-    /// The answer contradicts the fleet's data; with its distance in m from the vehicle's position.
+    /// The answer contradicts the fleet's data. The value is the distance in m between the answer and the
+    /// vehicle's position.
     case contradicted(Double)
   }
 
