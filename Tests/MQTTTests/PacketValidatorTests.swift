@@ -43,7 +43,10 @@ import Testing
       ([0x20, 5, 0, 0, 1, 0x24, 1], "CONNACK, byte 5: a property that is longer than the properties"),
       ([0x20, 5, 0, 0, 9, 0x24, 1], "CONNACK, byte 4: properties that are longer than the packet"),
       ([0x20, 5, 0, 0, 0, 0x24, 1], "CONNACK, byte 4: 2 bytes after the properties"),
-      ([0x20, 7, 0, 0, 4, 0x1F, 0, 2, 0x61], "CONNACK, byte 7: a value that extends beyond the end of the properties"),
+      (
+        [0x20, 7, 0, 0, 4, 0x1F, 0, 2, 0x61],
+        "CONNACK, byte 7: a value that extends beyond the end of the properties"
+      ),
       ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xFF], "CONNACK, byte 8: invalid UTF-8"),
       ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xC3], "CONNACK, byte 8: invalid UTF-8"),
       ([0x20, 7, 0, 0, 4, 0x26, 0, 1, 0x61], "CONNACK, byte 9: an incomplete pair"),

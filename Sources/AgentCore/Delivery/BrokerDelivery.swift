@@ -213,7 +213,9 @@ final class BrokerDelivery: MessageDelivery {
     session.stop(drain: Self.stallLimit)
     let left = outbox.close()
     if left.kept > 0 {
-      log.warning(.storeLeft, "undelivered records remain in the store until the next start", metadata: ["records": "\(left.kept)"])
+      log.warning(
+        .storeLeft, "undelivered records remain in the store until the next start",
+        metadata: ["records": "\(left.kept)"])
     }
     if left.lost > 0 {
       log.warning(

@@ -120,7 +120,9 @@ package struct ConfigSettings: Hashable, Sendable {
         (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2E
       }
     guard isKey else {
-      throw .usage("set", "\"\(key.prefix(80))\"\(place)", "a key has the form table.name, for example location.distance_filter")
+      throw .usage(
+        "set", "\"\(key.prefix(80))\"\(place)",
+        "a key has the form table.name, for example location.distance_filter")
     }
   }
 
