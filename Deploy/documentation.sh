@@ -2,9 +2,10 @@
 # Makes what people read about the programs and libraries, and fails on what is wrong in it: manual pages and shell
 # completions of both programs, and one DocC archive with one index of all library products.
 #
-# usage: Deploy/documentation.sh [--programs DIR] [--build-path DIR] OUTPUT-DIR
+# usage: Deploy/documentation.sh [--programs DIR] [--build-path DIR] OUTPUT-DIR [BUILD-OPTION...]
 #   --programs DIR     take odograph and odographd from DIR, and make no archives: for packaging
 #   --build-path DIR   where Swift builds (default: .build)
+#   BUILD-OPTION       for `swift build`: those of the earlier build in that folder, which is otherwise repeated
 # OUTPUT-DIR becomes:
 #   man/man1/odograph.1, odograph-watch.1, …; man/man8/odographd.8, odographd-run.8, …
 #   bash-completion/completions/NAME, zsh/vendor-completions/_NAME, fish/vendor_completions.d/NAME.fish
@@ -15,12 +16,12 @@ cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
 
-usage() { echo "usage: Deploy/documentation.sh [--programs DIR] [--build-path DIR] OUTPUT-DIR" >&2; exit 64; }
+usage() { echo "usage: Deploy/documentation.sh [--programs DIR] [--build-path DIR] OUTPUT-DIR [BUILD-OPTION...]" >&2; exit 64; }
 programs='' build=.build
 if [ "${1:-}" = --programs ]; then programs=${2:?--programs needs a folder}; shift 2; fi
 if [ "${1:-}" = --build-path ]; then build=${2:?--build-path needs a folder}; shift 2; fi
-[ $# -eq 1 ] || usage
-output=$1
+[ $# -ge 1 ] || usage
+output=$1 options=(--scratch-path "$build" "${@:2}")
 install_packages "${build_packages[@]}" python3 mandoc >&2
 
 work=$(mktemp -d)
@@ -29,9 +30,9 @@ trap 'rm -rf "$work"' EXIT
 quietly() { "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2; return 1; }; }
 
 # The argument parser's own tool, which its package plugin runs on each program.
-quietly swift build --scratch-path "$build" --product generate-manual
-built=$(swift build --scratch-path "$build" --show-bin-path)
-if [ -z "$programs" ]; then quietly swift build --scratch-path "$build"; fi
+quietly swift build "${options[@]}" --product generate-manual
+built=$(swift build "${options[@]}" --show-bin-path)
+if [ -z "$programs" ]; then quietly swift build "${options[@]}"; fi
 
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 for program in odograph odographd; do

@@ -22,7 +22,7 @@ trap 'rm -rf "$work"' EXIT
 cp -r Tests/Examples/Package.swift Tests/Examples/Sources "$work"
 # A package that is used from outside must bring what its products need, and nothing else: no broker's outbox, no agent.
 started=$SECONDS
-build=(--package-path "$work" --scratch-path "$root/.build-examples")
+build=(--package-path "$work" --scratch-path "$root/.build-examples" -debug-info-format none --disable-index-store)
 ODOGRAPH_PACKAGE=$root swift build "${build[@]}" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
 binaries=$(ODOGRAPH_PACKAGE=$root swift build "${build[@]}" --show-bin-path)
 echo "built in $((SECONDS - started)) s"

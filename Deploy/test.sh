@@ -33,6 +33,8 @@ case "${1:-}" in
   *Tests) suite=$1 ;;
   *) echo "usage: Deploy/test.sh [--full | SUITE [FILTER]]" >&2; exit 64 ;;
 esac
+# Without debug information and index, which the tests do not need, the build is shorter.
+build_options=(-debug-info-format none --disable-index-store)
 export ODOGRAPH_FULL=$full ODOGRAPH_OPTIMIZED=1 NO_COLOR=1
 if [ -n "$suite" ]; then
   targets=$(grep -oE '"[A-Za-z]+Tests"' Package.swift | tr -d '"' | sort -u)
@@ -42,7 +44,7 @@ if [ -n "$suite" ]; then
     IntegrationTests | AgentLiveTests) folder=.build ;;
     *) folder=.build-suites/$suite; export ODOGRAPH_TESTED=$suite ;;
   esac
-  swift build --build-tests --scratch-path "$folder"
+  swift build --build-tests "${build_options[@]}" --scratch-path "$folder"
   exec "$folder/debug/odographPackageTests.xctest" --testing-library swift-testing --no-parallel --filter "^$suite\\.${2:+.*(?:$2)}"
 fi
 if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
@@ -151,7 +153,7 @@ step "formatting"
 check formatting formatting
 
 step "build"
-check build swift build --build-tests
+check build swift build --build-tests "${build_options[@]}"
 
 computing=(
   SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests
@@ -170,7 +172,7 @@ waiting=(
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 documentation() {
   local pages=$results/pages status=0
-  check Deploy/documentation.sh Deploy/documentation.sh "$pages" || status=1
+  check Deploy/documentation.sh Deploy/documentation.sh "$pages" "${build_options[@]}" || status=1
   check Deploy/quickstarts-check.sh Deploy/quickstarts-check.sh --programs .build/debug || status=1
   return $status
 }
