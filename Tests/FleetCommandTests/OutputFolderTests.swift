@@ -93,15 +93,15 @@ import Testing
     try write("old", to: path)
     let stranger = folder.file("out/notes.txt")
     try "mine".write(toFile: stranger, atomically: false, encoding: .utf8)
-    #expect(try refusal(path).contains("holds notes.txt"))
+    #expect(try refusal(path).contains("contains notes.txt"))
     #expect(unlink(stranger) == 0)
     let within = folder.file("out/day=a/notes.txt")
     try "mine".write(toFile: within, atomically: false, encoding: .utf8)
-    #expect(try refusal(path).contains("holds day=a"))
+    #expect(try refusal(path).contains("contains day=a"))
     #expect(unlink(within) == 0)
     try write("elsewhere", to: folder.file("other"))
     #expect(symlink(folder.file("other/day=a"), folder.file("out/day=c")) == 0)
-    #expect(try refusal(path).contains("holds day=c"))
+    #expect(try refusal(path).contains("contains day=c"))
     #expect(try text(folder.file("other/day=a/x.part-file")) == "elsewhere")
   }
 
@@ -139,7 +139,7 @@ import Testing
     // A partition with something of somebody else's stops all of it.
     try "mine".write(toFile: folder.file("out/day=b/fleet=1/notes.txt"), atomically: false, encoding: .utf8)
     #expect { try update("three", ["day=a/fleet=1", "day=b/fleet=1"]) } throws: {
-      "\($0)".contains("it holds day=b/fleet=1")
+      "\($0)".contains("it contains day=b/fleet=1")
     }
     #expect(try texts() == wanted.merging(["out/day=b/fleet=1/notes.txt": "mine"]) { $1 })
     // One that is nested is replaced as a whole like any other.

@@ -79,7 +79,7 @@ import Testing
     #expect(try store.store(rows([(location, locationJSON(48, at: 0, epoch: "e", seq: 1))])) == 1)
     for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
     let second = rows([(location, locationJSON(48, at: 1, epoch: "e", seq: 2))])
-    #expect { try store.store(second) } throws: { "\($0)".contains("removed or replaced") }
+    #expect { try store.store(second) } throws: { "\($0)".contains("deleted or replaced") }
     #expect(try store.store(second) == 1)
     store.close()
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages") == [["2"]])

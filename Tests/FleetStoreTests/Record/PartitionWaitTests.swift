@@ -44,7 +44,7 @@ import Testing
     #expect(try store.store(next) == 0)
     #expect(try count(server, "messages_default") == "3")
     #expect(try count(server, "fixes_default") == "2")
-    #expect(said.count == 1 && said[0].contains("keeps 2026-11-22 from a partition"), "\(said)")
+    #expect(said.count == 1 && said[0].contains("delays the partition of 2026-11-22"), "\(said)")
     try reader.run("COMMIT")
     // With the next message it is made, and what came before goes there.
     let later = Rows.of([Rows.location(5, at: Rows.day + 1)], at: Rows.day + 1)
