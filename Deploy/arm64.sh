@@ -96,7 +96,7 @@ unshare --mount bash -euc '
     if [ -d "$folder" ]; then mkdir -p "$host$folder" && mount --bind "$folder" "$host$folder"; fi
   done <"$2"
   HOME=$host/root git config --global --add safe.directory "*"
-  HOME=/root chroot "$host" bash /src/Deploy/arm64-build.sh
+  TMPDIR=/tmp HOME=/root chroot "$host" bash /src/Deploy/arm64-build.sh
 ' bash "$host" "$work/urls"
 
 step "the programs under emulation"

@@ -9,7 +9,11 @@ debian_base() {
   # Independent of the machine's own store and settings.
   export CONTAINERS_STORAGE_CONF=$work/storage.conf BUILDAH_ISOLATION=chroot
   printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/images"\nrunroot = "%s/run"\n' "$work" "$work" >"$CONTAINERS_STORAGE_CONF"
-  mmdebstrap --quiet --variant=minbase --architectures="$architecture" bookworm "$work/base.tar" >"$work/base.log" 2>&1 ||
+  # Whether apt downloads as root or as its own user, and who then owns these folders, depends on who may enter WORK.
+  # shellcheck disable=SC2016 # $1 is the hook's
+  mmdebstrap --quiet --variant=minbase --architectures="$architecture" \
+    --customize-hook='chroot "$1" chown _apt:root /var/cache/apt/archives/partial /var/lib/apt/lists/partial' \
+    bookworm "$work/base.tar" >"$work/base.log" 2>&1 ||
     { cat "$work/base.log" >&2; echo "mmdebstrap cannot make a Debian 12; is a mirror in reach?" >&2; return 1; }
   container=$(buildah from --arch "$architecture" scratch)
   buildah add --quiet "$container" "$work/base.tar" / >/dev/null

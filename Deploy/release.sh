@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release in one folder: Debian packages in a signed apt repository, container images, tarballs, an SBOM, release
-# notes and checksums. The same programs, key and commit give the same bytes (container images: see Deploy/packages.md).
+# notes and checksums. The same programs, key and commit give the same bytes; container images also depend on the mirror's packages.
 #
 # usage: Deploy/release.sh --output DIR [--key KEY] [--programs DIR | --packages DIR] [--architectures LIST]
 #          [--build-path DIR] [--resolved FILE] [--no-images]
