@@ -4,8 +4,8 @@ public import Spatial
 /// `delay` seconds ago is accurate to `epsilon` metres. A delay of zero is dead reckoning.
 ///
 /// The bound applies to every fix accepted by the end of its delay, and each report states its validity. A
-/// position from inertial sensors stands for the fix that is missing: the error of the prediction and 2.5
-/// times its accuracy are together within the bound.
+/// position from inertial sensors stands for the fix that is missing: the error of the prediction and twice
+/// its accuracy are together within the bound.
 ///
 /// In a gap between two fixes the bound applies to the moments that a subscriber displays after the gap. The
 /// vehicle follows a cubic within a margin (`GapPath`). If that leaves the bound, a report follows. After a

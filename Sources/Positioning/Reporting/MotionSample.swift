@@ -10,9 +10,10 @@ struct MotionSample: Sendable {
   private static let unknownAccuracy = 10.0
   /// Assumed standard deviation in m/s of a receiver that reports none: the worst of Doppler measurements.
   private static let unknownDeviation = 0.5
-  /// Radii of 68 % in a margin: they contain 99.9 % if the errors east and north are equal, and 99 % if one
-  /// direction has all of it. With 2, one of 17,000 seconds was beyond the bound in `OutagePromiseTests`.
-  private static let marginRadii = 2.5
+  /// Radii of 68 % in a margin: they contain 99 % if the errors east and north are equal, and 95 % if one
+  /// direction has all of it. In `OutagePromiseTests`, one of 16,997 guaranteed seconds was beyond 20 m, by 0.4 m;
+  /// with 2.5, one of 13,715, by 0.1 m.
+  private static let marginRadii = 2.0
 
   var timestamp: Timestamp
   var coordinate: Coordinate
@@ -22,8 +23,8 @@ struct MotionSample: Sendable {
   var velocityDeviation: Double
   /// Accuracy in m (68 %).
   var accuracy: Double
-  /// Part of the bound in m that the error of the position may need: 2.5 times the radius of a position
-  /// from inertial sensors; 0 for a fix, because bounds apply to fixes.
+  /// Part of the bound in m that the error of the position may need: twice the radius of a position from
+  /// inertial sensors; 0 for a fix, because bounds apply to fixes.
   var margin: Double
 
   init(_ location: Location, after previous: MotionSample?) {
