@@ -449,6 +449,8 @@ package struct AgentPipeline: Sendable {
     let timely = timeBase.withoutDelay(fix)
     let estimate = navigation?.estimate(at: timely.timestamp)
     contradiction.process(timely, estimate)
+    location.observe(
+      timely, speeds: [estimate?.speed, contradiction.wheelSpeed(at: timely.timestamp), fix.speed])
     let isPlausible = locations.last.map { $0.timestamp == fix.timestamp && $0.suspicion == nil } ?? false
     drivingEvents?.process(timely, estimate, isPlausible: isPlausible || !configuration.location.isEnabled)
     if let context = traceContext { traces?.process(fix, context) }

@@ -53,8 +53,10 @@ struct BoundedReports: Sendable {
     newest = moment
     var sample = location
     sample.timestamp = moment
-    recent.append(sample)
-    return reports + pair(reporter.process(sample))
+    let predictors = reporter.process(sample)
+    // Reports have the attributes of fixes that the reporter considered.
+    if reporter.newestMoment == moment { recent.append(sample) }
+    return reports + pair(predictors)
   }
 
   /// - Parameter timestamp: time on the device's time line.
@@ -82,13 +84,14 @@ struct BoundedReports: Sendable {
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
     let reports = predictors.compactMap { predictor in
       // Reports without a new fix, which withdraw or renew an earlier one, use the fix that they are based
-      // on.
-      effective = recent.last { $0.timestamp == predictor.moment } ?? effective
+      // on. A report for a moment between two fixes uses the first.
+      effective = recent.last { $0.timestamp <= predictor.moment } ?? effective
       return effective.map { (predictor, $0) }
     }
     // A report takes effect at a fix that is still needed, or at the newest.
-    if let oldest = reporter.oldestOpen ?? recent.last?.timestamp {
-      recent.removeAll { $0.timestamp < oldest }
+    let oldest = reporter.oldestOpen
+    if let first = recent.lastIndex(where: { location in oldest.map { location.timestamp <= $0 } ?? true }) {
+      recent.removeFirst(first)
     }
     return reports
   }

@@ -16,6 +16,7 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
+  private var repeated = RepeatedPosition()
   /// Number of locations withheld by privacy, and true if the newest is one.
   private var withheldCount = 0
   private(set) var isWithholding = false
@@ -24,10 +25,6 @@ struct LocationReports: Sendable {
   /// Reason of the present suspicion, and time of its last publication; nil if the newest location is
   /// plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
-
-  /// Radii of 68 % within a bound: 1.6 of them contain 95 % if the errors east and north are equal, and up to
-  /// 2 if one direction has all of it.
-  private static let boundedRadii = 2.0
 
   /// Seconds between two suspect locations.
   private static let suspectInterval = 30.0
@@ -147,6 +144,9 @@ struct LocationReports: Sendable {
     process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
+  /// Observes a fix together with speeds in m/s by independent measurements.
+  mutating func observe(_ fix: PositionFix, speeds: [Double?]) { repeated.process(fix, speeds: speeds) }
+
   /// Observes the demand for the receiver: an unobserved bound is withdrawn.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 
@@ -222,8 +222,17 @@ struct LocationReports: Sendable {
     guard exact.suspicion == nil else { return publishSuspect(exact, location, timeBase, into: send) }
     if suspicion != nil { endSuspicion(exact, location, timeBase, into: send) }
     process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
-    if !manager.isPaused, let told = manager.location, isWithinBound(exact) {
+    if !manager.isPaused, let told = manager.location, isBounded(exact) {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
+    }
+  }
+
+  /// Returns whether a bound may be guaranteed for a position; otherwise it counts as missing.
+  private func isBounded(_ location: Location) -> Bool {
+    switch location.positionSource {
+    case .coarse: false
+    case .inertial: true
+    case .gnss, .fused, nil: !repeated.isFrozen
     }
   }
 
@@ -272,17 +281,6 @@ struct LocationReports: Sendable {
 
   private mutating func tellEvent(_ message: LocationEventMessage, _ timestamp: Timestamp, _ send: Send) {
     if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
-  }
-
-  /// Returns whether a bound may be guaranteed for a position from inertial navigation: otherwise it counts
-  /// as unobserved, and the reporter withdraws the bound in time.
-  private func isWithinBound(_ location: Location) -> Bool {
-    if location.positionSource == .coarse { return false }
-    guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy
-    else {
-      return true
-    }
-    return Self.boundedRadii * radius <= errorBound
   }
 
   private mutating func process(

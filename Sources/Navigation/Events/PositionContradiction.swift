@@ -64,6 +64,11 @@ public struct PositionContradiction: Sendable {
     if wheelSpeed.isFinite { wheel = (timestamp, wheelSpeed) }
   }
 
+  /// Returns the newest wheel speed in m/s; nil if there is none of that time.
+  public func wheelSpeed(at now: Timestamp) -> Double? {
+    wheel.flatMap { abs(now.seconds(since: $0.timestamp)) <= Self.longestAge ? $0.speed : nil }
+  }
+
   /// Processes a fix before navigation does.
   /// - Parameter estimate: nil if navigation has none; then only the wheels are compared.
   @discardableResult

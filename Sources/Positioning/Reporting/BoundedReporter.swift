@@ -3,13 +3,18 @@ public import Spatial
 /// A reporting policy with bounded error and delay: the position displayed by a subscriber for the time
 /// `delay` seconds ago is accurate to `epsilon` metres. A delay of zero is dead reckoning.
 ///
-/// The bound applies to every fix accepted by the end of its delay, and to those that a receiver would have
-/// provided during silence: each report states its validity. If a receiver becomes silent or sleeps, a last
-/// report states for how long the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a
-/// subscriber displays the first uncertain moment. An unexpected silence is detected after 1.75 s at one fix
-/// a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix that `FixScreen`
-/// delays further is published when it is accepted; for subscribers that store reports, its time is then
-/// within epsilon, too.
+/// The bound applies to every fix accepted by the end of its delay, and each report states its validity. A
+/// position from inertial sensors stands for the fix that is missing: the error of the prediction and twice
+/// its accuracy are together within the bound.
+///
+/// In a gap between two fixes the bound applies to the moments that a subscriber displays after the gap. The
+/// vehicle follows a cubic within a margin (`GapPath`). If that leaves the bound, a report follows. After a
+/// longer gap, and if a receiver becomes silent or sleeps, a last report states for how long the vehicle
+/// cannot leave the bound (`UnwatchedMotion`). It is sent before a subscriber displays the first uncertain
+/// moment, but not before the silence is detected: after 1.75 s at one fix a second, and after at most 10.25 s
+/// with a receiver that often omits fixes (`FixCadence`). With a shorter delay, no bound applies to the moments
+/// displayed meanwhile. A fix that `FixScreen` delays further is published when it is accepted; for
+/// subscribers that store reports, its time is then within epsilon, too.
 ///
 /// A report is decided as late as possible: a fix outside of the prediction is displayed `delay` seconds
 /// later, and until then the following fixes can be considered. Waiting has no disadvantage, because an
@@ -25,9 +30,13 @@ public struct BoundedReporter: Sendable {
   /// Maximum number of fixes considered ahead, regardless of the delay; beyond it the report is decided
   /// early.
   public static let largestWindow = 600
-  /// Validity in s of a report of a monitored vehicle after the newest fix; it is renewed earlier. This is
-  /// the longest time for which a subscriber may be wrong after an unnoticed loss of vehicle and link.
+  /// Validity in s of a report of a monitored vehicle in motion after the newest fix; it is renewed earlier.
+  /// This is the longest time for which a subscriber may be wrong after an unnoticed loss of vehicle and link.
+  /// At rest it is as long as the rest until then, at most `restLease`.
   public static let lease = 180.0
+  /// Largest share of the bound for the error of a position from inertial sensors or between fixes. With less
+  /// room for the prediction, it would need a report every few seconds.
+  static let largestMargin = 0.75
   /// Validity in s while only the accelerometer monitors: parked vehicles should publish rarely.
   public static let restLease = 3600.0
 
@@ -45,16 +54,19 @@ public struct BoundedReporter: Sendable {
   private let choice: ReportChoice
   let physics: UnwatchedMotion
   /// Fixes that require a new report, from the first outside of the bound; empty while the report is valid.
-  private(set) var window: [MotionSample] = []
+  var window: [MotionSample] = []
   /// The newest fix, with a velocity from which the receiver's noise is filtered.
   private(set) var newest: MotionSample?
   private var estimate = VelocityEstimate()
-  private(set) var cadence = FixCadence()
+  private(set) var cadence: FixCadence
   var watch = Watch.receiver
   /// True if the receiver is on.
   var isReceiverOn = true
   /// Start of the rest reported by the accelerometer; nil in motion and without one.
   var restSince: Timestamp?
+
+  /// Time since which the receiver's speed has been that of a vehicle at rest; nil in motion.
+  var slowSince: Timestamp?
 
   /// The sensor that monitors the newest report.
   enum Watch: Sendable { case receiver, accelerometer, nobody }
@@ -73,6 +85,7 @@ public struct BoundedReporter: Sendable {
     self.limits = limits
     choice = ReportChoice(bound: self.epsilon)
     physics = UnwatchedMotion(activity)
+    cadence = FixCadence(delay: self.delay, bound: self.epsilon)
   }
 
   /// The next time at which a decision is due without a location; nil while the last report is valid without
@@ -80,6 +93,9 @@ public struct BoundedReporter: Sendable {
   public var nextDeadline: Timestamp? {
     window.first?.timestamp.advanced(bySeconds: delay) ?? lapse
   }
+
+  /// Time of the newest position that was considered; nil before the first.
+  public var newestMoment: Timestamp? { newest?.timestamp }
 
   /// Time from which a report must still be decided; nil while the last one is valid.
   public var oldestOpen: Timestamp? { window.first?.timestamp }
@@ -94,6 +110,8 @@ public struct BoundedReporter: Sendable {
     // Deadlines before this location are decided without it.
     var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
+    // A position that is too inaccurate counts as missing.
+    guard sample.margin <= Self.largestMargin * epsilon else { return reports }
     reports += closeGap(before: sample)
     if let newest, isReceiverOn { cadence.observe(sample.timestamp.seconds(since: newest.timestamp)) }
     isReceiverOn = true
@@ -101,6 +119,7 @@ public struct BoundedReporter: Sendable {
     newest = sample
     newest?.velocity = estimate.velocity
     newest?.velocityDeviation = max(sample.velocityDeviation, estimate.noise.squareRoot())
+    observeRest(sample)
     let needsReport = !window.isEmpty || !holds(for: sample)
     if needsReport { window.append(sample) }
     if needsReport || watch == .nobody { watch = .receiver }
@@ -139,7 +158,7 @@ public struct BoundedReporter: Sendable {
       var chosen = choice.report(
         for: window[...], estimate: estimate, delay: delay)
     else { return [] }
-    chosen.validity = last.timestamp.seconds(since: first.timestamp) + Self.lease
+    chosen.validity = last.timestamp.seconds(since: first.timestamp) + lease(at: last.timestamp)
     chosen.growth = growth(of: chosen)
     chosen = chosen.rounded
     if !holds(chosen, for: first) {
@@ -154,15 +173,15 @@ public struct BoundedReporter: Sendable {
     return [chosen]
   }
 
-  private func holds(for sample: MotionSample) -> Bool {
+  func holds(for sample: MotionSample) -> Bool {
     report.map { holds($0, for: sample) } ?? false
   }
 
   /// Returns whether a report is still sufficient: the fix is within its bound, and its validity lasts until the next fix.
   func holds(_ report: ReportPredictor, for sample: MotionSample) -> Bool {
     let next = sample.timestamp.advanced(bySeconds: cadence.silence)
-    return report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError <= epsilon
-      && report.isPromised(at: next)
+    let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
+    return error + sample.margin <= epsilon && report.isPromised(at: next)
   }
 
   func growth(of report: ReportPredictor) -> Double {

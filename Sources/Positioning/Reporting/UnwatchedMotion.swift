@@ -20,18 +20,19 @@ struct UnwatchedMotion: Sendable {
 
   /// Share of a position's accuracy by which its error may change within seconds, because errors of receivers
   /// change slowly. Other values, 0: 247, 0.644; 0.25: 247, 0.653; 1: 246, 0.653.
-  private static let wander = 0.5
+  static let wander = 0.5
   /// Assumed error of a velocity in standard deviations. Other values, 0: 248, 0.644; 1: 248, 0.645; 3: 245,
   /// 0.651.
-  private static let confidence = 2.0
+  static let confidence = 2.0
 
   /// Returns the time in s after a fix, or before it, for which the prediction stays within its bound
   /// regardless of the motion.
   func seconds(within report: ReportPredictor, from sample: MotionSample) -> Double {
     let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
+    let change = max(sample.margin, Self.wander * sample.accuracy)
     let apart = (sample.velocity - report.velocity).squaredLength.squareRoot()
     return seconds(
-      within: report.bound - error - Self.wander * sample.accuracy,
+      within: report.bound - error - change,
       apart: min(apart + Self.confidence * sample.velocityDeviation, topSpeed))
   }
 
@@ -41,29 +42,4 @@ struct UnwatchedMotion: Sendable {
     guard room > 0 else { return 0 }
     return ((apart * apart + 2 * acceleration * room).squareRoot() - apart) / acceleration
   }
-}
-
-/// The interval of a receiver's fixes, used to detect silence.
-struct FixCadence: Sendable {
-  /// Times in s between the newest fixes, oldest first.
-  private var steps: [Double] = []
-
-  /// Number of intervals considered; a tunnel among them has no influence.
-  private static let memory = 5
-  /// Assumed interval in s before three were observed.
-  private static let usual = 1.0
-  /// Tolerated delay of a fix in s. Number of reports and share with other values, 0: 244, 0.651; 0.1 and 0.5:
-  /// 245, 0.652; 1: 251, 0.645.
-  private static let lateness = 0.25
-
-  mutating func observe(_ step: Double) {
-    if steps.count >= Self.memory { steps.removeFirst() }
-    steps.append(step)
-  }
-
-  /// Median interval between fixes in s.
-  var interval: Double { steps.count < 3 ? Self.usual : steps.sorted()[steps.count / 2] }
-
-  /// Time in s without a fix after which one is missing.
-  var silence: Double { 1.5 * interval + Self.lateness }
 }

@@ -22,7 +22,7 @@ struct VelocityEstimate: Sendable {
   private static let persistence = 5.0
   /// Standard deviation in m/s² of a vehicle's acceleration on each axis. 0.4: 0.951, 0.6: 0.939, 1.2: 0.937,
   /// 2: 0.944.
-  private static let manoeuvre = 0.8
+  static let manoeuvre = 0.8
   /// Contribution of manoeuvres to the second difference in m/s. 0: 0.937, 0.2: 0.936, 0.4: 0.946.
   private static let jerk = 0.1
   /// Minimum assumed noise of a velocity in m/s. 0.02: 0.938, 0.1: 0.938.
