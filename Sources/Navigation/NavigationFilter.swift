@@ -203,6 +203,7 @@ public struct NavigationFilter: Sendable {
   private mutating func take(_ fix: GNSSMeasurement) {
     receiver.lastFix = fix.time
     if let velocity = fix.velocity {
+      walk.observe(speed: hypot(velocity.x, velocity.y), deviation: fix.velocityDeviation)
       // The speed that counts as zero grows with the receiver's error.
       let limit = 0.15 + min(0.5, fix.velocityDeviation)
       stops.learn(
