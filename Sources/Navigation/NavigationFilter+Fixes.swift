@@ -14,7 +14,7 @@ struct ReceiverState: Hashable, Sendable {
   var deviation = 0.0
   /// The interval between fixes in s.
   var interval = 1.0
-  var refusedInARow = 0
+  var refusals = GNSSRefusalCounts()
   /// True if heights are above the ellipsoid; nil before the first height.
   var isEllipsoidal: Bool?
 

@@ -203,6 +203,7 @@ public struct NavigationFilter: Sendable {
   private mutating func take(_ fix: GNSSMeasurement) {
     receiver.lastFix = fix.time
     if let velocity = fix.velocity {
+      walk.observe(speed: hypot(velocity.x, velocity.y), deviation: fix.velocityDeviation)
       // The speed that counts as zero grows with the receiver's error.
       let limit = 0.15 + min(0.5, fix.velocityDeviation)
       stops.learn(
@@ -220,21 +221,13 @@ public struct NavigationFilter: Sendable {
 
   /// Updates the filter with a fix, or rejects it.
   private mutating func correct(_ fix: GNSSMeasurement) {
-    let isGated = receiver.refusedInARow <= parameters.longestRefusal
-    let outcome = filter.update(fix, now: now, gate: isGated ? parameters.gate : nil, parameters)
-    if case .unconfirmed = resumption, !confirmResumption(isRefused: outcome.refused >= 2) { return }
-    if outcome.refused >= 2 {
-      counters.outliers += 1
-      receiver.refusedInARow += 1
-    } else {
-      receiver.refusedInARow = max(0, receiver.refusedInARow - 1)
-      receiver.accept(fix)
-    }
-    if !isGated {
-      counters.jumps += 1
-      receiver.refusedInARow = 0
-      receiver.accept(fix)
-    }
+    let gates = receiver.refusals.gates(longest: parameters.longestRefusal)
+    let refused = filter.update(fix, now: now, gates: gates, parameters)
+    if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }
+    receiver.refusals.count(refused, gates: gates)
+    if refused.isContradicted { counters.outliers += 1 }
+    if gates.position == .opening || gates.velocity == .opening { counters.jumps += 1 }
+    if !refused.position { receiver.accept(fix) }
     recenter()
   }
 
@@ -290,7 +283,7 @@ public struct NavigationFilter: Sendable {
 
   mutating func becomeAligned() {
     counters.alignments += 1
-    receiver.refusedInARow = 0
+    receiver.refusals = GNSSRefusalCounts()
     consistency.reset()
     sinceConstraint = 0
     state = .aligned

@@ -92,7 +92,7 @@ struct YawAlignment: Sendable {
   }
 
   mutating func update(_ fix: GNSSMeasurement, now: Double, _ parameters: Parameters) {
-    for index in 0..<Self.count { _ = hypotheses[index].update(fix, now: now, gate: nil, parameters) }
+    for index in 0..<Self.count { _ = hypotheses[index].update(fix, now: now, gates: .none, parameters) }
   }
 
   enum Verdict: Hashable, Sendable {

@@ -78,7 +78,9 @@ extension NavigationFilter {
     /// Normalized squared innovation above which a measurement is rejected (25: one in two million for a
     /// correct model).
     public var gate = 25.0
-    /// Number of consecutive rejected fixes after which the receiver is accepted again (10).
+    /// The same limit for the horizontal vector of a position or a velocity (28.7: one in two million, too).
+    public var planeGate = 28.7
+    /// Number of consecutive rejected positions or velocities after which the receiver is accepted again (10).
     public var longestRefusal = 10
     /// Initial standard deviation of the latencies, s (0.15); 0.1 for that of velocity.
     public var latencyPrior = 0.15
