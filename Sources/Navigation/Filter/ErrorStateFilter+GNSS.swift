@@ -150,16 +150,13 @@ extension ErrorStateFilter {
   ) -> Bool {
     let (east, north) = (predict(self, 0), predict(self, 1))
     let residual = SIMD2(measured.x - east.value, measured.y - north.value)
+    var projection = covariance.projected(east.row, north.row)
     if gate != .none {
-      let (gain, first) = covariance.projected(east.row)
-      let (_, second) = covariance.projected(north.row)
-      var shared = 0.0
-      for index in 0..<ErrorState.count { shared += north.row[index] * gain[index] }
-      let (a, b) = (first + variance.x, second + variance.y)
-      let determinant = a * b - shared * shared
+      let total = projection.variances + variance
+      let determinant = total.x * total.y - projection.shared * projection.shared
       let ratio =
-        (b * residual.x * residual.x - 2 * shared * residual.x * residual.y + a * residual.y * residual.y)
-        / determinant
+        (total.y * residual.x * residual.x - 2 * projection.shared * residual.x * residual.y
+          + total.x * residual.y * residual.y) / determinant
       // NaN is also rejected.
       if !(determinant > 0 && ratio <= parameters.planeGate) {
         guard gate == .opening, residual.x.isFinite, residual.y.isFinite else {
@@ -172,17 +169,21 @@ extension ErrorStateFilter {
           // The velocity error has moved the position since the first rejection.
           for axis in 0..<2 { covariance.add(square * refused * refused, to: ErrorState.position + axis) }
         }
+        projection = covariance.projected(east.row, north.row)
       }
     }
-    var isAccepted = true
-    for axis in 0..<2 {
-      let predicted = axis == 0 ? east : predict(self, 1)
-      let innovation = update(
-        predicted.row, residual: measured[axis] - predicted.value, variance: variance[axis], gate: nil)
-      observe(innovation)
-      isAccepted = isAccepted && !innovation.isRefused
-    }
-    return isAccepted
+    let first = apply(
+      east.row, gain: projection.gains.0, residual: residual.x, total: projection.variances.x + variance.x)
+    observe(first)
+    guard !first.isRefused else { return false }
+    // The second component after the update with the first.
+    let share = projection.shared / first.variance
+    for index in 0..<ErrorState.count { projection.gains.1[index] -= share * projection.gains.0[index] }
+    let second = apply(
+      north.row, gain: projection.gains.1, residual: residual.y - share * residual.x,
+      total: projection.variances.y + variance.y - share * projection.shared)
+    observe(second)
+    return !second.isRefused
   }
 
   /// Updates the state with the vertical component of a vector.

@@ -114,7 +114,18 @@ struct ErrorStateFilter: Sendable {
   @inline(__always) @discardableResult
   mutating func update(_ row: ErrorVector, residual: Double, variance: Double, gate: Double?) -> Innovation {
     let (gain, predicted) = covariance.projected(row)
-    let total = predicted + variance
+    return apply(row, gain: gain, residual: residual, total: predicted + variance, gate: gate)
+  }
+
+  /// Updates the state with a scalar measurement whose projection is known.
+  ///
+  /// - Parameters:
+  ///   - gain: P hᵀ of the row.
+  ///   - total: the variance of the residual.
+  @inline(__always)
+  mutating func apply(
+    _ row: ErrorVector, gain: ErrorVector, residual: Double, total: Double, gate: Double? = nil
+  ) -> Innovation {
     let ratio = residual * residual / total
     // NaN is also rejected.
     guard total > 0, ratio <= gate ?? 1e12 else {
