@@ -147,6 +147,9 @@ struct LocationReports: Sendable {
   /// Observes a fix together with speeds in m/s by independent measurements.
   mutating func observe(_ fix: PositionFix, speeds: [Double?]) { repeated.process(fix, speeds: speeds) }
 
+  /// True if the receiver repeats a position that the vehicle has left.
+  var isReceiverFrozen: Bool { repeated.isFrozen }
+
   /// Observes the demand for the receiver: an unobserved bound is withdrawn.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 

@@ -16,6 +16,11 @@ struct RepeatedPosition: Sendable {
   /// Speed in m/s below which a vehicle may be at rest.
   private static let slowest = 1.5
 
+  /// Time in s at rest after which a repeated position is accepted: that of a receiver that holds its position.
+  private static let longestRest = 60.0
+  /// Time in s at rest since the last motion.
+  private var rest = 0.0
+
   /// True if the newest fix repeats a position that the vehicle has left.
   var isFrozen: Bool { driven > Self.limit }
 
@@ -24,10 +29,17 @@ struct RepeatedPosition: Sendable {
     guard let coordinate = fix.coordinate else { return }
     defer { last = (fix.timestamp, coordinate) }
     guard let last, last.coordinate == coordinate else {
-      driven = 0
+      (driven, rest) = (0, 0)
       return
     }
     let speed = speeds.compactMap { $0 }.filter(\.isFinite).max() ?? 0
-    if speed >= Self.slowest { driven += speed * max(0, fix.timestamp.seconds(since: last.timestamp)) }
+    let interval = max(0, fix.timestamp.seconds(since: last.timestamp))
+    if speed >= Self.slowest {
+      driven += speed * interval
+      rest = 0
+    } else {
+      rest += interval
+      if rest >= Self.longestRest { driven = 0 }
+    }
   }
 }

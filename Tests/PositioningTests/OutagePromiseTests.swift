@@ -85,4 +85,44 @@ import Testing
     }
     #expect(promised * 10 > seconds * 3)
   }
+
+  /// A position that is too inaccurate for the bound ends the guarantee without waiting for a silence.
+  @Test(arguments: [0.0, 5]) func tooInaccuratePositionsWithdrawTheBound(delay: Double) throws {
+    let plane = PlaneTrack()
+    var reporter = BoundedReporter(epsilon: Self.epsilon, delay: delay)
+    func process(_ second: Int, radius: Double) -> [ReportPredictor] {
+      var fix = plane.location(Double(second), 12 * Double(second), speed: 12, course: 90)
+      fix.horizontalAccuracy = radius
+      fix.positionSource = .inertial
+      return reporter.process(fix)
+    }
+    for second in 0..<20 { _ = process(second, radius: 2) }
+    // Twice the radius exceeds three quarters of the bound.
+    let last = try #require(process(20, radius: 8).last)
+    #expect(!last.isPromised(at: Timestamp(seconds: 23)))
+    #expect(process(21, radius: 9).isEmpty)
+  }
+
+  /// At no delay, a report follows before a manoeuvre leaves the bound between two inertial positions.
+  @Test func momentsBetweenInertialPositionsAreWithinTheBound() throws {
+    let plane = PlaneTrack()
+    var track: [Location] = []
+    var (speed, x) = (20.0, 0.0)
+    for step in 0..<300 {
+      if step > 100 { speed = max(0, speed - 0.2) }
+      x += 0.1 * speed
+      var fix = plane.location(Double(step) / 10, x, speed: speed, course: 90)
+      fix.horizontalAccuracy = 1
+      fix.positionSource = .inertial
+      track.append(fix)
+    }
+    let fixes = stride(from: 0, to: track.count, by: 10).map { track[$0] }
+    for delay in [0.0, 5] {
+      let run = ReportingRun(fixes, epsilon: Self.epsilon, delay: delay)
+      for location in track {
+        guard let report = run.report(for: location.timestamp, delay: delay) else { continue }
+        #expect(report.error(of: location.coordinate, at: location.timestamp) <= Self.epsilon)
+      }
+    }
+  }
 }

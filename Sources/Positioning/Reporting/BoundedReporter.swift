@@ -5,7 +5,7 @@ public import Spatial
 ///
 /// The bound applies to every fix accepted by the end of its delay, and each report states its validity. A
 /// position from inertial sensors stands for the fix that is missing: the error of the prediction and twice
-/// its accuracy are together within the bound.
+/// its accuracy are together within the bound, at every moment of the outage.
 ///
 /// In a gap between two fixes the bound applies to the moments that a subscriber displays after the gap. The
 /// vehicle follows a cubic within a margin (`GapPath`). If that leaves the bound, a report follows. After a
@@ -110,9 +110,12 @@ public struct BoundedReporter: Sendable {
     // Deadlines before this location are decided without it.
     var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
-    // A position that is too inaccurate counts as missing.
-    guard sample.margin <= Self.largestMargin * epsilon else { return reports }
+    // A position that is too inaccurate counts as missing, and none that is more accurate is to be expected.
+    guard sample.margin <= Self.largestMargin * epsilon else {
+      return watch == .receiver ? reports + settle(isStanding: false, mayRest: true) : reports
+    }
     reports += closeGap(before: sample)
+    let previous = newest
     if let newest, isReceiverOn { cadence.observe(sample.timestamp.seconds(since: newest.timestamp)) }
     isReceiverOn = true
     estimate.process(sample)
@@ -121,7 +124,10 @@ public struct BoundedReporter: Sendable {
     newest?.velocityDeviation = max(sample.velocityDeviation, estimate.noise.squareRoot())
     observeRest(sample)
     let needsReport = !window.isEmpty || !holds(for: sample)
-    if needsReport { window.append(sample) }
+    if needsReport {
+      if window.isEmpty, let previous, startsReport(previous, before: sample) { window.append(previous) }
+      window.append(sample)
+    }
     if needsReport || watch == .nobody { watch = .receiver }
     reports += decide { $0 <= location.timestamp }
     if window.count >= Self.largestWindow { reports += decideOnce() }
@@ -173,15 +179,27 @@ public struct BoundedReporter: Sendable {
     return [chosen]
   }
 
+  /// Returns whether the report for a sample takes effect at the previous one, because the bound applies to all
+  /// moments between inertial positions. There is none to correct if these are already displayed.
+  private func startsReport(_ previous: MotionSample, before sample: MotionSample) -> Bool {
+    watch == .receiver && report != nil && previous.margin + sample.margin > 0 && delay >= sample.interval
+  }
+
   func holds(for sample: MotionSample) -> Bool {
     report.map { holds($0, for: sample) } ?? false
   }
 
-  /// Returns whether a report is still sufficient: the fix is within its bound, and its validity lasts until the next fix.
+  /// Returns whether a report is still sufficient: the fix is within its bound, and its validity lasts until the
+  /// next fix. After an inertial position, the report also applies to the moments that are displayed before the
+  /// next one.
   func holds(_ report: ReportPredictor, for sample: MotionSample) -> Bool {
     let next = sample.timestamp.advanced(bySeconds: cadence.silence)
-    let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
-    return error + sample.margin <= epsilon && report.isPromised(at: next)
+    func isWithin(_ sample: MotionSample) -> Bool {
+      let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
+      return error + sample.margin <= epsilon
+    }
+    guard isWithin(sample), report.isPromised(at: next) else { return false }
+    return sample.margin == 0 || delay >= sample.interval || isWithin(sample.next)
   }
 
   func growth(of report: ReportPredictor) -> Double {

@@ -26,11 +26,16 @@ struct MotionSample: Sendable {
   /// Part of the bound in m that the error of the position may need: twice the radius of a position from
   /// inertial sensors; 0 for a fix, because bounds apply to fixes.
   var margin: Double
+  /// Time in s since the previous sample, at most `longestStep`; 1 for the first.
+  var interval = 1.0
 
   init(_ location: Location, after previous: MotionSample?) {
     timestamp = location.timestamp
     coordinate = location.coordinate
     accuracy = location.horizontalAccuracy ?? Self.unknownAccuracy
+    if let previous {
+      interval = min(Self.longestStep, timestamp.seconds(since: previous.timestamp))
+    }
     margin = location.positionSource == .inertial ? Self.marginRadii * accuracy : 0
     if let speed = location.speed, let course = location.course {
       velocity = speed * SIMD2(sin(course.radians), cos(course.radians))
@@ -46,6 +51,15 @@ struct MotionSample: Sendable {
       velocity = .zero
       velocityDeviation = location.speed ?? .infinity
     }
+  }
+
+  /// The expected motion until the next sample, with the margin that manoeuvres need.
+  var next: MotionSample {
+    var next = self
+    next.timestamp = timestamp.advanced(bySeconds: interval)
+    next.coordinate = LocalFrame(origin: coordinate).coordinate(at: velocity * interval)
+    next.margin += 0.5 * 2.0.squareRoot() * VelocityEstimate.manoeuvre * interval * interval
+    return next
   }
 
   /// Speed in m/s.
