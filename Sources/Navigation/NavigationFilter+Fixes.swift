@@ -83,10 +83,16 @@ extension NavigationFilter {
       }
     }
     guard position != nil || velocity != nil else { return nil }
+    var difference: PositionDifferences.Velocity?
+    if velocity == nil, let coordinate = fix.coordinate {
+      difference = differences.add(coordinate, at: time, deviation: horizontal)
+    } else {
+      differences.reset()
+    }
     return GNSSMeasurement(
       time: time, interval: interval, position: position, hasHeight: hasHeight,
       deviation: Vector3(horizontal, horizontal, vertical), velocity: velocity,
-      hasClimb: climb != nil, velocityDeviation: deviation)
+      hasClimb: climb != nil, velocityDeviation: deviation, difference: difference)
   }
 
   /// Returns the position east, north, up in m, and true if up is valid.

@@ -45,6 +45,7 @@ public struct NavigationFilter: Sendable {
   var frameAltitude = 0.0
   var earth = Earth(latitude: 45, altitude: 0)
   var receiver = ReceiverState()
+  var differences = PositionDifferences()
   var outage = OutagePhase.none
   /// Fixes later than the last sample.
   var pendingFixes: [GNSSMeasurement] = []
@@ -72,6 +73,7 @@ public struct NavigationFilter: Sendable {
     kept = calibration?.isValid == true ? calibration : nil
     if kept != nil, let keptAt { resumption = .pending(keptAt) }
     filter.track.reserve()
+    differences.reserve()
     pendingFixes.reserveCapacity(Self.mostPendingFixes + 1)
   }
 
@@ -202,10 +204,11 @@ public struct NavigationFilter: Sendable {
 
   private mutating func take(_ fix: GNSSMeasurement) {
     receiver.lastFix = fix.time
-    if let velocity = fix.velocity {
-      walk.observe(speed: hypot(velocity.x, velocity.y), deviation: fix.velocityDeviation)
+    if let velocity = fix.velocity ?? fix.difference?.value {
+      let deviation = fix.difference?.deviation ?? fix.velocityDeviation
+      walk.observe(speed: hypot(velocity.x, velocity.y), deviation: deviation)
       // The speed that counts as zero grows with the receiver's error.
-      let limit = 0.15 + min(0.5, fix.velocityDeviation)
+      let limit = 0.15 + min(0.5, deviation)
       stops.learn(
         speed: hypot(velocity.x, velocity.y), limit: limit, interval: fix.interval,
         features: window.vibration(seconds: 1, samples: 16).features)
@@ -240,7 +243,7 @@ public struct NavigationFilter: Sendable {
       state = .waiting(.noFix)
       return
     }
-    guard let velocity = fix.velocity else {
+    guard let velocity = fix.velocity ?? fix.difference?.value else {
       state = .waiting(.noVelocity)
       return
     }
@@ -252,7 +255,7 @@ public struct NavigationFilter: Sendable {
     }
     if startFromKept(fix, speed: speed) { return }
     // A stored calibration requires a course, which is reliable from 3 m/s.
-    guard speed > (kept == nil ? 1 : 3) else {
+    guard speed > (kept == nil && fix.velocity != nil ? 1 : 3) else {
       state = .waiting(.standing)
       return
     }
@@ -260,6 +263,7 @@ public struct NavigationFilter: Sendable {
     let level = rest.isKnown ? rest.level : .shortest(from: vibration.meanForce, to: Vector3(0, 0, 1))
     alignment.begin(
       position: position + velocity * (now - fix.time), deviation: fix.deviation, velocity: velocity,
+      velocityDeviation: max(1, fix.difference?.deviation ?? 1),
       level: level, bias: rest.isKnown ? rest.rate : nil, parameters)
     rest.reset()
     state = .aligning
@@ -316,6 +320,7 @@ public struct NavigationFilter: Sendable {
     pendingFixes.removeAll(keepingCapacity: true)
     pendingSpeed = nil
     receiver = ReceiverState()
+    differences.reset()
     walk.reset()
     if case .waiting = state {} else { giveUp(.gap) }
     resumption = pending.map { .pending($0) } ?? .none

@@ -34,17 +34,19 @@ struct YawAlignment: Sendable {
   ///   - position: position in m.
   ///   - deviation: standard deviation of the position by axis in m.
   ///   - velocity: m/s.
+  ///   - velocityDeviation: standard deviation of the horizontal velocity by axis in m/s.
   ///   - level: the rotation from the device to a level frame.
   ///   - bias: gyroscope bias in rad/s; nil if the device was never at rest.
   mutating func begin(
-    position: Vector3, deviation: Vector3, velocity: Vector3, level: Quaternion, bias: Vector3?,
+    position: Vector3, deviation: Vector3, velocity: Vector3, velocityDeviation: Double, level: Quaternion,
+    bias: Vector3?,
     _ parameters: Parameters
   ) {
     let tilt = (bias == nil ? 6.0 : 2.0).radians
     let yaw = 2 * Double.pi / Double(Self.count)
     var deviations = ErrorVector.zero
     deviations.set(ErrorState.position, deviation + 2)
-    deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
+    deviations.set(ErrorState.velocity, Vector3(velocityDeviation, velocityDeviation, 1))
     // 0.6 of the distance to the next hypothesis, so that together they cover the circle evenly.
     deviations.set(ErrorState.attitude, Vector3(tilt, tilt, 0.6 * yaw))
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (bias == nil ? 3.0 : 0.05).radians))

@@ -18,6 +18,8 @@ struct GNSSMeasurement: Hashable, Sendable {
   var hasClimb: Bool
   /// The standard deviation of the velocity by axis, m/s.
   var velocityDeviation: Double
+  /// The velocity from earlier positions; nil if the receiver reports one.
+  var difference: PositionDifferences.Velocity?
 }
 
 /// The treatment of an innovation that is too large for the covariance.

@@ -76,14 +76,18 @@ struct ErrorStateFilter: Sendable {
     track.propagate(step)
     step = Transition()
     func squared(_ value: Double) -> Double { value * value }
+    let interval = max(parameters.fittedInterval, min(parameters.longestInterval, vibration.interval))
+    let fitted = parameters.fittedInterval
     let gyroscope =
       squared(parameters.gyroscopeNoise)
       + squared(parameters.gyroscopeVibration) * vibration.rateEnergy
       * (1 + vibration.rateEnergy / squared(parameters.gyroscopeShock))
+      + squared(parameters.gyroscopeSampling) * vibration.unresolvedRate
+      * (interval * interval * interval - fitted * fitted * fitted)
     let accelerometer =
       squared(parameters.accelerometerNoise)
       + squared(parameters.accelerometerVibration) * vibration.forceEnergy
-      * (1 + vibration.forceEnergy / squared(parameters.accelerometerShock))
+      * (interval / fitted + vibration.forceEnergy / squared(parameters.accelerometerShock))
     let bias =
       squared(parameters.accelerometerBiasWalk)
       + squared(parameters.accelerometerBiasVibration) * vibration.forceEnergy
