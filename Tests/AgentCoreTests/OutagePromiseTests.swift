@@ -179,8 +179,8 @@ import Testing
           try run.process(event)
           continue
         }
-        // Without a delay, up to two seconds are displayed before the first inertial position.
-        if delay > 0 || Self.isUnseen(time - 2) {
+        // Before the first inertial position, two seconds after the last fix, the bound applies to fixes alone.
+        if Self.isUnseen(time - 2) {
           run.observe(fix.timestamp, truth?.coordinate(at: fix.timestamp) ?? coordinate)
         }
         try run.process(.position([PositionFix(timestamp: fix.timestamp, time: fix.time, mode: .noFix)]))
