@@ -36,7 +36,7 @@ extension NavigationFilter {
   }
 
   /// True if no recent fix was rejected, and a position resumed from storage has been confirmed.
-  public var isConfirmed: Bool { receiver.refusedInARow == 0 && !resumption.isUnconfirmed }
+  public var isConfirmed: Bool { receiver.refusals.isConfirmed && !resumption.isUnconfirmed }
 
   /// Returns the position `seconds` after (before, if negative) the last sample, extrapolated with the
   /// velocity.

@@ -16,7 +16,7 @@ struct ReceiverState: Hashable, Sendable {
   var deviation = 0.0
   /// The interval between fixes in s.
   var interval = 1.0
-  var refusedInARow = 0
+  var refusals = GNSSRefusalCounts()
   /// True if heights are above the ellipsoid; nil before the first height.
   var isEllipsoidal: Bool?
 
@@ -88,10 +88,16 @@ extension NavigationFilter {
       }
     }
     guard position != nil || velocity != nil else { return nil }
+    var difference: PositionDifferences.Velocity?
+    if velocity == nil, let coordinate = fix.coordinate {
+      difference = differences.add(coordinate, at: time, deviation: horizontal)
+    } else {
+      differences.reset()
+    }
     return GNSSMeasurement(
       time: time, interval: interval, position: position, hasHeight: hasHeight,
       deviation: Vector3(horizontal, horizontal, vertical), velocity: velocity,
-      hasClimb: climb != nil, velocityDeviation: deviation)
+      hasClimb: climb != nil, velocityDeviation: deviation, difference: difference)
   }
 
   /// Returns the position east, north, up in m, and whether the height is valid.

@@ -45,6 +45,7 @@ public struct NavigationFilter: Sendable {
   var frameAltitude = 0.0
   var earth = Earth(latitude: 45, altitude: 0)
   var receiver = ReceiverState()
+  var differences = PositionDifferences()
   var outage = OutagePhase.none
   /// Fixes with a time after the last sample, which wait for it.
   var pendingFixes: [GNSSMeasurement] = []
@@ -72,6 +73,7 @@ public struct NavigationFilter: Sendable {
     kept = calibration?.isValid == true ? calibration : nil
     if kept != nil, let keptAt { resumption = .pending(keptAt) }
     filter.track.reserve()
+    differences.reserve()
     pendingFixes.reserveCapacity(Self.mostPendingFixes + 1)
   }
 
@@ -202,9 +204,11 @@ public struct NavigationFilter: Sendable {
 
   private mutating func take(_ fix: GNSSMeasurement) {
     receiver.lastFix = fix.time
-    if let velocity = fix.velocity {
+    if let velocity = fix.velocity ?? fix.difference?.value {
+      let deviation = fix.difference?.deviation ?? fix.velocityDeviation
+      walk.observe(speed: hypot(velocity.x, velocity.y), deviation: deviation)
       // The speed up to which the vehicle counts as at rest grows with the receiver's error.
-      let limit = 0.15 + min(0.5, fix.velocityDeviation)
+      let limit = 0.15 + min(0.5, deviation)
       stops.learn(
         speed: hypot(velocity.x, velocity.y), limit: limit, interval: fix.interval,
         features: window.vibration(seconds: 1, samples: 16).features)
@@ -220,21 +224,13 @@ public struct NavigationFilter: Sendable {
 
   /// Updates the filter with a fix, or rejects it.
   private mutating func correct(_ fix: GNSSMeasurement) {
-    let isGated = receiver.refusedInARow <= parameters.longestRefusal
-    let outcome = filter.update(fix, now: now, gate: isGated ? parameters.gate : nil, parameters)
-    if case .unconfirmed = resumption, !confirmResumption(isRefused: outcome.refused >= 2) { return }
-    if outcome.refused >= 2 {
-      counters.outliers += 1
-      receiver.refusedInARow += 1
-    } else {
-      receiver.refusedInARow = max(0, receiver.refusedInARow - 1)
-      receiver.accept(fix)
-    }
-    if !isGated {
-      counters.jumps += 1
-      receiver.refusedInARow = 0
-      receiver.accept(fix)
-    }
+    let gates = receiver.refusals.gates(longest: parameters.longestRefusal)
+    let refused = filter.update(fix, now: now, gates: gates, parameters)
+    if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }
+    receiver.refusals.count(refused, gates: gates)
+    if refused.isContradicted { counters.outliers += 1 }
+    if gates.position == .opening || gates.velocity == .opening { counters.jumps += 1 }
+    if !refused.position { receiver.accept(fix) }
     recenter()
   }
 
@@ -247,7 +243,7 @@ public struct NavigationFilter: Sendable {
       state = .waiting(.noFix)
       return
     }
-    guard let velocity = fix.velocity else {
+    guard let velocity = fix.velocity ?? fix.difference?.value else {
       state = .waiting(.noVelocity)
       return
     }
@@ -259,7 +255,7 @@ public struct NavigationFilter: Sendable {
     }
     if startFromKept(fix, speed: speed) { return }
     // A stored calibration requires a course, which is reliable from 3 m/s.
-    guard speed > (kept == nil ? 1 : 3) else {
+    guard speed > (kept == nil && fix.velocity != nil ? 1 : 3) else {
       state = .waiting(.standing)
       return
     }
@@ -267,6 +263,7 @@ public struct NavigationFilter: Sendable {
     let level = rest.isKnown ? rest.level : .shortest(from: vibration.meanForce, to: Vector3(0, 0, 1))
     alignment.begin(
       position: position + velocity * (now - fix.time), deviation: fix.deviation, velocity: velocity,
+      velocityDeviation: max(1, fix.difference?.deviation ?? 1),
       level: level, bias: rest.isKnown ? rest.rate : nil, parameters)
     rest.reset()
     state = .aligning
@@ -290,7 +287,7 @@ public struct NavigationFilter: Sendable {
 
   mutating func becomeAligned() {
     counters.alignments += 1
-    receiver.refusedInARow = 0
+    receiver.refusals = GNSSRefusalCounts()
     consistency.reset()
     sinceConstraint = 0
     state = .aligned
@@ -323,6 +320,7 @@ public struct NavigationFilter: Sendable {
     pendingFixes.removeAll(keepingCapacity: true)
     pendingSpeed = nil
     receiver = ReceiverState()
+    differences.reset()
     walk.reset()
     if case .waiting = state {} else { giveUp(.gap) }
     resumption = pending.map { .pending($0) } ?? .none

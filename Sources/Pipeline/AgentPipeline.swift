@@ -461,10 +461,22 @@ package struct AgentPipeline: Sendable {
     let timely = timeBase.withoutDelay(fix)
     let estimate = navigation?.estimate(at: timely.timestamp)
     contradiction.process(timely, estimate)
+    location.observe(
+      timely,
+      speeds: [
+        estimate.map { $0.speed - 3 * $0.velocityDeviation }, contradiction.wheelSpeed(at: timely.timestamp),
+        fix.speed,
+      ])
     let isPlausible = locations.last.map { $0.timestamp == fix.timestamp && $0.suspicion == nil } ?? false
     drivingEvents?.process(timely, estimate, isPlausible: isPlausible || !configuration.location.isEnabled)
     if let context = traceContext { traces?.process(fix, context) }
-    tell(navigation?.process(timely, locations) ?? locations, into: send)
+    if estimate != nil, location.isReceiverFrozen {
+      // Navigation bridges repeated positions like an outage.
+      let silent = PositionFix(timestamp: timely.timestamp, time: timely.time, mode: .noFix)
+      tell(navigation?.process(silent, []) ?? [], into: send)
+    } else {
+      tell(navigation?.process(timely, locations) ?? locations, into: send)
+    }
   }
 
   /// Removes and returns the radio scans with accurate fixes since the last call, from which the beacon map

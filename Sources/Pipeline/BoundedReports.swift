@@ -53,8 +53,10 @@ struct BoundedReports: Sendable {
     newest = moment
     var sample = location
     sample.timestamp = moment
-    recent.append(sample)
-    return reports + pair(reporter.process(sample))
+    let predictors = reporter.process(sample)
+    // Reports have the attributes of fixes that the reporter considered.
+    if reporter.newestMoment == moment { recent.append(sample) }
+    return reports + pair(predictors)
   }
 
   /// - Parameter timestamp: time by the device's monotonic clock.
@@ -82,15 +84,16 @@ struct BoundedReports: Sendable {
 
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
     let reports = predictors.compactMap { predictor in
-      // A report that withdraws or renews an earlier report has no fix of its own. It uses the fix of the
-      // earlier report.
-      effective = recent.last { $0.timestamp == predictor.moment } ?? effective
+      // A report that withdraws or renews an earlier report has no fix of its own, and uses the fix of the
+      // earlier report. A report for a time between two fixes uses the first of them.
+      effective = recent.last { $0.timestamp <= predictor.moment } ?? effective
       return effective.map { (predictor, $0) }
     }
     // Removes locations at which no later report can take effect: those older than the oldest one that the
     // reporter still needs. If it needs none, only the newest location is retained.
-    if let oldest = reporter.oldestOpen ?? recent.last?.timestamp {
-      recent.removeAll { $0.timestamp < oldest }
+    let oldest = reporter.oldestOpen
+    if let first = recent.lastIndex(where: { location in oldest.map { location.timestamp <= $0 } ?? true }) {
+      recent.removeFirst(first)
     }
     return reports
   }

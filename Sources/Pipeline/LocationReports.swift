@@ -16,6 +16,7 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
+  private var repeated = RepeatedPosition()
   /// Number of locations that were not published for privacy.
   private var withheldCount = 0
   /// True if the newest location was not published for privacy.
@@ -25,10 +26,6 @@ struct LocationReports: Sendable {
   /// Reason why the newest location is suspect, and the time at which a suspect location was last published;
   /// nil if the newest location is plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
-
-  /// Number of 68 % radii that must be within the error bound. 1.6 radii contain 95 % if the errors to the
-  /// east and north are equal; 2 radii contain 95 % if all of the error is in one direction.
-  private static let boundedRadii = 2.0
 
   /// Minimum time in s between two published suspect locations.
   private static let suspectInterval = 30.0
@@ -148,6 +145,12 @@ struct LocationReports: Sendable {
     process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
+  /// Observes a fix together with speeds in m/s by independent measurements.
+  mutating func observe(_ fix: PositionFix, speeds: [Double?]) { repeated.process(fix, speeds: speeds) }
+
+  /// True if the receiver repeats a position that the vehicle has left.
+  var isReceiverFrozen: Bool { repeated.isFrozen }
+
   /// Updates whether the receiver is on. While it is off, nothing observes the error bound, and the bound is
   /// withdrawn in time.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
@@ -226,8 +229,17 @@ struct LocationReports: Sendable {
     guard exact.suspicion == nil else { return publishSuspect(exact, location, timeBase, into: send) }
     if suspicion != nil { endSuspicion(exact, location, timeBase, into: send) }
     process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
-    if !manager.isPaused, let told = manager.location, isWithinBound(exact) {
+    if !manager.isPaused, let told = manager.location, isBounded(exact) {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
+    }
+  }
+
+  /// Returns whether a bound may be guaranteed for a position; otherwise it counts as missing.
+  private func isBounded(_ location: Location) -> Bool {
+    switch location.positionSource {
+    case .coarse: false
+    case .inertial: true
+    case .gnss, .fused, nil: !repeated.isFrozen
     }
   }
 
@@ -277,17 +289,6 @@ struct LocationReports: Sendable {
 
   private mutating func tellEvent(_ message: LocationEventMessage, _ timestamp: Timestamp, _ send: Send) {
     if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
-  }
-
-  /// Returns whether the error bound may be guaranteed for a position. A position from inertial navigation
-  /// that is too inaccurate, or one from radios, counts as unobserved; the bound is then withdrawn in time.
-  private func isWithinBound(_ location: Location) -> Bool {
-    if location.positionSource == .coarse { return false }
-    guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy
-    else {
-      return true
-    }
-    return Self.boundedRadii * radius <= errorBound
   }
 
   private mutating func process(

@@ -55,6 +55,18 @@ struct PublicDrive: Sendable, CustomTestStringConvertible {
     }
   }
 
+  /// The true track of the drive, in order of time; nil if only the receiver reports it.
+  func truth() -> TrueTrack? {
+    guard case .csv(let folder, _) = source, let text = try? Shared.text("data/\(folder)/truth.csv") else {
+      return nil
+    }
+    return TrueTrack(
+      points: text.split(separator: "\n").dropFirst().map { line in
+        let row = line.split(separator: ",").prefix(3).map { Double($0) ?? .nan }
+        return (Timestamp(seconds: row[0] + 1000), Coordinate(latitude: row[1], longitude: row[2]))
+      })
+  }
+
   private static func events(folder: String, inertial: String) throws -> [SensorEvent] {
     let rows = { (file: String) in
       try Shared.text("data/\(folder)/\(file)").split(separator: "\n").dropFirst().map { line in
@@ -84,6 +96,21 @@ struct PublicDrive: Sendable, CustomTestStringConvertible {
       ])
     }
     return (scans + fixes).sorted { ($0.timestamp?.nanoseconds ?? 0) < ($1.timestamp?.nanoseconds ?? 0) }
+  }
+}
+
+/// The positions of a reference.
+struct TrueTrack {
+  var points: [(time: Timestamp, coordinate: Coordinate)]
+
+  /// Returns the position at a time, between its neighbours; nil outside of the track.
+  func coordinate(at time: Timestamp) -> Coordinate? {
+    guard let next = points.firstIndex(where: { $0.time >= time }), next > 0 else { return nil }
+    let (a, b) = (points[next - 1], points[next])
+    let share = time.seconds(since: a.time) / b.time.seconds(since: a.time)
+    return Coordinate(
+      latitude: a.coordinate.latitude + share * (b.coordinate.latitude - a.coordinate.latitude),
+      longitude: a.coordinate.longitude + share * (b.coordinate.longitude - a.coordinate.longitude))
   }
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Sensors
 import Simulation
 import Spatial
@@ -195,5 +196,41 @@ import Testing
       #expect(abs(inside68 / 20_000 - 0.68) < 0.02)
       #expect(abs(inside95 / 20_000 - 0.95) < 0.01)
     }
+  }
+
+  /// The unresolved rate is the variance of independent samples and nearly 0 for slow turns.
+  @Test func unresolvedRateExcludesSlowTurns() {
+    var generator = SeededGenerator.announced()
+    func vibration(_ rate: (Double) -> Vector3) -> Vibration {
+      var window = SampleWindow()
+      for index in 0..<75 { window.add(force: .zero, rate: rate(0.04 * Double(index)), seconds: 0.04) }
+      return window.vibration(seconds: 3, samples: 8)
+    }
+    let noise = vibration { _ in
+      0.05 * Vector3(generator.nextNormal(), generator.nextNormal(), generator.nextNormal())
+    }
+    #expect(abs(noise.interval - 0.04) < 1e-9)
+    #expect((0.5...2).contains(noise.unresolvedRate / (3 * 0.05 * 0.05)))
+    let turn = vibration { Vector3(0, 0, 0.5 * sin(2 * Double.pi * 0.2 * $0)) }
+    #expect(turn.unresolvedRate < 1e-6 && turn.rateEnergy > 1e-5)
+  }
+
+  /// The noise of a vibration grows with the interval of the samples, to 40 ms.
+  @Test func processNoiseGrowsWithTheInterval() {
+    func yawVariance(_ interval: Double) -> Double {
+      var filter = ErrorStateFilter()
+      filter.begin(NominalState(), deviations: .zero)
+      var vibration = Vibration()
+      (vibration.rateEnergy, vibration.unresolvedRate, vibration.interval) = (0.01, 0.01, interval)
+      filter.advance(
+        rate: .zero, force: Vector3(0, 0, 9.8), newest: .zero, seconds: 0.1,
+        earth: Earth(latitude: 45, altitude: 0))
+      filter.propagate(vibration: vibration, NavigationFilter.Parameters())
+      return filter.covariance.variance(ErrorState.attitude + 2)
+    }
+    #expect(yawVariance(0.005) == yawVariance(0.01))
+    #expect(yawVariance(0.02) > 2 * yawVariance(0.01))
+    #expect(yawVariance(0.04) > 5 * yawVariance(0.02))
+    #expect(yawVariance(0.1) == yawVariance(0.04))
   }
 }

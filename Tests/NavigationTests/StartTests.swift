@@ -151,9 +151,36 @@ import Testing
       samples.map { sample in
         var sample = sample
         sample.fix?.speed = nil
+        // Positions this far apart determine no velocity.
+        if sample.truth.time.truncatingRemainder(dividingBy: 8) > 0.1 { sample.fix = nil }
         return sample
       })
     #expect(filter.state == .waiting(.noVelocity))
+  }
+
+  /// A receiver that reports positions only: the velocity follows from their differences, and a minute without it is
+  /// bridged.
+  @Test(arguments: [0.3, 2], UInt64(1)...3)
+  func startsWithPositionsOnly(_ noise: Double, _ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var drive = SyntheticDrive(mounting: generator.nextRotation())
+    (drive.fixNoise, drive.fixRate) = (noise, 1)
+    let samples = drive.samples(&generator).map { sample in
+      var sample = sample
+      sample.fix?.speed = nil
+      sample.fix?.course = nil
+      sample.fix?.climb = nil
+      return sample
+    }
+    let cut = Int(240 * drive.rate)
+    var filter = NavigationFilter()
+    filter.play(samples[..<cut])
+    try #require(filter.state == .aligned, "noise \(noise) m, seed \(seed)")
+    filter.play(samples[cut...], isSeen: { _ in false })
+    let after = try #require(filter.estimate)
+    let error = try #require(filter.error(samples[samples.count - 1].truth))
+    #expect(error < 2 * after.radius95, "\(error) m, stated \(after.radius95) m at 95 %, seed \(seed)")
+    #expect(after.radius95 < 100)
   }
 
   /// A person with the device in the hand: steps, and a direction that has nothing to do with where it points.

@@ -99,11 +99,16 @@ struct ReportingRun {
       take(reporter.advance(to: deadline), at: deadline)
     }
     errors = track.map { fix in
-      let due = fix.timestamp.advanced(bySeconds: delay)
-      var latest = reports.count - 1
-      while latest >= 0, decidedAt[latest] > due || reports[latest].moment > fix.timestamp { latest -= 1 }
-      return latest < 0 ? .infinity : reports[latest].error(of: fix.coordinate, at: fix.timestamp)
+      report(for: fix.timestamp, delay: delay)?.error(of: fix.coordinate, at: fix.timestamp) ?? .infinity
     }
+  }
+
+  /// Returns the report from which a subscriber predicts a moment when it is due; nil before the first.
+  func report(for moment: Timestamp, delay: Double) -> ReportPredictor? {
+    let due = moment.advanced(bySeconds: delay)
+    var latest = reports.count - 1
+    while latest >= 0, decidedAt[latest] > due || reports[latest].moment > moment { latest -= 1 }
+    return latest < 0 ? nil : reports[latest]
   }
 
   private mutating func take(_ fresh: [ReportPredictor], at time: Timestamp) {

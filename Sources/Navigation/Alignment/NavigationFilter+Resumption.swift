@@ -225,7 +225,7 @@ extension NavigationFilter {
       }
       return true
     }
-    guard receiver.refusedInARow >= 1 else { return true }
+    guard !receiver.refusals.isConfirmed else { return true }
     counters.contradictedResumptions += 1
     giveUp(.contradicted)
     self.kept = kept

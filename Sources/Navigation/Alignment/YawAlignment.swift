@@ -36,17 +36,19 @@ struct YawAlignment: Sendable {
   ///   - position: position in m.
   ///   - deviation: standard deviation of the position by axis in m.
   ///   - velocity: m/s.
+  ///   - velocityDeviation: standard deviation of the horizontal velocity by axis in m/s.
   ///   - level: the rotation from the device to a level frame.
   ///   - bias: gyroscope bias in rad/s; nil if the device was never at rest.
   mutating func begin(
-    position: Vector3, deviation: Vector3, velocity: Vector3, level: Quaternion, bias: Vector3?,
+    position: Vector3, deviation: Vector3, velocity: Vector3, velocityDeviation: Double, level: Quaternion,
+    bias: Vector3?,
     _ parameters: Parameters
   ) {
     let tilt = (bias == nil ? 6.0 : 2.0).radians
     let yaw = 2 * Double.pi / Double(Self.count)
     var deviations = ErrorVector.zero
     deviations.set(ErrorState.position, deviation + 2)
-    deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
+    deviations.set(ErrorState.velocity, Vector3(velocityDeviation, velocityDeviation, 1))
     // The deviation is 0.6 of the angle to the next hypothesis, so that together the hypotheses cover the
     // circle evenly.
     deviations.set(ErrorState.attitude, Vector3(tilt, tilt, 0.6 * yaw))
@@ -95,7 +97,7 @@ struct YawAlignment: Sendable {
   }
 
   mutating func update(_ fix: GNSSMeasurement, now: Double, _ parameters: Parameters) {
-    for index in 0..<Self.count { _ = hypotheses[index].update(fix, now: now, gate: nil, parameters) }
+    for index in 0..<Self.count { _ = hypotheses[index].update(fix, now: now, gates: .none, parameters) }
   }
 
   enum Verdict: Hashable, Sendable {

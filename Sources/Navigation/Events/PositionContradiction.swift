@@ -67,6 +67,11 @@ public struct PositionContradiction: Sendable {
     if wheelSpeed.isFinite { wheel = (timestamp, wheelSpeed) }
   }
 
+  /// Returns the newest wheel speed in m/s; nil if it is too old.
+  public func wheelSpeed(at now: Timestamp) -> Double? {
+    wheel.flatMap { abs(now.seconds(since: $0.timestamp)) <= Self.longestAge ? $0.speed : nil }
+  }
+
   /// Processes a fix that the navigation filter has not processed yet.
   /// - Parameter estimate: nil if navigation has none; then only the wheels are compared.
   @discardableResult

@@ -125,6 +125,17 @@ struct Covariance: Sendable {
     return (product, variance)
   }
 
+  /// Returns P hᵀ and h P hᵀ of two rows, and h₁ P h₂ᵀ.
+  @inline(__always)
+  func projected(
+    _ first: ErrorVector, _ second: ErrorVector
+  ) -> (gains: (ErrorVector, ErrorVector), variances: SIMD2<Double>, shared: Double) {
+    let (a, b) = (projected(first), projected(second))
+    var shared = 0.0
+    for i in 0..<Self.n { shared += second[i] * a.gain[i] }
+    return ((a.gain, b.gain), SIMD2(a.variance, b.variance), shared)
+  }
+
   /// Computes P - g gᵀ / S. Both factors use the same rounded vector, which keeps the matrix bit-exact
   /// symmetric.
   @inline(__always)

@@ -18,6 +18,68 @@ struct GNSSMeasurement: Hashable, Sendable {
   var hasClimb: Bool
   /// The standard deviation of the velocity by axis, m/s.
   var velocityDeviation: Double
+  /// The velocity from earlier positions; nil if the receiver reports one.
+  var difference: PositionDifferences.Velocity?
+}
+
+/// The treatment of an innovation that is too large for the covariance.
+enum GNSSGate: Hashable, Sendable {
+  /// Accepts every innovation.
+  case none
+  /// Rejects it.
+  case closed
+  /// Accepts it, and increases the variance of the error that it shows.
+  case opening
+}
+
+/// The gates of the parts of a fix.
+struct GNSSGates: Hashable, Sendable {
+  var position = GNSSGate.closed
+  var velocity = GNSSGate.closed
+  var height = GNSSGate.closed
+  var climb = GNSSGate.closed
+
+  static let none = GNSSGates(position: .none, velocity: .none, height: .none, climb: .none)
+}
+
+/// The rejected parts of a fix.
+struct GNSSRefusals: Hashable, Sendable {
+  var position = false
+  var velocity = false
+  var height = false
+  var climb = false
+
+  /// True if the fix contradicts the motion in the horizontal plane.
+  var isContradicted: Bool { position || velocity }
+}
+
+/// The numbers of consecutive rejections of the parts of a fix. An accepted part takes one off.
+struct GNSSRefusalCounts: Hashable, Sendable {
+  private(set) var position = 0
+  private(set) var velocity = 0
+  private(set) var height = 0
+  private(set) var climb = 0
+
+  /// True if no recent fix contradicted the motion in the horizontal plane.
+  var isConfirmed: Bool { position == 0 && velocity == 0 }
+
+  /// Returns the gates for the next fix: a part that was rejected more often than `longest` is accepted.
+  func gates(longest: Int) -> GNSSGates {
+    func gate(_ count: Int) -> GNSSGate { count > longest ? .opening : .closed }
+    return GNSSGates(
+      position: gate(position), velocity: gate(velocity), height: gate(height), climb: gate(climb))
+  }
+
+  /// Counts the rejections of a fix, and resets those parts whose gate was open.
+  mutating func count(_ refusals: GNSSRefusals, gates: GNSSGates) {
+    func count(_ value: Int, _ isRefused: Bool, _ gate: GNSSGate) -> Int {
+      gate == .opening ? 0 : isRefused ? value + 1 : max(0, value - 1)
+    }
+    position = count(position, refusals.position, gates.position)
+    velocity = count(velocity, refusals.velocity, gates.velocity)
+    height = count(height, refusals.height, gates.height)
+    climb = count(climb, refusals.climb, gates.climb)
+  }
 }
 
 extension ErrorStateFilter {
@@ -28,27 +90,31 @@ extension ErrorStateFilter {
   ///
   /// - Parameters:
   ///   - now: the time of the state in s.
-  ///   - gate: the innovation gate; nil accepts every measurement.
-  /// - Returns: the number of accepted and of rejected components.
+  ///   - gates: the innovation gate of each part.
+  /// - Returns: the rejected parts.
   mutating func update(
-    _ fix: GNSSMeasurement, now: Double, gate: Double?, _ parameters: Parameters
-  ) -> (taken: Int, refused: Int) {
-    var taken = 0
-    var refused = 0
+    _ fix: GNSSMeasurement, now: Double, gates: GNSSGates, _ parameters: Parameters
+  ) -> GNSSRefusals {
+    var refusals = GNSSRefusals()
     let age = now - fix.time
+    let refused = Double(parameters.longestRefusal + 1) * fix.interval
     if let position = fix.position {
       let isCoarse = fix.deviation.x > 0.5 && fix.velocity != nil
       let correlation = isCoarse ? parameters.coarsePositionCorrelation : parameters.positionCorrelation
       let inflation = max(1, correlation / fix.interval)
-      for axis in 0..<(fix.hasHeight ? 3 : 2) {
-        let predicted = predictedPosition(axis, age: age)
+      func variance(_ axis: Int) -> Double {
         let deviation = max(
           parameters.positionFloor * (axis == 2 ? 2 : 1), fix.deviation[axis] * parameters.positionFactor)
-        let innovation = update(
-          predicted.row, residual: position[axis] - predicted.value,
-          variance: deviation * deviation * inflation, gate: gate)
-        observe(innovation)
-        if innovation.isRefused { refused += 1 } else { taken += 1 }
+        return deviation * deviation * inflation
+      }
+      refusals.position = !updatePlane(
+        position, variance: SIMD2(variance(0), variance(1)), gate: gates.position, opens: ErrorState.position,
+        after: refused, parameters
+      ) { filter, axis in filter.predictedPosition(axis, age: age) }
+      if fix.hasHeight {
+        refusals.height = !updateVertical(
+          position.z, variance: variance(2), gate: gates.height, opens: ErrorState.position, parameters,
+          predictedPosition(2, age: age))
       }
     }
     if let velocity = fix.velocity {
@@ -56,18 +122,88 @@ extension ErrorStateFilter {
       // A late velocity is corrected with the acceleration. The standard deviation of the correction is one
       // twentieth of it.
       let change = 0.05 * (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
-      for axis in 0..<(fix.hasClimb ? 3 : 2) {
-        let predicted = predictedVelocity(axis, age: age)
+      func variance(_ axis: Int) -> Double {
         let deviation = max(parameters.velocityFloor * (axis == 2 ? 1.5 : 1), fix.velocityDeviation)
-        let innovation = update(
-          predicted.row, residual: velocity[axis] - predicted.value,
-          variance: deviation * deviation * inflation + change * change, gate: gate)
-        observe(innovation)
-        if innovation.isRefused { refused += 1 } else { taken += 1 }
+        return deviation * deviation * inflation + change * change
+      }
+      refusals.velocity = !updatePlane(
+        velocity, variance: SIMD2(variance(0), variance(1)), gate: gates.velocity, opens: ErrorState.velocity,
+        after: refused, parameters
+      ) { filter, axis in filter.predictedVelocity(axis, age: age) }
+      if fix.hasClimb {
+        refusals.climb = !updateVertical(
+          velocity.z, variance: variance(2), gate: gates.climb, opens: ErrorState.velocity, parameters,
+          predictedVelocity(2, age: age))
       }
     }
     refresh()
-    return (taken, refused)
+    return refusals
+  }
+
+  /// Updates the state with the east and north components of a vector, which are accepted or rejected together.
+  ///
+  /// - Parameters:
+  ///   - opens: the index of the errors whose variance is too small if the gate opens.
+  ///   - refused: the duration of the rejections before that, s.
+  /// - Returns: true if accepted.
+  @inline(__always)
+  private mutating func updatePlane(
+    _ measured: Vector3, variance: SIMD2<Double>, gate: GNSSGate, opens: Int, after refused: Double,
+    _ parameters: Parameters, _ predict: (ErrorStateFilter, Int) -> Prediction
+  ) -> Bool {
+    let (east, north) = (predict(self, 0), predict(self, 1))
+    let residual = SIMD2(measured.x - east.value, measured.y - north.value)
+    var projection = covariance.projected(east.row, north.row)
+    if gate != .none {
+      let total = projection.variances + variance
+      let determinant = total.x * total.y - projection.shared * projection.shared
+      let ratio =
+        (total.y * residual.x * residual.x - 2 * projection.shared * residual.x * residual.y
+          + total.x * residual.y * residual.y) / determinant
+      // NaN is also rejected.
+      if !(determinant > 0 && ratio <= parameters.planeGate) {
+        guard gate == .opening, residual.x.isFinite, residual.y.isFinite else {
+          observe(Innovation(ratio: ratio, variance: determinant, isRefused: true))
+          return false
+        }
+        let square = residual.x * residual.x + residual.y * residual.y
+        for axis in 0..<2 { covariance.add(square, to: opens + axis) }
+        if opens == ErrorState.velocity {
+          // The velocity error has moved the position since the first rejection.
+          for axis in 0..<2 { covariance.add(square * refused * refused, to: ErrorState.position + axis) }
+        }
+        projection = covariance.projected(east.row, north.row)
+      }
+    }
+    let first = apply(
+      east.row, gain: projection.gains.0, residual: residual.x, total: projection.variances.x + variance.x)
+    observe(first)
+    guard !first.isRefused else { return false }
+    // The second component after the update with the first.
+    let share = projection.shared / first.variance
+    for index in 0..<ErrorState.count { projection.gains.1[index] -= share * projection.gains.0[index] }
+    let second = apply(
+      north.row, gain: projection.gains.1, residual: residual.y - share * residual.x,
+      total: projection.variances.y + variance.y - share * projection.shared)
+    observe(second)
+    return !second.isRefused
+  }
+
+  /// Updates the state with the vertical component of a vector.
+  @inline(__always)
+  private mutating func updateVertical(
+    _ measured: Double, variance: Double, gate: GNSSGate, opens: Int, _ parameters: Parameters,
+    _ predicted: Prediction
+  ) -> Bool {
+    let residual = measured - predicted.value
+    var innovation = update(
+      predicted.row, residual: residual, variance: variance, gate: gate == .none ? nil : parameters.gate)
+    if innovation.isRefused, gate == .opening, residual.isFinite {
+      covariance.add(residual * residual, to: opens + 2)
+      innovation = update(predicted.row, residual: residual, variance: variance, gate: nil)
+    }
+    observe(innovation)
+    return !innovation.isRefused
   }
 
   /// Returns one coordinate of the antenna's position at `age` seconds plus the latency before the state,

@@ -76,14 +76,18 @@ struct ErrorStateFilter: Sendable {
     track.propagate(step)
     step = Transition()
     func squared(_ value: Double) -> Double { value * value }
+    let interval = max(parameters.fittedInterval, min(parameters.longestInterval, vibration.interval))
+    let fitted = parameters.fittedInterval
     let gyroscope =
       squared(parameters.gyroscopeNoise)
       + squared(parameters.gyroscopeVibration) * vibration.rateEnergy
       * (1 + vibration.rateEnergy / squared(parameters.gyroscopeShock))
+      + squared(parameters.gyroscopeSampling) * vibration.unresolvedRate
+      * (interval * interval * interval - fitted * fitted * fitted)
     let accelerometer =
       squared(parameters.accelerometerNoise)
       + squared(parameters.accelerometerVibration) * vibration.forceEnergy
-      * (1 + vibration.forceEnergy / squared(parameters.accelerometerShock))
+      * (interval / fitted + vibration.forceEnergy / squared(parameters.accelerometerShock))
     let bias =
       squared(parameters.accelerometerBiasWalk)
       + squared(parameters.accelerometerBiasVibration) * vibration.forceEnergy
@@ -114,7 +118,18 @@ struct ErrorStateFilter: Sendable {
   @inline(__always) @discardableResult
   mutating func update(_ row: ErrorVector, residual: Double, variance: Double, gate: Double?) -> Innovation {
     let (gain, predicted) = covariance.projected(row)
-    let total = predicted + variance
+    return apply(row, gain: gain, residual: residual, total: predicted + variance, gate: gate)
+  }
+
+  /// Updates the state with a scalar measurement whose projection is known.
+  ///
+  /// - Parameters:
+  ///   - gain: P hᵀ of the row.
+  ///   - total: the variance of the residual.
+  @inline(__always)
+  mutating func apply(
+    _ row: ErrorVector, gain: ErrorVector, residual: Double, total: Double, gate: Double? = nil
+  ) -> Innovation {
     let ratio = residual * residual / total
     // The condition also rejects NaN.
     guard total > 0, ratio <= gate ?? 1e12 else {

@@ -8,6 +8,11 @@ struct Vibration: Hashable, Sendable {
   var forceEnergy = 1e-8
   /// The mean square of the difference between consecutive rotation rates, (rad/s)².
   var rateEnergy = 1e-10
+  /// The mean square of the third difference of the rate divided by 20, (rad/s)²: the rate that the samples do not
+  /// resolve. That of independent samples is their variance; that of slow turns is nearly 0.
+  var unresolvedRate = 0.0
+  /// The mean interval of the samples, s.
+  var interval = 0.01
   /// The variance of the force, (m/s²)².
   var forceVariance = 1e-8
   /// The variance of the rotation rate, (rad/s)².
@@ -41,6 +46,7 @@ struct SampleWindow: Sendable {
     var rateSquares = 0.0
     var forceSteps = 0.0
     var rateSteps = 0.0
+    var rateThirds = 0.0
   }
 
   private var bins = [Bin](repeating: Bin(), count: capacity)
@@ -48,12 +54,15 @@ struct SampleWindow: Sendable {
   private var used = 0
   private var sample = (force: Vector3.zero, rate: Vector3.zero, count: 0.0, seconds: 0.0)
   private var previous: (force: Vector3, rate: Vector3)?
+  /// The last first and second differences of the rate, rad/s.
+  private var rateDifferences = (first: Vector3.zero, second: Vector3.zero)
 
   mutating func reset() {
     for index in bins.indices { bins[index] = Bin() }
     (newest, used) = (0, 0)
     sample = (.zero, .zero, 0, 0)
     previous = nil
+    rateDifferences = (.zero, .zero)
   }
 
   /// Adds a sample (m/s², rad/s) `seconds` after the previous one.
@@ -87,6 +96,10 @@ struct SampleWindow: Sendable {
     bins[newest].rateSquares += rate.dot(rate)
     bins[newest].forceSteps += forceStep.dot(forceStep)
     bins[newest].rateSteps += rateStep.dot(rateStep)
+    let second = rateStep - rateDifferences.first
+    let third = second - rateDifferences.second
+    rateDifferences = (rateStep, second)
+    bins[newest].rateThirds += third.dot(third)
   }
 
   /// Returns the vibration over the last `seconds`, with at least `samples` samples.
@@ -103,6 +116,7 @@ struct SampleWindow: Sendable {
       sum.rateSquares += bin.rateSquares
       sum.forceSteps += bin.forceSteps
       sum.rateSteps += bin.rateSteps
+      sum.rateThirds += bin.rateThirds
       index = (index + Self.capacity - 1) % Self.capacity
     }
     guard sum.count > 0 else { return Vibration() }
@@ -110,6 +124,7 @@ struct SampleWindow: Sendable {
     // The minimum values keep the logarithms finite if all samples are equal.
     return Vibration(
       forceEnergy: sum.forceSteps / sum.count + 1e-8, rateEnergy: sum.rateSteps / sum.count + 1e-10,
+      unresolvedRate: sum.rateThirds / sum.count / 20, interval: sum.seconds / sum.count,
       forceVariance: max(0, sum.forceSquares / sum.count - force.dot(force)) + 1e-8,
       rateVariance: max(0, sum.rateSquares / sum.count - rate.dot(rate)) + 1e-10,
       meanForce: force, meanRate: rate)

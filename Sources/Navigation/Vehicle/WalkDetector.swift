@@ -16,6 +16,12 @@ struct WalkDetector: Hashable, Sendable {
   private static let limit = 0.9
   /// The minimum duration in s for which the level must exceed the limit.
   private static let time = 4.0
+  /// The speed in m/s that no walking person reaches.
+  static let fastest = 5.0
+  /// The factor on the level of a moving vehicle above which the force is that of steps (1.25), and the largest
+  /// threshold in m/s²: a walk at 1.2 m/s has 1.4. Not fitted.
+  private static let aboveVehicle = 1.25
+  private static let largestLimit = 1.4
 
   private var isBegun = false
   private var fast = 0.0
@@ -23,12 +29,22 @@ struct WalkDetector: Hashable, Sendable {
   private var mean = 0.0
   private var power = 0.0
   private var lasting = 0.0
+  /// The level while the receiver reported more than `fastest`, m/s².
+  private var vehicleLevel = 0.0
 
   var isWalking: Bool { lasting >= Self.time }
   /// The root mean square of the force's magnitude between 0.5 and 3 Hz, m/s².
   var level: Double { power.squareRoot() }
 
   mutating func reset() { self = WalkDetector() }
+
+  /// Processes a speed of the receiver in m/s with its standard deviation. A motorcycle or a rough road can shake
+  /// like steps, but no person walks that fast.
+  mutating func observe(speed: Double, deviation: Double) {
+    guard speed - 2 * deviation > Self.fastest else { return }
+    lasting = 0
+    vehicleLevel = max(level, 0.99 * vehicleLevel)
+  }
 
   @inline(__always)
   mutating func add(force: Vector3, seconds: Double) {
@@ -45,7 +61,8 @@ struct WalkDetector: Hashable, Sendable {
     mean += min(1, seconds * 2 * Double.pi * 0.5) * (smooth - mean)
     let deviation = smooth - mean
     power += min(1, seconds / 4) * (deviation * deviation - power)
+    let limit = max(Self.limit, min(Self.largestLimit, Self.aboveVehicle * vehicleLevel))
     lasting =
-      power > Self.limit * Self.limit ? min(2 * Self.time, lasting + seconds) : max(0, lasting - seconds)
+      power > limit * limit ? min(2 * Self.time, lasting + seconds) : max(0, lasting - seconds)
   }
 }

@@ -5,7 +5,10 @@ struct UniformMotion: Hashable, Sendable {
   var position: SIMD2<Double>
   var velocity: SIMD2<Double>
 
-  func residual(_ point: TimedPoint) -> SIMD2<Double> { position + velocity * point.time - point.position }
+  /// Returns the offset in m from a point, multiplied by the point's scale.
+  func residual(_ point: TimedPoint) -> SIMD2<Double> {
+    point.scale * (position + velocity * point.time - point.position)
+  }
 
   fileprivate func moved(by step: [Double], times factor: Double) -> UniformMotion {
     UniformMotion(
@@ -18,6 +21,8 @@ struct UniformMotion: Hashable, Sendable {
 struct TimedPoint: Hashable, Sendable {
   var time: Double
   var position: SIMD2<Double>
+  /// Ratio of the line's bound to that of the point, at least 1.
+  var scale = 1.0
 }
 
 /// An expected position of the vehicle with its weight.
@@ -125,10 +130,10 @@ struct BoundedLine {
     for point in points {
       let r = motion.residual(point)
       let inverse = 1 / (ceiling - r.squaredLength)
-      let g = 2 * inverse * r
+      let g = 2 * inverse * point.scale * r
+      let own = 2 * inverse * point.scale * point.scale
       system.add(
-        at: point.time, gradient: g,
-        curvature: (2 * inverse + g.x * g.x, 2 * inverse + g.y * g.y, g.x * g.y))
+        at: point.time, gradient: g, curvature: (own + g.x * g.x, own + g.y * g.y, g.x * g.y))
       system.gradient[4] -= inverse
       system[4, 0] -= g.x * inverse
       system[4, 1] -= g.y * inverse
@@ -161,12 +166,11 @@ struct BoundedLine {
     for point in points {
       let r = motion.residual(point)
       let inverse = 1 / (bound * bound - r.squaredLength)
-      let g = 2 * inverse * r
+      let g = 2 * inverse * point.scale * r
+      let own = 2 * inverse * point.scale * point.scale
       system.add(
         at: point.time, gradient: barrier * g,
-        curvature: (
-          barrier * (2 * inverse + g.x * g.x), barrier * (2 * inverse + g.y * g.y), barrier * g.x * g.y
-        ))
+        curvature: (barrier * (own + g.x * g.x), barrier * (own + g.y * g.y), barrier * g.x * g.y))
     }
     for goal in expected {
       system.add(

@@ -80,14 +80,36 @@ extension BoundedReporter {
   /// returned.
   mutating func closeGap(before sample: MotionSample) -> [ReportPredictor] {
     guard watch == .receiver, let newest, let report,
-      case let gap = sample.timestamp.seconds(since: newest.timestamp), !isReceiverOn || gap > cadence.silence
+      case let gap = sample.timestamp.seconds(since: newest.timestamp),
+      !isReceiverOn || cadence.isMissing(after: gap)
     else { return [] }
     if window.isEmpty,
       physics.seconds(within: report, from: newest) + physics.seconds(within: report, from: sample) >= gap
     {
       return []
     }
-    return settle(isStanding: false, mayRest: true)
+    // A report cannot correct moments that are already displayed.
+    let displayed = sample.timestamp.advanced(bySeconds: -delay)
+    if isReceiverOn, delay < cadence.interval { return [] }
+    guard let path = GapPath(from: newest, to: sample, physics: physics),
+      path.margin <= Self.largestMargin * epsilon
+    else { return settle(isStanding: false, mayRest: true) }
+    for between in path.samples(every: cadence.interval)
+    where between.timestamp > displayed && !(window.isEmpty && holds(for: between)) {
+      window.append(between)
+    }
+    return []
+  }
+
+  mutating func observeRest(_ sample: MotionSample) {
+    let isSlow = sample.velocityDeviation.isFinite && sample.speed < Self.restSpeed
+    slowSince = isSlow ? slowSince ?? sample.timestamp : nil
+  }
+
+  /// Returns the validity in s of a report at a time. At rest it is as long as the rest until then: the longer
+  /// a vehicle has rested, the longer it will.
+  func lease(at time: Timestamp) -> Double {
+    max(Self.lease, min(Self.restLease, slowSince.map { time.seconds(since: $0) } ?? 0))
   }
 
   /// Decides open reports. Returns these and the last report before observation stops.

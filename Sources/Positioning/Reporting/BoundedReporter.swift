@@ -3,13 +3,19 @@ public import Spatial
 /// A reporting policy with bounded error and delay: the position displayed by a subscriber for the time
 /// `delay` seconds ago is accurate to `epsilon` metres. A delay of zero is dead reckoning.
 ///
-/// The bound applies to every fix accepted by the end of its delay, and to those that a receiver would have
-/// provided during silence: each report states its validity. If a receiver becomes silent or sleeps, a last
-/// report states for how long the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a
-/// subscriber displays the first position whose bound is uncertain. An unexpected silence is detected after
-/// 1.75 s at one fix a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix
-/// that `FixScreen` delays further is published when it is accepted. For subscribers that store reports, the
-/// position stored for the time of that fix is then within epsilon, too.
+/// The bound applies to every fix accepted by the end of its delay, and each report states its validity. In an
+/// outage, a position from inertial sensors replaces the missing fix: at each moment, the sum of the
+/// prediction's error and twice the accuracy of that position is within the bound.
+///
+/// In a gap between two fixes, the bound applies to the positions that a subscriber displays after the gap. The
+/// vehicle is assumed to follow a cubic within a margin (`GapPath`); if that leaves the bound, another report
+/// is sent. After a longer gap, and if a receiver becomes silent or sleeps, a last report states for how long
+/// the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a subscriber displays the first
+/// position whose bound is uncertain, but not before the silence is detected: after 1.75 s at one fix a
+/// second, and after at most 10.25 s with a receiver that often omits fixes (`FixCadence`). With a shorter
+/// delay, no bound applies to the positions displayed meanwhile. A fix that `FixScreen` delays further is
+/// published when it is accepted. For subscribers that store reports, the position stored for the time of
+/// that fix is then within epsilon, too.
 ///
 /// A report is decided as late as possible: a fix outside of the prediction is displayed `delay` seconds
 /// later, and until then the following fixes can be considered. Waiting has no disadvantage, because an
@@ -25,10 +31,13 @@ public struct BoundedReporter: Sendable {
   /// Maximum number of fixes that are considered before a report is decided. If it is reached, the report is
   /// decided before its delay has passed.
   public static let largestWindow = 600
-  /// Validity in s of a report after the newest fix, while the receiver monitors the vehicle. The report is
-  /// renewed earlier. This is the longest time for which a subscriber may be wrong after an unnoticed loss of
-  /// vehicle and link.
+  /// Validity in s of a report after the newest fix, while the receiver monitors a vehicle in motion. The
+  /// report is renewed earlier. This is the longest time for which a subscriber may be wrong after an unnoticed
+  /// loss of vehicle and link. At rest the validity is as long as the rest until then, at most `restLease`.
   public static let lease = 180.0
+  /// Maximum share of the bound for the error of a position from inertial sensors or between fixes. If less
+  /// remained for the prediction, it would require a report every few seconds.
+  static let largestMargin = 0.75
   /// Validity in s of a report that only the accelerometer monitors. It is long, because parked vehicles
   /// should publish rarely.
   public static let restLease = 3600.0
@@ -48,16 +57,19 @@ public struct BoundedReporter: Sendable {
   let physics: UnwatchedMotion
   /// Fixes that require a new report, from the first fix outside of the bound; empty while the report is
   /// valid.
-  private(set) var window: [MotionSample] = []
+  var window: [MotionSample] = []
   /// The newest fix, with a velocity from which the receiver's noise is filtered.
   private(set) var newest: MotionSample?
   private var estimate = VelocityEstimate()
-  private(set) var cadence = FixCadence()
+  private(set) var cadence: FixCadence
   var watch = Watch.receiver
   /// True if the receiver is on.
   var isReceiverOn = true
   /// Start of the rest reported by the accelerometer; nil in motion, and without an accelerometer.
   var restSince: Timestamp?
+
+  /// Time since which the receiver's speed has been that of a vehicle at rest; nil in motion.
+  var slowSince: Timestamp?
 
   /// The sensor that monitors whether the vehicle stays within the bound of the newest report.
   enum Watch: Sendable { case receiver, accelerometer, nobody }
@@ -76,6 +88,7 @@ public struct BoundedReporter: Sendable {
     self.limits = limits
     choice = ReportChoice(bound: self.epsilon)
     physics = UnwatchedMotion(activity)
+    cadence = FixCadence(delay: self.delay, bound: self.epsilon)
   }
 
   /// The next time at which a decision is due without a location; nil while the last report remains valid
@@ -83,6 +96,9 @@ public struct BoundedReporter: Sendable {
   public var nextDeadline: Timestamp? {
     window.first?.timestamp.advanced(bySeconds: delay) ?? lapse
   }
+
+  /// Time of the newest position that was considered; nil before the first.
+  public var newestMoment: Timestamp? { newest?.timestamp }
 
   /// Time of the first fix that requires a new report; nil while the last report is valid.
   public var oldestOpen: Timestamp? { window.first?.timestamp }
@@ -97,15 +113,24 @@ public struct BoundedReporter: Sendable {
     // Deadlines before the time of this location are handled first, without the location.
     var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
+    // A position that is too inaccurate counts as missing, and none that is more accurate is to be expected.
+    guard sample.margin <= Self.largestMargin * epsilon else {
+      return watch == .receiver ? reports + settle(isStanding: false, mayRest: true) : reports
+    }
     reports += closeGap(before: sample)
+    let previous = newest
     if let newest, isReceiverOn { cadence.observe(sample.timestamp.seconds(since: newest.timestamp)) }
     isReceiverOn = true
     estimate.process(sample)
     newest = sample
     newest?.velocity = estimate.velocity
     newest?.velocityDeviation = max(sample.velocityDeviation, estimate.noise.squareRoot())
+    observeRest(sample)
     let needsReport = !window.isEmpty || !holds(for: sample)
-    if needsReport { window.append(sample) }
+    if needsReport {
+      if window.isEmpty, let previous, startsReport(previous, before: sample) { window.append(previous) }
+      window.append(sample)
+    }
     if needsReport || watch == .nobody { watch = .receiver }
     reports += decide { $0 <= location.timestamp }
     if window.count >= Self.largestWindow { reports += decideOnce() }
@@ -143,7 +168,7 @@ public struct BoundedReporter: Sendable {
       var chosen = choice.report(
         for: window[...], estimate: estimate, delay: delay)
     else { return [] }
-    chosen.validity = last.timestamp.seconds(since: first.timestamp) + Self.lease
+    chosen.validity = last.timestamp.seconds(since: first.timestamp) + lease(at: last.timestamp)
     chosen.growth = growth(of: chosen)
     chosen = chosen.rounded
     if !holds(chosen, for: first) {
@@ -159,15 +184,27 @@ public struct BoundedReporter: Sendable {
     return [chosen]
   }
 
-  private func holds(for sample: MotionSample) -> Bool {
+  /// Returns whether the report for a sample takes effect at the previous one, because the bound applies to all
+  /// moments between inertial positions. There is none to correct if these are already displayed.
+  private func startsReport(_ previous: MotionSample, before sample: MotionSample) -> Bool {
+    watch == .receiver && report != nil && previous.margin + sample.margin > 0 && delay >= sample.interval
+  }
+
+  func holds(for sample: MotionSample) -> Bool {
     report.map { holds($0, for: sample) } ?? false
   }
 
-  /// Returns whether a report is still sufficient: the fix is within its bound, and its validity lasts until the next fix.
+  /// Returns whether a report is still sufficient: the fix is within its bound, and its validity lasts until the
+  /// next fix. After an inertial position, the report also applies to the moments that are displayed before the
+  /// next one.
   func holds(_ report: ReportPredictor, for sample: MotionSample) -> Bool {
     let next = sample.timestamp.advanced(bySeconds: cadence.silence)
-    return report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError <= epsilon
-      && report.isPromised(at: next)
+    func isWithin(_ sample: MotionSample) -> Bool {
+      let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
+      return error + sample.margin <= epsilon
+    }
+    guard isWithin(sample), report.isPromised(at: next) else { return false }
+    return sample.margin == 0 || delay >= sample.interval || isWithin(sample.next)
   }
 
   func growth(of report: ReportPredictor) -> Double {

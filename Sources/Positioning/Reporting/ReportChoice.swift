@@ -38,9 +38,14 @@ struct ReportChoice: Sendable {
     // Time is counted back from the newest fix in units of the window, which keeps the equations well scaled.
     let unit = max(1, last.timestamp.seconds(since: first.timestamp))
     func time(_ sample: MotionSample) -> Double { sample.timestamp.seconds(since: last.timestamp) / unit }
-    let points = window.map { TimedPoint(time: time($0), position: frame.offset(of: $0.coordinate)) }[...]
     // The bound is reduced by a margin for the later rounding of the wire format and of the frame.
     let line = BoundedLine(bound: bound * 0.999 - 0.002 - 0.001 * fastest(window))
+    let points = window.map { sample in
+      let room = line.bound - sample.margin
+      return TimedPoint(
+        time: time(sample), position: frame.offset(of: sample.coordinate),
+        scale: room > 0 ? line.bound / room : 1)
+    }[...]
     var motion = UniformMotion(
       position: points[0].position - first.velocity * unit * points[0].time, velocity: first.velocity * unit)
     var covered = 1

@@ -22,18 +22,19 @@ struct UnwatchedMotion: Sendable {
   /// Share of a position's accuracy by which its error may change within seconds, because errors of receivers
   /// change slowly. Number of reports and share with other values: 247 and 0.644 with 0, 247 and 0.653 with
   /// 0.25, 246 and 0.653 with 1.
-  private static let wander = 0.5
+  static let wander = 0.5
   /// Assumed error of a velocity in standard deviations. Number of reports and share with other values: 248
   /// and 0.644 with 0, 248 and 0.645 with 1, 245 and 0.651 with 3.
-  private static let confidence = 2.0
+  static let confidence = 2.0
 
   /// Returns the time in s before and after a fix, for which the prediction stays within its bound regardless
   /// of the motion.
   func seconds(within report: ReportPredictor, from sample: MotionSample) -> Double {
     let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
+    let change = max(sample.margin, Self.wander * sample.accuracy)
     let apart = (sample.velocity - report.velocity).squaredLength.squareRoot()
     return seconds(
-      within: report.bound - error - Self.wander * sample.accuracy,
+      within: report.bound - error - change,
       apart: min(apart + Self.confidence * sample.velocityDeviation, topSpeed))
   }
 
@@ -43,29 +44,4 @@ struct UnwatchedMotion: Sendable {
     guard room > 0 else { return 0 }
     return ((apart * apart + 2 * acceleration * room).squareRoot() - apart) / acceleration
   }
-}
-
-/// The interval of a receiver's fixes, used to detect silence.
-struct FixCadence: Sendable {
-  /// Times in s between the newest fixes, oldest first.
-  private var steps: [Double] = []
-
-  /// Number of intervals of which the median is used, so that a single tunnel has no influence.
-  private static let memory = 5
-  /// Assumed interval between fixes in s, before three intervals were observed.
-  private static let usual = 1.0
-  /// Tolerated delay of a fix in s. Number of reports and share of the route with a valid bound: 244 and
-  /// 0.651 for a delay of 0; 245 and 0.652 for 0.1 and 0.5; 251 and 0.645 for 1.
-  private static let lateness = 0.25
-
-  mutating func observe(_ step: Double) {
-    if steps.count >= Self.memory { steps.removeFirst() }
-    steps.append(step)
-  }
-
-  /// Median interval between fixes in s.
-  var interval: Double { steps.count < 3 ? Self.usual : steps.sorted()[steps.count / 2] }
-
-  /// Time in s without a fix, after which a fix counts as missing.
-  var silence: Double { 1.5 * interval + Self.lateness }
 }

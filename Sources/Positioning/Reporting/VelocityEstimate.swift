@@ -25,7 +25,7 @@ struct VelocityEstimate: Sendable {
   private static let persistence = 5.0
   /// Standard deviation in m/s² of a vehicle's acceleration on each axis. Relative number of reports with
   /// other values: 0.951 with 0.4, 0.939 with 0.6, 0.937 with 1.2, 0.944 with 2.
-  private static let manoeuvre = 0.8
+  static let manoeuvre = 0.8
   /// Contribution of manoeuvres to the second difference in m/s. Relative number of reports with other
   /// values: 0.937 with 0, 0.936 with 0.2, 0.946 with 0.4.
   private static let jerk = 0.1

@@ -176,6 +176,14 @@ struct Recording {
     for index in samples.indices { samples[index].rate += Vector3(repeating: bias) }
   }
 
+  /// Picks single samples down to at most a rate in Hz, as a driver that reads a sensor at this rate.
+  mutating func pick(to rate: Double) {
+    let interval = (samples[samples.count - 1].time - samples[0].time) / Double(samples.count - 1)
+    let factor = Int((1 / (rate * interval)).rounded())
+    guard factor > 1 else { return }
+    samples = stride(from: factor - 1, to: samples.count, by: factor).map { samples[$0] }
+  }
+
   /// Averages neighbours down to at most a rate in Hz.
   mutating func decimate(to rate: Double) {
     let interval = (samples[samples.count - 1].time - samples[0].time) / Double(samples.count - 1)

@@ -1,7 +1,8 @@
 import Foundation
 
 // navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES] [--rate HZ]
-//   [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt]
+//   [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt] [--rates]
+//   [--positions-only]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -10,7 +11,7 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
-         [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt]
+         [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt] [--rates] [--positions-only]
   DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
     t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
     t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
@@ -29,6 +30,8 @@ let usage = """
               of the table of outages
   --tilt      print the tilt while driving by navigation, by the attitude filter with and without its acceleration, and by VQF,
               in place of the table of outages
+  --rates     print the errors of outages at lower rates, averaged and picked, in place of the table of outages
+  --positions-only  with --rates: leave out the receiver's speed, course and climb
   """
 
 var folder: String?
@@ -36,6 +39,7 @@ var usesSpeed = false
 var smooth = false
 var each = false
 var tilt = false
+var (rates, hasVelocity) = (false, true)
 var seed: UInt64?
 var (faults, attitudes) = (Int?.none, Int?.none)
 var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
@@ -61,6 +65,8 @@ while let argument = arguments.popFirst() {
   case "--smooth": smooth = true
   case "--each": each = true
   case "--tilt": tilt = true
+  case "--rates": rates = true
+  case "--positions-only": hasVelocity = false
   case "--mount":
     guard let text = arguments.popFirst(), text.hasPrefix("random:"), let value = UInt64(text.dropFirst(7))
     else {
@@ -84,10 +90,11 @@ do {
   guard !recordings.isEmpty else {
     fail("no drives in \(folder): a drive is a folder with imu.csv and gnss.csv")
   }
-  if faults != nil || attitudes != nil || tilt {
+  if faults != nil || attitudes != nil || tilt || rates {
     let chosen = recordings.filter { !usesSpeed || !$0.speeds.isEmpty }
     if let faults { Faults.print(chosen, seeds: faults, usesSpeed: usesSpeed) }
     if let attitudes { Accuracy.print(chosen, seeds: attitudes, usesSpeed: usesSpeed) }
+    if rates { Rates.print(chosen, usesSpeed: usesSpeed, hasVelocity: hasVelocity) }
     if tilt { try Tilt.print(chosen, usesSpeed: usesSpeed) }
     exit(0)
   }

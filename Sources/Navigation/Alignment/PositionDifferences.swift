@@ -1,0 +1,55 @@
+internal import Glibc
+internal import Sensors
+internal import Spatial
+
+/// A velocity from the differences of positions, for the start with a receiver that reports none.
+///
+/// The mean velocity over a time T has the error of both positions divided by T, and differs from the velocity at the end
+/// by the acceleration times T / 2. Of the positions of the last seconds, the one with the smallest sum is used.
+struct PositionDifferences: Sendable {
+  /// A velocity east and north in m/s, with its standard deviation by axis.
+  struct Velocity: Hashable, Sendable {
+    var value: Vector3
+    var deviation: Double
+  }
+
+  private struct Fix: Sendable {
+    var time: Double
+    var coordinate: Coordinate
+    var deviation: Double
+  }
+
+  /// The oldest first, a second apart.
+  private var fixes: [Fix] = []
+
+  /// The range of T in s: a shorter one has the receiver's noise, a longer one contains bends.
+  private static let span = 2.0...5.0
+  /// The standard deviation of a vehicle's acceleration by axis in m/s².
+  private static let acceleration = 0.8
+  private static let capacity = 6
+
+  mutating func reserve() { fixes.reserveCapacity(Self.capacity + 1) }
+
+  mutating func reset() { fixes.removeAll(keepingCapacity: true) }
+
+  /// Adds a position at a time (s) with its standard deviation by axis in m.
+  /// - Returns: the velocity at this time; nil without an earlier position.
+  mutating func add(_ coordinate: Coordinate, at time: Double, deviation: Double) -> Velocity? {
+    if let last = fixes.last, time - last.time > Self.span.upperBound { reset() }
+    let frame = LocalFrame(origin: coordinate)
+    var best: Velocity?
+    for fix in fixes where Self.span.contains(time - fix.time) {
+      let span = time - fix.time
+      let offset = frame.offset(of: fix.coordinate)
+      let own = hypot(hypot(deviation, fix.deviation) / span, Self.acceleration * span / 2)
+      if own < best?.deviation ?? .infinity {
+        best = Velocity(value: Vector3(-offset.x, -offset.y, 0) / span, deviation: own)
+      }
+    }
+    if fixes.last.map({ time - $0.time >= 1 - 1e-3 }) ?? true {
+      if fixes.count == Self.capacity { fixes.removeFirst() }
+      fixes.append(Fix(time: time, coordinate: coordinate, deviation: deviation))
+    }
+    return best
+  }
+}
