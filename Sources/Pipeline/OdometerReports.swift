@@ -16,7 +16,8 @@ struct OdometerReports: Sendable {
   private var kept: OdometerState?
   /// True if a state of this run, not only of an earlier one, is stored on disk.
   private var hasKept = false
-  /// Distance in m that the odometer would have after a restart at the newest position; nil if unknown.
+  /// Distance in m from which the odometer would continue after a restart at the newest position; nil if
+  /// unknown.
   private var restarted: Double?
   private var newest: OdometerSample?
   /// Newest reading in m; nil if there is none. The next reading is not smaller, unless the odometer is set.

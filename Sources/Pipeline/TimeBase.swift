@@ -54,7 +54,8 @@ package struct TimeBase: Sendable {
   /// Maximum difference in ns by which a better clock may be behind so that civil time runs at half speed
   /// instead of jumping.
   private static let longestWait: Int64 = 2_000_000_000
-  /// Difference in ns between two readings from which a clock counts as set.
+  /// Change in ns between two readings of a clock's offset above which the clock is considered to have been
+  /// set.
   private static let step: Int64 = 1_000_000_000
   /// Maximum assumed drift of the receiver's clock relative to the machine's, in seconds per second.
   private static let drift = 1e-4

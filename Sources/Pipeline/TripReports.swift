@@ -161,7 +161,7 @@ struct TripReports: Sendable {
     recorder.state.lasting.first { $0.number == journal.number }?.trip.map(Int64.init)
   }
 
-  /// Stores the message about an event that lasts, before it is published.
+  /// Stores the message about a lasting driving event before the message is published.
   mutating func keep(_ message: DrivingEventMessage) {
     recorder.keep(
       StoredEvent(

@@ -141,7 +141,8 @@ struct GPSDWorker: ~Copyable {
   /// Applies the demand to the watch, then waits for reports until the demand may have changed.
   mutating func work(demand: SensorDemand) {
     gathering.setDemand(demand, at: SystemClock.monotonic)
-    // Waiting reports are read before the watch ends, because they were in demand.
+    // Reports that wait in the socket were requested by the previous demand, so they are read before the new
+    // demand can end the watch.
     if gathering.isBehind { catchUp() }
     if case .rate = demand {
       thinning.setDemand(demand, at: nil)

@@ -96,7 +96,7 @@ struct Forget: ParsableCommand {
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Publishes simulated vehicles to load a broker.",
+    abstract: "Simulates vehicles and publishes their messages, to test a broker under load.",
     discussion: """
       The vehicles drive the same streets at different positions and times, and publish status, location and \
       events as odographd does. Positions that they could not send during an outage follow as a track. Reports are \

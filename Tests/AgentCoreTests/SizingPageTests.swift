@@ -47,7 +47,7 @@ import Testing
       preset == .car
       ? "`odographd check --estimate` with `presets/car.toml`"
       : "the same with `presets/\(preset.rawValue).toml`"
-    expectLine("| kB a day of \(vehicle) on the way | \(try Self.kilobytes(preset)) | \(source) |")
+    expectLine("| kB a day of \(vehicle) in motion | \(try Self.kilobytes(preset)) | \(source) |")
   }
 
   /// To two digits, as the page is about orders of magnitude.

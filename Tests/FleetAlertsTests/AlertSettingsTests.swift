@@ -100,7 +100,10 @@ struct AlertSettingsTests {
     ("[rules.a]\nfor = \"5m\"\n", "1:1", "when = one of"),
     ("[rules.a]\nwhen = \"battery\"\n", "1:1", "below = 0.2 is 20 %"),
     ("[rules.a]\nwhen = \"battery\"\nbelow = 20\n", "3:9", "a number from 0.0 to 1.0"),
-    ("[rules.a]\nwhen = \"battery\"\nbelow = 0.2\nuntil = 0.1\n", "4:9", "must not be less than below"),
+    (
+      "[rules.a]\nwhen = \"battery\"\nbelow = 0.2\nuntil = 0.1\n", "4:9",
+      "must not be less than the value of below"
+    ),
     ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = 31\n", "4:9", "must not exceed the value of above"),
     (
       "[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = \"109 km/h\"\n", "4:9",

@@ -58,7 +58,7 @@ struct DayEstimate {
       "  data    \(Self.short(use.bytes / 1000)) kB: "
         + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
       "  error   " + errorBound,
-    ] + plainConsumers.map { "  \($0) plain consumers (last position): \($1.text)" }
+    ] + plainConsumers.map { "  last position shown without prediction (\($0)): \($1.text)" }
   }
 
   /// Writes the estimate as JSON: joules, bytes and messages of a day, in total and by their parts, and the

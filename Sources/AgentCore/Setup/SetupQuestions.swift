@@ -62,7 +62,7 @@ package struct SetupQuestions: ~Copyable {
     while let line = ask(prompt) {
       let text = String(line.trimmingSpaces())
       let answer = text.isEmpty ? usual ?? "" : text
-      guard let problem = answer.isEmpty ? "needed: it has no default" : problem(answer) else {
+      guard let problem = answer.isEmpty ? "a value is required: there is no default" : problem(answer) else {
         return answer
       }
       show("  \(problem)")

@@ -170,7 +170,7 @@ package enum AlertsCommand {
     let (fleet, vehicle) = (parts?.first, parts?.count == 2 ? parts?.last : nil)
     guard options.end == (options.duration == nil) else {
       throw .usage(
-        "silence", "alerts", options.end ? "--end does not accept --for" : "set a duration: --for 2h")
+        "silence", "alerts", options.end ? "--for cannot be combined with --end" : "set a duration: --for 2h")
     }
     let store = try opened(settings)
     if options.end {

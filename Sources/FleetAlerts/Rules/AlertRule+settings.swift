@@ -97,7 +97,7 @@ extension AlertRule {
       // The default hysteresis is 5 %, because most vehicles report the battery charge in whole per cent, and
       // it fluctuates by a few per cent.
       let until = try table.number("until", in: 0...1) ?? min(1, below + 0.05)
-      guard until >= below else { throw table.wrong("until", "must not be less than below") }
+      guard until >= below else { throw table.wrong("until", "must not be less than the value of below") }
       return .battery(below: below, until: until)
     case .entered: return .entered(try table.texts("regions") ?? [])
     case .left: return .left(try table.texts("regions") ?? [])

@@ -77,8 +77,8 @@ package struct TimeZoneFile: Hashable, Sendable {
       else { return nil }
       version = bytes[start + 4]
       let counts = (0..<6).map { Int(bytes.bigEndian(4, at: start + 20 + 4 * $0) & 0xFFFF_FFFF) }
-      // The limit prevents an overflow in the sums below. Real time zones have less than a thousandth of
-      // these numbers.
+      // The limit prevents an overflow in the sums below. The counts in actual time zone files are less than
+      // a thousandth of the limit.
       guard counts.allSatisfy({ $0 < 1 << 20 }) else { return nil }
       (universalMarks, standardMarks, leapSeconds) = (counts[0], counts[1], counts[2])
       (timeCount, typeCount, characters) = (counts[3], counts[4], counts[5])

@@ -27,7 +27,7 @@ package struct VehicleRequests {
   static let unanswered = "has not reported; the vehicle receives this when it reconnects"
   /// The text for a message that the broker has not acknowledged. Also used after an interruption, because a
   /// message in flight can still arrive.
-  static let unsent = "not known to be sent: the broker has not confirmed it"
+  static let unsent = "possibly not sent: the broker has not confirmed it"
 
   private let exchange: FleetExchange
   private let vehicles: [VehicleKey]

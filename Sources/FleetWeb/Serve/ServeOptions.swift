@@ -46,7 +46,7 @@ package struct ServeConfiguration: Sendable {
   /// The tables of the configuration file, in the order of the example configuration.
   package static let tables = ["server", "map"] + ConfiguredAccess.tables + AlertSettings.tables
 
-  /// The file; nil without one.
+  /// The configuration file; nil if there is none.
   package var file: SettingsFile?
   package var address: ListenAddress
   /// The recording: a file, or the URL of a database; nil for no history.

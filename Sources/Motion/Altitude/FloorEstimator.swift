@@ -21,7 +21,7 @@ struct FloorEstimator: Sendable {
   /// Height of a storey in m, and its standard deviation.
   private static let (storey, storeyDeviation) = (2.9, 0.25)
   private static let most = 20
-  /// Standard deviation in m caused by fan and doors.
+  /// Standard deviation in m of the height, caused by pressure changes when the fan or the doors are used.
   private static let cabin = 0.5
   private static let leastConfidence = 0.5
 

@@ -22,7 +22,8 @@ struct PositionDifferences: Sendable {
   /// The oldest first, a second apart.
   private var fixes: [Fix] = []
 
-  /// The range of T in s: a shorter one has the receiver's noise, a longer one contains bends.
+  /// The range of T in s. Over a shorter time the receiver's noise dominates, and over a longer one the road
+  /// may bend.
   private static let span = 2.0...5.0
   /// The standard deviation of a vehicle's acceleration by axis in m/s².
   private static let acceleration = 0.8

@@ -36,7 +36,7 @@ public struct DrivingEventLimits: Hashable, Sendable {
 
   // MARK: Speed
 
-  /// The vehicle's speed limit in m/s; nil for only the limits of regions.
+  /// The vehicle's speed limit in m/s; nil if only the limits of regions apply.
   public var speed: Double?
   /// The tolerated excess in m/s: 5 km/h. A speedometer never shows less than the true speed (UN R39).
   public var speedMargin = 1.4

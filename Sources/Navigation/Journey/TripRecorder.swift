@@ -41,9 +41,9 @@ public struct TripRecorder: Hashable, Sendable {
   /// Time and point of the last position; nil before the first.
   var located: Moment?
   var ignition = Ignition()
-  /// Time and point of a possible start of motion by speeds; nil if there is none.
+  /// Time and point at which motion may have started, according to the speeds; nil if there is none.
   var rise: Moment?
-  /// Time and point of a possible start of motion by the accelerometer; nil if there is none.
+  /// Time and point at which motion may have started, according to the accelerometer; nil if there is none.
   var stirred: Moment?
 
   struct Moment: Hashable, Sendable {

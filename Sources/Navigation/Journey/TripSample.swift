@@ -82,8 +82,8 @@ public struct TripSample: Hashable, Sendable {
     return sample
   }
 
-  /// Limits in l/h and W; values from these on are implausible for any road vehicle. A truck engine of 500 kW
-  /// burns 150 l/h.
+  /// The largest plausible values in l/h and W; no road vehicle reaches them. A truck engine of 500 kW burns
+  /// 150 l/h.
   private static let (greatestFuelRate, greatestPower) = (1000.0, 1e7)
 
   /// The sample as start or end of a trip.

@@ -90,7 +90,7 @@ public struct BeaconLearner: Sendable {
       } else {
         after = learned(before, at: place, variance: variance, day: day)
       }
-      // A signal heard at another position does not belong to the position of the entry.
+      // Only a signal that was received at the entry's own position can become the entry's strongest signal.
       if after.other == nil {
         after.place.strongest = [after.place.strongest, sighting.soundSignal].compactMap(\.self).max()
       }

@@ -15,8 +15,8 @@ internal import Glibc
   private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
   /// True if the header of a log with commits is damaged. SQLite then ignores the whole log.
   private(set) var hasDamagedHeader = false
-  /// Positions of intact frames with a damaged salt, which is outside their checksum. They end the log for
-  /// SQLite.
+  /// Positions of intact frames with a damaged salt, which their checksum does not cover. SQLite reads the
+  /// log only up to such a frame.
   private(set) var misplacedFrames: [Int64] = []
   /// Position in the log from which SQLite ignores commits: 0 for a damaged header, otherwise that of the
   /// first damaged frame; nil if no commit is damaged.

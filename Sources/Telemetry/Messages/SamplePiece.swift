@@ -159,7 +159,7 @@ extension SamplePiece {
       numbers.append(last)
     }
     guard decoder.isAtEnd, numbers.count == count else {
-      throw JSONError("key \"\(name)\": does not contain \(count) values, as stated by \"count\"")
+      throw JSONError("key \"\(name)\": does not contain \(count) values, although \"count\" is \(count)")
     }
     return numbers
   }

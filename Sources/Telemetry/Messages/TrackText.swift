@@ -92,7 +92,9 @@ extension DeltaDecoder {
       numbers.append(numbers.count < stride ? difference : numbers[numbers.count - stride] &+ difference)
     }
     guard decoder.isAtEnd, numbers.count == count else {
-      throw JSONError("key \"\(name)\": does not contain \(count / stride) values, as stated by \"count\"")
+      throw JSONError(
+        "key \"\(name)\": does not contain \(count / stride) values, "
+          + "although \"count\" is \(count / stride)")
     }
     return numbers
   }

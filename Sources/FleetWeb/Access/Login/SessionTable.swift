@@ -9,8 +9,8 @@ package struct SessionTable: Sendable {
 
   package struct Session: Hashable, Sendable {
     package var holder: Holder
-    /// The digest, at the login, of the user's configuration entry or of the link; the session ends when the
-    /// digest changes.
+    /// The digest of the user's configuration entry, or of the link, as computed at the login; the session
+    /// ends when the digest changes.
     package var entry: SecretDigest
     package var began: Int64
     package var used: Int64
