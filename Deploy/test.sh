@@ -33,8 +33,8 @@ case "${1:-}" in
   *Tests) suite=$1 ;;
   *) echo "usage: Deploy/test.sh [--full | SUITE [FILTER]]" >&2; exit 64 ;;
 esac
-# Without debug information and index, which the tests do not need, the build is shorter.
-build_options=(-debug-info-format none --disable-index-store)
+# The tests do not need debug information. The index stays: the tests are found in it.
+build_options=(-debug-info-format none)
 export ODOGRAPH_FULL=$full ODOGRAPH_OPTIMIZED=1 NO_COLOR=1
 if [ -n "$suite" ]; then
   targets=$(grep -oE '"[A-Za-z]+Tests"' Package.swift | tr -d '"' | sort -u)
