@@ -33,14 +33,21 @@ package struct EnvironmentCheck {
   package mutating func run(sources: [Finding]? = nil) -> [Finding] {
     var sources = sources ?? self.sources()
     let sensors = sensors(&sources)
-    return [
+    var findings = [
       Finding(
         .ok, "configuration",
         "vehicle \(configuration.fleet)/\(configuration.vehicle), preset \(configuration.preset.rawValue)")
     ]
-      + (layers?.findings() ?? []) + RegionFile.findings(configuration.regions) + clock() + location()
-      + sources + sensors + store() + configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
-      + broker()
+    // In steps: one sum of all takes older compilers too long.
+    findings += layers?.findings() ?? []
+    findings += RegionFile.findings(configuration.regions)
+    findings += clock()
+    findings += location()
+    findings += sources + sensors
+    findings += store()
+    findings += configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
+    findings += broker()
+    return findings
   }
 
   /// Estimates energy, bytes and position errors of a day with this configuration, by simulating it. After
