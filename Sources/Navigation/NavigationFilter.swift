@@ -206,11 +206,13 @@ public struct NavigationFilter: Sendable {
     receiver.lastFix = fix.time
     if let velocity = fix.velocity ?? fix.difference?.value {
       let deviation = fix.difference?.deviation ?? fix.velocityDeviation
-      walk.observe(speed: hypot(velocity.x, velocity.y), deviation: deviation)
-      // The speed up to which the vehicle counts as at rest grows with the receiver's error.
-      let limit = 0.15 + min(0.5, deviation)
+      let speed = hypot(velocity.x, velocity.y)
+      walk.observe(speed: speed, deviation: deviation, interval: fix.interval)
+      // The speed up to which the vehicle counts as at rest grows with the receiver's error. That from which it counts
+      // as moving grows with the error of positions, whose differences are fast also at rest.
       stops.learn(
-        speed: hypot(velocity.x, velocity.y), limit: limit, interval: fix.interval,
+        speed: speed, limit: 0.15 + min(0.5, deviation),
+        moving: 1.5 + (fix.difference.map { 2 * $0.deviation } ?? 0), interval: fix.interval,
         features: window.vibration(seconds: 1, samples: 16).features)
     }
     switch state {
@@ -229,8 +231,10 @@ public struct NavigationFilter: Sendable {
     if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }
     receiver.refusals.count(refused, gates: gates)
     if refused.isContradicted { counters.outliers += 1 }
-    if gates.position == .opening || gates.velocity == .opening { counters.jumps += 1 }
-    if !refused.position { receiver.accept(fix) }
+    let isJump =
+      gates.position == .opening && fix.position != nil || gates.velocity == .opening && fix.velocity != nil
+    if isJump { counters.jumps += 1 }
+    if refused.position == false { receiver.accept(fix) }
     recenter()
   }
 

@@ -466,7 +466,7 @@ package struct AgentPipeline: Sendable {
       speeds: [
         estimate.map { $0.speed - 3 * $0.velocityDeviation }, contradiction.wheelSpeed(at: timely.timestamp),
         fix.speed,
-      ])
+      ], fastest: estimate.map { $0.speed + 3 * $0.velocityDeviation })
     let isPlausible = locations.last.map { $0.timestamp == fix.timestamp && $0.suspicion == nil } ?? false
     drivingEvents?.process(timely, estimate, isPlausible: isPlausible || !configuration.location.isEnabled)
     if let context = traceContext { traces?.process(fix, context) }

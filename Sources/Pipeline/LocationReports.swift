@@ -69,11 +69,12 @@ struct LocationReports: Sendable {
     manager.startUpdatingLocation()
   }
 
-  /// Copies the states of sources, and the events, from the reports with the previous configuration.
+  /// Copies the states of sources and of the receiver, and the events, from the reports with the previous
+  /// configuration.
   mutating func adopt(_ other: LocationReports) {
     availability.unavailable = other.availability.unavailable
     availability.deniedNodes = other.availability.deniedNodes
-    events = other.events
+    (events, repeated) = (other.events, other.repeated)
   }
 
   /// Requests one location, for a limited time.
@@ -145,8 +146,11 @@ struct LocationReports: Sendable {
     process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
-  /// Observes a fix together with speeds in m/s by independent measurements.
-  mutating func observe(_ fix: PositionFix, speeds: [Double?]) { repeated.process(fix, speeds: speeds) }
+  /// Observes a fix together with the lowest speeds in m/s by independent measurements, and the highest speed by
+  /// navigation.
+  mutating func observe(_ fix: PositionFix, speeds: [Double?], fastest: Double? = nil) {
+    repeated.process(fix, speeds: speeds, fastest: fastest)
+  }
 
   /// True if the receiver repeats a position that the vehicle has left.
   var isReceiverFrozen: Bool { repeated.isFrozen }

@@ -6,7 +6,8 @@ internal import Spatial
 /// Some receivers continue to report their last position when they lose the satellites. The speed comes from
 /// another measurement: navigation, wheels, or the receiver's own Doppler speed.
 struct RepeatedPosition: Sendable {
-  private var last: (timestamp: Timestamp, coordinate: Coordinate)?
+  /// The newest fix, with the speed in m/s then; nil if unknown.
+  private var last: (timestamp: Timestamp, coordinate: Coordinate, speed: Double?)?
   /// Distance in m driven since the first fix with the same position.
   private var driven = 0.0
 
@@ -18,28 +19,34 @@ struct RepeatedPosition: Sendable {
 
   /// Time in s at rest after which a repeated position is accepted: that of a receiver that holds its position.
   private static let longestRest = 60.0
-  /// Time in s at rest since the last motion.
+  /// Distance in m that a receiver that holds its position at rest may miss while the vehicle brakes or starts. After
+  /// a longer distance, the position is wrong even at rest.
+  private static let longestHold = 50.0
+  /// Time in s at rest since the last motion or unknown speed.
   private var rest = 0.0
 
   /// True if the newest fix repeats a position that the vehicle has left.
   var isFrozen: Bool { driven > Self.limit }
 
-  /// - Parameter speeds: speeds in m/s by independent measurements.
-  mutating func process(_ fix: PositionFix, speeds: [Double?]) {
+  /// - Parameters:
+  ///   - speeds: lowest speeds in m/s by independent measurements; nil or not finite if unknown.
+  ///   - fastest: highest speed in m/s by a measurement with a known error; nil if there is none.
+  mutating func process(_ fix: PositionFix, speeds: [Double?], fastest: Double? = nil) {
     guard let coordinate = fix.coordinate else { return }
-    defer { last = (fix.timestamp, coordinate) }
+    let speed = speeds.compactMap { $0 }.filter(\.isFinite).max()
+    defer { last = (fix.timestamp, coordinate, speed) }
     guard let last, last.coordinate == coordinate else {
       (driven, rest) = (0, 0)
       return
     }
-    let speed = speeds.compactMap { $0 }.filter(\.isFinite).max() ?? 0
     let interval = max(0, fix.timestamp.seconds(since: last.timestamp))
-    if speed >= Self.slowest {
-      driven += speed * interval
+    // The interval may include a sleep at rest, so the lower speed of both ends applies to it.
+    if let speed, speed >= Self.slowest { driven += max(0, min(speed, last.speed ?? 0)) * interval }
+    guard let speed, max(speed, fastest ?? speed) < Self.slowest else {
       rest = 0
-    } else {
-      rest += interval
-      if rest >= Self.longestRest { driven = 0 }
+      return
     }
+    rest += interval
+    if rest >= Self.longestRest, driven <= Self.longestHold { driven = 0 }
   }
 }

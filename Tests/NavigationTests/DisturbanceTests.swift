@@ -48,8 +48,85 @@ import Testing
     let gates = counts.gates(longest: 10)
     #expect(gates.velocity == .opening && gates.position == .closed && gates.height == .closed)
     #expect(!counts.isConfirmed)
-    counts.count(GNSSRefusals(), gates: gates)
+    counts.count(GNSSRefusals(position: false, velocity: false), gates: gates)
     #expect(counts.isConfirmed)
+  }
+
+  /// A fix without a position says nothing about rejected positions.
+  @Test func missingPartsOfAFixAreNotCounted() {
+    var counts = GNSSRefusalCounts()
+    for step in 0...20 {
+      let gates = counts.gates(longest: 10)
+      #expect(gates.position == .closed)
+      counts.count(
+        step % 2 == 0 ? GNSSRefusals(position: true) : GNSSRefusals(velocity: false), gates: gates)
+    }
+    #expect(counts.gates(longest: 10).position == .opening)
+  }
+
+  /// The filter follows positions that jump by 300 m, also if they alternate with reports of the velocity alone.
+  @Test(arguments: UInt64(1)...3) func alternatingReportsCorrectAPosition(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var filter = NavigationFilter()
+    var last: SyntheticDrive.State?
+    var count = 0
+    for sample in SyntheticDrive(mounting: generator.nextRotation()).samples(&generator) {
+      if var fix = sample.fix {
+        if sample.truth.time > 200 {
+          count += 1
+          fix.coordinate = fix.coordinate.map {
+            LocalFrame(origin: $0).coordinate(at: SIMD2(300, 0))
+          }
+          if count % 2 == 0 { (fix.speed, fix.course) = (nil, nil) } else { fix.coordinate = nil }
+        }
+        filter.process(fix)
+      }
+      filter.process(sample.scan)
+      last = sample.truth
+    }
+    let truth = try #require(last)
+    let error = try #require(filter.error(truth))
+    #expect(abs(error - 300) < 10, "\(error) m, seed \(seed)")
+    #expect(filter.state == .aligned && filter.counters.jumps > 0)
+  }
+
+  /// The shaking of a rough road is forgotten by time, at any rate of the receiver.
+  @Test(arguments: [1, 10]) func shakingOfARoadIsForgottenByTime(rate: Int) {
+    var walk = WalkDetector()
+    var time = 0.0
+    func drive(seconds: Double, shaking amplitude: Double, isObserved: Bool) {
+      for step in 1...Int(seconds * 50) {
+        time += 0.02
+        let shake = amplitude * sin(2 * Double.pi * 1.7 * time)
+        walk.add(force: Vector3(0, 0, 9.81 + shake), seconds: 0.02)
+        if isObserved, step % (50 / rate) == 0 {
+          walk.observe(speed: 12, deviation: 0.1, interval: 1 / Double(rate))
+        }
+      }
+    }
+    drive(seconds: 30, shaking: 2, isObserved: true)
+    #expect(walk.level > 0.9)
+    drive(seconds: 15, shaking: 0, isObserved: true)
+    drive(seconds: 30, shaking: 2, isObserved: false)
+    #expect(walk.level > 0.9 && !walk.isWalking)
+    drive(seconds: 30, shaking: 4, isObserved: false)
+    #expect(walk.isWalking)
+  }
+
+  /// At rest, the noise of positions is not taken for motion whose vibration can be learned.
+  @Test(arguments: UInt64(1)...3) func noisyPositionsAtRestShowNoMotion(_ seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    var drive = SyntheticDrive(length: 600, mounting: generator.nextRotation())
+    (drive.fixNoise, drive.fixRate, drive.restTime) = (4, 1, 600)
+    var filter = NavigationFilter()
+    for sample in drive.samples(&generator) {
+      if var fix = sample.fix {
+        (fix.speed, fix.course) = (nil, nil)
+        filter.process(fix)
+      }
+      filter.process(sample.scan)
+    }
+    #expect(filter.stops.moving.seconds == 0, "seed \(seed)")
   }
 
   /// A vehicle that shakes like steps, as a motorcycle, aligns and is bridged through an outage.

@@ -2,6 +2,7 @@ import Sensors
 import Spatial
 import Testing
 
+@testable import AgentCore
 @testable import Pipeline
 
 /// Receivers that repeat their last position.
@@ -27,11 +28,57 @@ import Testing
     var repeated = RepeatedPosition()
     for second in 0..<600 { repeated.process(fix(second), speeds: [0.3, nil]) }
     #expect(!repeated.isFrozen)
-    repeated.process(fix(600), speeds: [9])
+    for second in 600...601 { repeated.process(fix(second), speeds: [9]) }
     #expect(repeated.isFrozen)
-    for second in 601..<660 { repeated.process(fix(second), speeds: [0, .nan]) }
+    for second in 602..<661 { repeated.process(fix(second), speeds: [0, .nan]) }
     #expect(repeated.isFrozen)
-    repeated.process(fix(660), speeds: [0])
+    repeated.process(fix(661), speeds: [0])
     #expect(!repeated.isFrozen)
+  }
+
+  /// Without a speed, nothing shows that the vehicle is at rest.
+  @Test func unknownSpeedIsNoRest() {
+    var repeated = RepeatedPosition()
+    for second in 0...1 { repeated.process(fix(second), speeds: [12]) }
+    for second in 2...600 { repeated.process(fix(second), speeds: [nil, .nan]) }
+    #expect(repeated.isFrozen)
+  }
+
+  /// A speed between the limits of its error is neither motion nor rest.
+  @Test func uncertainSpeedIsNoRest() {
+    var repeated = RepeatedPosition()
+    for second in 0...1 { repeated.process(fix(second), speeds: [12], fastest: 12) }
+    for second in 2...600 { repeated.process(fix(second), speeds: [-2], fastest: 4) }
+    #expect(repeated.isFrozen)
+    for second in 601...661 { repeated.process(fix(second), speeds: [-0.1], fastest: 0.1) }
+    #expect(!repeated.isFrozen)
+  }
+
+  /// Rest after a long distance confirms no position: the vehicle is at rest elsewhere.
+  @Test func restAfterALongDistanceIsStillFrozen() {
+    var repeated = RepeatedPosition()
+    for second in 0...25 { repeated.process(fix(second), speeds: [12]) }
+    for second in 26...600 { repeated.process(fix(second), speeds: [0]) }
+    #expect(repeated.isFrozen)
+    repeated.process(fix(601, latitude: 48.001), speeds: [0])
+    #expect(!repeated.isFrozen)
+  }
+
+  /// The first speed after a sleep does not apply to the sleep.
+  @Test func speedAfterASleepDoesNotApplyToTheSleep() {
+    var repeated = RepeatedPosition()
+    for second in 0...60 { repeated.process(fix(second), speeds: [0]) }
+    repeated.process(fix(3660), speeds: [2])
+    #expect(!repeated.isFrozen)
+  }
+
+  @Test func frozenPositionIsKnownAfterReconfiguration() throws {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"])], file: nil
+    ).pipeline
+    var (old, new) = (LocationReports(configuration), LocationReports(configuration))
+    for second in 0...1 { old.observe(fix(second), speeds: [12]) }
+    new.adopt(old)
+    #expect(new.isReceiverFrozen)
   }
 }

@@ -1,9 +1,11 @@
 import Foundation
-import Positioning
+import Sensors
 import Simulation
 import Spatial
 import TestSupport
 import Testing
+
+@testable import Positioning
 
 /// Receivers that omit fixes: reports cost no more than linear dead reckoning, and the moments between fixes are within the
 /// bound if the delay covers the gap.
@@ -159,6 +161,73 @@ import Testing
     }
     #expect(silence(gaps: false).map { $0 >= 1.75 && $0 < 2.5 } == true)
     #expect(silence(gaps: true) == 4.25)
+  }
+
+  /// Even at one fix a minute, the bound is withdrawn after the longest documented silence.
+  @Test(arguments: [5.0, 30, 60]) func slowReceiverIsSilentAfterTenSeconds(interval: Double) throws {
+    let plane = PlaneTrack()
+    var reporter = BoundedReporter(epsilon: 20)
+    for step in 0...10 {
+      let seconds = interval * Double(step)
+      var fix = plane.location(seconds, 12 * seconds, speed: 12, course: 90)
+      fix.horizontalAccuracy = 3
+      _ = reporter.process(fix)
+    }
+    let silence = try #require(reporter.nextDeadline).seconds - 10 * interval
+    #expect(abs(silence - min(1.5 * interval, 10) - 0.25) < 1e-6)
+  }
+
+  /// The error of the positions at both ends counts in the gap. If it leaves no room for the prediction, the bound is
+  /// withdrawn.
+  @Test func gapAfterInertialPositionsNeedsFewReports() {
+    let plane = PlaneTrack()
+    func inertial(_ second: Int) -> Location {
+      var fix = plane.location(Double(second), 12 * Double(second), speed: 12, course: 90)
+      (fix.horizontalAccuracy, fix.speedAccuracy, fix.positionSource) = (7, 0.1, .inertial)
+      return fix
+    }
+    let seconds = Array(0...20) + Array(29...40)
+    let run = ReportingRun(seconds.map(inertial), epsilon: 20, delay: 15)
+    let inGap = run.reports.filter { $0.moment.seconds > 20 && $0.moment.seconds < 29 }
+    #expect(inGap.isEmpty, "\(inGap.map(\.moment.seconds))")
+  }
+
+  /// The fixes of a gap do not let the window grow beyond its capacity.
+  @Test func windowIsLimitedAfterGaps() {
+    let plane = PlaneTrack()
+    var random = SeededGenerator(seed: 7)
+    var reporter = BoundedReporter(epsilon: 100, delay: 3600)
+    var (seconds, worst) = (0.0, 0)
+    for step in 0..<700 {
+      seconds += step > 560 && step % 10 == 0 ? 9 : 0.1
+      var fix = plane.location(
+        seconds, 2000 * random.nextUniform(), 2000 * random.nextUniform(), speed: 0, course: 0)
+      (fix.horizontalAccuracy, fix.speedAccuracy) = (2, 0.1)
+      _ = reporter.process(fix)
+      worst = max(worst, reporter.window.count)
+    }
+    #expect(worst < BoundedReporter.largestWindow, "\(worst)")
+  }
+
+  /// A vehicle in a queue is not at rest: it does not stay within the bound.
+  @Test func slowQueueIsNoRest() {
+    let plane = PlaneTrack()
+    let fixes = (0..<3600).map { plane.location(Double($0), Double($0), speed: 1, course: 90) }
+    let run = ReportingRun(fixes, epsilon: 20, delay: 5)
+    let longest = run.reports.compactMap(\.validity).max() ?? .infinity
+    #expect(longest <= BoundedReporter.lease + 5, "\(longest) s")
+  }
+
+  /// Receivers omit the course at rest. Their speed then decides about rest, instead of the noise of their positions.
+  @Test func restIsDetectedDespiteNoisyPositions() {
+    let plane = PlaneTrack()
+    var random = SeededGenerator(seed: 5)
+    let fixes = (0..<7200).map { second in
+      plane.location(Double(second), 2 * random.nextNormal(), 2 * random.nextNormal(), speed: 0)
+    }
+    let run = ReportingRun(fixes, epsilon: 20, delay: 5)
+    let longest = run.reports.compactMap(\.validity).max() ?? 0
+    #expect(longest > BoundedReporter.restLease / 2, "\(longest) s")
   }
 
   /// A parked vehicle renews its bound after three minutes, then each time its rest has doubled.

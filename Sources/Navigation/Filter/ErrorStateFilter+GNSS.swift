@@ -42,18 +42,19 @@ struct GNSSGates: Hashable, Sendable {
   static let none = GNSSGates(position: .none, velocity: .none, height: .none, climb: .none)
 }
 
-/// The rejected parts of a fix.
+/// The outcome for each part of a fix: true if rejected, nil if the fix does not contain it.
 struct GNSSRefusals: Hashable, Sendable {
-  var position = false
-  var velocity = false
-  var height = false
-  var climb = false
+  var position: Bool?
+  var velocity: Bool?
+  var height: Bool?
+  var climb: Bool?
 
   /// True if the fix contradicts the motion in the horizontal plane.
-  var isContradicted: Bool { position || velocity }
+  var isContradicted: Bool { position == true || velocity == true }
 }
 
-/// The numbers of consecutive rejections of the parts of a fix. An accepted part takes one off.
+/// The numbers of consecutive rejections of the parts of a fix. Each accepted part decreases its number by one; a
+/// missing part does not change it.
 struct GNSSRefusalCounts: Hashable, Sendable {
   private(set) var position = 0
   private(set) var velocity = 0
@@ -72,8 +73,9 @@ struct GNSSRefusalCounts: Hashable, Sendable {
 
   /// Counts the rejections of a fix, and resets those parts whose gate was open.
   mutating func count(_ refusals: GNSSRefusals, gates: GNSSGates) {
-    func count(_ value: Int, _ isRefused: Bool, _ gate: GNSSGate) -> Int {
-      gate == .opening ? 0 : isRefused ? value + 1 : max(0, value - 1)
+    func count(_ value: Int, _ isRefused: Bool?, _ gate: GNSSGate) -> Int {
+      guard let isRefused else { return value }
+      return gate == .opening ? 0 : isRefused ? value + 1 : max(0, value - 1)
     }
     position = count(position, refusals.position, gates.position)
     velocity = count(velocity, refusals.velocity, gates.velocity)

@@ -53,15 +53,22 @@ struct StopDetector: Sendable {
     return ratio > parameters.stopThreshold
   }
 
-  /// Learns from a fix: horizontal speed (m/s), largest speed that counts as rest (m/s), and time since the
-  /// previous fix (s).
-  mutating func learn(speed: Double, limit: Double, interval: Double, features: SIMD4<Double>) {
+  /// Learns from a fix.
+  ///
+  /// - Parameters:
+  ///   - speed: the horizontal speed, m/s.
+  ///   - limit: the largest speed that counts as rest, m/s.
+  ///   - moving: the largest speed that does not count as motion, m/s.
+  ///   - interval: the time since the previous fix, s.
+  mutating func learn(
+    speed: Double, limit: Double, moving least: Double, interval: Double, features: SIMD4<Double>
+  ) {
     if speed < limit && lastSpeed < limit {
       stillTime += interval
       if stillTime > 1.2 { still.add(features, seconds: interval, memory: 60) }
     } else {
       stillTime = 0
-      if speed > 1.5 && lastSpeed > 1.5 { moving.add(features, seconds: interval, memory: 120) }
+      if speed > least && lastSpeed > least { moving.add(features, seconds: interval, memory: 120) }
     }
     lastSpeed = speed
   }

@@ -23,6 +23,9 @@ struct WalkDetector: Hashable, Sendable {
   private static let aboveVehicle = 1.25
   private static let largestLimit = 1.4
 
+  /// The time constant in s with which `vehicleLevel` decays.
+  private static let memory = 100.0
+
   private var isBegun = false
   private var fast = 0.0
   private var smooth = 0.0
@@ -38,12 +41,12 @@ struct WalkDetector: Hashable, Sendable {
 
   mutating func reset() { self = WalkDetector() }
 
-  /// Processes a speed of the receiver in m/s with its standard deviation. A motorcycle or a rough road can shake
-  /// like steps, but no person walks that fast.
-  mutating func observe(speed: Double, deviation: Double) {
+  /// Processes a speed of the receiver in m/s with its standard deviation, and the time in s since the previous one.
+  /// A motorcycle or a rough road can shake like steps, but no person walks that fast.
+  mutating func observe(speed: Double, deviation: Double, interval: Double) {
     guard speed - 2 * deviation > Self.fastest else { return }
     lasting = 0
-    vehicleLevel = max(level, 0.99 * vehicleLevel)
+    vehicleLevel = max(level, exp(-interval / Self.memory) * vehicleLevel)
   }
 
   @inline(__always)

@@ -101,15 +101,22 @@ extension BoundedReporter {
     return []
   }
 
-  mutating func observeRest(_ sample: MotionSample) {
-    let isSlow = sample.velocityDeviation.isFinite && sample.speed < Self.restSpeed
-    slowSince = isSlow ? slowSince ?? sample.timestamp : nil
+  /// - Parameter speed: reported speed in m/s; nil if the receiver reports none. It is preferred to that of `sample`,
+  ///   which may come from noisy positions.
+  mutating func observeRest(_ sample: MotionSample, speed: Double?) {
+    let known = speed ?? (sample.velocityDeviation.isFinite ? sample.speed : .infinity)
+    guard known < Self.restSpeed else {
+      slowStart = nil
+      return
+    }
+    if let slowStart, slowStart.coordinate.distance(to: sample.coordinate) <= epsilon { return }
+    slowStart = (sample.timestamp, sample.coordinate)
   }
 
   /// Returns the validity in s of a report at a time. At rest it is as long as the rest until then: the longer
   /// a vehicle has rested, the longer it will.
   func lease(at time: Timestamp) -> Double {
-    max(Self.lease, min(Self.restLease, slowSince.map { time.seconds(since: $0) } ?? 0))
+    max(Self.lease, min(Self.restLease, slowStart.map { time.seconds(since: $0.timestamp) } ?? 0))
   }
 
   /// Decides open reports. Returns these and the last report before observation stops.

@@ -68,8 +68,9 @@ public struct BoundedReporter: Sendable {
   /// Start of the rest reported by the accelerometer; nil in motion, and without an accelerometer.
   var restSince: Timestamp?
 
-  /// Time since which the receiver's speed has been that of a vehicle at rest; nil in motion.
-  var slowSince: Timestamp?
+  /// Start of the time in which the receiver's speed has been that of a vehicle at rest and its positions are within
+  /// the bound of the first one; nil in motion.
+  var slowStart: (timestamp: Timestamp, coordinate: Coordinate)?
 
   /// The sensor that monitors whether the vehicle stays within the bound of the newest report.
   enum Watch: Sendable { case receiver, accelerometer, nobody }
@@ -125,7 +126,7 @@ public struct BoundedReporter: Sendable {
     newest = sample
     newest?.velocity = estimate.velocity
     newest?.velocityDeviation = max(sample.velocityDeviation, estimate.noise.squareRoot())
-    observeRest(sample)
+    observeRest(sample, speed: location.speed)
     let needsReport = !window.isEmpty || !holds(for: sample)
     if needsReport {
       if window.isEmpty, let previous, startsReport(previous, before: sample) { window.append(previous) }
@@ -133,7 +134,7 @@ public struct BoundedReporter: Sendable {
     }
     if needsReport || watch == .nobody { watch = .receiver }
     reports += decide { $0 <= location.timestamp }
-    if window.count >= Self.largestWindow { reports += decideOnce() }
+    while window.count >= Self.largestWindow { reports += decideOnce() }
     return reports + limitDisplacement()
   }
 

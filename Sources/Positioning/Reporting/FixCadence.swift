@@ -50,7 +50,7 @@ struct FixCadence: Sendable {
   }
 
   /// Interval in s of a receiver that omits no fix: the second shortest, because most intervals of a receiver
-  /// that omits many fixes are longer.
+  /// that omits many fixes are longer. Of three or four intervals it is the shortest.
   var interval: Double { steps.count < 3 ? Self.usual : steps.sorted()[steps.count / 5] }
 
   /// Returns whether a fix is missing after a time in s without one.
@@ -59,8 +59,9 @@ struct FixCadence: Sendable {
   /// Time in s without a fix after which the bound is withdrawn.
   var silence: Double { max(lateFix, learned) }
 
-  /// Time in s after which the next fix is late.
-  private var lateFix: Double { 1.5 * interval + Self.lateness }
+  /// Time in s after which the next fix is late. No bound applies in gaps that are too long to interpolate, so a
+  /// slower receiver is not awaited.
+  private var lateFix: Double { min(1.5 * interval, GapPath.longest) + Self.lateness }
 
   private mutating func learn() {
     var least = Self.withdrawal

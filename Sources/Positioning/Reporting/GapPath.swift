@@ -46,8 +46,9 @@ struct GapPath {
       + UnwatchedMotion.confidence * deviation * duration / 8
   }
 
-  /// Maximum distance in m of the vehicle from the cubic, in the middle of the gap.
-  var margin: Double { endError + acceleration * duration * duration / 16 }
+  /// Part of the bound in m that the samples of the gap need at most: the maximum distance of the vehicle from the
+  /// cubic, in the middle, and the margins of both ends.
+  var margin: Double { max(start.margin, end.margin) + endError + acceleration * duration * duration / 16 }
 
   /// Returns positions between the ends, in order, with their margins.
   /// - Parameter interval: interval of the receiver's fixes in s.
