@@ -16,6 +16,7 @@ import Testing
     "location.contradictsBeacons": "CoarsePipelineTests: radios",
     "location.courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not pass it on from this receiver",
     "location.floor": "AltitudePipelineTests: a garage",
+    "location.suspect": "SuspectPositionTests: a jump of the receiver",
     "altitude.floor": "AltitudePipelineTests: a garage",
     "region.late": "RegionEventsTests: a restart",
     "location.altitudeSource": "AltitudePipelineTests: a longer drive",
