@@ -45,7 +45,7 @@ struct Trace: ParsableCommand {
   struct Request: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "request",
-      abstract: "Requests from a vehicle a trace of all its sensors around a given time.",
+      abstract: "Requests a trace of all sensors of a vehicle at a given time.",
       discussion: """
         The time is now, or --at, a time within the last 30 s, which the vehicle has in memory. The response \
         contains the number of the trace. Its pieces follow when the requested period is over, as for an impact, \

@@ -135,7 +135,7 @@ import Testing
       let way = 10 * Double(min(second, 60))
       if second > 60 { slow = 0.99 * slow + 0.14 * wander * SIMD2(random.nextNormal(), random.nextNormal()) }
       var fix = Place.fix(Double(second), way + slow.x, slow.y, speed: second < 60 ? 10 : 0, course: 90)
-      fix.horizontalError = 6
+      fix.horizontalError = max(6, wander)
       #expect(screen.process(fix).allSatisfy { $0.suspicion == nil })
     }
   }

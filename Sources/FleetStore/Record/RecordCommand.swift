@@ -46,7 +46,7 @@ package struct RecordOptions: BrokerOptions {
   @Option(
     name: .customLong("buffer"), parsing: .unconditional,
     help: ArgumentHelp(
-      "Maximum messages in memory while the database is unavailable.", valueName: "messages"))
+      "Maximum messages in memory while the database fails.", valueName: "messages"))
   var bufferedMessages = RecordPlan.usualBufferedMessages
 
   @Option(

@@ -76,7 +76,7 @@ import Testing
     let known = try await OdographProcess.run(
       ["beacons", "build", store, "-o", map, "--force", "--geolocate", service.url("good")])
     #expect(
-      known.status == 0 && known.output.contains("asked \(host) 0 questions, 0 were"), "\(known.output)")
+      known.status == 0 && known.output.contains("0 queries to \(host), 0 answers"), "\(known.output)")
     #expect(try sources(map) == ["fleet": 20] && service.requests().count == 1)
 
     // The map is written all the same, and the fault is told.
