@@ -93,10 +93,10 @@ private final class RadioVehicle {
         .accounts[.wifi]
     }
 
-    /// Ends of the scans after the first fix. The agent does not learn from a scan before it.
+    /// Ends of the scans that started after the first fix. The agent does not learn from an earlier one.
     var scansWithFix: [Double] {
       guard let first = locations.first?.time.secondsSince1970 else { return [] }
-      return kernel.scans.compactMap(\.end).filter { $0 > first + 1 }
+      return kernel.scans.filter { $0.begin > first }.compactMap(\.end)
     }
 
     /// Between the places told about those moments.
