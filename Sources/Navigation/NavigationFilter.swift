@@ -208,8 +208,9 @@ public struct NavigationFilter: Sendable {
       let deviation = fix.difference?.deviation ?? fix.velocityDeviation
       let speed = hypot(velocity.x, velocity.y)
       walk.observe(speed: speed, deviation: deviation, interval: fix.interval)
-      // The speed up to which the vehicle counts as at rest grows with the receiver's error. That from which it counts
-      // as moving grows with the error of positions, whose differences are fast also at rest.
+      // The speed up to which the vehicle counts as at rest grows with the receiver's error. The speed above
+      // which it counts as moving grows with the error of position differences, which can be fast even at
+      // rest.
       stops.learn(
         speed: speed, limit: 0.15 + min(0.5, deviation),
         moving: 1.5 + (fix.difference.map { 2 * $0.deviation } ?? 0), interval: fix.interval,

@@ -2,10 +2,11 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// A velocity from the differences of positions, for the start with a receiver that reports none.
+/// A velocity from the differences of positions, for the start with a receiver that reports no velocity.
 ///
-/// The mean velocity over a time T has the error of both positions divided by T, and differs from the velocity at the end
-/// by the acceleration times T / 2. Of the positions of the last seconds, the one with the smallest sum is used.
+/// The mean velocity over a time T has the errors of both positions divided by T. It differs from the
+/// velocity at the end by the acceleration times T / 2. The velocity is computed with the earlier position
+/// for which the sum of both errors is smallest.
 struct PositionDifferences: Sendable {
   /// A velocity east and north in m/s, with its standard deviation by axis.
   struct Velocity: Hashable, Sendable {
@@ -19,7 +20,7 @@ struct PositionDifferences: Sendable {
     var deviation: Double
   }
 
-  /// The oldest first, a second apart.
+  /// Earlier positions, at least a second apart, oldest first.
   private var fixes: [Fix] = []
 
   /// The range of T in s. Over a shorter time the receiver's noise dominates, and over a longer one the road

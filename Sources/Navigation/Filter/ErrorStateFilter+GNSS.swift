@@ -146,7 +146,7 @@ extension ErrorStateFilter {
   ///
   /// - Parameters:
   ///   - opens: the index of the errors whose variance is too small if the gate opens.
-  ///   - refused: the duration of the rejections before that, s.
+  ///   - refused: the duration in s of the rejections before the gate opened.
   /// - Returns: true if accepted.
   @inline(__always)
   private mutating func updatePlane(

@@ -30,15 +30,19 @@ extension NavigationFilter {
     /// Additional noise of the gyroscope for intervals above `fittedInterval`, per rad/s of unresolved rate
     /// (`Vibration`) and interval to the power of 1.5, 1/s² (10.6, fitted).
     ///
-    /// Rotations within an interval do not commute: the error of an interval is the product of a rotation and an
-    /// unresolved one, so the variance per second grows with the third power of the interval. To correct coning
-    /// and sculling between samples changes no figure below, and to sum samples without their mean at most 3 %.
-    /// Mean error in m after 30 / 60 s, gnss-imu-drive averaged to 25 Hz (at 100 Hz 2.14 / 6.79) and
-    /// kingston-2008/imu.csv; 0: 6.59 / 9.55, 3.11 / 5.18; 7: 3.44 / 7.86, 3.23 / 5.63; 10.6: 2.72 / 7.59,
-    /// 3.32 / 5.90; 17: 2.87 / 8.23, 3.55 / 6.35.
+    /// Rotations within an interval do not commute: the error of an interval is the product of a rotation and
+    /// an unresolved one, so the variance per second grows with the third power of the interval. Correcting
+    /// coning and sculling between samples changed none of the figures below, and summing samples without
+    /// their mean changed them by at most 3 %.
+    ///
+    /// Mean error in m after outages of 30 and 60 s, on gnss-imu-drive averaged to 25 Hz and on
+    /// kingston-2008/imu.csv, with other values: 6.59, 9.55 and 3.11, 5.18 with 0; 3.44, 7.86 and 3.23, 5.63
+    /// with 7; 2.72, 7.59 and 3.32, 5.90 with 10.6; 2.87, 8.23 and 3.55, 6.35 with 17. At 100 Hz,
+    /// gnss-imu-drive has 2.14 and 6.79.
     public var gyroscopeSampling = 10.6
     /// Interval in s of the samples on which the noise by vibration was fitted (0.01). The variance of the
-    /// accelerometer's grows with the interval: the errors of the samples are independent.
+    /// accelerometer's noise grows in proportion to the interval, because the errors of the samples are
+    /// independent.
     public var fittedInterval = 0.01
     /// Largest interval in s for which noise grows (0.04). Sensors at 10 Hz filter what they do not resolve:
     /// with 0.1 s and second differences, the error of kingston-2008/imu.csv after 60 s is 10.0 instead of 6.1 m.

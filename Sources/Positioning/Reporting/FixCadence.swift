@@ -2,12 +2,12 @@ internal import Glibc
 
 /// The interval of a receiver's fixes and the distribution of its gaps, used to detect silence.
 ///
-/// A gap is an interval in which at least one fix is missing. After a fix it is unknown whether the next gap
-/// ends soon or is a silence. To withdraw the bound costs two reports if the gap then ends: the withdrawal,
-/// and the report after it. To wait costs the excursion that the vehicle can make while subscribers display
-/// moments without a fix: an excursion by the bound counts as one report. `silence` minimizes the expected
-/// cost over the newest gaps and one assumed silence without end. How often fixes are missing has no influence,
-/// because the cost arises only in gaps.
+/// A gap is an interval in which at least one fix is missing. When a fix is missing, it is unknown whether
+/// the gap ends soon or the receiver stays silent. Withdrawing the bound costs two reports if the gap then
+/// ends: the withdrawal, and the report after it. Waiting costs the excursion that the vehicle can make while
+/// subscribers display moments without a fix: an excursion by the bound counts as one report. `silence`
+/// minimizes the expected cost over the newest gaps and one assumed silence without end. How often fixes are
+/// missing has no influence, because the cost arises only in gaps.
 struct FixCadence: Sendable {
   /// Display delay in s: moments are displayed only after it.
   private let delay: Double

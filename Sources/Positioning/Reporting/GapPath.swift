@@ -10,9 +10,9 @@ internal import Spatial
 struct GapPath {
   /// Longest gap in s that is interpolated.
   static let longest = 10.0
-  /// Acceleration in m/s² that both ends do not show, and its share of the root mean square acceleration of
-  /// the cubic. Required on `gnss-imu-drive` and the Mountain View drive, for gaps of 2 to 11 s at every
-  /// second: at most 1.56 × (0.5 + that of the cubic).
+  /// Terms of the maximum acceleration that the cubic does not contain: a constant in m/s², and a multiple of
+  /// the cubic's root mean square acceleration. On `gnss-imu-drive` and the Mountain View drive, with gaps of
+  /// 2 to 11 s at every second, at most 0.78 m/s² and 1.56 times the cubic's acceleration were required.
   private static let (unseen, unseenShare) = (1.0, 2.0)
 
   private let start: MotionSample
