@@ -1,0 +1,37 @@
+import Foundation
+import SensorFixtures
+import TestSupport
+import Testing
+
+/// A live receiver that repeats its position while the vehicle moves.
+@Suite(.serialized) struct FrozenReceiverTests {
+  /// Half a minute at 15 m/s, then the same position, with that speed or at rest.
+  @Test(.timeLimit(.minutes(3)), .needs(.gpsd), arguments: [15.0, 0])
+  func onlyAPositionRepeatedInMotionWithdrawsTheBound(speed: Double) throws {
+    let vehicle = try LiveVehicle()
+    var epochs = (0..<30).map { second in
+      LiveReceiver.Epoch(
+        latitude: LiveVehicle.start.latitude + 15 * Double(second) / 111_195,
+        longitude: LiveVehicle.start.longitude, speed: 15, course: 0)
+    }
+    var last = epochs[epochs.count - 1]
+    last.speed = speed
+    epochs += Array(repeating: last, count: 90)
+    vehicle.receiver.play(epochs, from: Int(Date().timeIntervalSince1970) + 1)
+    let agent = try AgentProcess(
+      vehicle.settings.merging([
+        "iio.enabled": "false", "heading.enabled": "false", "attitude.enabled": "false",
+        "location.pauses_automatically": "false", "mqtt.broker": "mqtt://127.0.0.1:1",
+      ]) { $1 }, print: true)
+    // Validities in s of the reports from the last position on.
+    func validities() -> [Double] {
+      agent.messages.filter { $0.kind == "location" }.filter {
+        abs(($0.latitude ?? 0) - last.latitude) < 30 / 111_195
+      }.compactMap { ($0.payload["predict"] as? [String: Any])?["validity"] as? Double }
+    }
+    #expect(waitUntil(atMost: 90) { !validities().isEmpty }, "\(agent.log)")
+    let isWithdrawn = waitUntil(atMost: speed > 0 ? 60 : 10) { validities().contains { $0 < 30 } }
+    #expect(isWithdrawn == (speed > 0), "\(validities()) \(agent.log)")
+    #expect(agent.child.terminate() == 0)
+  }
+}
