@@ -1,5 +1,6 @@
 import Foundation
 import Navigation
+import Sensors
 
 /// Drives at lower sample rates, averaged or picked, as a table.
 enum Rates {
