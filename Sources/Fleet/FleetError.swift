@@ -21,8 +21,6 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
     case unavailable
     /// The output, or the resource of the machine that it requires, cannot be written.
     case outputFailed
-    /// The time limit expired.
-    case timedOut
     /// A signal stopped the operation.
     case stopped(signal: Int32)
   }

@@ -30,7 +30,6 @@ extension ExitStatus {
     case .invalidInput: self = .usage
     case .unavailable: self = .unavailable
     case .outputFailed: self = .outputFailed
-    case .timedOut: self = .timedOut
     case .stopped(let signal): self.init(signal: signal)
     }
   }

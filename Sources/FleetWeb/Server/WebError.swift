@@ -75,7 +75,6 @@ extension WebError {
     switch error.kind {
     case .invalidInput: self.init(.badRequest, "invalid-request", cause)
     case .unavailable: self.init(.serviceUnavailable, "unavailable", cause)
-    case .timedOut: self.init(.gatewayTimeout, "timed-out", cause)
     default: self.init(.internalServerError, "failed", cause)
     }
   }
