@@ -1,5 +1,6 @@
 import Foundation
 import SensorFixtures
+import Spatial
 import TestSupport
 import Testing
 
