@@ -513,7 +513,7 @@ package struct AgentPipeline: Sendable {
 
   /// Passes positions to all parts of the pipeline that use positions.
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
-    for var location in locations.map({ altitude.improved($0) }) {
+    for var location in locations.map({ self.location.withDistanceDriven(altitude.improved($0)) }) {
       location.suspicion = suspicion(against: location)
       location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
       odometer.process(location, visibility(of: location))

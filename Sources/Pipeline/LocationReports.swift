@@ -155,6 +155,14 @@ struct LocationReports: Sendable {
   /// True if the receiver repeats a position that the vehicle has left.
   var isReceiverFrozen: Bool { repeated.isFrozen }
 
+  /// Returns a position whose radius includes the distance driven since, if the receiver repeats its position.
+  func withDistanceDriven(_ location: Location) -> Location {
+    guard usesReceiver(location), let distance = repeated.distance else { return location }
+    var location = location
+    location.horizontalAccuracy = max(location.horizontalAccuracy ?? 0, distance)
+    return location
+  }
+
   /// Updates whether the receiver is on. While it is off, nothing observes the error bound, and the bound is
   /// withdrawn in time.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
@@ -240,10 +248,13 @@ struct LocationReports: Sendable {
 
   /// Returns whether a bound may be guaranteed for a position; otherwise it counts as missing.
   private func isBounded(_ location: Location) -> Bool {
+    location.positionSource == .inertial || usesReceiver(location) && !repeated.isFrozen
+  }
+
+  private func usesReceiver(_ location: Location) -> Bool {
     switch location.positionSource {
-    case .coarse: false
-    case .inertial: true
-    case .gnss, .fused, nil: !repeated.isFrozen
+    case .coarse, .inertial: false
+    case .gnss, .fused, nil: true
     }
   }
 

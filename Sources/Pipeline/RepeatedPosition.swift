@@ -27,6 +27,8 @@ struct RepeatedPosition: Sendable {
 
   /// True if the newest fix repeats a position that the vehicle has left.
   var isFrozen: Bool { driven > Self.limit }
+  /// Distance in m driven since the vehicle was at the repeated position; nil if the newest position is not wrong.
+  var distance: Double? { isFrozen ? driven : nil }
 
   /// - Parameters:
   ///   - speeds: lowest speeds in m/s by independent measurements; nil or not finite if unknown.
