@@ -97,7 +97,9 @@ extension VehicleRecord {
   /// Returns the details with the predicted position as the last member of the position.
   private func withPrediction(_ details: [UInt8], at offset: Int?, _ now: Moment) -> [UInt8] {
     guard let offset, let predicted = predictedPosition(at: now) else { return details }
-    return details[..<offset] + predicted.member + details[offset...]
+    var details = details
+    details.insert(contentsOf: predicted.member, at: offset)
+    return details
   }
 
   /// Writes the attitude.
