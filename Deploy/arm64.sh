@@ -59,7 +59,7 @@ done
 step "a root that packs for arm64"
 root "$packing" --variant=buildd --architectures=amd64,arm64 \
   --include="debhelper,crossbuild-essential-arm64,libc6:arm64,libstdc++6:arm64,libiio0:arm64,libgps28:arm64,libmosquitto1:arm64,\
-libsqlite3-0:arm64,libexpat1:arm64,libcurl4:arm64,libpq5:arm64,librabbitmq4:arm64,libssl3:arm64,libnl-genl-3-200:arm64,libsystemd0:arm64" bookworm "$packing"
+libsqlite3-0:arm64,libexpat1:arm64,libcrypt1:arm64,libcurl4:arm64,libpq5:arm64,librabbitmq4:arm64,libssl3:arm64,libnl-genl-3-200:arm64,libsystemd0:arm64" bookworm "$packing"
 
 if [ ! -e "$sdk/info.json" ]; then
   mkdir -p "$sdk/swift/lib"

@@ -4,7 +4,8 @@
 # verifies that apt refuses a changed index, a changed package and another key.
 #
 # usage: Deploy/release-check.sh [--packages DIR] [--build-path DIR] [--resolved FILE]
-#   --packages    take the programs from these packages instead of building them
+#   --packages    take the programs from these packages instead of building them; with packages of arm64 on an amd64 machine, they are
+#                 installed in the same way into a Debian of arm64, under emulation
 #   --build-path  where Swift builds the tool for manual pages (default: .build-static)
 #   --resolved    the versions of the Swift packages in the programs (default: Package.resolved)
 # Requires root (for chroot and namespaces) and a Debian mirror; without root it is skipped.
@@ -39,7 +40,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
 work=$(mktemp -d)
-server=
+server='' registered='' mounted=''
 # shellcheck disable=SC2317 # reached through the trap
 finish() {
   trap - EXIT INT TERM
@@ -47,6 +48,8 @@ finish() {
     kill "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
   fi
+  if [ -n "$registered" ]; then echo -1 >"$binfmt/qemu-aarch64" || true; fi
+  if [ -n "$mounted" ]; then umount "$binfmt" || true; fi
   if [ -d "$work/keys" ]; then gpgconf --homedir "$work/keys" --kill all || true; fi
   rm -rf --one-file-system "$work"
 }
@@ -207,17 +210,41 @@ python3 -m http.server --bind 127.0.0.1 --directory "$served" "$port" >"$work/ht
 server=$!
 wait_for_port "$port"
 root=$work/root
-quietly mmdebstrap --quiet --variant=minbase bookworm "$root"
-passed "a fresh Debian 12"
-# What the machine's own network needs, and no proxy to itself.
-echo 'Acquire::http::Proxy::127.0.0.1 "DIRECT";' >"$root/etc/apt/apt.conf.d/90loopback"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-chmod +x "$root/usr/sbin/policy-rc.d"
+# fresh_root [OPTION...]: a Debian 12 in $root.
+fresh_root() {
+  quietly mmdebstrap --quiet --variant=minbase "$@" bookworm "$root"
+  # What the machine's own network needs, and no proxy to itself.
+  echo 'Acquire::http::Proxy::127.0.0.1 "DIRECT";' >"$root/etc/apt/apt.conf.d/90loopback"
+  printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+  chmod +x "$root/usr/sbin/policy-rc.d"
+}
 # in_root COMMAND: a line of shell, in namespaces of its own, on the machine's network.
 in_root() {
   unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env -i PATH="$PATH" \
     DEBIAN_FRONTEND=noninteractive HOME=/root LC_ALL=C.UTF-8 no_proxy=127.0.0.1 bash -euc "$1"
 }
+# install_from NAME PROGRAMS: follows Deploy/packages.md with that repository, and compares what it installs.
+install_from() {
+  local commands=0 line program noted
+  while read -r line; do
+    line=${line//https:\/\/packages.example.org\/odograph/http:\/\/127.0.0.1:$port\/$1}
+    # Nobody is there to answer.
+    line=${line/apt-get install/apt-get install -y --no-install-recommends}
+    quietly in_root "$line"
+    commands=$((commands + 1))
+  done < <(readme_commands repository Deploy/packages.md)
+  [ "$commands" -gt 2 ] || fail "Deploy/packages.md has no block \"sh repository\""
+  # shellcheck disable=SC2016 # dpkg's own
+  for program in odographd odograph; do
+    noted=$(in_root "dpkg-query -W -f '\${Version}' $program")
+    [[ $noted = "$version"-* ]] || fail "$program is not installed from the repository"
+    cmp "$root/usr/bin/$program" "$2/$program" || fail "another $program is installed"
+    in_root "$program --version"
+  done
+  passed "the $commands commands of Deploy/packages.md install both packages"
+}
+fresh_root
+passed "a fresh Debian 12"
 quietly in_root "apt-get update && apt-get install -y --no-install-recommends bash-completion curl man-db"
 
 # refused NAME PATTERN [COMMAND]: apt refuses that repository, with a message that matches. It has its own lists.
@@ -241,23 +268,7 @@ refused packages 'Hash Sum mismatch|unexpected size'
 refused package 'Hash Sum mismatch' \
   "cd /tmp && apt-get -o Dir::Etc::SourceList=/tmp/package.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=/tmp/lists-package download odographd"
 
-commands=0
-while read -r line; do
-  line=${line//https:\/\/packages.example.org\/odograph/http:\/\/127.0.0.1:$port\/good}
-  # Nobody is there to answer.
-  line=${line/apt-get install/apt-get install -y --no-install-recommends}
-  quietly in_root "$line"
-  commands=$((commands + 1))
-done < <(readme_commands repository Deploy/packages.md)
-[ "$commands" -gt 2 ] || fail "Deploy/packages.md has no block \"sh repository\""
-# shellcheck disable=SC2016 # dpkg's own
-for program in odographd odograph; do
-  noted=$(in_root "dpkg-query -W -f '\${Version}' $program")
-  [[ $noted = "$version"-* ]] || fail "$program is not installed from the repository"
-  cmp "$root/usr/bin/$program" "$programs/$program" || fail "another $program is installed"
-  in_root "$program --version"
-done
-passed "the $commands commands of Deploy/packages.md install both packages"
+install_from good "$programs"
 
 section=8
 for program in odographd odograph; do
@@ -274,3 +285,31 @@ for program in odographd odograph; do
   section=1
 done
 passed "manual pages and completions are installed"
+
+# --- Another architecture --------------------------------------------------------------------------------------
+if [ "$architecture" != amd64 ] || [ -z "$(find "$packages" -name 'odograph_*_arm64.deb')" ]; then exit 0; fi
+install_packages qemu-user-static >&2
+for program in odographd odograph; do
+  dpkg-deb -x "$(find "$packages" -name "${program}_*_arm64.deb" | sort -V | tail -n 1)" "$work/unpacked-arm64"
+done
+quietly Deploy/release.sh --output "$work/both" --no-images --packages "$packages" --resolved "$resolved" --key "$work/key.asc"
+cp -r "$work/both/repository" "$served/both"
+# The kernel starts programs of arm64 with qemu until the end of this script.
+binfmt=/proc/sys/fs/binfmt_misc
+if [ ! -e "$binfmt/qemu-aarch64" ]; then
+  if [ ! -e "$binfmt/register" ]; then
+    mount -t binfmt_misc binfmt_misc "$binfmt"
+    mounted=yes
+  fi
+  registered=yes
+  cat /usr/lib/binfmt.d/qemu-aarch64.conf >"$binfmt/register"
+fi
+rm -rf --one-file-system "$root"
+fresh_root --architectures=arm64
+quietly in_root "apt-get update && apt-get install -y --no-install-recommends curl"
+passed "a fresh Debian 12 of $(in_root 'dpkg --print-architecture')"
+install_from both "$work/unpacked-arm64/usr/bin"
+in_root "odographd run --print --set vehicle.id=trial --set input.mode=simulation --set input.speed=0 --set simulation.duration=60" \
+  >"$work/drive" 2>"$work/log" || { cat "$work/log" >&2; fail "odographd does not run on arm64"; }
+grep -q '/location"' "$work/drive" || fail "odographd publishes no location on arm64"
+passed "odographd of arm64 publishes a minute's drive: $(wc -l <"$work/drive") messages"
