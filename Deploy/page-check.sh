@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the modules of the page: types and unused names (tsc reads the types
+# Checks that openapi.json is what openapi.yaml describes, and the modules of the page: types and unused names (tsc reads the types
 # from the comments), line width, spaces at line ends, and timers outside of timers.js. Debian 12 has no prettier, and its eslint 6
 # cannot parse private members.
 set -euo pipefail
@@ -7,6 +7,7 @@ set -euo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/../Sources/CFleetPage"
 status=0
+../../Deploy/openapi.py --check || status=1
 tsc --project types/tsconfig.json --pretty false || status=1
 # found WHAT PATTERN FILE...: prints the lines that match, and fails if there are any.
 found() {
