@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes openapi.json from openapi.yaml.
+"""Writes openapi.json, and the types of the page's answers in types/server.d.ts, from openapi.yaml.
 
-openapi.py [--check]   --check: writes nothing, and fails if openapi.json differs from what openapi.yaml describes
+openapi.py [--check]   --check: writes nothing, and fails if a file differs from what openapi.yaml describes
 
 A schema in openapi.yaml:
   "number Speed in m/s."    a type and a description. Types: string, number, integer, boolean, object, any, time (RFC 3339), or a schema by name
@@ -16,6 +16,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 
 import yaml
 
@@ -121,17 +122,50 @@ def document(source):
         "schemas": {name: schema(each) for name, each in source["schemas"].items()}}}
 
 
+def typescript(short):
+    """The type of a JSON Schema in TypeScript."""
+    if short is True or not short:
+        return "any"
+    if "$ref" in short:
+        return short["$ref"].split("/")[-1]
+    if "const" in short or "enum" in short:
+        return " | ".join(json.dumps(each) for each in short.get("enum", [short.get("const")]))
+    for key, sign in (("oneOf", " | "), ("anyOf", " | "), ("allOf", " & ")):
+        if key in short and "properties" not in short:
+            return f"({sign.join(typescript(each) for each in short[key])})"
+    kind = short.get("type")
+    if isinstance(kind, list):
+        return f"({' | '.join(typescript({**short, 'type': each}) for each in kind)})"
+    if kind == "array":
+        return f"Array<{typescript(short.get('items'))}>"
+    if kind == "object" and "properties" in short:
+        required = short.get("required", [])
+        members = (f"{name}{'' if name in required else '?'}: {typescript(each)}" for name, each in short["properties"].items())
+        return f"{{ {'; '.join(members)} }}"
+    return {"object": "Record<string, any>", "integer": "number", "any": "any", None: "any"}.get(kind, kind)
+
+
+def declarations(made):
+    """The schemas as types of TypeScript, one per line, in a namespace of their own."""
+    lines = [f"  type {name} = {typescript(each)};" for name, each in made["components"]["schemas"].items()]
+    # Their members are wrapped as far as the width of the page's lines requires.
+    wrapped = (textwrap.fill(line, 156, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False) for line in lines)
+    return "\n".join(["// Written by Deploy/openapi.py.", "declare namespace Server {", *wrapped, "}", ""])
+
+
 def main():
     with open(os.path.join(folder, "openapi.yaml"), encoding="utf-8") as file:
-        made = json.dumps(document(yaml.safe_load(file)), indent=2, ensure_ascii=False) + "\n"
-    path = os.path.join(folder, "page", "openapi.json")
-    if "--check" not in sys.argv[1:]:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(made)
-        return
-    with open(path, encoding="utf-8") as file:
-        if file.read() != made:
-            sys.exit("openapi.json is not what openapi.yaml describes; run Deploy/openapi.py")
+        made = document(yaml.safe_load(file))
+    files = {"page/openapi.json": json.dumps(made, indent=2, ensure_ascii=False) + "\n", "types/server.d.ts": declarations(made)}
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        if "--check" not in sys.argv[1:]:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            continue
+        with open(path, encoding="utf-8") as file:
+            if file.read() != text:
+                sys.exit(f"{name} is not what openapi.yaml describes; run Deploy/openapi.py")
 
 
 if __name__ == "__main__":

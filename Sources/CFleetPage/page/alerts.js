@@ -15,8 +15,8 @@ const severities = {
   warning: { d: "M8 1.2 15.2 14.2H.8ZM7.1 5.4h1.8v4.6H7.1ZM7.1 11h1.8v1.7H7.1Z", word: "Warning", order: 1 },
   info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
 };
-/** @param {string} name */
-const severityOf = (name) => severities[name] ? name : "warning";
+/** @param {string|undefined} name */
+const severityOf = (name) => name !== undefined && severities[name] ? name : "warning";
 /** @type {Record<string, string>} */
 const reasons = { forgotten: "the vehicle was removed", rule: "the rule was changed or removed", operator: "by an operator" };
 /**

@@ -46,27 +46,17 @@ interface Attitude { roll?: number; pitch?: number; yaw?: number; quaternion?: n
 /** What the sections of a vehicle's panel are made from; `isLink`: omit values that a shared link does not contain. */
 interface Facts { summary: Summary; details: Details | undefined; now: number; isLink?: boolean; }
 
-/** The server's answers, see openapi.json. */
-interface Alert extends VehicleName {
-  id: string | number; rule: string; severity: string; began: string; ended?: string; silenced?: string; summary?: string; reason?: string;
-  place?: Place;
-}
+// The server's answers; those that openapi.yaml describes in full are in server.d.ts.
+type Alert = Server.Alert;
 interface AlertGroup { rule: string; severity: string; count: number; }
 interface AlertTotals { alerts?: Alert[]; count?: number; more?: number; next?: string; groups?: AlertGroup[]; }
-interface Rule {
-  name: string; severity: string; when: string; above?: number; below?: number; for?: number; quiet?: string; receivers?: string[];
-}
-interface CommandAnswer {
-  command: string; state: string; by: string; asked: string; answered?: string; expires?: string; problem?: string; result?: any;
-}
-interface Parameter {
-  name: string; type: string; format?: string; summary?: string; unit?: string; required?: boolean;
-  minimum?: number; maximum?: number; minimumBytes?: number; maximumBytes?: number;
-}
-interface Command { name: string; summary?: string; confirmation?: string; arguments: Parameter[]; requiresOne?: string[]; }
-interface Setting { key: string; type: string; unit?: string; minimum?: number; maximum?: number; choices?: any[]; default?: any; }
-interface Share extends VehicleName { id: string | number; by: string; began: string; expires: string; }
-interface AssignedVehicle extends VehicleName { accepted?: boolean; state?: string; reason?: string; }
+type Rule = Server.Rule;
+type CommandAnswer = Server.Answers["answers"][number];
+type Command = Server.Command;
+type Parameter = Command["arguments"][number];
+type Setting = Server.SettingKey;
+type Share = Server.Share;
+type AssignedVehicle = Server.SharedRegion["vehicles"][number];
 interface Region { identifier: string; variants: any[]; vehicles: AssignedVehicle[]; }
 interface DayRow extends VehicleName { day: string; kind: string; distance?: number; trips: number; moving?: number; }
 interface Trip {
@@ -84,7 +74,7 @@ interface Array<T> { findLast(found: (item: T, index: number) => unknown): T | u
 interface ReadonlyArray<T> { findLast(found: (item: T, index: number) => unknown): T | undefined; }
 interface Element { checkVisibility(): boolean; }
 
-type SessionState = { name: string; role: "view" | "operate"; csrf?: string; login?: boolean; link?: boolean; expires?: string; scope?: any };
+type SessionState = Omit<Server.Session, "scope"> & { scope?: Server.Session["scope"] };
 /** Stops a timer or a subscription; further calls have no effect. */
 type Stop = () => void;
 /** Optional features of the server; undefined until the server has reported them. */
