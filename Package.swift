@@ -196,7 +196,7 @@ let package = Package(
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
     // The page's files as they are: HTML, CSS, ES modules and the OpenAPI document.
-    .target(name: "CFleetPage", exclude: ["page"]),
+    .target(name: "CFleetPage", exclude: ["openapi.yaml", "page", "types"]),
     .target(
       name: "FleetWeb",
       dependencies: [

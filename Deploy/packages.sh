@@ -16,6 +16,8 @@ release_packages=(apt-utils arch-test buildah dpkg-dev gnupg mmdebstrap python3 
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # A browser for the page of `odograph serve`, and what it draws the map with.
 test_packages+=(chromium libjs-leaflet)
+# The compiler that checks the types of the page's modules.
+test_packages+=(node-typescript)
 # A proxy in front of that server.
 test_packages+=(nginx-light)
 # What the documentation's own checks need.

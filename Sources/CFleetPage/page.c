@@ -95,6 +95,9 @@ static const unsigned char legend_js[] = {
 static const unsigned char list_js[] = {
 #embed "page/list.js"
 };
+static const unsigned char map_view_js[] = {
+#embed "page/map-view.js"
+};
 static const unsigned char map_css[] = {
 #embed "page/map.css"
 };
@@ -164,6 +167,9 @@ static const unsigned char theme_early_js[] = {
 static const unsigned char theme_js[] = {
 #embed "page/theme.js"
 };
+static const unsigned char timers_js[] = {
+#embed "page/timers.js"
+};
 static const unsigned char times_js[] = {
 #embed "page/times.js"
 };
@@ -173,8 +179,14 @@ static const unsigned char track_layer_js[] = {
 static const unsigned char track_js[] = {
 #embed "page/track.js"
 };
+static const unsigned char vehicle_dialogs_js[] = {
+#embed "page/vehicle-dialogs.js"
+};
 static const unsigned char vehicle_js[] = {
 #embed "page/vehicle.js"
+};
+static const unsigned char view_js[] = {
+#embed "page/view.js"
 };
 static const unsigned char virtual_rows_js[] = {
 #embed "page/virtual-rows.js"
@@ -215,6 +227,7 @@ const fleet_page_file fleet_page_files[] = {
   {"layout.css", layout_css, sizeof layout_css},
   {"legend.js", legend_js, sizeof legend_js},
   {"list.js", list_js, sizeof list_js},
+  {"map-view.js", map_view_js, sizeof map_view_js},
   {"map.css", map_css, sizeof map_css},
   {"map.js", map_js, sizeof map_js},
   {"markers.js", markers_js, sizeof markers_js},
@@ -238,10 +251,13 @@ const fleet_page_file fleet_page_files[] = {
   {"table.js", table_js, sizeof table_js},
   {"theme-early.js", theme_early_js, sizeof theme_early_js},
   {"theme.js", theme_js, sizeof theme_js},
+  {"timers.js", timers_js, sizeof timers_js},
   {"times.js", times_js, sizeof times_js},
   {"track-layer.js", track_layer_js, sizeof track_layer_js},
   {"track.js", track_js, sizeof track_js},
+  {"vehicle-dialogs.js", vehicle_dialogs_js, sizeof vehicle_dialogs_js},
   {"vehicle.js", vehicle_js, sizeof vehicle_js},
+  {"view.js", view_js, sizeof view_js},
   {"virtual-rows.js", virtual_rows_js, sizeof virtual_rows_js},
   {"ways.js", ways_js, sizeof ways_js},
 };

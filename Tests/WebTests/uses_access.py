@@ -61,7 +61,14 @@ def use_login(page):
     tab.wait("document.querySelector('.alert-list button')?.textContent === 'Silence…'", "one who operates silences", 30)
     tab.run("location.hash = '#/vehicle/simulation/sim-1'")
     tab.wait(buttons + ".includes('Command…')", "one who operates gives commands")
+    tab.run("location.hash = '#/fleet'")
+    tab.wait("document.querySelector('.fleet-view dl')", "the statistics, which the view requests every two seconds")
     log_out(tab)
+    before = len(tab.requests)
+    # As long as two polls: the timers of the page run in the same ticks.
+    tab.run("import('/timers.js').then(({every}) => new Promise((done) => { let count = 0; const stop = every(1, () => { if ((count += 1) === 5) { stop(); done(true); } }); }))")
+    later = [url for url in tab.requests[before:] if url.endswith("/statistics")]
+    assert not later, f"requests after the logout: {later}"
     log_in(page, "eve", password)
     # Somebody else: the page begins anew.
     tab.wait("document.querySelector('.list-status')?.textContent.startsWith('1 vehicle')", "what she may see")

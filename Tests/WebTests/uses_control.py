@@ -73,7 +73,7 @@ def polygon_by_keys(page):
         before = tab.run("location.hash")
         for key in keys:
             tab.key(key)
-            time.sleep(0.4)
+            tab.wait("!document.querySelector('.leaflet-pan-anim')", "the map is at rest")
     press(tab, "Corner at the map's centre")
     tab.wait("document.querySelector('.regions-panel form').textContent.includes('4 corners')", f"four corners, from {before}")
     handle = "document.querySelectorAll('.handle')[1]"

@@ -60,6 +60,8 @@ def use_modules(page):
     meridian(tab)
     joined_days(tab)
     trips_under_way(tab)
+    views_and_timers(tab)
+    settings_without_range(tab)
     # Yaw 0 has the axis to the right in the north: the front is in the west then.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
@@ -135,3 +137,38 @@ def joined_days(tab):
           .map((one) => [one.fleet, one.day, one.trips, one.distance, one.moving]);""")
     wanted = [["f", "2026-10-25", 2, 10, 60], ["g", "2026-10-25", 1, 5, 60], ["f", "2026-10-26", 1, 5, 60]]
     assert found == wanted, f"days of a clock that is set: {found}"
+
+
+def views_and_timers(tab):
+    """The subscriptions of a view exist while it is open, and a stopped timer does not run again."""
+    told = module(tab, {"view": ["View"], "timers": ["every", "inNextFrame"]}, """
+        const calls = [], element = document.createElement("p");
+        class Example extends View {
+          subscriptions() { calls.push("subscribe"); return [() => calls.push("stop")]; }
+          show(route, isOpening) { calls.push(`${route.view} ${isOpening}`); }
+          closed() { calls.push("closed"); }
+        }
+        const view = new Example(), hidden = [];
+        view.elements = [element];
+        hidden.push(element.hidden);
+        for (const act of [() => view.open({view: "map"}), () => view.open({view: "vehicle"}), () => view.close(), () => view.close()]) { act(); hidden.push(element.hidden); }
+        let stopped = 0, kept = 0, frames = 0;
+        const frame = inNextFrame(() => { frames += 1; });
+        frame.request();
+        frame.request();
+        await new Promise((done) => {
+          const stopFirst = every(1, () => { stopped += 1; stopFirst(); });
+          const stopSecond = every(1, () => { kept += 1; if (kept === 3) { stopSecond(); done(); } });
+        });
+        return {calls, hidden, stopped, kept, frames};""")
+    assert told["calls"] == ["subscribe", "map true", "vehicle false", "stop", "closed"], told
+    assert told["hidden"] == [True, False, False, True, True] and told["stopped"] == 1 and told["kept"] == 3 and told["frames"] == 1, told
+
+
+def settings_without_range(tab):
+    """A number whose key has no limits is valid; limits refuse values outside."""
+    told = module(tab, {"settings": ["problemWith"]}, """
+        const keys = new Map([["free", {key: "free", type: "number"}], ["bounded", {key: "bounded", type: "integer", minimum: 1, maximum: 5}]]);
+        return [problemWith("free", "7", keys), problemWith("free", "x", keys), problemWith("bounded", "5", keys), problemWith("bounded", "6", keys)]
+          .map((problem) => problem === undefined);""")
+    assert told == [True, False, True, False], told

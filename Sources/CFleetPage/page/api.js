@@ -1,19 +1,44 @@
 /** Requests to this server. The page contacts no other server. */
 
-/** A failed request. `remedy` says how to fix it; undefined if unknown. */
+import { pause } from "./timers.js";
+
+/** A failed request. */
 export class APIError extends Error {
+  /**
+   * @param {number} status of HTTP; 0 if the server cannot be reached
+   * @param {string} code
+   * @param {string} message
+   * @param {string} [remedy] how to fix it; undefined if unknown
+   */
   constructor(status, code, message, remedy) {
     super(message);
-    Object.assign(this, { status, code, remedy });
+    this.status = status;
+    this.code = code;
+    this.remedy = remedy;
   }
 
   /** The message and its remedy as sentences. */
   get explanation() {
-    return [this.message, this.remedy].filter(Boolean).map(sentence).join(" ");
+    return [this.message, this.remedy ?? ""].filter(Boolean).map(sentence).join(" ");
   }
 }
 
-/** Turns a log message into a sentence: initial capital and full stop. */
+/**
+ * The text of an error for the user.
+ * @param {unknown} error
+ */
+export const explained = (error) => error instanceof APIError ? error.explanation : error instanceof Error ? error.message : String(error);
+
+/**
+ * True if a request was aborted by the page.
+ * @param {unknown} error
+ */
+export const isAborted = (error) => error instanceof Error && error.name === "AbortError";
+
+/**
+ * Turns a log message into a sentence: initial capital and full stop.
+ * @param {string} text
+ */
 export function sentence(text) {
   const whole = String(text);
   if (!whole) return whole;
@@ -22,6 +47,7 @@ export function sentence(text) {
 
 /**
  * An encoded path. Throws for the parts "", "." and "..", which browsers remove from addresses.
+ * @param {string[]} parts
  */
 export function path(...parts) {
   return parts.map((part) => {
@@ -32,6 +58,7 @@ export function path(...parts) {
   }).join("/");
 }
 
+/** @param {VehicleName} vehicle @param {string[]} rest */
 export const vehiclePath = (vehicle, ...rest) => path("vehicles", vehicle.fleet, vehicle.vehicle, ...rest);
 
 /** @param {Record<string, any>} values undefined and empty values are omitted */
@@ -42,7 +69,10 @@ export function query(values) {
 }
 
 export class API {
-  /** The session's token against request forgery; sent with every request that changes something. */
+  /**
+   * The session's token against request forgery; sent with every request that changes something.
+   * @type {string|undefined}
+   */
   csrf;
   /** Called when the session has ended. */
   onLoginRequired = () => {};
@@ -50,29 +80,39 @@ export class API {
   onOtherSession = () => {};
   base = "/api/v1/";
 
+  /** @typedef {{signal?: AbortSignal, quiet?: boolean, attempts?: number}} RequestOptions */
+
+  /** @param {string} address @param {RequestOptions} [options] */
   get(address, options) { return this.request("GET", address, undefined, options); }
+  /** @param {string} address @param {any} body @param {RequestOptions} [options] */
   post(address, body, options) { return this.request("POST", address, body, options); }
+  /** @param {string} address @param {any} body @param {RequestOptions} [options] */
   put(address, body, options) { return this.request("PUT", address, body, options); }
+  /** @param {string} address @param {any} body @param {RequestOptions} [options] */
   patch(address, body, options) { return this.request("PATCH", address, body, options); }
+  /** @param {string} address @param {RequestOptions} [options] */
   delete(address, options) { return this.request("DELETE", address, undefined, options); }
 
   /**
-   * @param {{signal?: AbortSignal, quiet?: boolean}} [options] quiet: do not call `onLoginRequired` if the login is missing
+   * @param {string} method
+   * @param {string} address below `base`
+   * @param {any} body sent as JSON; undefined for none
+   * @param {RequestOptions} options quiet: do not call `onLoginRequired` if the login is missing; attempts: with those after this one
    * @returns {Promise<any>} the parsed JSON; undefined for an empty response
    * @throws {APIError}
    */
   async request(method, address, body, { signal, quiet = false, attempts = 5 } = {}) {
-    const headers = { Accept: "application/json" };
+    /** @type {Record<string, string>} */ const headers = { Accept: "application/json" };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (this.csrf && method !== "GET") headers["X-CSRF-Token"] = this.csrf;
-    let response;
+    /** @type {Response} */ let response;
     try {
       response = await fetch(this.base + address, {
         method, headers, signal, credentials: "same-origin", cache: "no-cache",
         body: body === undefined ? undefined : JSON.stringify(body),
       });
     } catch (error) {
-      if (error.name === "AbortError") throw error;
+      if (isAborted(error)) throw error;
       throw new APIError(0, "unreachable", "Cannot reach the server.", "Check the network connection and try again.");
     }
     const text = await response.text();
@@ -88,7 +128,7 @@ export class API {
     if (told?.code === "csrf-token") this.onOtherSession();
     // The server has refused the request before processing it, so that repeating it is safe.
     if (told?.code === "too-many-requests" && attempts > 1) {
-      await new Promise((resume) => { setTimeout(resume, Math.min(10, Number(response.headers.get("Retry-After")) || 1) * 1000); });
+      await pause(Math.min(10, Number(response.headers.get("Retry-After")) || 1) * 1000);
       return this.request(method, address, body, { signal, quiet, attempts: attempts - 1 });
     }
     throw new APIError(

@@ -1,6 +1,8 @@
 /** A canvas over the map that is redrawn after each move. All layers of the map use it. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
+import { contextOf, h } from "./dom.js";
 import { worldSize } from "./mercator.js";
+import { inNextFrame } from "./timers.js";
 
 /**
  * The part of the world that a canvas shows, in CSS pixels.
@@ -13,97 +15,102 @@ import { worldSize } from "./mercator.js";
  * @property {number} height
  */
 
-export const CanvasLayer = L.Layer.extend({
-  options: {
-    pane: "overlayPane",
-    /** Margin on each side as a fraction of the map's size. With a margin the layer is redrawn only after a move has ended. */
-    padding: 0,
-  },
+export class CanvasLayer extends L.Layer {
+  // Hidden from screen readers: lists contain the same data as text.
+  #canvas = h("canvas", { class: "leaflet-zoom-animated", "aria-hidden": "true" });
+  #context = contextOf(this.#canvas);
+  #frame = inNextFrame(() => { if (this._map && !this._map._animatingZoom) this.#paint(this._map); });
+  #draw; #padding;
+  #width = 0; #height = 0; #ratio = 1;
+  /**
+   * The geographic position of the canvas's corner; undefined before the first drawing.
+   * @type {L.LatLng|undefined}
+   */
+  #corner;
+  #isZooming = false;
 
-  initialize(draw, options) {
-    L.setOptions(this, options);
-    this._draw = draw;
-    this._frame = null;
-  },
+  /**
+   * @param {(context: Context, view: View) => void} draw
+   * @param {{pane: string, padding?: number}} options padding: margin on each side as a fraction of the map's size; with a margin the
+   *   layer is redrawn only after a move has ended
+   */
+  constructor(draw, { pane, padding = 0 }) {
+    super();
+    L.setOptions(this, { pane });
+    this.#draw = draw;
+    this.#padding = padding;
+  }
 
-  onAdd(map) {
-    this._canvas = L.DomUtil.create("canvas", "leaflet-zoom-animated");
-    // Hidden from screen readers: lists contain the same data as text.
-    this._canvas.setAttribute("aria-hidden", "true");
-    this._context = this._canvas.getContext("2d");
-    this.getPane().appendChild(this._canvas);
-    map.on(this._events(), this);
-    this._resize();
-  },
+  /** @override */
+  onAdd() {
+    this.getPane().append(this.#canvas);
+    this.#resize();
+  }
 
-  onRemove(map) {
-    map.off(this._events(), this);
-    cancelAnimationFrame(this._frame);
-    this._frame = null;
-    this._canvas.remove();
-  },
+  /** @override */
+  onRemove() {
+    this.#frame.stop();
+    this.#canvas.remove();
+  }
 
-  _events() {
+  /**
+   * The handlers of the map's events; Leaflet calls them while the layer is on the map.
+   * @override
+   */
+  getEvents() {
+    const reset = () => this.#reset();
     return {
-      resize: this._resize,
-      [this.options.padding ? "moveend" : "move"]: this._reset,
-      viewreset: this._reset,
-      zoomend: this._reset,
-      zoomanim: this._animate,
+      resize: () => this.#resize(),
+      [this.#padding ? "moveend" : "move"]: reset,
+      viewreset: reset,
+      zoomend: reset,
+      zoomanim: (/** @type {{zoom: number, center: L.LatLng}} */ event) => this.#animate(event),
     };
-  },
+  }
 
-  _resize() {
-    const size = this._map.getSize();
-    const scale = 1 + 2 * this.options.padding;
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
-    this._width = Math.round(size.x * scale);
-    this._height = Math.round(size.y * scale);
-    this._canvas.width = this._width * ratio;
-    this._canvas.height = this._height * ratio;
-    this._canvas.style.width = `${this._width}px`;
-    this._canvas.style.height = `${this._height}px`;
-    this._ratio = ratio;
-    this._reset();
-  },
+  #resize() {
+    if (!this._map) return;
+    const size = this._map.getSize(), scale = 1 + 2 * this.#padding;
+    this.#ratio = Math.min(2, window.devicePixelRatio || 1);
+    this.#width = Math.round(size.x * scale);
+    this.#height = Math.round(size.y * scale);
+    this.#canvas.width = this.#width * this.#ratio;
+    this.#canvas.height = this.#height * this.#ratio;
+    this.#canvas.style.width = `${this.#width}px`;
+    this.#canvas.style.height = `${this.#height}px`;
+    this.#reset();
+  }
 
-  _reset() {
-    if (this._zooming) {
-      this._zooming = this._map._animatingZoom;
-      if (this._zooming) return;
+  #reset() {
+    if (this.#isZooming) {
+      this.#isZooming = this._map?._animatingZoom === true;
+      if (this.#isZooming) return;
     }
     this.redraw();
-  },
+  }
 
   /** Requests a redraw in the next frame. Several requests cause one redraw. */
   redraw() {
-    if (!this._map || this._frame !== null) return this;
-    this._frame = requestAnimationFrame((time) => {
-      this._frame = null;
-      if (this._map && !this._map._animatingZoom) this._paint(time);
-    });
-    return this;
-  },
+    if (this._map) this.#frame.request();
+  }
 
-  _paint(time) {
-    const map = this._map, padding = this.options.padding;
-    const size = map.getSize();
-    const corner = L.point(-size.x * padding, -size.y * padding).round();
-    L.DomUtil.setPosition(this._canvas, map.containerPointToLayerPoint(corner));
+  /** @param {L.Map} map */
+  #paint(map) {
+    const size = map.getSize(), zoom = map.getZoom();
+    const corner = L.point(-size.x * this.#padding, -size.y * this.#padding).round();
+    L.DomUtil.setPosition(this.#canvas, map.containerPointToLayerPoint(corner));
     const origin = map.getPixelBounds().min.add(corner);
-    this._corner = map.unproject(origin, map.getZoom());
-    this._context.setTransform(this._ratio, 0, 0, this._ratio, 0, 0);
-    this._context.clearRect(0, 0, this._width, this._height);
-    this._draw(this._context, {
-      zoom: map.getZoom(), size: worldSize(map.getZoom()), left: origin.x, top: origin.y, width: this._width, height: this._height,
-    }, time);
-  },
+    this.#corner = map.unproject(origin, zoom);
+    this.#context.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
+    this.#context.clearRect(0, 0, this.#width, this.#height);
+    this.#draw(this.#context, { zoom, size: worldSize(zoom), left: origin.x, top: origin.y, width: this.#width, height: this.#height });
+  }
 
-  _animate(event) {
-    if (!this._corner) return;
-    const scale = this._map.getZoomScale(event.zoom, this._map.getZoom());
-    L.DomUtil.setTransform(
-      this._canvas, this._map._latLngToNewLayerPoint(this._corner, event.zoom, event.center), scale);
-    this._zooming = true;
-  },
-});
+  /** @param {{zoom: number, center: L.LatLng}} event */
+  #animate({ zoom, center }) {
+    if (!this.#corner || !this._map) return;
+    const scale = this._map.getZoomScale(zoom, this._map.getZoom());
+    L.DomUtil.setTransform(this.#canvas, this._map._latLngToNewLayerPoint(this.#corner, zoom, center), scale);
+    this.#isZooming = true;
+  }
+}

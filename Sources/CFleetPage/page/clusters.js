@@ -43,6 +43,7 @@ export class ClusterGrid {
   /** Number of cells from west to east. */
   get columns() { return this.#columns; }
 
+  /** @param {number} zoom */
   setZoom(zoom) {
     if (zoom === this.#zoom && this.cells.size) return;
     this.#zoom = zoom;
@@ -51,7 +52,10 @@ export class ClusterGrid {
     for (const entry of this.entries.values()) this.#insert(entry);
   }
 
-  /** @param {import("./vehicle.js").Summary|undefined} vehicle removed from the grid if undefined or without a position */
+  /**
+   * @param {import("./vehicle.js").Summary|undefined} vehicle removed from the grid if undefined or without a position
+   * @param {string} key
+   */
   update(key, vehicle) {
     const before = this.entries.get(key);
     const position = vehicle?.position;
@@ -74,12 +78,14 @@ export class ClusterGrid {
     this.#insert(entry);
   }
 
+  /** @param {Entry} entry */
   #cellOf(entry) {
     const column = Math.min(this.#columns - 1, Math.floor(entry.x * this.#columns));
     const row = Math.min(this.#columns - 1, Math.floor(entry.y * this.#columns));
     return row * this.#columns + column;
   }
 
+  /** @param {Entry} entry */
   #insert(entry) {
     entry.cell = this.#cellOf(entry);
     let cell = this.cells.get(entry.cell);
@@ -93,6 +99,7 @@ export class ClusterGrid {
     cell.kinds[entry.kind] += 1;
   }
 
+  /** @param {Entry} entry */
   #remove(entry) {
     const cell = this.cells.get(entry.cell);
     if (!cell) return;
@@ -109,6 +116,7 @@ export class ClusterGrid {
   /**
    * Visits the cells that intersect a part of the world. West of 0 and east of 1 the world repeats.
    * @param {(cell: Cell, shift: number) => void} visit shift: number of worlds to add to x
+   * @param {number} west @param {number} north @param {number} east @param {number} south
    */
   visit(west, north, east, south, visit) {
     const n = this.#columns;

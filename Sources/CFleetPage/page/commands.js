@@ -1,18 +1,20 @@
 /** The dialog for commands to a vehicle: choice, arguments, confirmation and log. */
-import { vehiclePath } from "./api.js";
+import { explained, vehiclePath } from "./api.js";
 import { button, facts, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
 import { clock, moment, safeName, words } from "./format.js";
+import { every } from "./timers.js";
 import { isUTC, timeElement, zoneName } from "./times.js";
 
 /** Seconds to wait for a vehicle's answer. */
 const patience = 20;
-/** Milliseconds between two updates of the log while the dialog is open. */
-const lookInterval = 2000;
+/** Seconds between two updates of the log while the dialog is open. */
+const lookInterval = 2;
 /** Maximum number of commands in the log. */
 const greatestList = 20;
 
 /** Text per state of a command. */
+/** @type {Record<string, string>} */
 const stateWords = {
   sending: "waiting for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
   silent: "expired without an answer",
@@ -20,11 +22,11 @@ const stateWords = {
 
 /**
  * @param {import("./api.js").API} api
- * @param {() => (import("./vehicle.js").Summary|undefined)} current returns the vehicle's present summary
+ * @param {Summary} vehicle
+ * @param {() => (Summary|undefined)} current returns the vehicle's present summary
  * @param {() => number} now
  */
-export function openCommands(api, current, now) {
-  const vehicle = current();
+export function openCommands(api, vehicle, current, now) {
   const result = outcome(), asleep = h("p", { class: "note" });
   const choice = h("select", {}), fields = h("div", { class: "fields" }), summary = h("p", { class: "note" });
   const log = h("div", { class: "command-log", role: "group", "aria-label": "Recent commands" });
@@ -32,10 +34,11 @@ export function openCommands(api, current, now) {
   const dialog = openDialog(`Command to ${safeName(vehicle.vehicle, 60)}`,
     field("Command", choice), summary, fields, asleep, result.element, h("div", { class: "actions end" }, send),
     h("h3", {}, "Recent commands"), log);
-  const timer = setInterval(() => { if (!document.hidden) showLog(); }, lookInterval);
-  dialog.addEventListener("close", () => clearInterval(timer));
+  dialog.addEventListener("close", every(lookInterval, showLog));
   const sleeps = () => current()?.state === "asleep";
+  /** @type {Map<string, {control: HTMLInputElement, parameter: Parameter, given: HTMLInputElement|null}>} */
   const inputs = new Map();
+  /** @type {Command[]} */
   let commands = [];
   // The time zone of the form's labels. A later change of the preference does not affect the form.
   let zone = { utc: isUTC(), name: zoneName() };
@@ -62,6 +65,7 @@ export function openCommands(api, current, now) {
     inputs.clear();
     zone = { utc: isUTC(), name: zoneName() };
     const command = chosen();
+    if (!command) return;
     fill(summary, command.summary ?? "");
     fill(fields, command.arguments.map((parameter) => {
       const control = inputFor(parameter), given = mayBeEmpty(parameter) ? h("input", { type: "checkbox" }) : null;
@@ -70,21 +74,27 @@ export function openCommands(api, current, now) {
       if (!given) return field(labelOf(parameter), control, note || null);
       // An empty string is a valid value here: a checkbox determines whether it is sent.
       control.addEventListener("input", () => { given.checked = true; });
-      return h("div", { class: "field" }, field(words(parameter.name), control, note || null), h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
+      return h("div", { class: "field" }, field(words(parameter.name), control, note || null),
+        h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
     }));
     fill(asleep, sleeps() ? "The vehicle is asleep. The broker stores the command until it wakes." : "");
     send.disabled = false;
   }
 
+  /** @param {Parameter} parameter */
   function labelOf(parameter) {
     const notes = [typeOf(parameter) === "time" ? zone.name : null, parameter.required ? null : "optional"].filter(Boolean);
     return words(parameter.name) + (notes.length ? ` (${notes.join(", ")})` : "");
   }
 
-  /** The arguments for the confirmation: times in the zone of the form and in UTC. */
+  /**
+   * The arguments for the confirmation: times in the zone of the form and in UTC.
+   * @param {Record<string, any>} values
+   */
   function argumentsOf(values) {
     return facts(Object.entries(values).map(([name, value]) => {
-      const { parameter } = inputs.get(name);
+      const parameter = inputs.get(name)?.parameter;
+      if (!parameter) return null;
       if (typeOf(parameter) === "time") {
         const at = moment(value);
         return [words(name), `${clock(at, { utc: zone.utc })}${zone.utc ? "" : ` ${zone.name}`}`, zone.utc ? null : clock(at, { utc: true })];
@@ -93,25 +103,36 @@ export function openCommands(api, current, now) {
     }));
   }
 
-  /** The reason why the values are invalid; undefined if they are valid. */
+  /**
+   * The reason why the values are invalid; undefined if they are valid.
+   * @param {Record<string, any>} values
+   */
   function problemWith(values) {
     for (const [name, value] of Object.entries(values)) {
-      const { parameter } = inputs.get(name), bytes = typeof value === "string" ? new TextEncoder().encode(value).length : 0;
-      if (typeOf(parameter) === "string" && bytes > parameter.maximumBytes) return `${words(name)} is longer than ${parameter.maximumBytes} bytes.`;
+      const parameter = inputs.get(name)?.parameter;
+      if (!parameter) continue;
+      const bytes = typeof value === "string" ? new TextEncoder().encode(value).length : 0;
+      if (typeOf(parameter) === "string" && bytes > (parameter.maximumBytes ?? Infinity)) {
+        return `${words(name)} is longer than ${parameter.maximumBytes} bytes.`;
+      }
       if (typeOf(parameter) === "string" && bytes < (parameter.minimumBytes ?? 0)) return `${words(name)} is required.`;
     }
-    return values.from !== undefined && values.to !== undefined && !(moment(values.from) < moment(values.to)) ? "“from” must be before “to”." : undefined;
+    const { from, to } = values;
+    if (from === undefined || to === undefined || (moment(from) ?? NaN) < (moment(to) ?? NaN)) return undefined;
+    return "“from” must be before “to”.";
   }
 
   async function run() {
     const command = chosen();
+    if (!command) return;
+    /** @type {Record<string, any>} */
     const values = {};
     for (const [name, { control, parameter, given }] of inputs) {
       if (!control.reportValidity()) return;
       const value = given ? (given.checked ? control.value : undefined) : valueOf(control, parameter, zone.utc);
       if (value !== undefined) values[name] = value;
     }
-    if (command.requiresOne?.length && !command.requiresOne.some((name) => name in values)) {
+    if (command.requiresOne?.length && !command.requiresOne.some((/** @type {string} */ name) => name in values)) {
       result.bad(new Error(`At least one of these is required: ${command.requiresOne.map(words).join(", ")}.`));
       return;
     }
@@ -122,7 +143,8 @@ export function openCommands(api, current, now) {
     }
     const sure = await confirmed(
       `Send “${command.name}”?`,
-      [`To ${safeName(vehicle.vehicle, 60)} in fleet ${safeName(vehicle.fleet, 60)}, ${sleeps() ? "when it wakes" : "immediately"}.`, command.confirmation].filter(Boolean).join(" "), "Send",
+      [`To ${safeName(vehicle.vehicle, 60)} in fleet ${safeName(vehicle.fleet, 60)}, ${sleeps() ? "when it wakes" : "immediately"}.`,
+        command.confirmation].filter(Boolean).join(" "), "Send",
       Object.keys(values).length ? argumentsOf(values) : null);
     if (!sure) return;
     send.disabled = true;
@@ -150,10 +172,11 @@ export function openCommands(api, current, now) {
       told = (await api.get(vehiclePath(vehicle, "commands"))).answers ?? [];
     } catch (error) {
       // The log remains; the next update retries.
-      if (!log.childElementCount) fill(log, h("p", { class: "note" }, error.explanation ?? error.message));
+      if (!log.childElementCount) fill(log, h("p", { class: "note" }, explained(error)));
       return;
     }
-    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "No commands since the server was started."));
+    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry))
+      : h("p", { class: "note" }, "No commands since the server was started."));
     // If the log is unchanged, its elements remain, with their open answers and selected text.
     const text = JSON.stringify(told);
     if (log.dataset.told === text) return;
@@ -161,6 +184,7 @@ export function openCommands(api, current, now) {
     fill(log, next);
   }
 
+  /** @param {CommandAnswer} told */
   function entry(told) {
     const isOpen = told.state === "waiting" || told.state === "sending";
     const state = isOpen && sleeps() && told.state === "waiting" ? "queued: the vehicle is asleep" : stateWords[told.state] ?? words(told.state);
@@ -174,13 +198,19 @@ export function openCommands(api, current, now) {
   }
 }
 
+/** @param {CommandAnswer} told */
 const answerText = (told) => h("pre", { tabindex: "0", role: "group", "aria-label": "Answer" }, JSON.stringify(told.result ?? told.state, null, 2));
 
+/** @param {Parameter} parameter */
 const typeOf = (parameter) => parameter.format === "date-time" ? "time" : parameter.type;
 
-/** True if an empty string is a valid value, for example to remove the driver. */
+/**
+ * True if an empty string is a valid value, for example to remove the driver.
+ * @param {Parameter} parameter
+ */
 const mayBeEmpty = (parameter) => typeOf(parameter) === "string" && !parameter.required && parameter.minimumBytes === 0;
 
+/** @param {Parameter} parameter */
 function inputFor(parameter) {
   const required = Boolean(parameter.required);
   switch (typeOf(parameter)) {
@@ -195,6 +225,7 @@ function inputFor(parameter) {
   }
 }
 
+/** @param {HTMLInputElement} control @param {Parameter} parameter @param {boolean} isUTC */
 function valueOf(control, parameter, isUTC) {
   switch (typeOf(parameter)) {
     case "number": return control.value === "" ? undefined : Number(control.value);

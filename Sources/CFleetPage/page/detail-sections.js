@@ -6,21 +6,24 @@ import { promiseOf, reckoned } from "./reckoning.js";
 import { reducedMotion } from "./theme.js";
 import { activity, activityMeanings, activityWords, isOutdated, positionKinds, sourceKind, speedOf } from "./vehicle.js";
 
+/** @param {unknown} value @param {string} one @param {string|null} other */
 const yes = (value, one, other) => value === undefined ? undefined : value ? one : other;
+/** @param {Child[]} items */
 const list = (items) => items?.length ? h("ul", { class: "plain" }, items.map((item) => h("li", {}, item))) : undefined;
 
-/** @param {{isLink?: boolean}} known `isLink`: omit values that a shared link does not contain, instead of listing them as unknown */
+/** @param {Facts} known */
 export function positionSection({ summary, details, now, isLink }) {
   const position = summary.position;
   if (!position) return [h("p", { class: "unknown" }, "No position received.")];
   const altitude = details?.altitude;
   // With bounded reporting the vehicle sends nothing while it moves as predicted: show the predicted position.
-  const at = promiseOf(summary) ? reckoned(summary, now) : position, east = at.longitude - 360 * Math.round(at.longitude / 360);
+  const at = (promiseOf(summary) && reckoned(summary, now)) ?? position, east = at.longitude - 360 * Math.round(at.longitude / 360);
   return [facts([
     ["Coordinates", place(at.latitude, at.longitude),
       h("a", { href: `geo:${at.latitude.toFixed(6)},${east.toFixed(6)}`, title: "Open in this device's map app" }, "Map app")],
     ["Accuracy", position.accuracy === undefined ? undefined : `± ${metres(position.accuracy)}`, "68 % probability"],
-    ["Source", position.source === undefined ? undefined : positionKinds[sourceKind(position)], isOutdated(summary) ? "old: the vehicle may have moved since" : null],
+    ["Source", position.source === undefined ? undefined : positionKinds[sourceKind(position) ?? "fix"],
+      isOutdated(summary) ? "old: the vehicle may have moved since" : null],
     ["Measured", timeElement(position.time, now, { withAge: true })],
     speedRow(summary),
     ["Course", direction(position.course)],
@@ -28,12 +31,14 @@ export function positionSection({ summary, details, now, isLink }) {
     ["Altitude", metres(altitude?.altitude ?? position.altitude), altitude?.accuracy === undefined ? null : `± ${metres(altitude.accuracy)}`],
     altitude?.floor && ["Parking level", amount(altitude.floor.level), percent(altitude.floor.confidence)],
     promiseRow(summary, now),
-    isLink ? null : ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
+    isLink ? null : ["Inside", summary.inside?.length ? summary.inside.map((/** @type {string} */ name) => safeName(name, 64)).join(", ") : "no region"],
     details?.location?.suspect && ["Suspect", suspicions[details.location.suspect] ?? "other measurements contradict this position"],
-    details?.location?.contradictsBeacons && details.location.suspect !== "beacons" && ["Contradiction", "known access points and cells indicate another position"],
+    details?.location?.contradictsBeacons && details.location.suspect !== "beacons"
+      && ["Contradiction", "known access points and cells indicate another position"],
   ])];
 }
 
+/** @type {Record<string, string>} */
 const suspicions = {
   jump: "jump farther than a vehicle can move",
   velocity: "drift contradicts the receiver's velocity",
@@ -42,20 +47,25 @@ const suspicions = {
   beacons: "known access points and cells indicate another position",
 };
 
+/** @param {Summary} summary */
 function speedRow(summary) {
-  const now = speedOf(summary), then = summary.position.speed;
+  const now = speedOf(summary), then = summary.position?.speed;
   if (now === undefined && then !== undefined) return ["Speed", "unknown", `${speed(then)} when the position was measured`];
   return ["Speed", speed(now)];
 }
 
-/** The error bound of a vehicle with bounded reporting. */
+/**
+ * The error bound of a vehicle with bounded reporting.
+ * @param {Summary} summary @param {number} now
+ */
 function promiseRow(summary, now) {
   const promise = promiseOf(summary);
   if (!promise) return null;
   const shown = reckoned(summary, now);
-  if (shown.left === undefined) {
+  if (shown?.left === undefined || shown.bound === undefined) {
     const wait = (promise.reports[0].time + promise.lag - now) / 1000;
-    return ["Error bound", wait > 0 ? `valid in ${duration(wait)}; until then the map shows the position of the first report` : "expired: the map shows the last report"];
+    return ["Error bound", wait > 0 ? `valid in ${duration(wait)}; until then the map shows the position of the first report`
+      : "expired: the map shows the last report"];
   }
   // With reduced motion the map shows the position of the report, so that the predicted movement adds to the error.
   const bound = shown.bound + (reducedMotion() ? shown.drift : 0);
@@ -63,11 +73,17 @@ function promiseRow(summary, now) {
   if (shown.left < 0) {
     return ["Error bound", `expired ${duration(-shown.left)} ago; the error may be up to ${metres(bound)}`, moment];
   }
-  return ["Error bound", `within ${metres(bound)} of the receiver's fix`, `${moment}; valid ${Number.isFinite(shown.left) ? `for ${duration(shown.left)} without another report` : "until the next report"}`];
+  const until = Number.isFinite(shown.left) ? `for ${duration(shown.left)} without another report` : "until the next report";
+  return ["Error bound", `within ${metres(bound)} of the receiver's fix`, `${moment}; valid ${until}`];
 }
 
+/** @type {Record<string, string>} */
+const clocks = { receiver: "set by the receiver", system: "system clock", unsynchronized: "not set: times are unreliable" };
+
+/** @param {Facts} known */
 export function connectionSection({ summary, details, now, isLink }) {
   const status = details?.status, doing = activity(summary);
+  /** @type {import("./dom.js").Row[]} */
   const first = [
     ["State", `${activityWords[doing]}: ${activityMeanings[doing]}`],
     ["Last message", timeElement(summary.heard, now, { withAge: true })],
@@ -77,61 +93,70 @@ export function connectionSection({ summary, details, now, isLink }) {
     ...first,
     status?.nextContact && ["Next contact", timeElement(status.nextContact, now)],
     ["Queued on the vehicle", summary.queue === undefined ? undefined : count(summary.queue, "message")],
-    ["Missing", (summary.missing ?? details?.missing) === undefined ? undefined : count(summary.missing ?? details.missing, "message")],
+    ["Missing", (summary.missing ?? details?.missing) === undefined ? undefined : count(summary.missing ?? details?.missing, "message")],
     details && ["Received", details.messages === undefined ? undefined : count(details.messages, "message"),
       details.unreadable ? `${amount(details.unreadable)} unreadable` : null],
     status?.sessionStart && ["Connected since", timeElement(status.sessionStart, now)],
-    status?.clock && ["Clock", { receiver: "set by the receiver", system: "system clock", unsynchronized: "not set: times are unreliable" }[status.clock] ?? words(status.clock)],
+    status?.clock && ["Clock", clocks[status.clock] ?? words(status.clock)],
     status?.deliveryProblem && ["Refused by the broker", safeName(status.deliveryProblem, 400)],
     status?.storeProblem && ["Message store", safeName(status.storeProblem, 400)],
   ])];
 }
 
+/** @param {Facts} known */
 export function powerSection({ summary, details, isLink }) {
   const status = details?.status, battery = { ...status?.battery, ...summary.battery };
-  const energy = status?.energy;
+  /** @type {Record<string, any>|undefined} */ const energy = status?.energy;
   const parts = energy && Object.entries(energy).filter(([name, value]) => name !== "total" && value && typeof value === "object");
   return [
     facts([
       ["Battery", battery.level === undefined ? undefined
-        : h("span", { class: "meter-row" }, h("meter", { min: 0, max: 1, low: 0.2, optimum: 1, value: battery.level, "aria-label": "Battery" }), ` ${percent(battery.level)}`),
+        : h("span", { class: "meter-row" },
+          h("meter", { min: 0, max: 1, low: 0.2, optimum: 1, value: battery.level, "aria-label": "Battery" }), ` ${percent(battery.level)}`),
       [yes(battery.charging, "charging", null), amount(battery.voltage, 1, "V")].filter(Boolean).join(", ")],
-      ...isLink ? [] : [
+      ...isLink ? [] : /** @type {import("./dom.js").Row[]} */ ([
         ["External power", yes(status?.externalPower, "yes", "no")],
         ["Temperature", amount(status?.temperature, 1, "°C")],
         ["Energy since start", amount(energy?.total, 0, "J"), status?.uptime === undefined ? null : `in ${duration(status.uptime)}`],
-      ],
+      ]),
     ]),
     parts?.length ? table("Energy by part", ["Part", "Energy (J)", "Time (s)", "Starts"],
       parts.map(([name, part]) => [words(name), amount(part.joules ?? part.energy, 0), amount(part.seconds, 0), amount(part.starts)])) : null,
   ];
 }
 
+/** @param {unknown} reason a text in the present version @param {number} limit characters */
+const reasonText = (reason, limit) => safeName(typeof reason === "string" ? reason : JSON.stringify(reason), limit);
+
+/** @param {Facts} known */
 export function sensorSection({ details }) {
   const status = details?.status;
   if (!status) return [h("p", { class: "unknown" }, "No status received.")];
   const unavailable = Object.entries(status.services ?? {}).filter(([, value]) => value !== "available");
   return [
-    status.sources?.length ? table("Sources", ["Source", "State", "Rate"], status.sources.map((source) => [
+    status.sources?.length ? table("Sources", ["Source", "State", "Rate"], status.sources.map((/** @type {any} */ source) => [
       safeName(source.name, 60), [words(source.state), source.reason ? `: ${safeName(source.reason, 300)}` : ""].join(""),
       Object.entries(source.rates ?? {}).map(([name, rate]) => `${words(name)} ${amount(rate, rate < 10 ? 1 : 0)}\u202fHz`).join(", "),
     ])) : facts([["Sources", undefined]]),
-    unavailable.length ? [h("h4", {}, "Unavailable"), facts(unavailable.map(([name, reason]) => [words(name), safeName(typeof reason === "string" ? reason : JSON.stringify(reason), 300)]))] : null,
+    unavailable.length ? [h("h4", {}, "Unavailable"), facts(unavailable.map(([name, reason]) => [words(name), reasonText(reason, 300)]))] : null,
     Object.keys(status.degraded ?? {}).length ? [h("h4", {}, "Degraded"),
-      facts(Object.entries(status.degraded).map(([name, reason]) => [words(name), safeName(typeof reason === "string" ? reason : JSON.stringify(reason), 400)]))] : null,
+      facts(Object.entries(status.degraded).map(([name, reason]) => [words(name), reasonText(reason, 400)]))] : null,
     facts([
       status.navigation && ["Navigation", words(status.navigation.state), status.navigation.reason ? safeName(status.navigation.reason, 300) : null],
-      status.compass && ["Compass", words(status.compass.calibration), status.compass.calibrationInstruction ? safeName(status.compass.calibrationInstruction, 300) : null],
+      status.compass && ["Compass", words(status.compass.calibration),
+        status.compass.calibrationInstruction ? safeName(status.compass.calibrationInstruction, 300) : null],
       status.orientation && ["Device orientation", words(status.orientation)],
       ["Authorization", status.authorization === undefined ? undefined : words(status.authorization)],
     ]),
   ];
 }
 
+/** @param {Facts} known */
 export function journeySection({ summary, details, now }) {
   const trip = details?.trip, status = details?.status;
   return [facts([
-    ["Trip", trip || summary.trip ? `${amount((trip ?? summary.trip).number)}${trip?.phase ? `, ${words(trip.phase)}` : summary.trip?.moving ? ", moving" : ""}` : undefined],
+    ["Trip", trip || summary.trip
+      ? `${amount((trip ?? summary.trip).number)}${trip?.phase ? `, ${words(trip.phase)}` : summary.trip?.moving ? ", moving" : ""}` : undefined],
     ["Distance", metres(trip?.distance ?? summary.trip?.distance), trip?.estimated ? `${metres(trip.estimated)} of it estimated` : null],
     trip && ["Started", timeElement(trip.start?.time, now)],
     trip && ["In motion", duration(trip.moving), trip.standing === undefined ? null : `${duration(trip.standing)} stopped`],
@@ -142,6 +167,7 @@ export function journeySection({ summary, details, now }) {
   ])];
 }
 
+/** @param {Facts} known */
 export function eventSection({ summary, details, now }) {
   const events = details?.recentEvents?.length ? details.recentEvents : summary.event ? [summary.event] : [];
   const found = list([...events].map((event) => [
@@ -150,10 +176,11 @@ export function eventSection({ summary, details, now }) {
   return [found ?? h("p", { class: "unknown" }, "No events since the server was started.")];
 }
 
+/** @param {Facts} known */
 export function regionSection({ details }) {
   const features = details?.regions?.features ?? [];
   if (!features.length) return [h("p", { class: "unknown" }, "No regions assigned.")];
-  return [table("Regions", ["Region", "Accepted", "State"], features.map((feature) => {
+  return [table("Regions", ["Region", "Accepted", "State"], features.map((/** @type {any} */ feature) => {
     const given = feature.properties ?? {};
     return [
       safeName(feature.id ?? given.id ?? given.identifier, 64),
@@ -163,15 +190,18 @@ export function regionSection({ details }) {
   }))];
 }
 
+/** @param {Facts} known */
 export function signalSection({ details }) {
   const signals = details?.signals?.signals ?? details?.signals;
   const entries = Object.entries(signals ?? {}).filter(([, value]) => typeof value !== "object" || value?.value !== undefined);
   if (!entries.length) return null;
   return [table("Vehicle signals", ["Signal (VSS)", "Value"], entries.map(([name, value]) => [
-    safeName(name.replace(/^Vehicle\./, ""), 90), typeof value === "object" ? safeName(value.value, 60) : typeof value === "number" ? amount(value, Number.isInteger(value) ? 0 : 2) : safeName(value, 60),
+    safeName(name.replace(/^Vehicle\./, ""), 90),
+    typeof value === "number" ? amount(value, Number.isInteger(value) ? 0 : 2) : safeName(typeof value === "object" ? value.value : value, 60),
   ]))];
 }
 
+/** @param {Facts} known */
 export function deviceSection({ details }) {
   const status = details?.status;
   if (!status) return null;
@@ -185,10 +215,13 @@ export function deviceSection({ details }) {
   ])];
 }
 
-/** A table with a caption for screen readers. */
+/**
+ * A table with a caption for screen readers.
+ * @param {string} caption @param {string[]} columns @param {Child[][]} rows
+ */
 export function table(caption, columns, rows) {
   return h("table", {}, h("caption", { class: "visually-hidden" }, caption),
-    h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, index) => index === 0
+    h("thead", {}, h("tr", {}, columns.map((/** @type {string} */ name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, /** @type {number} */ index) => index === 0
       ? h("th", { scope: "row" }, cell ?? "") : h("td", {}, cell ?? "unknown"))))));
 }

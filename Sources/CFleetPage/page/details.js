@@ -1,5 +1,5 @@
 /** The panel of the selected vehicle. */
-import { button, fill, h, limited, setText } from "./dom.js";
+import { button, fill, h, setText } from "./dom.js";
 import { age, moment, safeName } from "./format.js";
 import { Horizon } from "./horizon.js";
 import { sign } from "./markers.js";
@@ -9,17 +9,23 @@ import {
 } from "./detail-sections.js";
 import { onPreference } from "./preferences.js";
 import { onTheme } from "./theme.js";
+import { every, limited } from "./timers.js";
 import { activity, activityWords, concerns } from "./vehicle.js";
+import { View } from "./view.js";
 
+/** @type {[title: string, make: (known: Facts) => Child][]} */
 const sections = [
   ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Trip", journeySection],
   ["Events", eventSection], ["Sensors", sensorSection], ["Signals", signalSection], ["Regions", regionSection], ["Device", deviceSection],
 ];
 /** The sections that a shared link shows. The server sends no data for the other sections. */
-const linkSections = new Set([positionSection, connectionSection, powerSection]);
+const linkSections = new Set(/** @type {((known: Facts) => Child)[]} */ ([positionSection, connectionSection, powerSection]));
 
-export class DetailsPanel {
-  #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = []; #look = []; #control = []; #role = { mayOperate: false, isLink: false, canControl: false };
+export class DetailsPanel extends View {
+  #store; #title; #name = h("bdi"); #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #rawText; #actions; #follow; #history;
+  /** Elements for users who may operate the vehicle; those that a shared link does not show; those for remote management. */
+  #operate; #look; #control;
+  #role = { mayOperate: false, isLink: false, canControl: false };
 
   /**
    * @param {import("./store.js").Store} store
@@ -27,8 +33,9 @@ export class DetailsPanel {
    *   settings: () => void, regions: () => void}} on
    */
   constructor(store, on) {
+    super();
     this.#store = store;
-    this.#name = h("bdi");
+    this.#title = h("h2", { tabindex: "-1" }, this.#name);
     this.#fleet = h("span", { class: "fleet" });
     this.#state = h("p", { class: "state-line" });
     this.#concerns = h("ul", { class: "concerns" });
@@ -38,43 +45,43 @@ export class DetailsPanel {
     this.#operate = [commands, button("Share…", on.share)];
     this.#look = [this.#history, regions, settings];
     this.#control = [commands, regions, settings];
-    this.#showActions();
     this.#actions = h("div", { class: "actions", role: "group", "aria-label": "Actions" },
       this.#follow, button("Centre", on.centre), ...this.#look, ...this.#operate);
     this.#parts = sections.map(([title, make]) => {
       const body = h("div");
       const id = `section-${title.toLowerCase()}`;
       const section = h("section", { "aria-labelledby": id }, h("h3", { id }, title), body);
-      return { make, body, section, told: "" };
+      return { make, body, section };
     });
     this.#attitude = h("section", { "aria-labelledby": "section-attitude" }, h("h3", { id: "section-attitude" }, "Attitude"), this.#horizon.element);
-    const text = h("pre", { tabindex: "0", role: "group", "aria-label": "Raw data" });
-    this.#raw = h("details", { class: "raw", on: { toggle: () => this.#show() } }, h("summary", {}, "Raw data"), text);
-    this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
-      h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),
+    this.#rawText = h("pre", { tabindex: "0", role: "group", "aria-label": "Raw data" });
+    this.#raw = h("details", { class: "raw", on: { toggle: () => this.show() } }, h("summary", {}, "Raw data"), this.#rawText);
+    this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", tabindex: "-1" },
+      h("header", {}, h("div", { class: "title" }, this.#title, this.#fleet),
         button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state,
         // The concerns are below the buttons, so that a new concern does not move the buttons.
         this.#actions, this.#concerns),
       h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "Vehicle data" },
         this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
-    const later = limited(400, () => this.#show());
-    store.on("details", later);
-    store.on("alerts", later);
-    store.on("vehicles", (changes) => {
-      if (!changes.some(({ key }) => key === store.selected)) return;
-      if (this.#actions.hidden) this.#show();
-      else later();
-    });
-    store.on("selected", () => {
-      for (const part of this.#parts) part.told = "";
-      this.#show();
-    });
-    onPreference("utc", () => this.#show());
-    onTheme(() => this.#show());
-    setInterval(() => { if (!this.element.hidden && !document.hidden) this.#show(); }, 1000);
+    this.elements = [this.element];
+    this.#showActions();
   }
 
-  /** @param {boolean} isLink true for a shared link, which shows only the present state */
+  /** @override */
+  subscriptions() {
+    const show = () => this.show(), later = limited(400, show), store = this.#store;
+    return [
+      store.on("details", later), store.on("alerts", later), store.on("selected", show),
+      store.on("vehicles", (/** @type {Change[]} */ changes) => {
+        if (!changes.some(({ key }) => key === store.selected)) return;
+        if (this.#actions.hidden) show();
+        else later();
+      }),
+      onPreference("utc", show), onTheme(show), every(1, show),
+    ];
+  }
+
+  /** @param {boolean} isLink true for a shared link, which shows only the present state @param {boolean} mayOperate */
   setRole(mayOperate, isLink = false) {
     Object.assign(this.#role, { mayOperate, isLink });
     this.#showActions();
@@ -93,13 +100,15 @@ export class DetailsPanel {
     if (!canControl) for (const element of this.#control) element.hidden = true;
   }
 
-  setFollowing(isOn) { this.#follow.setAttribute("aria-pressed", isOn); }
-  focus() { this.element.querySelector("h2").focus({ preventScroll: true }); }
+  /** @param {boolean} isOn */
+  setFollowing(isOn) { this.#follow.setAttribute("aria-pressed", String(isOn)); }
 
-  #show() {
+  focus() { this.#title.focus({ preventScroll: true }); }
+
+  /** @override */
+  show() {
     const key = this.#store.selected;
-    this.element.hidden = !key || this.closed;
-    if (!key || this.closed) return;
+    if (!key || !this.isOpen) return;
     const summary = this.#store.vehicles.get(key), now = this.#store.now();
     const [fleet, ...rest] = key.split("/");
     setText(this.#name, safeName(summary?.vehicle ?? rest.join("/")));
@@ -116,19 +125,20 @@ export class DetailsPanel {
     const line = `${doing} ${age(moment(summary.heard), now)}`;
     if (this.#state.dataset.line !== line) {
       this.#state.dataset.line = line;
-      fill(this.#state, sign(doing), ` ${activityWords[doing]}`, h("span", { class: "age" }, ` · last message ${age(moment(summary.heard), now) ?? "unknown"}`));
+      fill(this.#state, sign(doing), ` ${activityWords[doing]}`,
+        h("span", { class: "age" }, ` · last message ${age(moment(summary.heard), now) ?? "unknown"}`));
     }
     const open = this.#store.alerts.filter((alert) => !alert.ended && alert.fleet === summary.fleet && alert.vehicle === summary.vehicle);
     const found = JSON.stringify([concerns(summary), open.map((alert) => [alert.id, alert.summary])]);
     if (this.#concerns.dataset.line !== found) {
       this.#concerns.dataset.line = found;
-      fill(this.#concerns, open.map((alert) => h("li", {}, h("a", { href: routeAddress({ view: "alerts", query: { alert: alert.id } }) },
+      fill(this.#concerns, open.map((alert) => h("li", {}, h("a", { href: routeAddress({ view: "alerts", query: { alert: String(alert.id) } }) },
         `Alert: ${safeName(alert.summary ?? alert.rule, 200)}`))), concerns(summary).map((text) => h("li", {}, text)));
     }
     this.#history.href = routeAddress({ view: "history", fleet: summary.fleet, vehicle: summary.vehicle });
     const { isLink } = this.#role, known = { summary, details: this.#store.details, now, isLink };
     for (const part of this.#parts) {
-      let made;
+      /** @type {Child} */ let made;
       try {
         made = isLink && !linkSections.has(part.make) ? undefined : part.make(known);
       } catch {
@@ -146,11 +156,6 @@ export class DetailsPanel {
     const attitude = this.#store.details?.attitude;
     this.#attitude.hidden = !attitude;
     this.#horizon.show(attitude);
-    if (this.#raw.open) setText(this.#raw.querySelector("pre"), JSON.stringify({ ...summary, ...this.#store.details }, null, 2));
+    if (this.#raw.open) setText(this.#rawText, JSON.stringify({ ...summary, ...this.#store.details }, null, 2));
   }
-
-  /** True while the panel is hidden although a vehicle is selected, for example in its history. */
-  closed = false;
-
-  refresh() { this.#show(); }
 }

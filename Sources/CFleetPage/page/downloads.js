@@ -1,11 +1,15 @@
 /** GPX and CSV files of a track. Pure except for `saveText`. */
 import { h } from "./dom.js";
+import { after } from "./timers.js";
 
+/** @param {unknown} text */
 const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
   // XML 1.0 has no representation for these characters.
   .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 
+/** @param {unknown} value */
 const isKnown = (value) => value !== null && value !== undefined;
+/** @param {Track} track @param {number} index */
 const timeAt = (track, index) => new Date(track.time[index]).toISOString();
 
 /** @param {import("./track.js").Track} track @param {string} name */
@@ -21,10 +25,14 @@ export function toGPX(track, name) {
   return `${[...lines, "</trkseg></trk></gpx>"].join("\n")}\n`;
 }
 
+/** @type {("altitude"|"speed"|"course"|"accuracy"|"source")[]} */
 const columns = ["altitude", "speed", "course", "accuracy", "source"];
 const heads = ["time", "latitude", "longitude", "altitude_m", "speed_mps", "course_deg", "accuracy_m", "source"];
 
-/** Times in UTC, SI units; unknown values are empty. */
+/**
+ * Times in UTC, SI units; unknown values are empty.
+ * @param {Track} track
+ */
 export function toCSV(track) {
   const lines = [heads.join(",")];
   for (let index = 0; index < track.length; index += 1) {
@@ -34,18 +42,24 @@ export function toCSV(track) {
   return `${lines.join("\r\n")}\r\n`;
 }
 
-/** Quotes a value if necessary. A leading apostrophe prevents spreadsheets from running it as a formula. */
+/**
+ * Quotes a value if necessary. A leading apostrophe prevents spreadsheets from running it as a formula.
+ * @param {unknown} value
+ */
 function cell(value) {
   const text = typeof value === "string" && /^[=+@'\t\r]|^-(?![\d.])/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Offers a text as a file to download. */
+/**
+ * Offers a text as a file to download.
+ * @param {string} text @param {string} name @param {string} type
+ */
 export function saveText(text, name, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = h("a", { href: address, download: name });
   document.body.append(link);
   link.click();
   link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  after(10_000, () => URL.revokeObjectURL(address));
 }

@@ -18,6 +18,7 @@ export const orders = {
   queue: "Longest queue first",
 };
 
+/** @param {string} text */
 const fold = (text) => text.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
 
 /** @param {Filter} filter @returns {(vehicle: import("./vehicle.js").Summary) => boolean} */
@@ -36,13 +37,19 @@ export function matcher(filter) {
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** Compares names; "truck 9" precedes "truck 10". */
+/**
+ * Compares names; "truck 9" precedes "truck 10".
+ * @param {VehicleName} a @param {VehicleName} b
+ */
 export const byName = (a, b) => collator.compare(a.vehicle, b.vehicle) || collator.compare(a.fleet, b.fleet)
   || (a.vehicle < b.vehicle ? -1 : a.vehicle > b.vehicle ? 1 : 0);
 
+/** @param {number|undefined} value */
 const least = (value) => value ?? Infinity;
+/** @param {number|undefined} value */
 const greatest = (value) => -(value ?? -Infinity);
 
+/** @type {Record<string, (vehicle: Summary) => number>} */
 const keys = {
   name: () => 0,
   attention: (vehicle) => -concerns(vehicle).length * 10 + activities.indexOf(activity(vehicle)),
@@ -56,7 +63,7 @@ const keys = {
 
 /**
  * @param {import("./vehicle.js").Summary[]} named vehicles sorted by name
- * @param {keyof typeof keys} order
+ * @param {string} order a key of `keys`
  * @returns {import("./vehicle.js").Summary[]} a new array; equal vehicles remain sorted by name
  */
 export function sorted(named, order, reversed = false) {
@@ -75,7 +82,12 @@ export function sorted(named, order, reversed = false) {
   return ranked.map((entry) => entry.vehicle);
 }
 
-/** The query of an address for a filter and an order; default values are omitted. */
+/** @typedef {{filter: Filter, order: string|undefined, reversed: boolean}} Ordered */
+
+/**
+ * The query of an address for a filter and an order; default values are omitted.
+ * @param {Ordered} chosen
+ */
 export function filterQuery({ filter, order, reversed }) {
   return {
     q: filter.text, state: filter.activities.join(","), fleet: filter.fleet, look: filter.concerned ? "1" : "",
@@ -85,23 +97,26 @@ export function filterQuery({ filter, order, reversed }) {
 
 /**
  * @param {Record<string, string>} query the query of an address
- * @returns {{filter: Filter, order: string|undefined, reversed: boolean}|undefined} undefined if the query contains neither a filter nor an order
+ * @returns {Ordered|undefined} undefined if the query contains neither a filter nor an order
  */
 export function filterOf(query) {
   if (!["q", "state", "fleet", "look", "order"].some((name) => query[name])) return undefined;
   const order = query.order?.replace(/^-/, "");
   return {
     filter: {
-      text: (query.q ?? "").slice(0, 100), activities: (query.state ?? "").split(",").filter((name) => activities.includes(name)),
+      text: (query.q ?? "").slice(0, 100), activities: (query.state ?? "").split(",").filter((name) => activities.some((each) => each === name)),
       fleet: query.fleet ?? "", concerned: query.look === "1",
     },
     order: Object.hasOwn(keys, order ?? "") ? order : undefined, reversed: query.order?.startsWith("-") === true,
   };
 }
 
-/** The number of vehicles per activity, and of those that need attention. */
+/**
+ * The number of vehicles per activity, and of those that need attention.
+ * @param {Iterable<Summary>} vehicles
+ */
 export function tally(vehicles) {
-  const counts = { ...Object.fromEntries(activities.map((name) => [name, 0])), concerned: 0 };
+  /** @type {Record<string, number>} */ const counts = { ...Object.fromEntries(activities.map((name) => [name, 0])), concerned: 0 };
   for (const vehicle of vehicles) {
     counts[activity(vehicle)] += 1;
     if (isConcerning(vehicle)) counts.concerned += 1;

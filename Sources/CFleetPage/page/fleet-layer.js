@@ -8,6 +8,7 @@ import { freshFor, reckoned } from "./reckoning.js";
 import { activities, positionKind } from "./vehicle.js";
 import { safeName } from "./format.js";
 import { Labels } from "./labels.js";
+import { after } from "./timers.js";
 
 /** Maximum number of accuracy circles; more would hide each other. */
 const greatestCircles = 250;
@@ -22,17 +23,59 @@ const motionInterval = 100;
  * @typedef {{x: number, y: number, radius: number, entry?: import("./clusters.js").Entry, cell?: import("./clusters.js").Cell}} Target
  */
 
+/**
+ * A vehicle as drawn, in pixels of the canvas.
+ * @typedef {Object} Drawn
+ * @property {import("./clusters.js").Entry} entry
+ * @property {number} x
+ * @property {number} y
+ * @property {number} fromX the reported position
+ * @property {number} fromY
+ * @property {number} ahead seconds since the report
+ * @property {number|undefined} radius metres
+ */
+
+/** @typedef {{x: number, y: number, cell: import("./clusters.js").Cell}} Disc */
+
 export class FleetLayer {
   grid = new ClusterGrid();
-  /** Keys of the vehicles to show; undefined: all. */
+  /**
+   * Keys of the vehicles to show; undefined: all.
+   * @type {Set<string>|undefined}
+   */
   #shown;
-  #sprites; #colours; #timer = null; #store; #names = new Labels(); #widths = new Map();
-  /** The objects that the last frame has drawn, for hit tests. @type {Target[]} */
+  #colours = colours();
+  #sprites = new Sprites(this.#colours, 1);
+  #store; #names = new Labels();
+  /** @type {Map<string, number>} */ #widths = new Map();
+  /**
+   * Cancels the next frame.
+   * @type {Stop|undefined}
+   */
+  #cancelNext;
+  /**
+   * The objects that the last frame has drawn, for hit tests.
+   * @type {Target[]}
+   */
   targets = [];
   /** Number of vehicles in the last frame. */
   visible = 0;
-  selected; hovered;
-  /** World coordinates of the selected vehicle's trail, oldest first. @type {number[]} */
+  /**
+   * Keys of vehicles.
+   * @type {string|undefined}
+   */
+  selected;
+  /** @type {string|undefined} */ hovered;
+  ink = ""; paper = ""; accent = ""; muted = ""; font = "";
+  /**
+   * Colours by activity.
+   * @type {string[]}
+   */
+  kinds = [];
+  /**
+   * World coordinates of the selected vehicle's trail, oldest first.
+   * @type {number[]}
+   */
   trail = [];
   dimmed = false;
   /** True in the history view, which hides all other vehicles. */
@@ -41,7 +84,7 @@ export class FleetLayer {
   /** @param {import("./store.js").Store} store */
   constructor(store) {
     this.#store = store;
-    this.layer = new CanvasLayer((context, view) => this.#draw(context, view), { pane: "fleet" });
+    this.layer = new CanvasLayer((/** @type {Context} */ context, /** @type {CanvasView} */ view) => this.#draw(context, view), { pane: "fleet" });
     this.restyle();
   }
 
@@ -69,6 +112,7 @@ export class FleetLayer {
     this.redraw();
   }
 
+  /** @param {Position} position */
   #follow(position) {
     const x = worldX(position.longitude), y = worldY(position.latitude), trail = this.trail;
     if (trail.length && trail.at(-2) === x && trail.at(-1) === y) return;
@@ -86,24 +130,33 @@ export class FleetLayer {
     this.redraw();
   }
 
-  /** The object under the pointer; the nearest one if several overlap. */
+  /**
+   * The object under the pointer; the nearest one if several overlap.
+   * @param {{x: number, y: number}} point
+   */
   at(point) {
-    let best, least = Infinity;
+    /** @type {Target|undefined} */ let best;
+    let least = Infinity;
     for (const target of this.targets) {
       const distance = Math.hypot(target.x - point.x, target.y - point.y);
       // Of two objects at the same distance, the one drawn last is on top.
-      if (distance <= target.radius && distance <= least) [best, least] = [target, distance];
+      if (distance <= target.radius && distance <= least) {
+        best = target;
+        least = distance;
+      }
     }
     return best;
   }
 
+  /** @param {Context} context @param {CanvasView} view */
   #draw(context, view) {
     const { size, left, top, width, height, zoom } = view;
     this.grid.setZoom(zoom);
     const now = this.#store.now();
     const margin = 60;
-    const singles = [], discs = [];
-    let chosen;
+    /** @type {Drawn[]} */ const singles = [];
+    /** @type {Disc[]} */ const discs = [];
+    /** @type {Drawn|undefined} */ let chosen;
     this.grid.visit(
       (left - margin) / size, (top - margin) / size, (left + width + margin) / size, (top + height + margin) / size,
       (cell, shift) => {
@@ -119,7 +172,10 @@ export class FleetLayer {
         }
       });
     this.targets = [];
-    if (this.onlySelected) [singles.length, discs.length, chosen] = [0, 0, undefined];
+    if (this.onlySelected) {
+      singles.length = discs.length = 0;
+      chosen = undefined;
+    }
     this.visible = singles.length + (chosen ? 1 : 0);
     context.globalAlpha = this.dimmed ? 0.35 : 1;
     if (chosen) this.#drawTrail(context, view, chosen);
@@ -140,19 +196,26 @@ export class FleetLayer {
     this.#goOn(isMoving);
   }
 
-  /** The selected vehicle if it is in the cell: it is drawn in addition to its cluster. */
+  /**
+   * The selected vehicle if it is in the cell: it is drawn in addition to its cluster.
+   * @param {import("./clusters.js").Cell} cell
+   */
   #marked(cell) {
     const entry = this.selected && this.grid.entries.get(this.selected);
     return entry && cell.members.has(entry) ? [entry] : [];
   }
 
+  /** @param {import("./clusters.js").Entry} entry @param {number} now @param {CanvasView} view @param {number} shift */
   #place(entry, now, { size, left, top }, shift) {
+    /** @type {Drawn} */
     const place = {
       entry, x: (entry.x + shift) * size - left, y: entry.y * size - top, fromX: 0, fromY: 0, ahead: 0,
-      radius: entry.vehicle.position.accuracy,
+      radius: entry.vehicle.position?.accuracy,
     };
     if (!entry.motion) return place;
     const guess = reckoned(entry.vehicle, now, entry.motion);
+    if (!guess) return place;
+    /** @param {number} longitude */
     const x = (longitude) => place.x + turned(worldX(longitude) - entry.x) * size;
     // With bounded reporting, the position can be predicted from an earlier report than the newest one.
     [place.fromX, place.fromY] = [x(guess.from.longitude), worldY(guess.from.latitude) * size - top];
@@ -167,7 +230,10 @@ export class FleetLayer {
     return place;
   }
 
-  /** @returns {boolean} true if the vehicle's position on the map also moves between two reports */
+  /**
+   * @returns {boolean} true if the vehicle's position on the map also moves between two reports
+   * @param {Context} context @param {Drawn} place
+   */
   #single(context, place) {
     const { entry, x, y } = place;
     const vehicle = entry.vehicle, isReckoned = place.ahead > freshFor;
@@ -185,14 +251,15 @@ export class FleetLayer {
       context.fillStyle = this.kinds[entry.kind];
       context.fill();
     }
-    const heading = vehicle.position.course ?? vehicle.heading;
+    const heading = vehicle.position?.course ?? vehicle.heading;
     this.#sprites.draw(context, x, y, entry.kind, heading, positionKind(vehicle), isReckoned);
     this.targets.push({ x, y, radius: 16, entry });
     return entry.motion !== undefined && entry.motion.speed > 0;
   }
 
+  /** @param {Context} context @param {Drawn} place @param {number} zoom */
   #circle(context, place, zoom, always = false) {
-    const radius = (place.radius ?? 0) * pixelsPerMetre(place.entry.vehicle.position.latitude, zoom);
+    const radius = (place.radius ?? 0) * pixelsPerMetre(latitudeAt(place.entry.y), zoom);
     if (radius < 12 || (!always && radius > 400)) return;
     context.beginPath();
     context.arc(place.x, place.y, Math.min(radius, 5000), 0, 2 * Math.PI);
@@ -206,8 +273,9 @@ export class FleetLayer {
     context.globalAlpha = alpha;
   }
 
+  /** @param {Context} context @param {Drawn} place */
   #halo(context, place) {
-    for (const [width, colour] of [[5, this.paper], [2.5, this.accent]]) {
+    for (const { width, colour } of [{ width: 5, colour: this.paper }, { width: 2.5, colour: this.accent }]) {
       context.beginPath();
       context.arc(place.x, place.y, haloRadius, 0, 2 * Math.PI);
       context.lineWidth = width;
@@ -216,6 +284,7 @@ export class FleetLayer {
     }
   }
 
+  /** @param {Context} context @param {Disc} disc */
   #disc(context, { x, y, cell }) {
     const n = cell.members.size;
     const radius = Math.min(30, 13 + 3.6 * Math.log10(n) * 1.6);
@@ -242,6 +311,7 @@ export class FleetLayer {
     this.targets.push({ x, y, radius, cell });
   }
 
+  /** @param {Context} context @param {CanvasView} view @param {Drawn} place */
   #drawTrail(context, { size, left, top }, place) {
     const trail = this.trail;
     if (trail.length < 2) return;
@@ -253,7 +323,7 @@ export class FleetLayer {
       context.lineTo(x * size - left, trail[index + 1] * size - top);
     }
     context.lineJoin = context.lineCap = "round";
-    for (const [width, colour] of [[5.5, this.paper], [2.5, this.accent]]) {
+    for (const { width, colour } of [{ width: 5.5, colour: this.paper }, { width: 2.5, colour: this.accent }]) {
       context.lineWidth = width;
       context.strokeStyle = colour;
       context.stroke();
@@ -261,23 +331,29 @@ export class FleetLayer {
     context.lineCap = "butt";
   }
 
+  /** @param {Context} context @param {Drawn[]} singles @param {Disc[]} discs @param {Drawn|undefined} chosen @param {number} zoom */
   #labels(context, singles, discs, chosen, zoom) {
     const named = zoom >= 14 ? this.#names.chosen(singles, greatestLabels, (place) => place.entry.key, this.hovered)
-      : singles.filter((place) => place.entry.key === this.hovered);
+      : singles.filter((/** @type {Drawn} */ place) => place.entry.key === this.hovered);
     context.font = `500 12px ${this.font}`;
     context.textBaseline = "middle";
     context.lineJoin = "round";
-    const texts = new Map();
-    const wanted = (chosen ? [chosen, ...named] : named).map((place) => {
+    /** @type {Map<string, string>} */ const texts = new Map();
+    const wanted = (chosen ? [chosen, ...named] : named).map((/** @type {Drawn} */ place) => {
       const key = place.entry.key, text = safeName(place.entry.vehicle.vehicle, 28);
       texts.set(key, text);
-      return { key, x: place.x, y: place.y, width: this.#widthOf(context, text), must: place === chosen || key === this.hovered, reach: place === chosen ? haloRadius + 5 : undefined };
+      return {
+        key, x: place.x, y: place.y, width: this.#widthOf(context, text), must: place === chosen || key === this.hovered,
+        reach: place === chosen ? haloRadius + 5 : undefined,
+      };
     });
     if (!wanted.length) return;
-    const signs = [...singles, ...(chosen ? [{ x: chosen.x, y: chosen.y, radius: 12 }] : []), ...discs.map(({ x, y }) => ({ x, y, radius: 20 }))]
-      .map(({ x, y, radius, entry }) => ({ x, y, radius: entry ? undefined : radius }));
+    const signs = [
+      ...singles.map(({ x, y }) => ({ x, y })), ...(chosen ? [{ x: chosen.x, y: chosen.y, radius: 12 }] : []),
+      ...discs.map(({ x, y }) => ({ x, y, radius: 20 })),
+    ];
     for (const { key, x, y, align } of this.#names.place(wanted, signs)) {
-      const text = texts.get(key);
+      const text = texts.get(key) ?? "";
       context.textAlign = align;
       context.lineWidth = 3.5;
       context.strokeStyle = this.paper;
@@ -287,6 +363,7 @@ export class FleetLayer {
     }
   }
 
+  /** @param {Context} context @param {string} text */
   #widthOf(context, text) {
     let width = this.#widths.get(text);
     if (width === undefined) {
@@ -297,15 +374,20 @@ export class FleetLayer {
     return width;
   }
 
+  /** @param {boolean} isMoving */
   #goOn(isMoving) {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.redraw(), isMoving && !reducedMotionNow ? motionInterval : 1000);
+    this.#cancelNext?.();
+    this.#cancelNext = after(isMoving && !reducedMotionNow ? motionInterval : 1000, () => this.redraw());
   }
 
-  /** Bounds of a cell's members as [[south, west], [north, east]] in degrees. Across the 180th meridian, east exceeds 180. */
+  /**
+   * Bounds of a cell's members as [[south, west], [north, east]] in degrees. Across the 180th meridian, east exceeds 180.
+   * @param {{members: Iterable<{x: number, y: number}>}} cell
+   * @returns {[[number, number], [number, number]]}
+   */
   static bounds(cell) {
     let north = 2, south = -1;
-    const places = [];
+    /** @type {number[]} */ const places = [];
     for (const { x, y } of cell.members) {
       places.push(x);
       north = Math.min(north, y);

@@ -1,26 +1,45 @@
 /** The header: views, connection state, and clock. */
 import { button, drawing, fill, h, setText } from "./dom.js";
 import { amount, clock, dayOf, duration, moment, safeName } from "./format.js";
+import { every } from "./timers.js";
 import { isUTC, setUTC, shown, zoneName } from "./times.js";
 import { chooseTheme, isDark, onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
 import { announce } from "./announce.js";
 import { sentence } from "./api.js";
 
-const places = [["map", "Map"], ["vehicles", "Vehicles"], ["regions", "Regions"], ["alerts", "Alerts"], ["fleet", "Fleet"]];
+/** Signs of the connection's state. */
+const signs = {
+  lost: "M3 3 13 13M13 3 3 13", open: "M8 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8Z", waiting: "M8 4.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7Z",
+};
 
 const brand = [
   { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14Z", class: "ring" }, { d: "M8 3.2 11.4 12 8 10 4.6 12Z", class: "needle" },
 ];
 
 export class Header {
-  #links; #badge; #live; #clock; #theme; #zone; #store; #lostAt = null; #pausedAt = null; #state = "connecting"; #banner;
+  #links; #badge; #live; #clock; #theme; #zone; #store; #state = "connecting"; #banner;
+  /**
+   * The time of the browser's clock since which there is no connection.
+   * @type {number|null}
+   */
+  #lostAt = null;
+  /**
+   * The time since which the connection is closed because the tab was hidden.
+   * @type {number|null}
+   */
+  #pausedAt = null;
 
-  /** @param {{menu: () => void, help: () => void}} on */
-  constructor(element, banner, store, on) {
-    [this.#store, this.#banner] = [store, banner];
+  /**
+   * @param {HTMLElement} element @param {HTMLElement} banner @param {Store} store
+   * @param {{name: string, title: string}[]} views
+   * @param {{menu: () => void, help: () => void}} on
+   */
+  constructor(element, banner, store, views, on) {
+    this.#store = store;
+    this.#banner = banner;
     this.#badge = h("span", { class: "badge", hidden: true });
-    this.#links = places.map(([view, text]) => h("a", { href: `#/${view}`, data: { view } }, text, view === "alerts" ? this.#badge : null));
+    this.#links = views.map(({ name: view, title: text }) => h("a", { href: `#/${view}`, data: { view } }, text, view === "alerts" ? this.#badge : null));
     this.#live = h("span", { class: "live" });
     this.#clock = h("time", { class: "clock" });
     this.#zone = button("", () => setUTC(!isUTC()), { class: "zone" });
@@ -39,7 +58,7 @@ export class Header {
     onTheme(theme);
     theme();
     onPreference("utc", () => this.#tick());
-    setInterval(() => this.#tick(), 1000);
+    every(1, () => this.#tick(), { evenHidden: true });
     this.#tick();
   }
 
@@ -60,8 +79,8 @@ export class Header {
     if (this.#banner.hidden) return;
     const gone = since === null ? undefined : Date.now() - since;
     const shownAsOf = gone === undefined ? "" : `Data as of ${shown(now - gone, { now })}.`;
-    setText(this.#banner, this.#lostAt !== null ? `No connection to the server for ${duration(gone / 1000)}. ${shownAsOf}`
-      : since !== null ? `Paused while the tab was hidden. Reconnecting… ${shownAsOf}` : this.#brokerWords(now));
+    setText(this.#banner, this.#lostAt !== null ? `No connection to the server for ${duration((gone ?? 0) / 1000)}. ${shownAsOf}`
+      : since !== null || !this.#link ? `Paused while the tab was hidden. Reconnecting… ${shownAsOf}` : brokerWords(this.#link, now));
   }
 
   /** @param {boolean} canControl true if the server can assign regions */
@@ -69,6 +88,7 @@ export class Header {
     for (const link of this.#links) if (link.dataset.view === "regions") link.hidden = !canControl;
   }
 
+  /** @param {string} view */
   show(view) {
     for (const link of this.#links) {
       const isHere = link.dataset.view === view || ((view === "vehicle" || view === "history") && link.dataset.view === "map");
@@ -77,9 +97,10 @@ export class Header {
     }
   }
 
+  /** @param {number} count */
   showAlerts(count) {
     this.#badge.hidden = count === 0;
-    setText(this.#badge, amount(count));
+    setText(this.#badge, amount(count) ?? "");
     this.#badge.setAttribute("aria-label", `${count} open`);
   }
 
@@ -102,10 +123,15 @@ export class Header {
   #showLive() {
     const isLost = this.#lostAt !== null || this.#link?.connected === false, state = this.#state;
     this.#live.className = `live ${isLost ? "lost" : state}`;
-    fill(this.#live, drawing([{ d: isLost ? "M3 3 13 13M13 3 3 13" : state === "open" ? "M8 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8Z" : "M8 4.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7Z", class: isLost || state !== "open" ? "line" : "full" }]),
+    const isOpen = !isLost && state === "open";
+    fill(this.#live, drawing([{ d: isLost ? signs.lost : isOpen ? signs.open : signs.waiting, class: isOpen ? "full" : "line" }]),
       h("span", {}, isLost ? "Not live" : state === "open" ? "Live" : state === "paused" ? "Paused" : "Connecting"));
   }
 
+  /**
+   * The state of the server's connection to the broker; null without a problem.
+   * @type {BrokerLink|null}
+   */
   #link = null;
   /** @param {{connected: boolean, trouble?: string, since?: string}} link the server's connection to the broker */
   broker(link) {
@@ -116,15 +142,17 @@ export class Header {
     this.#tick();
   }
 
-  #brokerWords(now) {
-    const trouble = sentence(safeName(this.#link.trouble ?? "", 300));
-    if (this.#link.connected) return `Messages may be missing. ${trouble}`;
-    const since = moment(this.#link.since);
-    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}. No new messages.${trouble ? ` ${trouble}` : ""}`;
-  }
-
   noConnection() {
     this.#lostAt = this.#pausedAt = null;
     this.#banner.hidden = true;
   }
+}
+
+/** @param {BrokerLink} link @param {number} now milliseconds */
+function brokerWords(link, now) {
+  const trouble = sentence(safeName(link.trouble ?? "", 300));
+  if (link.connected) return `Messages may be missing. ${trouble}`;
+  const since = moment(link.since);
+  const from = since === undefined ? "" : ` since ${shown(since, { now })}`;
+  return `The server has no connection to the broker${from}. No new messages.${trouble ? ` ${trouble}` : ""}`;
 }

@@ -1,20 +1,21 @@
 /** The attitude as an artificial horizon and as text. */
-import { h, setText } from "./dom.js";
+import { contextOf, h, setText } from "./dom.js";
 import { amount, direction } from "./format.js";
 import { colours } from "./theme.js";
 
 const side = 132;
+/** @param {number} radians */
 const degrees = (radians) => (radians * 180) / Math.PI;
 
 /**
  * Roll, pitch and yaw in radians of an attitude message.
  * @returns {{roll: number, pitch: number, yaw: number|undefined}|undefined}
+ * @param {Attitude|undefined} attitude
  */
 export function anglesOf(attitude) {
   if (!attitude) return undefined;
-  if (Number.isFinite(attitude.roll) && Number.isFinite(attitude.pitch)) {
-    return { roll: attitude.roll, pitch: attitude.pitch, yaw: attitude.yaw };
-  }
+  const { roll = NaN, pitch = NaN, yaw } = attitude;
+  if (Number.isFinite(roll) && Number.isFinite(pitch)) return { roll, pitch, yaw };
   const [w, x, y, z] = Array.isArray(attitude.quaternion) ? attitude.quaternion : [];
   if (![w, x, y, z].every(Number.isFinite)) return undefined;
   // Euler angles in the intrinsic order z-x-y: pitch about the axis to the right, roll about the axis forward.
@@ -25,9 +26,13 @@ export function anglesOf(attitude) {
   };
 }
 
-/** The direction of the front as text; null if the frame does not refer to north. Yaw rotates the right axis away from north; the front is 90° to the left of it. */
+/**
+ * The direction of the front as text; null if the frame does not refer to north. Yaw rotates the right axis away from north; the
+ * front is 90° to the left of it.
+ * @param {Attitude} attitude @param {number|undefined} yaw
+ */
 function towards(attitude, yaw) {
-  if (!attitude.frame?.endsWith("NorthZVertical") || !Number.isFinite(yaw)) return null;
+  if (!attitude.frame?.endsWith("NorthZVertical") || yaw === undefined || !Number.isFinite(yaw)) return null;
   const north = attitude.frame.startsWith("xMagnetic") ? " from magnetic north" : "";
   return `${attitude.axes === "device" ? "top" : "front"} towards ${direction(-degrees(yaw) - 90)}${north}`;
 }
@@ -37,11 +42,13 @@ export class Horizon {
   #words = h("p", { class: "note" });
   element = h("div", { class: "attitude" }, this.#canvas, this.#words);
 
+  /** @param {Attitude|undefined} attitude */
   show(attitude) {
     const angles = anglesOf(attitude);
     this.element.hidden = !angles;
-    if (!angles) return;
+    if (!attitude || !angles) return;
     const roll = degrees(angles.roll), pitch = degrees(angles.pitch);
+    /** @param {number} value @param {string} one @param {string} other */
     const side = (value, one, other) => `${amount(Math.abs(value), 1)}° ${value >= 0 ? one : other}`;
     const text = [
       `Roll ${side(roll, "to the right", "to the left")}`, `pitch ${side(pitch, "up", "down")}`,
@@ -53,8 +60,9 @@ export class Horizon {
     this.#draw(angles.roll, pitch);
   }
 
+  /** @param {number} roll @param {number} pitch */
   #draw(roll, pitch) {
-    const context = this.#canvas.getContext("2d"), paint = colours(), r = side / 2;
+    const context = contextOf(this.#canvas), paint = colours(), r = side / 2;
     context.setTransform(2, 0, 0, 2, side, side);
     context.clearRect(-r, -r, side, side);
     context.save();
@@ -92,6 +100,7 @@ export class Horizon {
   }
 }
 
+/** @param {Context} context @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
 function line(context, x1, y1, x2, y2) {
   context.beginPath();
   context.moveTo(x1, y1);

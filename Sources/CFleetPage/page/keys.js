@@ -1,7 +1,12 @@
 /** Single-key shortcuts, inactive while a field has the focus. */
 import { shortcutsHold } from "./help.js";
 
-const writes = (element) => element?.matches?.("input:not([type=checkbox], [type=radio], [type=range]), select, textarea, [contenteditable]");
+/**
+ * True for a field that accepts text.
+ * @param {EventTarget|null} element
+ */
+const writes = (element) => element instanceof Element
+  && element.matches("input:not([type=checkbox], [type=radio], [type=range]), select, textarea, [contenteditable]");
 
 /** @param {Record<string, () => void>} actions by key */
 export function listenForKeys(actions) {
@@ -10,7 +15,7 @@ export function listenForKeys(actions) {
     // An open dialog handles its own keys.
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") {
-      if (writes(event.target) && event.target.value) return;
+      if (writes(event.target) && /** @type {HTMLInputElement} */ (event.target).value) return;
       actions.Escape?.();
       return;
     }

@@ -5,6 +5,7 @@ import { activities, activityMeanings, activityWords, positionKinds } from "./ve
 
 const circle = "M8 2.4a5.6 5.6 0 1 1 0 11.2a5.6 5.6 0 1 1 0-11.2Z";
 
+/** @type {Record<string, ({d: string} & Record<string, string>)[]>} */
 const positionSigns = {
   reckoned: [{ d: "M8 15V9", class: "dashed" }, { d: "M8 .8 11.6 10 8 8 4.4 10Z", class: "hollow" }],
   inertial: [{ d: circle, class: "dashed" }, { d: "M8 5a3 3 0 1 1 0 6a3 3 0 1 1 0-6Z" }],
@@ -13,6 +14,7 @@ const positionSigns = {
 };
 
 export function legend() {
+  /** @param {Child} picture @param {string} name @param {string} meaning */
   const row = (picture, name, meaning) => h("li", {}, picture, h("span", {}, h("b", {}, name), ` ${meaning}`));
   return h("details", { class: "legend" },
     h("summary", {}, "Legend"),
@@ -24,6 +26,7 @@ export function legend() {
       row(drawing(positionSigns.inertial, "glyph outline"), "Dead reckoning", positionKinds.inertial.toLowerCase()),
       row(drawing(positionSigns.coarse, "glyph outline"), "Coarse", "from access points or cells, often hundreds of metres off"),
       row(drawing(positionSigns.stale, "glyph outline"), "Underlined", "old: the vehicle may have moved since"),
-      row(drawing([{ d: circle, class: "hollow" }], "glyph outline"), "Circle", "contains the vehicle with a probability of at least 68 %; grows while the position is predicted"),
+      row(drawing([{ d: circle, class: "hollow" }], "glyph outline"), "Circle",
+        "contains the vehicle with a probability of at least 68 %; grows while the position is predicted"),
       row(drawing([{ d: "M1 14C5 14 5 4 15 3", class: "trail" }], "glyph outline"), "Line", "recent track of the selected vehicle")));
 }

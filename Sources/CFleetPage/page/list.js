@@ -1,16 +1,21 @@
 /** The list of vehicles beside the map. */
-import { button, drawing, fill, h, limited, setText, settled } from "./dom.js";
+import { button, drawing, fill, h, setText } from "./dom.js";
 import { age, amount, count, moment, percent, safeName, speed } from "./format.js";
 import { orders, tally } from "./filters.js";
 import { shapes, sign } from "./markers.js";
 import { activities, activity, activityWords, concerns, lateWaking, speedOf } from "./vehicle.js";
+import { every, limited, settled } from "./timers.js";
+import { View } from "./view.js";
 import { VirtualRows } from "./virtual-rows.js";
 import { announce } from "./announce.js";
 
 /** Icon: an eye. */
 const look = "M8 3C4.5 3 1.9 5.3.8 8c1.1 2.7 3.7 5 7.2 5s6.1-2.3 7.2-5C14.1 5.3 11.5 3 8 3ZM8 5.2a2.8 2.8 0 1 1 0 5.6a2.8 2.8 0 1 1 0-5.6Z";
 
-/** Search, state, fleet and order. */
+/**
+ * Search, state, fleet and order.
+ * @param {Store} store @param {VehicleSelection} selection
+ */
 export function filterControls(store, selection, { compact = false } = {}) {
   // Set while the user types, so that an external change does not overwrite the text.
   let isTyping = false;
@@ -41,7 +46,9 @@ export function filterControls(store, selection, { compact = false } = {}) {
     selection.clearFilter();
   }, { class: "chip clear", hidden: true });
   const chipBox = h("div", { class: "chips", role: "group", "aria-label": "Show only" }, concerned, chips.map(({ chip }) => chip), clear);
+  /** @type {HTMLSelectElement} */
   const fleet = h("select", { "aria-label": "Fleet", on: { change: () => selection.setFilter({ fleet: fleet.value }) } });
+  /** @type {HTMLSelectElement} */
   const order = h("select", { "aria-label": "Order", on: { change: () => selection.setOrder(order.value) } },
     Object.entries(orders).map(([value, text]) => h("option", { value }, text)));
   const showFleets = () => {
@@ -50,16 +57,16 @@ export function filterControls(store, selection, { compact = false } = {}) {
     // The fleet in an address may have no vehicle yet, but must be among the choices.
     if (chosen && !fleets.includes(chosen)) fleets.push(chosen);
     fleet.hidden = fleets.length < 2 && !chosen;
-    fill(fleet, h("option", { value: "" }, "All fleets"), fleets.map((name) => h("option", { value: name }, safeName(name))));
+    fill(fleet, h("option", { value: "" }, "All fleets"), fleets.map((/** @type {string} */ name) => h("option", { value: name }, safeName(name))));
     fleet.value = selection.filter.fleet;
   };
   store.on("set", limited(500, showFleets));
   const showCounts = limited(1000, () => {
     const counts = tally(store.vehicles.values());
     // Each count is wide enough for the number of all vehicles, so that the buttons do not move.
-    const width = `${amount(store.vehicles.size).length}ch`;
+    const width = `${amount(store.vehicles.size)?.length}ch`;
     for (const { name, chip, number } of [...chips, { name: "concerned", chip: concerned, number: concernedNumber }]) {
-      setText(number, amount(counts[name]));
+      setText(number, amount(counts[name]) ?? "");
       number.style.minWidth = width;
       chip.classList.toggle("none", counts[name] === 0);
     }
@@ -67,13 +74,13 @@ export function filterControls(store, selection, { compact = false } = {}) {
   store.on("vehicles", showCounts);
   selection.onChange(() => {
     if (search.value !== selection.filter.text && document.activeElement !== search && !isTyping) search.value = selection.filter.text;
-    for (const { name, chip } of chips) chip.setAttribute("aria-pressed", selection.filter.activities.includes(name));
-    concerned.setAttribute("aria-pressed", selection.filter.concerned);
+    for (const { name, chip } of chips) chip.setAttribute("aria-pressed", String(selection.filter.activities.includes(name)));
+    concerned.setAttribute("aria-pressed", String(selection.filter.concerned));
     clear.hidden = !selection.isFiltered;
-    if (orders[selection.order]) order.value = selection.order;
+    if (Object.hasOwn(orders, selection.order)) order.value = selection.order;
     if (fleet.value !== selection.filter.fleet) showFleets();
   });
-  if (orders[selection.order]) order.value = selection.order;
+  if (Object.hasOwn(orders, selection.order)) order.value = selection.order;
   search.value = selection.filter.text;
   showFleets();
   return h("div", { class: `filters${compact ? " compact" : ""}`, role: "search", "aria-label": "Vehicles" },
@@ -83,12 +90,24 @@ export function filterControls(store, selection, { compact = false } = {}) {
 
 let identifiers = 0;
 
-export class VehicleList {
-  #store; #selection; #rows; #viewport; #status; #cursor; #open; #manyFleets = false; #prefix = `row${(identifiers += 1)}-`;
+/** @typedef {Record<"glyph"|"name"|"fleet"|"state"|"age"|"speed"|"battery"|"concern", HTMLElement>} Parts */
+/** @typedef {HTMLElement & {doing?: string, parts: Parts}} Row */
 
-  /** @param {(key: string) => void} open */
+export class VehicleList extends View {
+  #store; #selection; #rows; #viewport; #status; #open;
+  /**
+   * The key of the vehicle under the keyboard's cursor.
+   * @type {string|undefined}
+   */
+  #cursor;
+  #manyFleets = false; #prefix = `row${(identifiers += 1)}-`;
+
+  /** @param {Store} store @param {VehicleSelection} selection @param {(key: string) => void} open */
   constructor(store, selection, open) {
-    [this.#store, this.#selection, this.#open] = [store, selection, open];
+    super();
+    this.#store = store;
+    this.#selection = selection;
+    this.#open = open;
     const space = h("div", { class: "rows", role: "presentation" });
     this.#viewport = h("div", {
       class: "scroll", role: "listbox", tabindex: "0", "aria-label": "Vehicles",
@@ -102,18 +121,31 @@ export class VehicleList {
       },
     }, space);
     this.#status = h("p", { class: "list-status" });
-    this.element = h("section", { class: "vehicle-list", "aria-label": "Vehicles" },
+    const section = h("section", { class: "vehicle-list", "aria-label": "Vehicles" },
       filterControls(store, selection, { compact: true }), this.#status, this.#viewport);
     const sample = h("div", { class: "vehicle-row sample", "aria-hidden": "true" });
-    this.element.append(sample);
+    section.append(sample);
+    this.elements = [section];
     this.#rows = new VirtualRows(this.#viewport, space, () => sample.offsetHeight || 52, () => this.#make(), (row, key, index) => this.#show(row, key, index));
+    // The number of vehicles is announced while other views are open, too: they have the same filter.
     selection.onChange(() => this.#changed());
-    store.on("vehicles", limited(500, () => this.#rows.render()));
-    store.on("selected", () => this.#rows.render());
-    // Rows are redrawn every second, because ages also change without a message.
-    setInterval(() => { if (!document.hidden) this.#rows.render(); }, 1000);
     this.#changed();
   }
+
+  /** @override */
+  subscriptions() {
+    const render = () => { if (this.isOpen) this.#rows.render(); };
+    return [
+      this.#store.on("vehicles", limited(500, render)), this.#store.on("selected", render),
+      // Ages also change without a message.
+      every(1, render),
+    ];
+  }
+
+  /** @override */
+  show() { this.#rows.render(); }
+
+  focus() { this.#viewport.focus({ preventScroll: true }); }
 
   #changed() {
     this.#manyFleets = this.#store.fleets().length > 1;
@@ -121,7 +153,7 @@ export class VehicleList {
     const total = this.#store.vehicles.size, shown = this.#selection.items.length;
     setText(this.#status, total === 0 ? "No messages from vehicles yet."
       : shown === total ? count(total, "vehicle") : `${amount(shown)} of ${count(total, "vehicle")}`);
-    if (this.#selection.isFiltered) this.#announce(this.#status.textContent);
+    if (this.#selection.isFiltered) this.#announce(this.#status.textContent ?? "");
   }
 
   #announce = settled(800, announce);
@@ -133,23 +165,22 @@ export class VehicleList {
       state: h("span", { class: "state" }), age: h("span", { class: "age" }), speed: h("span", { class: "speed" }),
       battery: h("span", { class: "battery" }), concern: h("span", { class: "concern" }),
     };
-    const path = sign("unknown");
-    parts.glyph.append(path);
+    parts.glyph.append(sign("unknown"));
     row.append(parts.glyph, h("span", { class: "first" }, parts.name, parts.fleet), parts.speed,
       h("span", { class: "second" }, parts.state, parts.age, parts.concern), parts.battery);
-    row.parts = parts;
-    return row;
+    return Object.assign(row, { parts });
   }
 
+  /** @param {Row} row @param {string} key @param {number} index */
   #show(row, key, index) {
     const vehicle = this.#store.vehicles.get(key);
     if (!vehicle) return;
     const { parts } = row, now = this.#store.now(), doing = activity(vehicle);
     if (row.doing !== doing) {
       row.doing = doing;
-      const glyph = parts.glyph.firstChild;
-      glyph.setAttribute("class", `glyph state-${doing}`);
-      glyph.firstChild.setAttribute("d", shapes[doing]);
+      const glyph = parts.glyph.firstElementChild;
+      glyph?.setAttribute("class", `glyph state-${doing}`);
+      glyph?.firstElementChild?.setAttribute("d", shapes[doing]);
     }
     setText(parts.name, safeName(vehicle.vehicle));
     setText(parts.fleet, this.#manyFleets ? safeName(vehicle.fleet, 40) : "");
@@ -161,13 +192,13 @@ export class VehicleList {
     const concern = concerns(vehicle).find((text) => text !== lateWaking);
     setText(parts.concern, concern ? ` · ${concern}` : "");
     row.id = this.#prefix + index;
-    row.setAttribute("aria-posinset", index + 1);
-    row.setAttribute("aria-setsize", this.#selection.items.length);
-    const selected = key === this.#store.selected;
-    row.setAttribute("aria-selected", selected);
+    row.setAttribute("aria-posinset", String(index + 1));
+    row.setAttribute("aria-setsize", String(this.#selection.items.length));
+    row.setAttribute("aria-selected", String(key === this.#store.selected));
     row.classList.toggle("cursor", key === this.#cursor && document.activeElement === this.#viewport);
   }
 
+  /** @param {MouseEvent} event */
   #click(event) {
     const index = this.#rows.indexOf(event.target);
     if (index < 0) return;
@@ -177,10 +208,11 @@ export class VehicleList {
 
   #focus() {
     this.#selection.held = true;
-    if (!this.#selection.items.includes(this.#cursor)) this.#cursor = this.#store.selected;
-    this.#move(Math.max(0, this.#selection.items.indexOf(this.#cursor)));
+    if (!this.#selection.items.includes(this.#cursor ?? "")) this.#cursor = this.#store.selected;
+    this.#move(Math.max(0, this.#selection.items.indexOf(this.#cursor ?? "")));
   }
 
+  /** @param {number} index */
   #move(index) {
     const items = this.#selection.items;
     if (!items.length) return;
@@ -190,9 +222,11 @@ export class VehicleList {
     this.#viewport.setAttribute("aria-activedescendant", this.#prefix + next);
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = this.#selection.items.indexOf(this.#cursor), page = this.#rows.rowsInSight;
+    const at = this.#selection.items.indexOf(this.#cursor ?? ""), page = this.#rows.rowsInSight;
+    /** @type {Record<string, number>} */
     const moves = {
       ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: Infinity,
     };
@@ -202,6 +236,4 @@ export class VehicleList {
     event.preventDefault();
     event.stopPropagation();
   }
-
-  focusSearch() { this.element.querySelector("input").focus(); }
 }

@@ -1,13 +1,14 @@
 /** The map: base map, vehicles, pointer and keyboard. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { baseTiles } from "./base-tiles.js";
-import { button, h, limited, setText } from "./dom.js";
+import { button, h, setText } from "./dom.js";
 import { FleetLayer } from "./fleet-layer.js";
 import { age, amount, count, moment, place, safeName, speed } from "./format.js";
 import { graticule } from "./graticule.js";
 import { turned, worldX, worldY } from "./mercator.js";
 import { recordedWays } from "./ways.js";
 import { onTheme, reducedMotion } from "./theme.js";
+import { after, limited } from "./timers.js";
 import { reckoned } from "./reckoning.js";
 import { activities, activityWords, activity, speedOf } from "./vehicle.js";
 
@@ -15,14 +16,19 @@ import { activities, activityWords, activity, speedOf } from "./vehicle.js";
 const streetZoom = 16;
 
 export class FleetMap {
-  #store; #api; #on; #tip; #summary; #hover = null; #fitted = false; #insets = () => ({});
+  #store; #api; #on; #insets; #fitted = false;
+  // Hidden from screen readers, which read the summary and the list.
+  #tip = h("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
+  #summary = h("p", { class: "visually-hidden", id: "map-summary" });
   following = false;
+  /** Called when following a vehicle starts or stops. */
+  onFollow = (/** @type {boolean} */ _isOn) => {};
 
   /**
    * @param {HTMLElement} element
    * @param {import("./store.js").Store} store
    * @param {import("./api.js").API} api
-   * @param {{select: (key: string) => void, moved: () => void, together: (keys: string[]) => void, insets: () => any}} on
+   * @param {{select: (key: string) => void, moved: () => void, insets: () => {left?: number, right?: number, top?: number, bottom?: number}}} on
    */
   constructor(element, store, api, on) {
     this.#store = store;
@@ -35,9 +41,9 @@ export class FleetMap {
       zoomAnimation: !reducedMotion(), fadeAnimation: false, markerZoomAnimation: false, inertia: !reducedMotion(),
       center: [30, 10], zoom: 2, tap: false,
     });
-    for (const [name, index] of [["graticule", 190], ["ways", 210], ["regions", 400], ["track", 420], ["fleet", 450], ["draft", 500]]) {
+    for (const [name, index] of Object.entries({ graticule: 190, ways: 210, regions: 400, track: 420, fleet: 450, draft: 500 })) {
       const pane = this.map.createPane(name);
-      pane.style.zIndex = index;
+      pane.style.zIndex = String(index);
       if (name !== "regions" && name !== "draft") pane.style.pointerEvents = "none";
     }
     L.control.scale({ imperial: false, maxWidth: 140, position: "bottomleft" }).addTo(this.map);
@@ -48,7 +54,7 @@ export class FleetMap {
     onTheme(lines.restyle);
     lines.layer.addTo(this.map);
     onTheme(() => this.fleet.restyle());
-    store.on("vehicles", (changes) => {
+    store.on("vehicles", (/** @type {Change[]} */ changes) => {
       this.fleet.update(changes);
       this.#fitOnce();
       if (this.following) this.#follow();
@@ -65,7 +71,7 @@ export class FleetMap {
     new ResizeObserver(() => this.map.invalidateSize({ animate: false, pan: false })).observe(element);
   }
 
-  #tiles;
+  /** @type {L.TileLayer|undefined} */ #tiles;
   /** Loads the base map, which requires a login. */
   async showTiles() {
     if (this.#tiles) return;
@@ -80,7 +86,7 @@ export class FleetMap {
     if (tiles.attribution) this.element.append(h("p", { class: "attribution" }, plain(tiles.attribution)));
   }
 
-  #ways;
+  /** @type {ReturnType<typeof recordedWays>|undefined} */ #ways;
   /** Shows the recorded tracks of the fleet as a background, if the server has a recording. */
   showWays() {
     if (this.#ways) return;
@@ -91,23 +97,22 @@ export class FleetMap {
 
   #controls() {
     // Zooms around the centre of the part that no panel covers.
+    /** @param {number} by */
     const zoom = (by) => () => {
       const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets(), size = this.map.getSize();
       this.map.setZoomAround(L.point((left + size.x - right) / 2, (top + size.y - bottom) / 2), this.map.getZoom() + by);
     };
-    this.element.append(h("div", { class: "map-buttons", role: "group", "aria-label": "Map" },
+    const buttons = h("div", { class: "map-buttons", role: "group", "aria-label": "Map" },
       button("+", zoom(1), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
       button("−", zoom(-1), { "aria-label": "Zoom out", title: "Zoom out (−)" }),
-      button("⤢", () => this.fitAll(), { "aria-label": "Show the whole fleet", title: "Show the whole fleet (0)" })));
-    this.#tip = h("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
-    this.#summary = h("p", { class: "visually-hidden", id: "map-summary" });
-    this.element.append(this.#tip, this.#summary);
+      button("⤢", () => this.fitAll(), { "aria-label": "Show the whole fleet", title: "Show the whole fleet (0)" }));
+    this.element.append(buttons, this.#tip, this.#summary);
     this.element.setAttribute("aria-describedby", "map-summary");
-    L.DomEvent.disableClickPropagation(this.element.querySelector(".map-buttons"));
+    L.DomEvent.disableClickPropagation(buttons);
   }
 
   #pointer() {
-    this.map.on("mousemove", limited(40, (event) => this.#point(event.containerPoint)));
+    this.map.on("mousemove", limited(40, (/** @type {any} */ event) => this.#point(event.containerPoint)));
     this.map.on("mouseout", () => this.#point(null));
     this.map.on("movestart zoomstart moveend", () => this.#point(null));
     this.map.on("click", (event) => {
@@ -121,6 +126,7 @@ export class FleetMap {
   /** False while a region is drawn: clicks do not select vehicles. */
   interactive = true;
 
+  /** @param {import("./clusters.js").Cell} cell */
   #open(cell) {
     const [southWest, northEast] = FleetLayer.bounds(cell);
     const bounds = L.latLngBounds(southWest, northEast);
@@ -129,6 +135,7 @@ export class FleetMap {
     else this.map.setView(bounds.getCenter(), Math.min(20, this.map.getZoom() + 2));
   }
 
+  /** @param {L.Point|null} point */
   #point(point) {
     const target = point && this.interactive ? this.fleet.at(point) : undefined;
     this.element.classList.toggle("over-vehicle", Boolean(target));
@@ -139,10 +146,11 @@ export class FleetMap {
     }
     this.#tip.hidden = !target;
     if (!target) return;
-    setText(this.#tip, target.entry ? this.#wordsOf(target.entry.vehicle) : wordsOfCell(target.cell));
+    setText(this.#tip, target.entry ? this.#wordsOf(target.entry.vehicle) : target.cell ? wordsOfCell(target.cell) : "");
     this.#tip.style.transform = `translate(${Math.round(target.x)}px, ${Math.round(target.y - target.radius - 6)}px) translate(-50%, -100%)`;
   }
 
+  /** @param {Summary} vehicle */
   #wordsOf(vehicle) {
     const now = this.#store.now(), position = vehicle.position;
     return [
@@ -165,12 +173,15 @@ export class FleetMap {
     this.#fittedSize = size;
     this.fitAll(false);
     // The server sends a fleet in several events. Wait for all of them, unless the user moves the map.
-    this.#fitTimer ??= setTimeout(() => this.keepView(), 3000);
+    this.#stopFitting ??= after(3000, () => this.keepView());
   });
-  #fitTimer;
+  /** @type {Stop|undefined} */ #stopFitting;
   #fittedSize = 0;
 
-  keepView() { this.#fitted = true; }
+  keepView() {
+    this.#fitted = true;
+    this.#stopFitting?.();
+  }
 
   fitAll(animate = true) {
     const grid = this.fleet.grid;
@@ -179,6 +190,7 @@ export class FleetMap {
     this.fit(bounds, { animate, maxZoom: streetZoom });
   }
 
+  /** @param {L.LatLngBounds|number[][]} bounds */
   fit(bounds, options = {}) {
     this.follow(false);
     this.map.fitBounds(bounds, { ...this.#padding(), animate: !reducedMotion(), maxZoom: streetZoom + 1, ...options });
@@ -189,7 +201,10 @@ export class FleetMap {
     return { paddingTopLeft: [left + 30, top + 30], paddingBottomRight: [right + 30, bottom + 30] };
   }
 
-  /** Centres a position in the part of the map that no panel covers. */
+  /**
+   * Centres a position in the part of the map that no panel covers.
+   * @param {number} latitude @param {number} longitude
+   */
   show(latitude, longitude, zoom = Math.max(this.map.getZoom(), 14)) {
     const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
     // The position is shown in the nearest copy of the world: following a vehicle across the 180th meridian does not turn the map around the globe.
@@ -200,7 +215,10 @@ export class FleetMap {
 
   #regions = L.layerGroup();
   #regionsTold = "";
-  /** Shows the regions of a vehicle. @param {any} collection GeoJSON; undefined removes them */
+  /**
+   * Shows the regions of a vehicle.
+   * @param {any} collection GeoJSON; undefined removes them
+   */
   showRegions(collection) {
     const told = collection?.features?.length ? JSON.stringify(collection) : "";
     if (told === this.#regionsTold) return;
@@ -218,17 +236,18 @@ export class FleetMap {
   select(key, { centre = false } = {}) {
     this.fleet.selected = key;
     this.fleet.trail = [];
-    const vehicle = key && this.#store.vehicles.get(key);
-    if (vehicle?.position && centre) {
-      const place = reckoned(vehicle, this.#store.now());
-      this.show(place.latitude, place.longitude);
-    }
+    const vehicle = key === undefined ? undefined : this.#store.vehicles.get(key);
+    const place = vehicle && centre ? reckoned(vehicle, this.#store.now()) : undefined;
+    if (place) this.show(place.latitude, place.longitude);
     this.fleet.redraw();
   }
 
-  /** True if a vehicle is in the visible part of the map at a sufficient zoom level. */
+  /**
+   * True if a vehicle is in the visible part of the map at a sufficient zoom level.
+   * @param {Summary} vehicle
+   */
   isInSight(vehicle) {
-    if (this.map.getZoom() < 11) return false;
+    if (this.map.getZoom() < 11 || !vehicle.position) return false;
     const { right = 0, bottom = 0 } = this.#insets();
     const size = this.map.getSize(), point = this.map.latLngToContainerPoint([vehicle.position.latitude, vehicle.position.longitude]);
     return point.x > 40 && point.y > 40 && point.x < size.x - right - 40 && point.y < size.y - bottom - 40;
@@ -241,7 +260,10 @@ export class FleetMap {
   }
 
   #pin = L.layerGroup();
-  /** Shows a ring with coordinates at the position of an address or alert. @param {[number, number]} [at] undefined removes it */
+  /**
+   * Shows a ring with coordinates at the position of an address or alert.
+   * @param {[number, number]} [at] undefined removes it
+   */
   showPin(at) {
     this.#pin.clearLayers();
     if (!at) return;
@@ -249,22 +271,28 @@ export class FleetMap {
     L.circleMarker(at, { radius: 15, className: "pin-shape", pane: "regions", interactive: false }).addTo(this.#pin);
     L.circleMarker(at, { radius: 3, className: "pin-shape", pane: "regions", interactive: false }).addTo(this.#pin);
     const label = h("p", { class: "pin-label" }, place(...at));
-    L.marker(at, { icon: L.divIcon({ html: label, className: "pin-box", iconSize: [0, 0] }), pane: "draft", interactive: false, keyboard: false }).addTo(this.#pin);
+    const icon = L.divIcon({ html: label, className: "pin-box", iconSize: [0, 0] });
+    L.marker(at, { icon, pane: "draft", interactive: false, keyboard: false }).addTo(this.#pin);
   }
 
+  /** @param {boolean} isOn */
   follow(isOn) {
     if (this.following === isOn) return;
     this.following = isOn;
-    this.onFollow?.(isOn);
+    this.onFollow(isOn);
     if (isOn) this.#follow();
   }
 
   #follow() {
-    const vehicle = this.#store.vehicles.get(this.fleet.selected);
+    const vehicle = this.#store.vehicles.get(this.fleet.selected ?? "");
     const place = vehicle && reckoned(vehicle, this.#store.now());
     if (place) this.show(place.latitude, place.longitude, Math.max(this.map.getZoom(), 14));
   }
 
+  /**
+   * The bounds that the server has, and their zoom level.
+   * @type {{zoom: number, bounds: L.LatLngBounds}|undefined}
+   */
   #told;
   /**
    * Bounds "w,s,e,n" for the server, with a margin. Undefined if the bounds sent last contain the visible part at the same zoom
@@ -292,12 +320,16 @@ export class FleetMap {
   }
 }
 
+/** @param {import("./clusters.js").Cell} cell */
 function wordsOfCell(cell) {
   const parts = activities.map((name, kind) => cell.kinds[kind] ? `${cell.kinds[kind]} ${activityWords[name].toLowerCase()}` : null);
   return `${cell.members.size} vehicles: ${parts.filter(Boolean).join(", ")}`;
 }
 
-/** The text of an attribution, which often contains HTML. */
+/**
+ * The text of an attribution, which often contains HTML.
+ * @param {string} text
+ */
 function plain(text) {
   return new DOMParser().parseFromString(String(text), "text/html").body.textContent ?? "";
 }

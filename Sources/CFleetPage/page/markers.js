@@ -1,8 +1,11 @@
 /** Markers of vehicles. Each state has its own shape, independent of colours. */
-import { drawing } from "./dom.js";
+import { contextOf, drawing } from "./dom.js";
 import { activities } from "./vehicle.js";
 
-/** Paths on a grid of 16 by 16. The arrow points up and is rotated. */
+/**
+ * Paths on a grid of 16 by 16. The arrow points up and is rotated.
+ * @type {Record<import("./vehicle.js").Activity, string>}
+ */
 export const shapes = {
   moving: "M8 .8 13.4 14.6 8 11.6 2.6 14.6Z",
   standing: "M8 2.4a5.6 5.6 0 1 1 0 11.2a5.6 5.6 0 1 1 0-11.2Z",
@@ -13,19 +16,24 @@ export const shapes = {
   unknown: "M8 1 15 8 8 15 1 8ZM8 3.8 3.8 8 8 12.2 12.2 8Z",
 };
 
-/** The icon of an activity. */
-export const sign = (activity, className = "glyph") =>
+/**
+ * The icon of an activity.
+ * @param {import("./vehicle.js").Activity} activity
+ */
+export const sign = (/** @type {import("./vehicle.js").Activity} */ activity, className = "glyph") =>
   drawing([{ d: shapes[activity], "fill-rule": "evenodd" }], `${className} state-${activity}`);
 
+/** @type {Record<string, Path2D>} */
 const paths = {};
 const directions = 32;
 const side = 40;
 
 /** Cached images, one per shape, direction and kind of position. */
 export class Sprites {
-  #cache = new Map();
+  /** @type {Map<string, HTMLCanvasElement>} */ #cache = new Map();
   #colours; #ratio;
 
+  /** @param {Record<string, string>} colours @param {number} ratio */
   constructor(colours, ratio) {
     this.#colours = Object.fromEntries(
       ["paper", "ink", ...activities.map((name) => `state-${name}`)].map((name) => [name, colours[name]]));
@@ -35,8 +43,9 @@ export class Sprites {
   /**
    * @param {number} kind index in `activities`
    * @param {number|undefined} heading degrees; undefined if unknown
-   * @param {string} position a key of `positionKinds`
+   * @param {string|undefined} position a key of `positionKinds`
    * @param {boolean} reckoned true if predicted from the last report
+   * @param {Context} context @param {number} x @param {number} y
    */
   draw(context, x, y, kind, heading, position, reckoned) {
     const turn = heading === undefined ? -1 : ((Math.round((heading / 360) * directions) % directions) + directions) % directions;
@@ -49,10 +58,11 @@ export class Sprites {
     context.drawImage(sprite, x - side / 2, y - side / 2, side, side);
   }
 
+  /** @param {import("./vehicle.js").Activity} activity @param {number} turn @param {string|undefined} position @param {boolean} reckoned */
   #make(activity, turn, position, reckoned) {
     const canvas = document.createElement("canvas");
     canvas.width = canvas.height = side * this.#ratio;
-    const context = canvas.getContext("2d");
+    const context = contextOf(canvas);
     context.setTransform(this.#ratio, 0, 0, this.#ratio, (side / 2) * this.#ratio, (side / 2) * this.#ratio);
     const colour = this.#colours[`state-${activity}`], paper = this.#colours.paper;
     this.#ring(context, position, colour, paper);
@@ -79,16 +89,17 @@ export class Sprites {
     return canvas;
   }
 
+  /** @param {Context} context @param {string|undefined} position @param {string} colour @param {string} paper */
   #ring(context, position, colour, paper) {
     if (position === "stale") {
-      for (const [grow, fill] of [[1.5, paper], [0, colour]]) {
+      for (const { grow, fill } of [{ grow: 1.5, fill: paper }, { grow: 0, fill: colour }]) {
         context.fillStyle = fill;
         context.fillRect(-8 - grow, 11 - grow, 16 + 2 * grow, 2.2 + 2 * grow);
       }
     }
     if (position !== "inertial" && position !== "coarse") return;
     const radius = position === "coarse" ? 16 : 13;
-    for (const [width, stroke] of [[4, paper], [2, colour]]) {
+    for (const { width, stroke } of [{ width: 4, stroke: paper }, { width: 2, stroke: colour }]) {
       context.beginPath();
       context.lineWidth = width;
       context.strokeStyle = stroke;
@@ -101,6 +112,7 @@ export class Sprites {
   }
 }
 
+/** @param {Context} context @param {string} colour @param {string} paper */
 function nose(context, colour, paper) {
   context.beginPath();
   context.moveTo(0, -13);

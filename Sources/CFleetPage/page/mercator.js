@@ -3,18 +3,19 @@
 /** The northern limit of the projection in degrees. */
 export const northernmost = 85.0511287798;
 
-export const worldX = (longitude) => (longitude + 180) / 360;
+export const worldX = (/** @type {number} */ longitude) => (longitude + 180) / 360;
 
+/** @param {number} latitude */
 export function worldY(latitude) {
   const bounded = Math.max(-northernmost, Math.min(northernmost, latitude));
   const sine = Math.sin((bounded * Math.PI) / 180);
   return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
 }
 
-export const longitudeAt = (x) => x * 360 - 180;
+export const longitudeAt = (/** @type {number} */ x) => x * 360 - 180;
 
 /** A difference of two x coordinates, the shorter way around the world. */
-export const turned = (difference) => difference - Math.round(difference);
+export const turned = (/** @type {number} */ difference) => difference - Math.round(difference);
 
 /**
  * The narrowest range of longitudes that contains all positions.
@@ -33,13 +34,13 @@ export function narrowest(places) {
   return [west, east];
 }
 
-export const latitudeAt = (y) => (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI;
+export const latitudeAt = (/** @type {number} */ y) => (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI;
 
 /** Width of the world in pixels. */
-export const worldSize = (zoom) => 256 * 2 ** zoom;
+export const worldSize = (/** @type {number} */ zoom) => 256 * 2 ** zoom;
 
 const circumference = 40_075_016.686;
 
 /** Pixels per metre on the ground. */
-export const pixelsPerMetre = (latitude, zoom) =>
+export const pixelsPerMetre = (/** @type {number} */ latitude, /** @type {number} */ zoom) =>
   worldSize(zoom) / (circumference * Math.max(0.01, Math.cos((latitude * Math.PI) / 180)));

@@ -1,7 +1,8 @@
 /** Charts of speed and altitude with a time cursor. */
-import { h } from "./dom.js";
+import { contextOf, h } from "./dom.js";
 import { amount, clock } from "./format.js";
-import { niceMarks, timeMarks } from "./track.js";
+import { niceMarks, timeMarks, Track } from "./track.js";
+import { inNextFrame } from "./timers.js";
 import { isUTC } from "./times.js";
 import { colours } from "./theme.js";
 
@@ -9,16 +10,27 @@ const margin = { left: 46, right: 12, top: 8, bottom: 20 };
 
 export class Plots {
   /** @type {import("./track.js").Track|undefined} */ track;
-  from = 0; to = 1; origin = 0; moment = undefined;
-  /** Trips to shade, as [start, end] in milliseconds. @type {[number, number][]} */ spans = [];
+  from = 0; to = 1; origin = 0;
+  /**
+   * The time of the cursor in milliseconds; undefined hides it.
+   * @type {number|undefined}
+   */
+  moment;
+  /**
+   * Trips to shade, as [start, end] in milliseconds.
+   * @type {[number, number][]}
+   */
+  spans = [];
   /** @type {number[]} */ events = [];
-  #canvas; #frame = null; #onPick;
+  #canvas; #onPick;
+  #frame = inNextFrame(() => this.#draw());
 
   /** @param {(time: number) => void} onPick */
   constructor(onPick) {
     this.#onPick = onPick;
     this.#canvas = h("canvas", { class: "plots", "aria-hidden": "true" });
     this.element = this.#canvas;
+    /** @param {PointerEvent} event */
     const pick = (event) => {
       if (event.type === "pointermove" && !(event.buttons & 1)) return;
       const box = this.#canvas.getBoundingClientRect();
@@ -33,12 +45,7 @@ export class Plots {
     new ResizeObserver(() => this.redraw()).observe(this.#canvas);
   }
 
-  redraw() {
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = null;
-      this.#draw();
-    });
-  }
+  redraw() { this.#frame.request(); }
 
   #draw() {
     const ratio = Math.min(2, window.devicePixelRatio || 1), width = this.#canvas.clientWidth, height = this.#canvas.clientHeight;
@@ -47,11 +54,12 @@ export class Plots {
       this.#canvas.width = Math.round(width * ratio);
       this.#canvas.height = Math.round(height * ratio);
     }
-    const context = this.#canvas.getContext("2d"), paint = colours();
+    const context = contextOf(this.#canvas), paint = colours();
     const paper = { line: paint.line, muted: paint.muted, accent: paint.accent, ink: paint.ink, quiet: paint.quiet, second: paint["state-standing"] };
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    /** @param {number} time */
     const x = (time) => margin.left + ((time - this.from) / (this.to - this.from)) * (width - margin.left - margin.right);
     const inner = height - margin.top - margin.bottom, gap = 12, half = (inner - gap) / 2;
     context.fillStyle = paper.quiet;
@@ -60,8 +68,8 @@ export class Plots {
       if (right > left) context.fillRect(left, margin.top, right - left, inner);
     }
     this.#times(context, paper, x, width, height);
-    this.#plot(context, paper, x, margin.top, half, width, this.track?.speed, 3.6, "km/h", paper.accent, 0);
-    this.#plot(context, paper, x, margin.top + half + gap, half, width, this.track?.altitude, 1, "m", paper.second);
+    this.#plot(context, paper, x, margin.top, half, width, this.track?.speed ?? [], 3.6, "km/h", paper.accent, 0);
+    this.#plot(context, paper, x, margin.top + half + gap, half, width, this.track?.altitude ?? [], 1, "m", paper.second, undefined);
     context.fillStyle = paper.ink;
     for (const time of this.events) {
       const at = x(time);
@@ -78,6 +86,7 @@ export class Plots {
     }
   }
 
+  /** @param {Context} context @param {Record<string, string>} paper @param {(time: number) => number} x @param {number} width @param {number} height */
   #times(context, paper, x, width, height) {
     context.textBaseline = "bottom";
     for (const time of timeMarks(this.from, this.to, Math.max(2, Math.floor(width / 90)), this.origin)) {
@@ -91,13 +100,23 @@ export class Plots {
     }
   }
 
+  /**
+   * @param {Context} context @param {Record<string, string>} paper
+   * @param {(time: number) => number} x of a time, in pixels
+   * @param {number} top @param {number} height @param {number} width
+   * @param {(number|null)[]} values one per point of the track
+   * @param {number} factor from the values to `unit`
+   * @param {string} unit @param {string} colour
+   * @param {number|undefined} floor the least maximum of the lower end of the axis
+   */
   #plot(context, paper, x, top, height, width, values, factor, unit, colour, floor) {
-    const track = this.track;
+    const track = this.track ?? new Track();
     let low = Infinity, high = -Infinity;
-    for (let index = 0; index < (track?.length ?? 0); index += 1) {
-      if (values[index] === null || values[index] === undefined || track.time[index] < this.from || track.time[index] > this.to) continue;
-      low = Math.min(low, values[index] * factor);
-      high = Math.max(high, values[index] * factor);
+    for (let index = 0; index < track.length; index += 1) {
+      const value = values[index];
+      if (value === null || value === undefined || track.time[index] < this.from || track.time[index] > this.to) continue;
+      low = Math.min(low, value * factor);
+      high = Math.max(high, value * factor);
     }
     context.textBaseline = "middle";
     if (low > high) {
@@ -110,6 +129,7 @@ export class Plots {
     // Minimum range, so that noise on a level road does not look like hills.
     const least = unit === "m" ? 20 : 30;
     if (high - low < least) [low, high] = floor === undefined ? [(low + high - least) / 2, (low + high + least) / 2] : [low, low + least];
+    /** @param {number} value */
     const y = (value) => top + height - ((value - low) / (high - low)) * height;
     context.textAlign = "right";
     const marks = niceMarks(low, high, Math.max(1, Math.floor(height / 22)));
@@ -117,7 +137,7 @@ export class Plots {
       context.fillStyle = paper.line;
       context.fillRect(margin.left, Math.round(y(mark)), width - margin.left - margin.right, 1);
       context.fillStyle = paper.muted;
-      context.fillText(amount(mark), margin.left - 6, y(mark));
+      context.fillText(amount(mark) ?? "", margin.left - 6, y(mark));
     }
     context.textAlign = "left";
     context.fillText(unit, margin.left + 4, top + 6);

@@ -1,7 +1,9 @@
 /** The user's preferences, stored in the browser; in memory only if the browser refuses. */
 
 const key = "odograph";
+/** @type {Map<string, Set<(value: any) => void>>} */
 const listeners = new Map();
+/** @type {Record<string, any>} */
 let values = read();
 
 function read() {
@@ -13,10 +15,17 @@ function read() {
   }
 }
 
+/**
+ * @template {string|boolean} Value
+ * @param {string} name
+ * @param {Value} initial the value if the user has not chosen one of the same type
+ * @returns {Value extends string ? string : boolean}
+ */
 export function preference(name, initial) {
-  return typeof values[name] === typeof initial ? values[name] : initial;
+  return /** @type {any} */ (typeof values[name] === typeof initial ? values[name] : initial);
 }
 
+/** @param {string} name @param {string|boolean} value */
 export function setPreference(name, value) {
   values = { ...values, [name]: value };
   try {
@@ -27,7 +36,9 @@ export function setPreference(name, value) {
   for (const run of listeners.get(name) ?? []) run(value);
 }
 
+/** @param {string} name @param {(value: any) => void} run called after each change @returns {Stop} */
 export function onPreference(name, run) {
-  if (!listeners.has(name)) listeners.set(name, new Set());
-  listeners.get(name).add(run);
+  const own = listeners.get(name) ?? new Set();
+  listeners.set(name, own.add(run));
+  return () => { own.delete(run); };
 }

@@ -17,20 +17,23 @@ export const patience = 120;
 
 const metresPerDegree = (() => {
   const a = 6_378_137, squared = 6.694_379_990_141_316e-3, radians = Math.PI / 180;
-  return (latitude) => {
+  return (/** @type {number} */ latitude) => {
     const root = Math.sqrt(1 - squared * Math.sin(latitude * radians) ** 2);
     return { north: (a * (1 - squared) / root ** 3) * radians, east: Math.max(1e-9, (a / root) * radians * Math.cos(latitude * radians)) };
   };
 })();
 
-/** Moves a position by metres. The longitude can exceed 180. */
+/**
+ * Moves a position by metres. The longitude can exceed 180.
+ * @param {Place} place @param {number} east @param {number} north
+ */
 function moved(place, east, north) {
   const scale = metresPerDegree(place.latitude);
   return { latitude: place.latitude + north / scale.north, longitude: place.longitude + east / scale.east };
 }
 
 /** The time of measurement in milliseconds. If the clocks of vehicle and server differ, the time of reception by the server's clock. */
-export const measuredAt = (position) => moment(position?.received) ?? moment(position?.time);
+export const measuredAt = (/** @type {Position|undefined} */ position) => moment(position?.received) ?? moment(position?.time);
 
 /**
  * @typedef {Object} Report of a vehicle with bounded reporting
@@ -44,17 +47,21 @@ export const measuredAt = (position) => moment(position?.received) ?? moment(pos
  * @property {number} growth increase of the bound in m/s after the validity
  */
 
+/** @typedef {{promised: true, lag: number, delay: number, reports: Report[], newest: Report, speed: number}} Promised */
+/** @typedef {{promised: false, time: number, east: number, north: number, speed: number, validity: number}} Carried */
+
 /**
  * The reports of a vehicle with bounded reporting, oldest first. `lag` is the time in milliseconds by which the map is behind the server's
  * clock: the delay of the reports, and the difference of the clocks.
  * @param {import("./vehicle.js").Summary} vehicle
- * @returns {{promised: true, lag: number, delay: number, reports: Report[], speed: number}|undefined}
+ * @returns {Promised|undefined}
  */
 export function promiseOf(vehicle) {
   const { position, prediction, state } = vehicle;
   if (!prediction || !position || position.stale || (state !== "online" && state !== "asleep")) return undefined;
+  /** @param {any} told @param {string|undefined} time @param {Place} place */
   const report = (told, time, place) => ({
-    time: moment(time), latitude: place.latitude, longitude: place.longitude, east: told.velocityEast, north: told.velocityNorth,
+    time: moment(time) ?? NaN, latitude: place.latitude, longitude: place.longitude, east: told.velocityEast, north: told.velocityNorth,
     bound: told.bound ?? 0, validity: told.validity ?? Infinity, growth: told.growth ?? 0,
   });
   const newest = report(prediction, position.time, position);
@@ -64,25 +71,23 @@ export function promiseOf(vehicle) {
   const delay = prediction.delay ?? 0, received = moment(position.received);
   // A vehicle sends a report `delay` after the report's time. Any other time of reception is the difference of the clocks.
   const skew = received === undefined ? 0 : received - (newest.time + delay * 1000);
-  return { promised: true, lag: delay * 1000 + skew, delay, reports, speed: Math.hypot(newest.east, newest.north) };
+  return { promised: true, lag: delay * 1000 + skew, delay, reports, newest, speed: Math.hypot(newest.east, newest.north) };
 }
 
 /**
  * The motion of a vehicle: its bounded reports, or a velocity in m/s with its start in milliseconds and its validity in seconds.
  * @param {import("./vehicle.js").Summary} vehicle
+ * @returns {Promised|Carried|undefined}
  */
 export function velocity(vehicle) {
   const promise = promiseOf(vehicle);
   if (promise) return promise;
   const position = vehicle.position;
   if (!position || position.stale || vehicle.state !== "online") return undefined;
-  const time = measuredAt(position);
-  if (time === undefined || !(position.speed >= standingSpeed) || !Number.isFinite(position.course)) return undefined;
-  const course = (position.course * Math.PI) / 180;
-  return {
-    promised: false, time, east: position.speed * Math.sin(course), north: position.speed * Math.cos(course), speed: position.speed,
-    validity: plainHorizon,
-  };
+  const time = measuredAt(position), { speed = 0, course = NaN } = position;
+  if (time === undefined || !(speed >= standingSpeed) || !Number.isFinite(course)) return undefined;
+  const radians = (course * Math.PI) / 180;
+  return { promised: false, time, east: speed * Math.sin(radians), north: speed * Math.cos(radians), speed, validity: plainHorizon };
 }
 
 /**
@@ -113,6 +118,7 @@ export function reckoned(vehicle, now, motion = velocity(vehicle)) {
   return motion.promised ? promisedPlace(motion, now - motion.lag, reported) : carriedOn(motion, now, reported);
 }
 
+/** @param {Promised} motion @param {number} at @param {Reckoned} reported */
 function promisedPlace(motion, at, reported) {
   const report = motion.reports.findLast(({ time }) => time <= at), accuracy = reported.radius ?? 0;
   if (!report) {
@@ -129,6 +135,7 @@ function promisedPlace(motion, at, reported) {
   return { ...place, radius: bound + accuracy, ahead: since, bound, left: -over, drift: Math.hypot(report.east, report.north) * since, from: report };
 }
 
+/** @param {Carried} motion @param {number} now @param {Reckoned} reported */
 function carriedOn(motion, now, reported) {
   const since = (now - motion.time) / 1000;
   // After the validity, the reported position is shown.

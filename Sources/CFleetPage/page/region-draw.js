@@ -3,14 +3,18 @@ import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 
 /** Pixels per arrow key press; 1 with Shift. */
 const arrowStep = 10;
+/** @type {Record<string, [number, number]>} */
 const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class RegionDraw {
-  #map; #group = L.layerGroup(); #draft; #onChange;
+  #map; #group = L.layerGroup(); #onChange;
+  /** @type {Draft|undefined} */ #draft;
+  /** @type {L.Marker[]} */ #handles = [];
 
   /** @param {L.Map} map @param {() => void} onChange */
   constructor(map, onChange) {
-    [this.#map, this.#onChange] = [map, onChange];
+    this.#map = map;
+    this.#onChange = onChange;
   }
 
   get isOn() { return Boolean(this.#draft); }
@@ -32,14 +36,18 @@ export class RegionDraw {
     this.#draft = undefined;
   }
 
+  /** @param {any} event */
   #click(event) {
     this.add(event.latlng.lat, event.latlng.wrap().lng);
   }
 
-  /** Sets the centre of a circle, or adds a corner to a polygon. */
+  /**
+   * Sets the centre of a circle, or adds a corner to a polygon.
+   * @param {number} latitude @param {number} longitude
+   */
   add(latitude, longitude) {
-    if (this.#draft.form === "circle") this.#draft.centre = { latitude, longitude };
-    else this.#draft.corners.push({ latitude, longitude });
+    if (this.#draft?.form === "circle") this.#draft.centre = { latitude, longitude };
+    else this.#draft?.corners.push({ latitude, longitude });
     this.#changed();
   }
 
@@ -49,26 +57,26 @@ export class RegionDraw {
   }
 
   undo() {
-    if (this.#draft.form === "circle") this.#draft.centre = undefined;
-    else this.#draft.corners.pop();
+    if (this.#draft?.form === "circle") this.#draft.centre = undefined;
+    else this.#draft?.corners.pop();
     this.#changed();
   }
 
   /** @param {number} [focused] index of the handle to focus afterwards */
   #changed(focused) {
     this.redraw();
-    this.#handles[focused]?.getElement()?.focus({ preventScroll: true });
+    if (focused !== undefined) this.#handles[focused]?.getElement()?.focus({ preventScroll: true });
     this.#onChange();
   }
 
-  #handles = [];
   redraw() {
     this.#handles = [];
     this.#group.clearLayers();
     const draft = this.#draft;
+    if (!draft) return;
     if (draft.form === "circle") {
       if (!draft.centre) return;
-      const centre = [draft.centre.latitude, draft.centre.longitude];
+      /** @type {[number, number]} */ const centre = [draft.centre.latitude, draft.centre.longitude];
       const circle = L.circle(centre, { radius: draft.radius, className: "draft-shape", pane: "draft", interactive: false }).addTo(this.#group);
       this.#handle(centre, "Centre", (place) => {
         draft.centre = { latitude: place.lat, longitude: place.lng };
@@ -76,16 +84,17 @@ export class RegionDraw {
       });
       const edge = L.latLng(centre[0], circle.getBounds().getEast());
       this.#handle(edge, "Edge", (place) => {
-        draft.radius = Math.max(1, Math.round(this.#map.distance([draft.centre.latitude, draft.centre.longitude], place)));
+        draft.radius = Math.max(1, Math.round(this.#map.distance(circle.getLatLng(), place)));
         circle.setRadius(draft.radius);
       });
       return;
     }
-    const places = draft.corners.map((corner) => [corner.latitude, corner.longitude]);
+    const placeOf = (/** @type {Place} */ corner) => /** @type {[number, number]} */ ([corner.latitude, corner.longitude]);
+    const places = draft.corners.map(placeOf);
     const shape = (places.length > 2 ? L.polygon : L.polyline)(places, { className: "draft-shape", pane: "draft", interactive: false }).addTo(this.#group);
     draft.corners.forEach((corner, index) => this.#handle(places[index], `Corner ${index + 1}`, (place) => {
       Object.assign(corner, { latitude: place.lat, longitude: place.lng });
-      shape.setLatLngs(draft.corners.map((each) => [each.latitude, each.longitude]));
+      shape.setLatLngs(draft.corners.map(placeOf));
     }, () => draft.corners.splice(index, 1)));
   }
 
@@ -93,6 +102,7 @@ export class RegionDraw {
    * @param {string} name
    * @param {(place: L.LatLng) => void} moved
    * @param {() => void} [remove] deletes the handle; undefined if it cannot be deleted
+   * @param {[number, number]|L.LatLng} place
    */
   #handle(place, name, moved, remove) {
     const index = this.#handles.length;
@@ -101,6 +111,7 @@ export class RegionDraw {
     }).addTo(this.#group);
     this.#handles.push(marker);
     const element = marker.getElement();
+    if (!element) return;
     element.setAttribute("role", "button");
     element.setAttribute("aria-label", `${name}: move with the arrow keys${remove ? ", remove with Delete" : ""}`);
     marker.on("drag", () => moved(marker.getLatLng().wrap()));

@@ -11,24 +11,30 @@
  */
 
 /** @returns {Draft} */
-export const newDraft = (form) => ({ identifier: "", form, centre: undefined, radius: 200, corners: [], properties: {} });
+export const newDraft = (/** @type {"circle"|"polygon"} */ form) => ({ identifier: "", form, centre: undefined, radius: 200, corners: [], properties: {} });
 
 /** The identifier of a region, by the same rules as in the vehicle. */
-export const identifierOf = (feature) => String(feature?.id ?? feature?.properties?.id ?? feature?.properties?.identifier ?? feature?.properties?.name ?? "");
+export const identifierOf = (/** @type {any} */ feature) =>
+  String(feature?.id ?? feature?.properties?.id ?? feature?.properties?.identifier ?? feature?.properties?.name ?? "");
 
 /** @param {any} feature unvalidated @returns {Draft|undefined} undefined if the page cannot edit the region */
 export function draftOf(feature) {
   try {
     const draft = draftFrom(feature);
-    const places = draft?.form === "circle" ? [draft.centre] : draft?.corners ?? [];
-    return places.length && places.every((place) => Number.isFinite(place.latitude) && Number.isFinite(place.longitude)) ? draft : undefined;
+    const places = (draft?.form === "circle" ? [draft.centre] : draft?.corners) ?? [];
+    return places.length && places.every((place) => Number.isFinite(place?.latitude) && Number.isFinite(place?.longitude)) ? draft : undefined;
   } catch {
     return undefined;
   }
 }
 
+/** Properties that the vehicles report; they do not belong to the region. */
+const reported = ["accepted", "state", "vehicles", "reason"];
+
+/** @param {any} feature @returns {Draft|undefined} */
 function draftFrom(feature) {
-  const { radius, latitude, longitude, accepted, state, vehicles, reason, ...properties } = feature.properties ?? {};
+  const { radius, latitude, longitude, ...properties } = feature.properties ?? {};
+  for (const name of reported) delete properties[name];
   const identifier = identifierOf(feature);
   const { type, coordinates } = feature.geometry ?? {};
   if (type === "Point" && radius > 0) {
@@ -38,13 +44,16 @@ function draftFrom(feature) {
     return { ...newDraft("circle"), identifier, radius, centre: { latitude, longitude }, properties };
   }
   if (type !== "Polygon" || coordinates.length !== 1) return undefined;
-  const corners = coordinates[0].map(([lon, lat]) => ({ latitude: lat, longitude: lon }));
+  const corners = coordinates[0].map((/** @type {[number, number]} */ [lon, lat]) => ({ latitude: lat, longitude: lon }));
   const first = corners[0], last = corners.at(-1);
   if (corners.length > 1 && first.latitude === last.latitude && first.longitude === last.longitude) corners.pop();
   return { ...newDraft("polygon"), identifier, corners, properties };
 }
 
-/** The reason why a draft is incomplete; undefined if it is complete. */
+/**
+ * The reason why a draft is incomplete; undefined if it is complete.
+ * @param {Draft} draft
+ */
 export function problemOf(draft) {
   const size = new TextEncoder().encode(draft.identifier).length;
   if (size === 0) return "Enter a name.";
@@ -62,32 +71,39 @@ export function problemOf(draft) {
   return crossesItself(draft.corners) ? "The edges cross each other." : undefined;
 }
 
+/** @param {number} degrees */
 const round = (degrees) => Math.round(degrees * 1e7) / 1e7;
 
 /** @param {Draft} draft */
 export function featureOf(draft) {
   const geometry = draft.form === "circle"
-    ? { type: "Point", coordinates: [round(draft.centre.longitude), round(draft.centre.latitude)] }
+    ? { type: "Point", coordinates: [round(draft.centre?.longitude ?? NaN), round(draft.centre?.latitude ?? NaN)] }
     : { type: "Polygon", coordinates: [closed(turnedLeft(draft.corners)).map((corner) => [round(corner.longitude), round(corner.latitude)])] };
   const properties = Object.fromEntries(Object.entries(draft.properties).filter(([, value]) => value !== undefined));
   if (draft.form === "circle") properties.radius = draft.radius;
   return { type: "Feature", id: draft.identifier, geometry, properties };
 }
 
+/** @param {Place[]} corners */
 const closed = (corners) => [...corners, corners[0]];
 
-/** Orients the outer ring counterclockwise (RFC 7946). */
+/**
+ * Orients the outer ring counterclockwise (RFC 7946).
+ * @param {Place[]} corners
+ */
 function turnedLeft(corners) {
   let area = 0;
-  corners.forEach((corner, index) => {
+  corners.forEach((/** @type {Place} */ corner, /** @type {number} */ index) => {
     const next = corners[(index + 1) % corners.length];
     area += corner.longitude * next.latitude - next.longitude * corner.latitude;
   });
   return area < 0 ? [...corners].reverse() : corners;
 }
 
+/** @param {Place[]} corners */
 function crossesItself(corners) {
   const n = corners.length;
+  /** @param {Place} a @param {Place} b @param {Place} c */
   const side = (a, b, c) => Math.sign((b.longitude - a.longitude) * (c.latitude - a.latitude) - (b.latitude - a.latitude) * (c.longitude - a.longitude));
   for (let i = 0; i < n; i += 1) {
     for (let j = i + 2; j < n; j += 1) {

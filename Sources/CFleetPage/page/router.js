@@ -10,8 +10,11 @@
  * @property {Record<string,string>} query
  */
 
+/** @typedef {{view: Route["view"], fleet?: string, vehicle?: string, day?: string, region?: string, query?: Record<string, string|undefined>}} Target */
+
 const simple = new Set(["map", "vehicles", "regions", "alerts", "fleet"]);
 
+/** @param {string} part */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -20,7 +23,7 @@ function decoded(part) {
   }
 }
 
-/** @returns {Route} the map if the fragment is invalid */
+/** @param {string} hash @returns {Route} the map if the fragment is invalid */
 export function parseRoute(hash) {
   const text = hash.startsWith("#") ? hash.slice(1) : hash;
   const mark = text.indexOf("?");
@@ -32,27 +35,35 @@ export function parseRoute(hash) {
     return part === "history" ? { view: "history", fleet, vehicle, day, query } : { view: "vehicle", fleet, vehicle, query };
   }
   if (view === "regions" && fleet) return { view: "regions", region: fleet, query };
-  return { view: simple.has(view) ? view : "map", query };
+  return { view: simple.has(view) ? /** @type {Route["view"]} */ (view) : "map", query };
 }
 
-/** The address of a route, including "#". */
+/**
+ * The address of a route, including "#".
+ * @param {Target} route
+ */
 export function routeAddress(route) {
   const parts = route.view === "vehicle" || route.view === "history"
-    ? ["vehicle", route.fleet, route.vehicle] : [route.view];
+    ? ["vehicle", route.fleet ?? "", route.vehicle ?? ""] : [route.view];
   if (route.view === "history") parts.push("history", ...(route.day ? [route.day] : []));
   if (route.view === "regions" && route.region) parts.push(route.region);
-  const query = new URLSearchParams(
-    Object.entries(route.query ?? {}).filter(([, value]) => value !== undefined && value !== "")).toString();
+  const query = new URLSearchParams(Object.entries(route.query ?? {}).flatMap(([name, value]) => value ? [[name, value]] : [])).toString();
   // Commas and colons need no escape in a fragment; unescaped they are easier to read.
   return `#/${parts.map(encodeURIComponent).join("/")}${query ? `?${query.replaceAll("%2C", ",").replaceAll("%3A", ":")}` : ""}`;
 }
 
 export class Router {
-  /** @type {Route} */ current;
-  #run;
-  /** The fragment that `current` was parsed from. */
+  /** @type {Route} */ current = { view: "map", query: {} };
+  /** @type {(route: Route, before: Route|undefined) => void} */ #run = () => {};
+  /**
+   * The fragment that `current` was parsed from; undefined before `start`.
+   * @type {string|undefined}
+   */
   #seen;
-  /** The route that `leave` returns to; undefined if `leave` is not in progress. */
+  /**
+   * The route that `leave` returns to; undefined if `leave` is not in progress.
+   * @type {Route|undefined}
+   */
   #returning;
 
   /** @param {(route: Route, before: Route|undefined) => void} run */
@@ -65,7 +76,7 @@ export class Router {
   #read() {
     // Other fragments, for example an anchor, are not routes.
     if (location.hash && !location.hash.startsWith("#/")) return;
-    if (this.current && location.hash === this.#seen) return;
+    if (location.hash === this.#seen) return;
     const returning = this.#returning;
     this.#returning = undefined;
     if (returning && parseRoute(location.hash).query.open === undefined) {
@@ -75,12 +86,16 @@ export class Router {
       this.#seen = location.hash;
       return;
     }
-    const before = this.current;
+    const before = this.#seen === undefined ? undefined : this.current;
     this.#seen = location.hash;
     this.current = parseRoute(location.hash);
     this.#run(this.current, before);
   }
 
+  /** True after `start`. */
+  get isStarted() { return this.#seen !== undefined; }
+
+  /** @param {Target} route */
   go(route) {
     const address = routeAddress(route);
     if (location.hash === address) return;
@@ -90,7 +105,10 @@ export class Router {
     this.#read();
   }
 
-  /** Changes the query of the address without a new history entry and without drawing. */
+  /**
+   * Changes the query of the address without a new history entry and without drawing.
+   * @param {Record<string, string>} query
+   */
   note(query) {
     // A navigation is pending: its `hashchange` event follows, and its query must not be replaced.
     if (location.hash !== this.#seen) return;
@@ -102,7 +120,10 @@ export class Router {
     this.#seen = location.hash;
   }
 
-  /** Adds a history entry for a dialog, so that Back closes it. */
+  /**
+   * Adds a history entry for a dialog, so that Back closes it.
+   * @param {string} name
+   */
   enter(name) {
     const next = { ...this.current, query: { ...this.current.query, open: name } };
     if (routeAddress(next) === routeAddress(this.current)) return;
@@ -117,7 +138,8 @@ export class Router {
       this.note({ open: "" });
       return;
     }
-    const { open, ...query } = this.current.query;
+    const query = { ...this.current.query };
+    delete query.open;
     this.#returning = { ...this.current, query };
     history.back();
   }

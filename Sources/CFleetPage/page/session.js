@@ -1,20 +1,28 @@
 /** The session: login, permissions, logout. */
-import { APIError } from "./api.js";
+import { APIError, explained } from "./api.js";
 import { h } from "./dom.js";
 import { field, outcome } from "./dialog.js";
 
 export class Session {
-  /** @type {{name: string, role: "view"|"operate", csrf?: string, login?: boolean, link?: boolean, expires?: string}|undefined} */
+  /** @type {SessionState|undefined} */
   current;
-  #api; #on; #form; #element; #who;
+  #api; #on; #element;
+  /** @type {HTMLFormElement|undefined} */ #form;
+  /**
+   * The user and the permissions of the first session.
+   * @type {string|undefined}
+   */
+  #who;
 
   /**
    * @param {import("./api.js").API} api
    * @param {HTMLElement} element where the form is shown
-   * @param {{began: (session: any) => void, ended: () => void}} on
+   * @param {{began: (session: SessionState) => void, ended: () => void}} on
    */
   constructor(api, element, on) {
-    [this.#api, this.#element, this.#on] = [api, element, on];
+    this.#api = api;
+    this.#element = element;
+    this.#on = on;
     api.onLoginRequired = () => this.#end();
     api.onOtherSession = () => this.resume();
   }
@@ -27,13 +35,14 @@ export class Session {
       this.#begin(await this.#api.get("session", { quiet: true }));
       return true;
     } catch (error) {
-      if (error instanceof APIError && error.status === 401) this.#end();
-      else if (error.status === 404) {
+      const status = error instanceof APIError ? error.status : 0;
+      if (status === 401) this.#end();
+      else if (status === 404) {
         // The server has no sessions: no login is required, and the page is read-only.
         this.#begin({ name: "local", role: "view", login: false });
         return true;
       }
-      else if (!this.current) this.#show(error.status ? error.explanation : "Cannot reach the server. The page reconnects automatically.");
+      else if (!this.current) this.#show(status ? explained(error) : "Cannot reach the server. The page reconnects automatically.");
       return false;
     }
   }
@@ -43,14 +52,15 @@ export class Session {
       await this.#api.delete("session", { quiet: true });
     } catch (error) {
       // 401: the session has already ended.
-      if (error.status !== 401) {
-        this.#end(`The logout failed; you may still be logged in. ${error.explanation ?? error.message}`);
+      if (!(error instanceof APIError && error.status === 401)) {
+        this.#end(`The logout failed; you may still be logged in. ${explained(error)}`);
         return;
       }
     }
     this.#end("You are logged out.");
   }
 
+  /** @param {SessionState} session */
   #begin(session) {
     const who = JSON.stringify([session.name, session.role, session.link, session.scope]);
     if (this.#who !== undefined && this.#who !== who) {
@@ -66,6 +76,7 @@ export class Session {
     if (isNew) this.#on.began(session);
   }
 
+  /** @param {string} [text] shown above the login */
   #end(text) {
     const was = this.current;
     this.current = undefined;
@@ -74,6 +85,7 @@ export class Session {
     if (was || !this.#form || this.#element.hidden) this.#show(text ?? (was ? "Your session has ended. Log in again." : ""));
   }
 
+  /** @param {string} text */
   #show(text) {
     document.title = "Log in · Odograph";
     const result = outcome();

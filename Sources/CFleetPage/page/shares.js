@@ -1,5 +1,5 @@
 /** Dialogs for shared links, which show one vehicle without a login for a limited time. */
-import { path } from "./api.js";
+import { explained, path } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
 import { safeName } from "./format.js";
@@ -19,13 +19,15 @@ function linkList(api, now, { vehicle, mayOperate }) {
   const load = async () => {
     try {
       const told = await api.get("shares");
-      const links = (told?.shares ?? []).filter((link) => !vehicle || keyOf(link) === keyOf(vehicle))
-        .sort((a, b) => (a.expires < b.expires ? -1 : 1));
-      fill(element, links.length ? h("ul", { class: "plain" }, links.map(row)) : h("p", { class: "note" }, vehicle ? "No active links to this vehicle." : "No active links."));
+      const links = (told?.shares ?? []).filter((/** @type {Share} */ link) => !vehicle || keyOf(link) === keyOf(vehicle))
+        .sort((/** @type {Share} */ a, /** @type {Share} */ b) => (a.expires < b.expires ? -1 : 1));
+      fill(element, links.length ? h("ul", { class: "plain" }, links.map(row))
+        : h("p", { class: "note" }, vehicle ? "No active links to this vehicle." : "No active links."));
     } catch (error) {
-      fill(element, h("p", { class: "note" }, error.explanation ?? error.message));
+      fill(element, h("p", { class: "note" }, explained(error)));
     }
   };
+  /** @param {Share} link */
   const row = (link) => h("li", { class: "link-row" },
     h("span", {}, vehicle ? null : [h("b", {}, h("bdi", {}, safeName(link.vehicle, 60))), " "],
       "until ", timeElement(link.expires, now()), h("span", { class: "note" }, ` · created by ${safeName(link.by, 60)} `, timeElement(link.began, now()))),
@@ -41,14 +43,17 @@ function linkList(api, now, { vehicle, mayOperate }) {
   return { element: h("div", {}, element, result.element), load };
 }
 
-/** Shows all links that the user may see. */
+/**
+ * Shows all links that the user may see.
+ * @param {API} api @param {() => number} now @param {boolean} mayOperate
+ */
 export function openLinks(api, now, mayOperate) {
   const list = linkList(api, now, { mayOperate });
   openDialog("Shared links", h("p", { class: "note" }, "Anyone with a link can see its vehicle until the link expires or is revoked."), list.element);
   list.load();
 }
 
-/** @param {import("./api.js").API} api @param {() => number} now */
+/** @param {import("./api.js").API} api @param {() => number} now @param {VehicleName} vehicle */
 export function openShare(api, vehicle, now) {
   const result = outcome(), list = linkList(api, now, { vehicle, mayOperate: true });
   const seconds = h("select", {}, lengths.map(([value, text]) => h("option", { value, selected: value === 3600 }, text)));

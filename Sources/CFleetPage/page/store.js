@@ -2,40 +2,58 @@
 import { byName } from "./filters.js";
 import { freshUntil, keyOf } from "./vehicle.js";
 import { moment } from "./format.js";
+import { every } from "./timers.js";
 
-/** Milliseconds between two checks for outdated positions. */
-const ageInterval = 1000;
+/** @typedef {"vehicles"|"details"|"selected"|"alerts"|"set"} Topic `set`: vehicles were added or removed */
 
 export class Store {
   /** @type {Map<string, import("./vehicle.js").Summary>} */
   vehicles = new Map();
-  /** The key of the selected vehicle. */
+  /**
+   * The key of the selected vehicle.
+   * @type {string|undefined}
+   */
   selected;
-  /** The details of the selected vehicle; undefined until received. */
+  /**
+   * The details of the selected vehicle; undefined until received.
+   * @type {Details|undefined}
+   */
   details;
-  /** Open alerts: the most severe and newest ones, and those of the selected vehicle. */
+  /**
+   * Open alerts: the most severe and newest ones, and those of the selected vehicle.
+   * @type {Alert[]}
+   */
   alerts = [];
-  /** @type {{count?: number, more?: number, next?: string, groups?: {rule: string, severity: string, count: number}[]}} totals of all open alerts */
+  /**
+   * Totals of all open alerts.
+   * @type {AlertTotals}
+   */
   alertTotals = {};
-  #toldAlerts = [];
-  #ownAlerts = [];
+  /** @type {Alert[]} */ #toldAlerts = [];
+  /** @type {Alert[]} */ #ownAlerts = [];
   revision = 0;
   /** Offset of the server's clock from the browser's clock in milliseconds. The message with the shortest delay determines it. */
   #skew = 0;
   #skewKnown = false;
-  /** Keys sorted by name; cached until a vehicle is added or removed. */
+  /**
+   * Keys sorted by name; cached until a vehicle is added or removed.
+   * @type {string[]|undefined}
+   */
   #named;
-  #listeners = new Map();
-  /** Time until which the position of a vehicle is current, see `freshUntil`. @type {Map<string, number>} */
+  /** @type {Map<Topic, Set<(value: any) => void>>} */ #listeners = new Map();
+  /**
+   * Time until which the position of a vehicle is current, see `freshUntil`.
+   * @type {Map<string, number>}
+   */
   #fresh = new Map();
 
   constructor() {
-    setInterval(() => this.age(), ageInterval);
+    every(1, () => this.age(), { evenHidden: true });
   }
 
   /** Sets `isFresh` to false for vehicles whose position is no longer current. Map, list, statistics and filters use this property. */
   age(now = this.now()) {
-    const changed = [];
+    /** @type {Change[]} */ const changed = [];
     for (const [key, end] of this.#fresh) {
       if (now < end) continue;
       this.#fresh.delete(key);
@@ -50,6 +68,10 @@ export class Store {
   /** The time of the server's clock in milliseconds. */
   now() { return Date.now() + this.#skew; }
 
+  /**
+   * Measures the offset of the clocks by a message of the server.
+   * @param {string|undefined} text RFC 3339
+   */
   learnTime(text) {
     const told = moment(text);
     if (told === undefined) return;
@@ -59,22 +81,24 @@ export class Store {
     this.#skewKnown = true;
   }
 
-  /** @param {"vehicles"|"details"|"selected"|"alerts"|"set"} what `set`: vehicles were added or removed */
+  /** @param {Topic} what @param {(value: any) => void} run @returns {Stop} */
   on(what, run) {
-    if (!this.#listeners.has(what)) this.#listeners.set(what, new Set());
-    this.#listeners.get(what).add(run);
-    return () => this.#listeners.get(what).delete(run);
+    const listeners = this.#listeners.get(what) ?? new Set();
+    this.#listeners.set(what, listeners.add(run));
+    return () => { listeners.delete(run); };
   }
 
+  /** @param {Topic} what @param {any} [value] */
   #tell(what, value) {
     for (const run of this.#listeners.get(what) ?? []) run(value);
   }
 
-  /** @param {{revision?: number, now?: string, vehicles: any[], removed?: any[]}} event */
+  /** @param {{revision?: number, now?: string, vehicles?: (Summary & {removed?: boolean})[]}} event of the stream */
   apply(event) {
     this.learnTime(event.now);
-    if (Number.isFinite(event.revision)) this.revision = event.revision;
-    const changed = [], now = this.now();
+    this.revision = event.revision ?? this.revision;
+    /** @type {Change[]} */ const changed = [];
+    const now = this.now();
     let isOther = false;
     for (const vehicle of event.vehicles ?? []) {
       const key = keyOf(vehicle);
@@ -113,13 +137,14 @@ export class Store {
   /** All vehicles, sorted by name. */
   named() {
     this.#named ??= [...this.vehicles.values()].sort(byName).map(keyOf);
-    return this.#named.map((key) => this.vehicles.get(key));
+    return this.#named.flatMap((key) => this.vehicles.get(key) ?? []);
   }
 
   fleets() {
     return [...new Set([...this.vehicles.values()].map((vehicle) => vehicle.fleet))].sort();
   }
 
+  /** @param {string|undefined} key */
   select(key) {
     if (this.selected === key) return;
     this.selected = key;
@@ -128,6 +153,7 @@ export class Store {
     this.#tell("details");
   }
 
+  /** @param {Details} details */
   applyDetails(details) {
     this.learnTime(details.now);
     if (keyOf(details) !== this.selected) return;
@@ -135,14 +161,17 @@ export class Store {
     this.#tell("details");
   }
 
-  /** @param {{alerts: any[], count?: number, more?: number}} event an event of the stream */
+  /** @param {AlertTotals} event an event of the stream */
   applyAlerts(event) {
     this.#toldAlerts = event.alerts ?? [];
     this.alertTotals = event;
     this.#joinAlerts();
   }
 
-  /** Adds open alerts of the selected vehicle, which the stream may not contain. */
+  /**
+   * Adds open alerts of the selected vehicle, which the stream may not contain.
+   * @param {Alert[]} alerts
+   */
   applyOwnAlerts(alerts) {
     this.#ownAlerts = alerts;
     this.#joinAlerts();

@@ -1,4 +1,5 @@
 /** The server's event stream. */
+import { after } from "./timers.js";
 
 /**
  * @typedef {Object} StreamHandlers
@@ -16,10 +17,24 @@
 const hiddenPatience = 30_000;
 
 export class Stream {
-  #api; #handlers; #source = null; #identifier = null; #timer = null; #failures = 0;
-  /** True if the stream is requested; true if it is closed because the tab is hidden; the timer that closes it in a hidden tab. */
-  #isWanted = false; #isPaused = false; #hidden = null;
-  #view = { bounds: undefined, selected: undefined };
+  #api; #handlers; #failures = 0;
+  /** @type {EventSource|undefined} */ #source;
+  /** @type {string|undefined} */ #identifier;
+  /**
+   * Cancels the next attempt to connect.
+   * @type {Stop|undefined}
+   */
+  #cancelRetry;
+  /** True if the stream is requested. */
+  #isWanted = false;
+  /** True if the stream is closed because the tab is hidden. */
+  #isPaused = false;
+  /**
+   * Cancels closing the stream in a hidden tab.
+   * @type {Stop|undefined}
+   */
+  #cancelPause;
+  /** @type {{bounds?: string, selected?: string}} */ #view = {};
 
   /** @param {import("./api.js").API} api @param {StreamHandlers} handlers */
   constructor(api, handlers) {
@@ -37,11 +52,11 @@ export class Stream {
 
   #looked() {
     if (document.hidden) {
-      this.#hidden ??= setTimeout(() => this.#pause(), hiddenPatience);
+      this.#cancelPause ??= after(hiddenPatience, () => this.#pause());
       return;
     }
-    clearTimeout(this.#hidden);
-    this.#hidden = null;
+    this.#cancelPause?.();
+    this.#cancelPause = undefined;
     if (!this.#isPaused) return;
     this.#isPaused = false;
     if (this.#isWanted) this.#connect();
@@ -67,12 +82,13 @@ export class Stream {
       this.#failures = 0;
       this.#handlers.state("open");
     });
+    /** @param {string} name @param {(value: any) => void} run */
     const on = (name, run) => source.addEventListener(name, (event) => {
       const value = parsed(event.data);
       if (value !== undefined) run(value);
     });
     on("hello", (value) => {
-      this.#identifier = value.id ?? null;
+      this.#identifier = value.id;
       this.#handlers.hello(value);
       if (value.broker) this.#handlers.broker(value.broker);
       // The view can have changed while the stream was opened.
@@ -93,10 +109,10 @@ export class Stream {
   }
 
   #drop() {
-    clearTimeout(this.#timer);
+    this.#cancelRetry?.();
     this.#source?.close();
-    this.#source = null;
-    this.#identifier = null;
+    this.#source = undefined;
+    this.#identifier = undefined;
   }
 
   /** @param {{bounds?: string, selected?: string}} view bounds as "w,s,e,n" */
@@ -108,8 +124,8 @@ export class Stream {
   }
 
   async #tell() {
-    if (this.#identifier === null) return;
     const identifier = this.#identifier;
+    if (identifier === undefined) return;
     try {
       await this.#api.post(`stream/${encodeURIComponent(identifier)}`, {
         ...(this.#view.bounds ? { bounds: this.#view.bounds.split(",").map(Number) } : {}),
@@ -121,13 +137,14 @@ export class Stream {
     }
   }
 
+  /** @param {string} [reason] */
   #lost(reason) {
     this.#drop();
     this.#handlers.state("lost", reason);
     // Exponential backoff up to 30 s with jitter, so that pages do not reconnect simultaneously.
     const wait = Math.min(30_000, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
     this.#failures += 1;
-    this.#timer = setTimeout(() => this.#retry(), wait);
+    this.#cancelRetry = after(wait, () => this.#retry());
   }
 
   async #retry() {
@@ -140,6 +157,7 @@ export class Stream {
   }
 }
 
+/** @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text);

@@ -2,6 +2,7 @@
 import { preference, setPreference } from "./preferences.js";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
+/** @type {Set<() => void>} */
 const listeners = new Set();
 
 /** "light", "dark" or "system". */
@@ -11,17 +12,25 @@ export function isDark() {
   return document.documentElement.dataset.theme === "dark";
 }
 
+/** @param {string} theme */
 export function chooseTheme(theme) {
   setPreference("theme", theme);
   apply();
 }
 
-/** Calls `run` after each change of the theme. */
+/**
+ * Calls `run` after each change of the theme.
+ * @param {() => void} run @returns {Stop}
+ */
 export function onTheme(run) {
   listeners.add(run);
+  return () => { listeners.delete(run); };
 }
 
-/** The colours of the style sheet, for drawing on a canvas. */
+/**
+ * The colours of the style sheet, for drawing on a canvas.
+ * @returns {Record<string, string>}
+ */
 export function colours() {
   const style = getComputedStyle(document.documentElement);
   return new Proxy({}, { get: (_, name) => style.getPropertyValue(`--${String(name)}`).trim() });

@@ -4,12 +4,19 @@ import { pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
 import { lineKind } from "./track.js";
 import { colours } from "./theme.js";
 
+/** @type {Record<string, number[]>} */
 const dashes = { fix: [], coarse: [1, 6] };
 
-/** The x coordinate (in widths of the world) of the map's centre. */
+/**
+ * The x coordinate (in widths of the world) of the map's centre.
+ * @param {CanvasView} view
+ */
 const middle = ({ size, left, width }) => (left + width / 2) / size;
 
-/** The x coordinate (in widths of the world) of a longitude in the copy of the world nearest to the map's centre. */
+/**
+ * The x coordinate (in widths of the world) of a longitude in the copy of the world nearest to the map's centre.
+ * @param {number} longitude @param {CanvasView} view
+ */
 const nearby = (longitude, view) => middle(view) + turned(worldX(longitude) - middle(view));
 
 export class TrackLayer {
@@ -17,11 +24,15 @@ export class TrackLayer {
   /** @type {{latitude: number, longitude: number}[]} */ stops = [];
   /** The time span to highlight, in milliseconds. */
   span = [-Infinity, Infinity];
-  moment = undefined;
-  #paint;
+  /**
+   * The time of the marker in milliseconds; undefined hides it.
+   * @type {number|undefined}
+   */
+  moment;
+  #paint = { line: "", paper: "", muted: "", ink: "" };
 
   constructor() {
-    this.layer = new CanvasLayer((context, view) => this.#draw(context, view), { pane: "track" });
+    this.layer = new CanvasLayer((/** @type {Context} */ context, /** @type {CanvasView} */ view) => this.#draw(context, view), { pane: "track" });
     this.restyle();
   }
 
@@ -33,14 +44,17 @@ export class TrackLayer {
 
   redraw() { this.layer.redraw(); }
 
+  /** @param {Context} context @param {CanvasView} view */
   #draw(context, view) {
     const track = this.track;
     if (!track?.length) return;
     const { size, left, top } = view;
     // The number of worlds to add to x, so that the track is near the map's centre.
     const shift = Math.round(middle(view) - (track.x[0] + track.x[track.length - 1]) / 2);
-    const x = (index) => (track.x[index] + shift) * size - left, y = (index) => track.y[index] * size - top;
+    /** @param {number} index */
+    const x = (index) => (track.x[index] + shift) * size - left, y = (/** @type {number} */ index) => track.y[index] * size - top;
     context.lineJoin = context.lineCap = "round";
+    /** @param {number} from @param {number} to @param {number[]} dash @param {number} width @param {string} colour */
     const run = (from, to, dash, width, colour) => {
       context.beginPath();
       context.setLineDash(dash);
@@ -50,6 +64,7 @@ export class TrackLayer {
       context.strokeStyle = colour;
       context.stroke();
     };
+    /** @param {number} index */
     const isInside = (index) => track.time[index] >= this.span[0] && track.time[index] <= this.span[1];
     const runs = [];
     for (let from = 0; from + 1 < track.length;) {
@@ -66,9 +81,10 @@ export class TrackLayer {
     }
     context.setLineDash([]);
     this.#stops(context, view);
-    this.#place(context, view);
+    this.#place(context, view, track);
   }
 
+  /** @param {Context} context @param {CanvasView} view */
   #stops(context, view) {
     const { size, left, top } = view;
     for (const stop of this.stops) {
@@ -84,13 +100,14 @@ export class TrackLayer {
     }
   }
 
-  #place(context, view) {
+  /** @param {Context} context @param {CanvasView} view @param {Track} track */
+  #place(context, view, track) {
     const { size, left, top, zoom } = view;
     if (this.moment === undefined) return;
-    const place = this.track.at(this.moment);
+    const place = track.at(this.moment);
     if (!place) return;
     const x = nearby(place.longitude, view) * size - left, y = worldY(place.latitude) * size - top;
-    const radius = (this.track.accuracy[place.index] ?? 0) * pixelsPerMetre(place.latitude, zoom);
+    const radius = (track.accuracy[place.index] ?? 0) * pixelsPerMetre(place.latitude, zoom);
     if (radius > 10) {
       context.beginPath();
       context.arc(x, y, Math.min(radius, 4000), 0, 2 * Math.PI);
@@ -99,11 +116,11 @@ export class TrackLayer {
       context.fill();
       context.globalAlpha = 1;
     }
-    const course = this.track.course[place.index];
+    const course = track.course[place.index];
     context.save();
     context.translate(x, y);
     context.beginPath();
-    if (Number.isFinite(course) && (this.track.speed[place.index] ?? 0) > 0.7) {
+    if (Number.isFinite(course) && course !== null && (track.speed[place.index] ?? 0) > 0.7) {
       context.rotate((course * Math.PI) / 180);
       for (const [px, py] of [[0, -12], [8, 10], [0, 6], [-8, 10]]) context.lineTo(px, py);
       context.closePath();

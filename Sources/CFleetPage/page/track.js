@@ -6,7 +6,7 @@ import { worldX, worldY } from "./mercator.js";
 export const gapSeconds = 180;
 
 export class Track {
-  /** @param {any} columns of `GET …/track` */
+  /** @param {any} [columns] of `GET …/track` */
   constructor(columns) {
     const start = moment(columns?.from) ?? 0;
     this.from = start;
@@ -17,7 +17,11 @@ export class Track {
     this.time = Float64Array.from(columns?.time ?? [], (shift) => start + shift);
     this.latitude = Float64Array.from(columns?.latitude ?? []);
     this.longitude = Float64Array.from(columns?.longitude ?? []);
-    for (const name of ["altitude", "speed", "course", "accuracy", "source"]) this[name] = columns?.[name] ?? [];
+    /** @type {(number|null)[]} */ this.altitude = columns?.altitude ?? [];
+    /** @type {(number|null)[]} */ this.speed = columns?.speed ?? [];
+    /** @type {(number|null)[]} */ this.course = columns?.course ?? [];
+    /** @type {(number|null)[]} */ this.accuracy = columns?.accuracy ?? [];
+    /** @type {(string|null)[]} */ this.source = columns?.source ?? [];
     // A track across the 180th meridian continues with longitudes beyond ±180, so that each step is the shorter way.
     for (let index = 1; index < this.longitude.length; index += 1) {
       const step = this.longitude[index] - this.longitude[index - 1];
@@ -29,7 +33,10 @@ export class Track {
 
   get length() { return this.time.length; }
 
-  /** Index of the last point at or before a time; -1 before the first. */
+  /**
+   * Index of the last point at or before a time; -1 before the first.
+   * @param {number} time
+   */
   indexAt(time) {
     let low = 0, high = this.length;
     while (low < high) {
@@ -40,21 +47,28 @@ export class Track {
     return low - 1;
   }
 
-  /** True if there is a gap before the point `index`. */
+  /**
+   * True if there is a gap before the point `index`.
+   * @param {number} index
+   */
   isGap(index) { return index > 0 && this.time[index] - this.time[index - 1] > gapSeconds * 1000; }
 
   /**
    * The position at a time, interpolated. The longitude can exceed 180.
    * @returns {{latitude: number, longitude: number, index: number, isKnown: boolean}|undefined} isKnown: false within a gap; then
    *   the position is the last one before the gap
+   * @param {number} time
    */
   at(time) {
     const index = this.indexAt(time);
     if (index < 0 || !this.length) return undefined;
     const next = index + 1;
-    if (next >= this.length) return { latitude: this.latitude[index], longitude: this.longitude[index], index, isKnown: time - this.time[index] <= gapSeconds * 1000 };
-    if (this.isGap(next)) return { latitude: this.latitude[index], longitude: this.longitude[index], index, isKnown: time - this.time[index] <= gapSeconds * 1000 };
+    if (next >= this.length || this.isGap(next)) {
+      const isKnown = time - this.time[index] <= gapSeconds * 1000;
+      return { latitude: this.latitude[index], longitude: this.longitude[index], index, isKnown };
+    }
     const share = (time - this.time[index]) / Math.max(1, this.time[next] - this.time[index]);
+    /** @param {ArrayLike<number>} values */
     const between = (values) => values[index] + (values[next] - values[index]) * share;
     return { latitude: between(this.latitude), longitude: between(this.longitude), index, isKnown: true };
   }
@@ -72,7 +86,10 @@ export class Track {
     return sum;
   }
 
-  /** Bounds of a time span as [[south, west], [north, east]]; the longitude can exceed 180. Undefined without positions. */
+  /**
+   * Bounds of a time span as [[south, west], [north, east]]; the longitude can exceed 180. Undefined without positions.
+   * @returns {[[number, number], [number, number]]|undefined}
+   */
   bounds(from = -Infinity, to = Infinity) {
     let south = 91, north = -91, west = Infinity, east = -Infinity;
     for (let index = 0; index < this.length; index += 1) {
@@ -86,7 +103,10 @@ export class Track {
   }
 }
 
-/** The line style of a source. Recordings do not distinguish dead reckoning. */
+/**
+ * The line style of a source. Recordings do not distinguish dead reckoning.
+ * @param {string|null|undefined} source
+ */
 export function lineKind(source) {
   return source === "coarse" ? source : "fix";
 }
@@ -94,11 +114,12 @@ export function lineKind(source) {
 /**
  * Axis marks in steps of 1, 2 or 5 times a power of ten.
  * @returns {number[]}
+ * @param {number} low @param {number} high @param {number} wanted
  */
 export function niceMarks(low, high, wanted) {
   if (!(high > low)) return [low];
   const raw = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw);
+  const step = [1, 2, 5].map((factor) => factor * power).find((size) => size >= raw) ?? 10 * power;
   const marks = [];
   for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index += 1) marks.push(index * step);
   return marks;
@@ -106,9 +127,12 @@ export function niceMarks(low, high, wanted) {
 
 const timeSteps = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map((seconds) => seconds * 1000);
 
-/** Marks of a time axis, aligned to the start of the day. */
+/**
+ * Marks of a time axis, aligned to the start of the day.
+ * @param {number} from @param {number} to @param {number} wanted @param {number} origin
+ */
 export function timeMarks(from, to, wanted, origin) {
-  const step = timeSteps.find((size) => (to - from) / size <= wanted) ?? timeSteps.at(-1);
+  const step = timeSteps.find((size) => (to - from) / size <= wanted) ?? 86_400_000;
   const marks = [];
   for (let time = origin + Math.ceil((from - origin) / step) * step; time <= to; time += step) marks.push(time);
   return marks;

@@ -24,7 +24,8 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {boolean} [overdue] true if a sleeping vehicle has sent no message at the announced time
  * @property {Position} [position]
  * @property {number} [heading] degrees from north
- * @property {{velocityEast: number, velocityNorth: number, bound: number, delay?: number, validity?: number, growth?: number, before?: any[]}} [prediction] bounded reporting, in m, m/s and s
+ * @property {{velocityEast: number, velocityNorth: number, bound: number, delay?: number, validity?: number, growth?: number,
+ *   before?: any[]}} [prediction] bounded reporting, in m, m/s and s
  * @property {{level?: number, charging?: boolean}} [battery] level from 0 to 1
  * @property {number} [queue] number of messages in the vehicle's queue
  * @property {number} [missing] number of missing messages
@@ -35,13 +36,20 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {boolean} [isFresh] true while the position is current; set by the store, see `freshUntil`
  */
 
-/** The states of a vehicle, in order of urgency. */
+/** @typedef {"offline"|"overdue"|"moving"|"standing"|"connected"|"asleep"|"unknown"} Activity */
+
+/**
+ * The states of a vehicle, in order of urgency.
+ * @type {Activity[]}
+ */
 export const activities = ["offline", "overdue", "moving", "standing", "connected", "asleep", "unknown"];
 
+/** @type {Record<Activity, string>} */
 export const activityWords = {
   moving: "Moving", standing: "Stopped", connected: "Connected", asleep: "Asleep", overdue: "Overdue", offline: "Offline", unknown: "Unknown",
 };
 
+/** @type {Record<Activity, string>} */
 export const activityMeanings = {
   moving: "connected, faster than 2.5 km/h",
   standing: "connected, slower than 2.5 km/h",
@@ -53,7 +61,7 @@ export const activityMeanings = {
 };
 
 /** The key of a vehicle. Names contain no slash, the separator of MQTT topics. */
-export const keyOf = (vehicle) => `${vehicle.fleet}/${vehicle.vehicle}`;
+export const keyOf = (/** @type {VehicleName} */ vehicle) => `${vehicle.fleet}/${vehicle.vehicle}`;
 
 /** Milliseconds for which a position is current without bounded reporting. */
 const plainFreshness = 60_000;
@@ -64,18 +72,21 @@ const plainFreshness = 60_000;
  */
 export function freshUntil(vehicle) {
   const at = measuredAt(vehicle.position);
-  if (at === undefined || vehicle.position.stale || vehicle.state !== "online") return -Infinity;
+  if (at === undefined || vehicle.position?.stale || vehicle.state !== "online") return -Infinity;
   const promise = promiseOf(vehicle);
-  return promise ? promise.reports.at(-1).time + promise.lag + promise.reports.at(-1).validity * 1000 : at + plainFreshness;
+  return promise ? promise.newest.time + promise.lag + promise.newest.validity * 1000 : at + plainFreshness;
 }
 
-/** Speed in m/s; undefined if no current speed is known. @param {Summary} vehicle */
+/**
+ * Speed in m/s; undefined if no current speed is known.
+ * @param {Summary} vehicle
+ */
 export function speedOf(vehicle) {
   if (!vehicle.isFresh || vehicle.state !== "online") return undefined;
   return vehicle.position?.speed ?? promiseOf(vehicle)?.speed;
 }
 
-/** @param {Summary} vehicle */
+/** @param {Summary} vehicle @returns {Activity} */
 export function activity(vehicle) {
   if (vehicle.overdue && vehicle.state !== "offline") return "overdue";
   if (vehicle.state === "online") {
@@ -94,37 +105,53 @@ export const positionKinds = {
   stale: "Old: the vehicle may have moved since",
 };
 
-/** True if the vehicle may have moved since its position: the position is stale, or the vehicle was moving. @param {Summary} vehicle */
+/**
+ * True if the vehicle may have moved since its position: the position is stale, or the vehicle was moving.
+ * @param {Summary} vehicle
+ */
 export function isOutdated(vehicle) {
   const position = vehicle.position;
-  return Boolean(position) && (position.stale === true || (vehicle.state === "online" && !vehicle.isFresh && position.speed >= standingSpeed));
+  if (!position) return false;
+  return position.stale === true || (vehicle.state === "online" && !vehicle.isFresh && (position.speed ?? 0) >= standingSpeed);
 }
 
 /** @param {Summary} vehicle */
 export const positionKind = (vehicle) => isOutdated(vehicle) ? "stale" : sourceKind(vehicle.position);
 
-/** The source of a position, independent of its age. @param {Position|undefined} position */
+/**
+ * The source of a position, independent of its age.
+ * @param {Position|undefined} position
+ */
 export function sourceKind(position) {
   if (!position) return undefined;
   if (position.source === "coarse" || position.source === "inertial" || position.source === "fused") return position.source;
   return "fix";
 }
 
-/** True if `concerns` is not empty. */
+/** @param {Summary} vehicle */
+const isBatteryLow = ({ battery }) => battery?.level !== undefined && battery.level < 0.2 && !battery.charging;
+
+/**
+ * True if `concerns` is not empty.
+ * @param {Summary} vehicle
+ */
 export function isConcerning(vehicle) {
-  return vehicle.overdue === true || (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) || vehicle.queue > 100
+  return vehicle.overdue === true || isBatteryLow(vehicle) || (vehicle.queue ?? 0) > 100
     || vehicle.gap === true || !vehicle.position || vehicle.position.stale === true;
 }
 
 /** The concern of a vehicle that did not wake on time. */
 export const lateWaking = "wake-up overdue";
 
-/** The reasons why a vehicle needs attention, most urgent first. */
+/**
+ * The reasons why a vehicle needs attention, most urgent first.
+ * @param {Summary} vehicle
+ */
 export function concerns(vehicle) {
   const found = [];
   if (vehicle.overdue) found.push(lateWaking);
-  if (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) found.push("battery low");
-  if (vehicle.queue > 100) found.push("many messages queued");
+  if (isBatteryLow(vehicle)) found.push("battery low");
+  if ((vehicle.queue ?? 0) > 100) found.push("many messages queued");
   if (vehicle.gap) found.push("messages missing");
   if (!vehicle.position) found.push("no position");
   else if (vehicle.position.stale) found.push("old position");

@@ -1,33 +1,37 @@
 /** A virtual list: only visible rows exist, so that its cost is independent of the number of items. */
+import { inNextFrame } from "./timers.js";
 
+/** @template {HTMLElement} Row */
 export class VirtualRows {
-  #viewport; #space; #height; #make; #update; #rows = new Map(); #free = []; #items = []; #overscan = 6; #frame = null;
+  #viewport; #space; #height; #make; #update; #overscan = 6;
+  /** @type {Map<number, Row>} */ #rows = new Map();
+  /** @type {Row[]} */ #free = [];
+  /** @type {string[]} */ #items = [];
+  #frame = inNextFrame(() => this.render());
 
   /**
    * @param {HTMLElement} viewport the scrolling element
    * @param {HTMLElement} space an element in it with the height of all rows
    * @param {() => number} height returns the height of a row in pixels, which depends on the font size
-   * @param {() => HTMLElement} make
-   * @param {(row: HTMLElement, item: any, index: number) => void} update
+   * @param {() => Row} make
+   * @param {(row: Row, item: string, index: number) => void} update
    */
   constructor(viewport, space, height, make, update) {
-    [this.#viewport, this.#space, this.#height, this.#make, this.#update] = [viewport, space, height, make, update];
-    viewport.addEventListener("scroll", () => this.#later(), { passive: true });
-    new ResizeObserver(() => this.#later()).observe(viewport);
+    this.#viewport = viewport;
+    this.#space = space;
+    this.#height = height;
+    this.#make = make;
+    this.#update = update;
+    viewport.addEventListener("scroll", () => this.#frame.request(), { passive: true });
+    new ResizeObserver(() => this.#frame.request()).observe(viewport);
   }
 
   get items() { return this.#items; }
 
+  /** @param {string[]} items */
   setItems(items) {
     this.#items = items;
     this.render();
-  }
-
-  #later() {
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = null;
-      this.render();
-    });
   }
 
   render() {
@@ -60,15 +64,19 @@ export class VirtualRows {
     }
   }
 
+  /** @param {number} index */
   rowAt(index) { return this.#rows.get(index); }
 
-  /** @returns {number} the index of the row that an element is in, or -1 */
+  /** @returns {number} the index of the row that an element is in, or -1 @param {EventTarget|null} element */
   indexOf(element) {
-    for (const [index, row] of this.#rows) if (row.contains(element)) return index;
+    for (const [index, row] of this.#rows) if (element instanceof Node && row.contains(element)) return index;
     return -1;
   }
 
-  /** Scrolls by the minimum distance that makes a row visible. */
+  /**
+   * Scrolls by the minimum distance that makes a row visible.
+   * @param {number} index
+   */
   reveal(index) {
     const height = this.#height(), top = index * height, view = this.#viewport;
     if (top < view.scrollTop) view.scrollTop = top;

@@ -1,16 +1,17 @@
 /** The recorded tracks of the fleet as a background of the map. */
 import { CanvasLayer } from "./canvas-layer.js";
-import { query } from "./api.js";
-import { settled } from "./dom.js";
+import { isAborted, query } from "./api.js";
 import { worldX, worldY } from "./mercator.js";
 import { colours } from "./theme.js";
+import { settled } from "./timers.js";
 
 /** @param {import("./api.js").API} api */
 export function recordedWays(api) {
   let colour = colours().way;
   /** @type {Float64Array[]} */ let ways = [];
-  let asked = "", controller = null;
-  const layer = new CanvasLayer((context, { size, left, top }) => {
+  let asked = "";
+  /** @type {AbortController|undefined} */ let controller;
+  const layer = new CanvasLayer((/** @type {Context} */ context, { size, left, top }) => {
     context.beginPath();
     for (const way of ways) {
       for (let index = 0; index < way.length; index += 2) {
@@ -39,7 +40,7 @@ export function recordedWays(api) {
     controller = new AbortController();
     try {
       const answer = await api.get(address, { signal: controller.signal });
-      ways = (answer.ways ?? []).map((way) => {
+      ways = (answer.ways ?? []).map((/** @type {number[]} */ way) => {
         const points = new Float64Array(way.length);
         for (let index = 0; index + 1 < way.length; index += 2) {
           points[index] = worldX(way[index + 1]);
@@ -49,12 +50,12 @@ export function recordedWays(api) {
       });
       layer.redraw();
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (isAborted(error)) return;
       asked = "";
     }
   });
   layer.on("add", () => {
-    layer._map.on("moveend", fetchWays);
+    layer._map?.on("moveend", fetchWays);
     fetchWays();
   });
   return { layer, restyle: () => { colour = colours().way; layer.redraw(); } };
