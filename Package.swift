@@ -220,8 +220,9 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore", "FleetTerminal",
-        "FleetWeb", "MQTT", "Platform", "Telemetry",
+        "AMQP", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore",
+        "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "Telemetry", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -364,6 +365,13 @@ let package = Package(
         "Spatial", "Telemetry", "TestSupport", "Traces", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    // The commands of the program odograph, without a broker.
+    .testTarget(
+      name: "OdographTests",
+      dependencies: [
+        "Fleet", "FleetFixtures", "FleetStore", "Spatial", "Telemetry", "TestSupport", "odograph",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
     .testTarget(
       name: "FleetAlertsTests",
       dependencies: [
@@ -451,7 +459,7 @@ let modulesTouchingC: Set<String> = [
   "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
-  "XML",
+  "XML", "odograph",
 ]
 // Deploy/test.sh has what computes optimized in a build for debugging, too: its tests are hours of driving and millions of
 // cases. Not without being asked for: others could not use a package with such flags.

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import Fleet
-internal import FleetCommand
 internal import Glibc
 internal import Platform
 
