@@ -179,11 +179,8 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetCommand", "FleetControl",
-        "JSON",
-        "MQTT",
-        "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetControl", "JSON", "MQTT", "Platform",
+        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
       ]),
     // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
     .target(
@@ -359,11 +356,9 @@ let package = Package(
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures",
-        "FleetStore", "FleetTerminal", "MQTT", "Platform", "Positioning", "Recordings", "SQLite", "Sensors",
-        "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Traces", "Transfers",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Bytes", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetStore",
+        "FleetTerminal", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces", "Transfers",
       ]),
     // The commands of the program odograph, without a broker.
     .testTarget(

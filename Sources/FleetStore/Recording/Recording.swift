@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetCommand
 internal import Glibc
 package import MQTT
 package import Spatial
@@ -169,11 +168,13 @@ package enum RecordingAddress {
 
   /// Returns the store for recording.
   /// - Parameter keep: the days to retain; nil for all.
-  /// - Parameter isQuiet: true to suppress messages about long operations.
-  static func store(for text: String, keep: Int? = nil, isQuiet: Bool = false) -> any MessageStore {
+  /// - Parameter report: called with notices about long operations.
+  static func store(
+    for text: String, keep: Int? = nil, report: @escaping @Sendable (RecordNotice) -> Void = { _ in }
+  ) -> any MessageStore {
     guard isPostgreSQL(text) else { return SQLiteStore(path: text) }
     return PostgreSQLStore(address: text, partitioned: PartitionedDays(keep: keep)) {
-      if !isQuiet { StandardError.report($0) }
+      report(RecordNotice($0, isRoutine: true))
     }
   }
 

@@ -1,4 +1,3 @@
-import ArgumentParser
 import FleetFixtures
 import JSON
 import MQTT

@@ -1,9 +1,8 @@
-internal import Fleet
 internal import FleetCommand
+internal import FleetStore
 internal import Glibc
 internal import JSON
 internal import Platform
-internal import Telemetry
 
 /// The progress display of a recording: a line on a terminal, JSON lines for a program, and a summary.
 struct RecordProgress {
@@ -36,7 +35,7 @@ struct RecordProgress {
   mutating func finish(_ counts: RecordCounts, left: String?) {
     finish(counts)
     guard !options.isJSON, !options.isQuiet else { return }
-    StandardError.report("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
+    StandardError.report("\(Self.sentence(counts)) in \(HistoryReader.name(of: options.store))")
     if let left { StandardError.report(left) }
   }
 

@@ -1,31 +1,31 @@
 internal import AMQP
-package import ArgumentParser
-package import Fleet
-package import FleetCommand
+internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
 internal import FleetControl
+internal import FleetStore
 internal import Glibc
 internal import MQTT
 internal import Platform
-internal import Spatial
 
 /// The options of `odograph record`.
-package struct RecordOptions: BrokerOptions {
+struct RecordOptions: BrokerOptions {
   @Argument(
     help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"),
     completion: .file())
   var givenStore: String?
 
-  @OptionGroup package var topics: TopicArguments
+  @OptionGroup var topics: TopicArguments
 
   @Option(
     help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
-  package var share: String?
+  var share: String?
 
   @Option(
     help: ArgumentHelp(
       "The session's name at the broker (default: one for this machine, store and selection).",
       valueName: "name"))
-  package var clientID: String?
+  var clientID: String?
 
   @Option(
     parsing: .unconditional,
@@ -69,15 +69,15 @@ package struct RecordOptions: BrokerOptions {
   )
   var forgets = false
 
-  @OptionGroup package var queues: QueueArguments
+  @OptionGroup var queues: QueueArguments
 
-  @OptionGroup package var quality: QualityArguments
+  @OptionGroup var quality: QualityArguments
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("Stop after this number of messages.", valueName: "messages"))
-  package var count: Int?
+  var count: Int?
 
-  @OptionGroup package var time: TimeLimitArguments
+  @OptionGroup var time: TimeLimitArguments
 
   @Flag(name: .customLong("json"), help: "Print progress and result as JSON lines.")
   var isJSON = false
@@ -85,11 +85,11 @@ package struct RecordOptions: BrokerOptions {
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
+  @OptionGroup(title: "Broker") var words: MessageProfileArguments
 
-  package init() {}
+  init() {}
 
   /// A `postgres://` URL or the path of an SQLite file.
   var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
@@ -109,7 +109,7 @@ package struct RecordOptions: BrokerOptions {
       profile: try words.profile(broker))
     (plan.share, plan.clientID, plan.sessionExpiry) = (share, clientID, sessionExpiry)
     (plan.commitCount, plan.commitInterval) = (commitCount, commitInterval)
-    (plan.bufferedMessages, plan.count, plan.isQuiet) = (bufferedMessages, count, isQuiet)
+    (plan.bufferedMessages, plan.count) = (bufferedMessages, count)
     plan.keptDays = try keptDays()
     return plan
   }
@@ -139,7 +139,7 @@ package struct RecordOptions: BrokerOptions {
 /// between. A message is acknowledged to the broker only after its transaction was committed. After a crash
 /// of a process or a broker, messages arrive again. The store detects them by epoch and sequence number, or
 /// by a content hash.
-package enum RecordCommand {
+enum RecordCommand {
   /// The maximum time in s for storing and acknowledging the received messages before the command exits.
   private static let drain = 60.0
   /// The time in ns without a commit after which the command, interrupted by a signal, exits without waiting
@@ -148,7 +148,7 @@ package enum RecordCommand {
 
   /// Runs until `--count` messages are recorded, the time limit is over, or a signal arrives.
   /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
-  package static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
     let options = try given.settled()
     var plan = try options.plan()
     let queue = try options.queueConfiguration(plan.filters)
@@ -161,42 +161,54 @@ package enum RecordCommand {
       if let queue { return try forget(queue, options) }
       if let broker { return try forget(options, broker, plan, waiter) }
     }
-    let store = RecordingAddress.store(for: plan.store, keep: plan.keptDays, isQuiet: plan.isQuiet)
-    try store.open()
-    if let advice = store.advice, !options.isQuiet { StandardError.report(advice) }
-    if options.prepares { return try prepare(store, Retention(days: plan.keptDays), options) }
+    let isQuiet = options.isQuiet
+    let report: @Sendable (RecordNotice) -> Void = { notice in
+      if !isQuiet || !notice.isRoutine { StandardError.report(notice.text) }
+    }
+    let store = try OpenStore(plan, report: report)
+    if options.prepares {
+      let done = try store.expireAndClose(plan)
+      if !isQuiet { StandardError.report(done) }
+      return .done
+    }
     plan.qos = try options.quality.level()
     let source: RecordEntry
     if let queue {
-      source = try RecordEntry(queue, waiter)
+      source = try RecordEntry(queue) { state in
+        switch state {
+        case .connected: waiter.observeConnection()
+        case .disconnected(let reason): waiter.observeLoss("\(reason)", FleetError(reason))
+        }
+      }
     } else if let broker {
-      source = try RecordEntry(plan, broker) { waiter.observe($0) }
+      source = try RecordEntry(plan, broker, report: report) { waiter.observe($0) }
     } else {
       throw .usage("record", "from nowhere", "neither a broker nor a queue is configured")
     }
-    let running = try RunningRecorder.start(plan, into: store, from: source) { waiter.end(.ended(.done)) }
-    let recorder = running.recorder
+    let recorder = try RunningRecorder.start(plan, into: store, from: source, report: report) {
+      waiter.end(.ended(.done))
+    }
     var progress = RecordProgress(options)
     let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
     var ending: CommandWaiter.Ending = .timedOut
     while true {
       let left = deadline.map { Double($0 - SystemClock.monotonic) * 1e-9 } ?? .infinity
       ending = waiter.wait(seconds: min(left, progress.interval))
-      progress.show(recorder.current)
+      progress.show(recorder.counts)
       guard case .timedOut = ending, left > progress.interval else { break }
     }
-    let isClean = leave(running.source, recorder, waiter, isAsked: ending.isSignal)
+    let isClean = leave(recorder, waiter, isAsked: ending.isSignal)
     let hasEnded = recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
     // If the broker was never reached, it stores no session that the summary could mention.
     if waiter.wasConnected {
-      progress.finish(recorder.current, left: running.left)
+      progress.finish(recorder.counts, left: recorder.left)
     } else {
-      progress.finish(recorder.current)
+      progress.finish(recorder.counts)
     }
-    withExtendedLifetime(running) {}
+    withExtendedLifetime(recorder) {}
     // Messages that could not be stored make the command fail. Rejections by the broker and signals have
     // their own exit status.
-    if recorder.current.isInterrupted || !hasEnded {
+    if recorder.counts.isInterrupted || !hasEnded {
       switch ending {
       case .timedOut, .ended(.done): return .outputFailed
       case .ended, .failed: break
@@ -207,7 +219,7 @@ package enum RecordCommand {
         throw queue == nil ? FleetError.unanswered(within: timeout) : .queueUnanswered(within: timeout)
       }
       guard let count = options.count else { return .done }
-      if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
+      if !options.isQuiet { StandardError.sayMissed(count, came: recorder.counts.received) }
     }
     return try ending.status()
   }
@@ -217,43 +229,28 @@ package enum RecordCommand {
   ///   Unacknowledged messages remain at the broker.
   /// - Returns: true if all received messages are stored.
   private static func leave(
-    _ source: any RecordSource, _ recorder: Recorder, _ waiter: CommandWaiter, isAsked: Bool
+    _ recorder: RunningRecorder, _ waiter: CommandWaiter, isAsked: Bool
   ) -> Bool {
     // If the store is unavailable, waiting for it would only delay the exit.
-    let limit = recorder.current.isInterrupted ? 0 : drain
+    let limit = recorder.counts.isInterrupted ? 0 : drain
     let outcome = Locked<Bool?>(nil)
     let work: @Sendable () -> Void = {
-      let isClean = source.leaveBlocking(drain: limit)
+      let isClean = recorder.leaveBlocking(drain: limit)
       outcome.withLock { $0 = isClean }
     }
     guard isAsked, let thread = try? DedicatedThread.start(name: "leave", work) else {
-      return source.leaveBlocking(drain: limit)
+      return recorder.leaveBlocking(drain: limit)
     }
     thread.detach()
-    var commits = recorder.current.commits
+    var commits = recorder.counts.commits
     var lastCommit = SystemClock.monotonic
     while SystemClock.monotonic - lastCommit < commitTimeout {
       if let isClean = outcome.withLock({ $0 }) { return isClean }
       if waiter.newSignal(within: 0.02) != nil { return false }
-      guard commits != recorder.current.commits else { continue }
-      (commits, lastCommit) = (recorder.current.commits, SystemClock.monotonic)
+      guard commits != recorder.counts.commits else { continue }
+      (commits, lastCommit) = (recorder.counts.commits, SystemClock.monotonic)
     }
     return false
-  }
-
-  /// Creates or migrates the tables, and deletes old messages, without recording.
-  private static func prepare(
-    _ store: any MessageStore, _ retention: Retention, _ options: RecordOptions
-  ) throws(FleetError) -> ExitStatus {
-    var retention = retention
-    var done = "\(store.name) is up to date"
-    if let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) {
-      done +=
-        "; " + Retention.sentence(try store.expire(before: due.limit, today: due.today), before: due.limit)
-    }
-    store.close()
-    if !options.isQuiet { StandardError.report(done) }
-    return .done
   }
 
   /// Deletes a queue of the cluster with its messages.
@@ -317,7 +314,7 @@ package enum RecordCommand {
     mark?.forgetFilters()
     if names.isEmpty, !options.isQuiet {
       StandardError.report(
-        "nothing to forget: this machine has no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
+        "nothing to forget: this machine has no session for \(HistoryReader.name(of: options.store)) "
           + "with these options at this broker, or the recorder that uses the session still runs")
     }
     return .done

@@ -1,30 +1,31 @@
 internal import AMQP
-package import ArgumentParser
+internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
+internal import FleetStore
 internal import MQTT
 
 /// The options for recording from a queue of a RabbitMQ cluster instead of a broker's topics.
-package struct QueueArguments: ParsableArguments {
-  package init() {}
+struct QueueArguments: ParsableArguments {
+  init() {}
 
   @Option(
     help: ArgumentHelp(
       "Record from a queue of RabbitMQ instead of by MQTT: amqps://[user@]host[:port][,host…][/vhost], or amqp:// without TLS.",
       valueName: "url"))
-  package var from: String?
+  var from: String?
 
   @Option(
     help: ArgumentHelp(
       "With --from: the queue; a missing one is created. Recorders with the same queue split its messages.",
       valueName: "name"))
-  package var queue: String?
+  var queue: String?
 
   @Option(
     help: ArgumentHelp(
       "With --from: the topic exchange that RabbitMQ's MQTT plugin publishes to (default: amq.topic).",
       valueName: "name"))
-  package var exchange: String?
+  var exchange: String?
 }
 
 extension RecordOptions {
@@ -88,21 +89,11 @@ extension RecordOptions {
 }
 
 extension FleetError {
-  /// Creates the error for invalid settings of an AMQP consumer.
-  init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
-
   /// Creates the error for a time limit that was over before a node of the cluster accepted the connection.
   static func queueUnanswered(within limit: Double) -> FleetError {
     FleetError(
       operation: "reach", object: "the queue",
       cause: "no answer within \(limit) s; check that the port speaks AMQP 0-9-1, or wait longer",
       kind: .unavailable)
-  }
-
-  /// Creates the error for a command that stops because the queue is unavailable.
-  init(_ reason: AMQPDisconnection) {
-    self.init(
-      operation: "reach", object: "the queue",
-      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), kind: .unavailable)
   }
 }
