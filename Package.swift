@@ -179,11 +179,8 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetCommand", "FleetControl",
-        "JSON",
-        "MQTT",
-        "Platform", "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetControl", "JSON", "MQTT", "Platform",
+        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
       ]),
     // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
     .target(
@@ -220,8 +217,9 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore", "FleetTerminal",
-        "FleetWeb", "MQTT", "Platform", "Telemetry",
+        "AMQP", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore",
+        "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "Telemetry", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -358,10 +356,15 @@ let package = Package(
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures",
-        "FleetStore", "FleetTerminal", "MQTT", "Platform", "Positioning", "Recordings", "SQLite", "Sensors",
-        "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Traces", "Transfers",
+        "Bytes", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetStore",
+        "FleetTerminal", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces", "Transfers",
+      ]),
+    // The commands of the program odograph, without a broker.
+    .testTarget(
+      name: "OdographTests",
+      dependencies: [
+        "Fleet", "FleetFixtures", "FleetStore", "Spatial", "Telemetry", "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -451,7 +454,7 @@ let modulesTouchingC: Set<String> = [
   "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
-  "XML",
+  "XML", "odograph",
 ]
 // Deploy/test.sh has what computes optimized in a build for debugging, too: its tests are hours of driving and millions of
 // cases. Not without being asked for: others could not use a package with such flags.

@@ -21,14 +21,14 @@ import Testing
       cause(folder.file("large"), limit: 1 << 20) == "cannot read \(folder.file("large")): larger than 1 MB")
     #expect(cause(folder.file("large")) == nil)
     #expect(cause("/proc/self/mem/x")?.hasSuffix("Not a directory") == true)
-    #expect(InputFile.causeOfFailure(toOpen: folder.file("none")) == "no such file")
-    #expect(InputFile.causeOfFailure(toOpen: folder.path) == "is a folder; name a file")
-    #expect(InputFile.causeOfFailure(toOpen: folder.file("large")) == nil)
-    #expect(InputFile.causeOfFailure(toCreate: folder.file("large")) == nil)
-    #expect(InputFile.causeOfFailure(toCreate: folder.file("new")) == nil)
+    #expect(FileFailure.causeOfFailure(toOpen: folder.file("none")) == "no such file")
+    #expect(FileFailure.causeOfFailure(toOpen: folder.path) == "is a folder; name a file")
+    #expect(FileFailure.causeOfFailure(toOpen: folder.file("large")) == nil)
+    #expect(FileFailure.causeOfFailure(toCreate: folder.file("large")) == nil)
+    #expect(FileFailure.causeOfFailure(toCreate: folder.file("new")) == nil)
     #expect(
-      InputFile.causeOfFailure(toCreate: folder.file("a/new")) == "no such folder: \(folder.file("a"))/")
-    #expect(InputFile.causeOfFailure(toCreate: folder.path) == "is a folder; name a file")
+      FileFailure.causeOfFailure(toCreate: folder.file("a/new")) == "no such folder: \(folder.file("a"))/")
+    #expect(FileFailure.causeOfFailure(toCreate: folder.path) == "is a folder; name a file")
   }
 
   @Test func aConfigurationStatesTheCauseOnce() throws {

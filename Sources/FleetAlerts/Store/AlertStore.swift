@@ -87,7 +87,7 @@ struct AlertStore: ~Copyable {
     let cause =
       switch error.code.primary {
       case .cannotOpen:
-        "\(InputFile.causeOfFailure(toOpen: path) ?? error.message); check store below [alerts]"
+        "\(FileFailure.causeOfFailure(toOpen: path) ?? error.message); check store below [alerts]"
       case .notADatabase, .corrupt: "\(error.message); move it away, so that a new store is created"
       case .busy: "another program uses it"
       default: error.message

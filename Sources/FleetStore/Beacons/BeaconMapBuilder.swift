@@ -1,8 +1,8 @@
-internal import Fleet
+package import Fleet
 internal import Positioning
 internal import Sensors
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// A builder of the fleet's beacon map from the vehicles' scans. A value type without I/O.
 ///
@@ -10,31 +10,37 @@ internal import Telemetry
 /// their own maps. Then the vehicles vote: a beacon is at a position if more than half of the vehicles that
 /// received it agree. The map contains the median of the agreeing positions. Two correct vehicles that
 /// received a beacon outvote a third, faulty or malicious one.
-struct BeaconMapBuilder {
-  struct Requirements: Hashable, Sendable {
+package struct BeaconMapBuilder {
+  package struct Requirements: Hashable, Sendable {
     /// The minimum number of vehicles that agree on a beacon's position.
-    var vehicles = 1
+    package var vehicles = 1
     /// The minimum number of the agreeing vehicles' sightings of a beacon, in total.
-    var sightings = 2
+    package var sightings = 2
+
+    package init(vehicles: Int = 1, sightings: Int = 2) {
+      (self.vehicles, self.sightings) = (vehicles, sightings)
+    }
   }
 
   /// Statistics of the input.
-  struct Counts: Hashable, Sendable {
-    var scans = 0
+  package struct Counts: Hashable, Sendable {
+    package var scans = 0
     /// The number of scans with an implausible time: in the future, or long before their arrival.
-    var misdated = 0
-    var vehicles = 0
+    package var misdated = 0
+    package var vehicles = 0
     /// The number of different beacons in the scans.
-    var heard = 0
+    package var heard = 0
     /// The number of beacons without an agreed position.
-    var disputed = 0
+    package var disputed = 0
     /// The number of beacons with fewer vehicles or sightings than required.
-    var rare = 0
+    package var rare = 0
   }
+
+  package init() {}
 
   private var known: [Beacon: [Int: LearnedBeacon]] = [:]
   private var vehicles: [VehicleKey: Int] = [:]
-  private(set) var counts = Counts()
+  package private(set) var counts = Counts()
   /// The beacons without an agreed position, as of the last call of `map(_:)`.
   private(set) var disputed: Set<Beacon> = []
 
@@ -45,7 +51,7 @@ struct BeaconMapBuilder {
   /// Adds the scans of a message.
   ///
   /// - Parameter received: the message's arrival by the recorder's clock.
-  mutating func add(_ message: ScanMessage, from vehicle: VehicleKey, received: UTCTime) {
+  package mutating func add(_ message: ScanMessage, from vehicle: VehicleKey, received: UTCTime) {
     let number = vehicles[vehicle] ?? vehicles.count
     vehicles[vehicle] = number
     counts.vehicles = vehicles.count
@@ -72,7 +78,7 @@ struct BeaconMapBuilder {
   }
 
   /// Returns the map, sorted by the beacons' identity.
-  mutating func map(_ requirements: Requirements) -> [FleetBeacon] {
+  package mutating func map(_ requirements: Requirements) -> [FleetBeacon] {
     (counts.heard, counts.disputed, counts.rare) = (0, 0, 0)
     disputed = []
     var map: [FleetBeacon] = []

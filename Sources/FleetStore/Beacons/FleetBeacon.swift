@@ -1,31 +1,31 @@
-internal import Fleet
+package import Fleet
 internal import Platform
-internal import Positioning
+package import Positioning
 internal import Sensors
 internal import Spatial
 
 /// A beacon in the fleet's map.
-struct FleetBeacon: Hashable, Sendable {
-  var place: MappedBeacon
+package struct FleetBeacon: Hashable, Sendable {
+  package var place: MappedBeacon
   /// The number of vehicles that agree on the position; 0 for an entry from a geolocation service.
-  var vehicles: Int
+  package var vehicles: Int
   /// The host of the geolocation service; nil for an entry from the fleet's own scans.
-  var service: String?
+  package var service: String?
 }
 
 /// The file format of the fleet's map: CSV with a line for each beacon.
-enum FleetMapFile {
-  static let head = earlierHead + ",source"
+package enum FleetMapFile {
+  package static let head = earlierHead + ",source"
   /// The header of maps from versions that did not write the column `source`.
   private static let earlierHead = MappedBeacon.columns
   /// The `source` of entries from the fleet's own scans.
-  static let own = "fleet"
+  package static let own = "fleet"
 
   /// The maximum size of a map's file in bytes: about ten million lines.
   private static let largest = 1 << 30
 
   /// Returns the line of a beacon; the last sighting is in days since 1970.
-  static func line(_ beacon: FleetBeacon) -> String {
+  package static func line(_ beacon: FleetBeacon) -> String {
     let place = beacon.place
     return
       "\(place.beacon.text),\(fixed(place.coordinate.latitude, 6)),\(fixed(place.coordinate.longitude, 6)),\(Int(place.reach.rounded(.up))),\(place.sightings),\(beacon.vehicles),\(place.lastSeen),\(beacon.service ?? own)"
@@ -33,7 +33,7 @@ enum FleetMapFile {
 
   /// Reads a map.
   /// - Throws: `FleetError` with the invalid line.
-  static func read(_ path: String) throws(FleetError) -> [FleetBeacon] {
+  package static func read(_ path: String) throws(FleetError) -> [FleetBeacon] {
     let bytes: [UInt8]
     do throws(SystemError) { bytes = try AtomicFile.contents(of: path, limit: largest) } catch {
       throw .usage(
@@ -74,7 +74,7 @@ enum FleetMapFile {
   }
 
   /// Formats a decimal number without an exponent.
-  static func fixed(_ number: Double, _ decimals: Int) -> String {
+  package static func fixed(_ number: Double, _ decimals: Int) -> String {
     let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
     let units = Int((abs(number) * scale).rounded())
     let (whole, rest) = units.quotientAndRemainder(dividingBy: Int(scale))

@@ -5,7 +5,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The statistics of a beacon map.
-struct FleetMapSummary: Hashable, Sendable {
+package struct FleetMapSummary: Hashable, Sendable {
   struct Group: Hashable, Sendable {
     var name: String
     /// The number of beacons for each name, such as `wifi`; largest number first.
@@ -29,7 +29,7 @@ struct FleetMapSummary: Hashable, Sendable {
   /// Computes the statistics of a map.
   ///
   /// - Parameter day: today in days since 1970.
-  init(_ map: [FleetBeacon], day: Int) {
+  package init(_ map: [FleetBeacon], day: Int) {
     count = map.count
     let areas = Self.counted(
       map.map { Geohash($0.place.coordinate, length: BeaconPiece.cellLength)?.text ?? "none" })
@@ -56,14 +56,14 @@ struct FleetMapSummary: Hashable, Sendable {
     }
   }
 
-  var text: String {
+  package var text: String {
     let rows = groups.flatMap { group in
       group.counts.enumerated().map { [$0 == 0 ? group.name : "", $1.name, "\($1.count)"] }
     }
     return TextColumns.text([["", "", "BEACONS"], ["all", "", "\(count)"]] + rows, right: [2])
   }
 
-  var json: [UInt8] {
+  package var json: [UInt8] {
     JSONWriter.object { json in
       json.field("beacons", count)
       for (name, group) in zip(["technology", "source", "lastHeard", "area"] as [StaticString], groups) {
@@ -79,13 +79,13 @@ struct FleetMapSummary: Hashable, Sendable {
 }
 
 /// Alignment of texts in columns.
-enum TextColumns {
+package enum TextColumns {
   /// Returns rows as text, with the columns aligned.
   ///
   /// - Parameters:
   ///   - rows: the texts of each row.
   ///   - right: the indices of the right-aligned columns.
-  static func text(_ rows: [[String]], right: Set<Int>) -> String {
+  package static func text(_ rows: [[String]], right: Set<Int>) -> String {
     var widths: [Int] = []
     for row in rows {
       for (column, text) in row.enumerated() {

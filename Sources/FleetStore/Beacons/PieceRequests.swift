@@ -1,10 +1,10 @@
-internal import Fleet
-internal import Telemetry
+package import Fleet
+package import Telemetry
 
 /// The queue of vehicles that wait for parts of the map. A value type without I/O.
 ///
 /// A vehicle is in the queue at most once, with its latest request, regardless of how many requests it sends.
-struct PieceRequests {
+package struct PieceRequests {
   private var newest: [VehicleKey: BeaconsWantedMessage] = [:]
   private var line: [VehicleKey] = []
   private var waiting: Set<VehicleKey> = []
@@ -15,7 +15,7 @@ struct PieceRequests {
   /// Creates an empty queue.
   ///
   /// - Parameter most: the maximum number of vehicles whose requests are stored.
-  init(most: Int = 100_000) { self.most = most }
+  package init(most: Int = 100_000) { self.most = most }
 
   /// The number of waiting vehicles.
   var count: Int { waiting.count }
@@ -23,7 +23,7 @@ struct PieceRequests {
   /// Appends a vehicle's request.
   ///
   /// - Returns: false if the maximum number of vehicles is reached.
-  mutating func append(_ wanted: BeaconsWantedMessage, from vehicle: VehicleKey) -> Bool {
+  package mutating func append(_ wanted: BeaconsWantedMessage, from vehicle: VehicleKey) -> Bool {
     guard newest[vehicle] != nil || newest.count < most else { return false }
     newest[vehicle] = wanted
     if waiting.insert(vehicle).inserted { line.append(vehicle) }
@@ -31,7 +31,7 @@ struct PieceRequests {
   }
 
   /// Removes and returns the vehicle that has waited longest; nil if the queue is empty.
-  mutating func next() -> (vehicle: VehicleKey, wanted: BeaconsWantedMessage)? {
+  package mutating func next() -> (vehicle: VehicleKey, wanted: BeaconsWantedMessage)? {
     guard served < line.count else { return nil }
     let vehicle = line[served]
     served += 1
@@ -44,7 +44,7 @@ struct PieceRequests {
   }
 
   /// Queues all vehicles with a stored request again, after a change of the map.
-  mutating func askAgain() {
+  package mutating func askAgain() {
     for vehicle in newest.keys.sorted() where waiting.insert(vehicle).inserted { line.append(vehicle) }
   }
 }

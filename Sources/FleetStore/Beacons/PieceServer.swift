@@ -1,10 +1,10 @@
-internal import Fleet
+package import Fleet
 internal import Positioning
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// A selector of the map parts to send to a vehicle. A value type without I/O.
-struct PieceServer {
+package struct PieceServer {
   private var beacons: [Geohash: [MappedBeacon]]
   /// The encoded map parts of requested cells, with the version of each cell.
   private var pieces: [Geohash: (version: String, payloads: [[UInt8]])] = [:]
@@ -21,10 +21,10 @@ struct PieceServer {
   /// The maximum numbers of entries in `sent` and in `pieces`.
   private static let (mostSent, mostCells) = (200_000, 4096)
 
-  init(_ map: [FleetBeacon]) { beacons = Self.cells(of: map) }
+  package init(_ map: [FleetBeacon]) { beacons = Self.cells(of: map) }
 
   /// Replaces the map. Vehicles are not sent cells that did not change.
-  mutating func renew(_ map: [FleetBeacon]) {
+  package mutating func renew(_ map: [FleetBeacon]) {
     beacons = Self.cells(of: map)
     pieces = [:]
   }
@@ -38,13 +38,13 @@ struct PieceServer {
   }
 
   /// The number of cells with beacons.
-  var cellCount: Int { beacons.count }
+  package var cellCount: Int { beacons.count }
 
   /// Returns the payloads to send, grouped by cell. Cells whose current version the vehicle already has are
   /// omitted. A cell without beacons is answered with an empty part, so that the vehicle does not request it
   /// again.
   /// - Parameter now: seconds of any monotonic clock.
-  mutating func answer(
+  package mutating func answer(
     _ wanted: BeaconsWantedMessage, from vehicle: VehicleKey, at now: Double
   ) -> [(cell: Geohash, payloads: [[UInt8]])] {
     var answers: [(cell: Geohash, payloads: [[UInt8]])] = []

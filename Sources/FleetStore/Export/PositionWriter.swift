@@ -1,10 +1,10 @@
-internal import Fleet
+package import Fleet
 internal import JSON
 internal import Spatial
 internal import Telemetry
 
 /// The format of an export.
-enum ExportFormat: String, Hashable, Sendable, CaseIterable {
+package enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   /// GPS Exchange Format 1.1, a track for each vehicle.
   case gpx
   /// A FeatureCollection (RFC 7946) with a point for each position.
@@ -20,7 +20,7 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
 
   /// Returns the format for a file name's extension; nil if the name has no extension.
   /// - Throws: `FleetError` for an unsupported extension.
-  static func named(by path: String) throws(FleetError) -> ExportFormat? {
+  package static func named(by path: String) throws(FleetError) -> ExportFormat? {
     let name = path.split(separator: "/").last ?? ""
     // A leading dot does not start an extension.
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
@@ -45,9 +45,9 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Returns a writer; nil for Parquet, which is written as a folder by `PositionPartitions`.
+  /// Returns a writer; nil for Parquet, which consists of a folder of `PositionTable` files.
   /// - Parameter gap: the time in s without positions after which a new track starts.
-  func writer(gap: Double) -> (any PositionWriter)? {
+  package func writer(gap: Double) -> (any PositionWriter)? {
     switch self {
     case .gpx: GPXWriter(gap: gap)
     case .geojson: GeoJSONWriter()
@@ -61,7 +61,7 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
 
 /// A writer that converts positions to a document incrementally. The positions are sorted by vehicle and
 /// time.
-protocol PositionWriter {
+package protocol PositionWriter {
   /// The bytes of the document that the caller has not written to the output yet.
   var bytes: [UInt8] { get set }
   mutating func begin()
@@ -74,9 +74,9 @@ extension PositionWriter {
 }
 
 /// Formatting of numbers in exports, never with an exponent.
-enum ExportText {
+package enum ExportText {
   /// Formats a number; empty for nil and for non-finite numbers.
-  static func decimal(_ number: Double?, _ decimals: Int) -> String {
+  package static func decimal(_ number: Double?, _ decimals: Int) -> String {
     guard let number, number.isFinite else { return "" }
     var writer = JSONWriter(capacity: 24)
     writer.value(number, decimals: decimals)

@@ -14,11 +14,12 @@ package enum HistoryDocuments {
     JSONWriter.object { $0.write(payload, of: vehicle, without: names) }
   }
 
-  /// Returns a trip as a document with all details.
-  /// - Returns: nil for an invalid payload.
+  /// Returns a trip as a document.
+  /// - Returns: nil for an invalid payload, and for the text format.
   package static func trip(_ payload: [UInt8], of vehicle: VehicleKey, as form: JournalFormat) -> [UInt8]? {
-    guard let told = ReportedTrip(vehicle: vehicle, payload: payload) else { return nil }
-    var writer = form.tripWriter(isSheet: true)
+    guard let told = ReportedTrip(vehicle: vehicle, payload: payload),
+      var writer: any JournalWriter<ReportedTrip> = form.writer()
+    else { return nil }
     writer.begin()
     append(told, to: &writer)
     writer.end()

@@ -22,8 +22,8 @@ extension HistoryReader {
   package func traces(
     _ part: RecordingSelection, causes: [String], after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
-    var selection = TraceSelection(part: part)
-    selection.causes = causes
+    var selection = TraceSelection()
+    (selection.part, selection.causes) = (part, causes)
     let entries = try recording.traces(selection).map { told in
       PagedEntry(
         place: JournalPosition(
@@ -39,23 +39,17 @@ extension HistoryReader {
   package func trace(
     _ number: JournalNumber, of vehicle: VehicleKey, as form: TraceFormat
   ) throws(FleetError) -> HistoryTrace {
-    var selection = TraceSelection(number: number.number, series: number.series)
+    var selection = TraceSelection()
+    (selection.number, selection.series) = (number.number, number.series)
     (selection.part.fleets, selection.part.vehicles) = ([vehicle.fleet], [vehicle.vehicle])
     guard let told = try recording.traces(selection).first else { return .unknown }
-    var assembly = TraceAssembly()
-    assembly.add(told.trace, of: told.vehicle)
-    try recording.readTracePieces(selection) { owner, piece throws(FleetError) in
-      guard piece.trace == told.trace.trace, owner == told.vehicle else { return true }
-      assembly.add(piece, of: owner)
-      return true
-    }
-    let state = assembly.state(of: told.key)
+    let state = try recording.assembly(of: told)
     guard case .whole(let bytes) = state else {
-      return .unavailable(TraceCommand.reason(state, told.trace))
+      return .unavailable(state.reason(told.trace))
     }
     let name = "trace \(number.number) of \(vehicle)"
     do throws(FleetError) {
-      return .document(try TraceDocument.bytes(bytes, as: form, title: "odograph \(name)", of: name))
+      return .document(try TraceDocument(bytes, as: form, title: "odograph \(name)", of: name).bytes)
     } catch { return .unavailable(error.cause) }
   }
 }

@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetCommand
 package import Spatial
 
 /// A reader of a recording for a server: one query at a time, which can be interrupted. For use by one

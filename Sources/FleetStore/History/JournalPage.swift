@@ -49,7 +49,8 @@ extension HistoryReader {
   package func trip(
     _ number: JournalNumber, of vehicle: VehicleKey
   ) throws(FleetError) -> [UInt8]? {
-    var selection = TripSelection(number: number.number)
+    var selection = TripSelection()
+    selection.number = number.number
     (selection.part.fleets, selection.part.vehicles) = ([vehicle.fleet], [vehicle.vehicle])
     var found: [UInt8]?
     try recording.readTrips(selection) { told throws(FleetError) in

@@ -1,10 +1,23 @@
-internal import Fleet
-internal import FleetCommand
-internal import JSON
-internal import Spatial
+package import Fleet
+package import JSON
+package import Spatial
+
+/// A writer that converts trips or driving events to a document incrementally.
+package protocol JournalWriter<Entry>: Sendable {
+  associatedtype Entry
+  /// The bytes of the document that have not been written to the output yet.
+  var bytes: [UInt8] { get set }
+  mutating func begin()
+  mutating func append(_ told: Entry)
+  mutating func end()
+}
+
+extension JournalWriter {
+  package mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
+}
 
 /// An entry of `odograph trips`, `events` and `trace list`, for all formats.
-protocol JournalEntry: Sendable {
+package protocol JournalEntry: Sendable {
   var vehicle: VehicleKey { get }
   /// The original message.
   var payload: [UInt8] { get }
@@ -25,16 +38,14 @@ protocol JournalEntry: Sendable {
 }
 
 extension JournalEntry {
-  func writeProperties(to json: inout JSONWriter) {}
+  package func writeProperties(to json: inout JSONWriter) {}
 }
 
 extension JournalFormat {
-  /// Returns the writer of the format.
-  ///
-  /// - Parameter text: the writer for the text format.
-  func writer<Entry: JournalEntry>(text: any JournalWriter<Entry>) -> any JournalWriter<Entry> {
+  /// Returns the writer of the format; nil for text.
+  package func writer<Entry: JournalEntry>() -> (any JournalWriter<Entry>)? {
     switch self {
-    case .text: text
+    case .text: nil
     case .csv: JournalCSVWriter<Entry>()
     case .jsonl: JournalJSONLinesWriter<Entry>()
     case .geojson: JournalGeoJSONWriter<Entry>()
@@ -141,7 +152,7 @@ enum GPXText {
 extension [UInt8] {
   /// Appends a JSON object as a line, with fleet and vehicle added at its end. JSON parsers use the last of
   /// duplicate names, so members of these names in the object cannot misstate the vehicle.
-  mutating func append(json object: [UInt8], of vehicle: VehicleKey) {
+  package mutating func append(json object: [UInt8], of vehicle: VehicleKey) {
     var line: [UInt8] = []
     switch JSONScan(object.span) {
     case .valid: line = object

@@ -1,24 +1,24 @@
-internal import Fleet
+package import Fleet
 internal import JSON
 internal import Spatial
-internal import Telemetry
+package import Telemetry
 
 /// The last message about a trip, from a recording or live.
-struct ReportedTrip: Hashable, Sendable {
-  var vehicle: VehicleKey
-  var trip: TripMessage
+package struct ReportedTrip: Hashable, Sendable {
+  package var vehicle: VehicleKey
+  package var trip: TripMessage
   /// The original message, including unknown members.
-  var payload: [UInt8]
+  package var payload: [UInt8]
   /// The driving events of the trip; empty if not requested.
-  var drivingEvents: [ReportedDrivingEvent] = []
+  package var drivingEvents: [ReportedDrivingEvent] = []
   /// Distance in m between the positions recorded after the trip's last message, for a recorded trip that has
   /// not ended; otherwise 0.
-  var distanceSince = 0.0
+  package var distanceSince = 0.0
   /// True for a recorded trip without an end message, whose last message is more than a day old.
-  var isUnfinished = false
+  package var isUnfinished = false
 
   /// Decodes a trip; nil for an invalid payload.
-  init?(vehicle: VehicleKey, payload: [UInt8]) {
+  package init?(vehicle: VehicleKey, payload: [UInt8]) {
     guard let json = try? JSONValue(parsing: payload), let trip = try? TripMessage(json: json) else {
       return nil
     }
@@ -27,14 +27,14 @@ struct ReportedTrip: Hashable, Sendable {
 }
 
 /// The last message about a driving event, from a recording or live.
-struct ReportedDrivingEvent: Hashable, Sendable {
-  var vehicle: VehicleKey
-  var event: DrivingEventMessage
+package struct ReportedDrivingEvent: Hashable, Sendable {
+  package var vehicle: VehicleKey
+  package var event: DrivingEventMessage
   /// The original message, including unknown members.
-  var payload: [UInt8]
+  package var payload: [UInt8]
 
   /// Decodes a driving event; nil for an invalid payload.
-  init?(vehicle: VehicleKey, payload: [UInt8]) {
+  package init?(vehicle: VehicleKey, payload: [UInt8]) {
     guard let json = try? JSONValue(parsing: payload), let event = try? DrivingEventMessage(json: json) else {
       return nil
     }
@@ -43,36 +43,40 @@ struct ReportedDrivingEvent: Hashable, Sendable {
 }
 
 /// A selection of trips.
-struct TripSelection: Sendable {
+package struct TripSelection: Sendable {
   /// The vehicles, and the range of the trips' starts.
-  var part = RecordingSelection()
-  var number: Int64?
+  package var part = RecordingSelection()
+  package var number: Int64?
   /// The kinds; empty for all.
-  var kinds: [String] = []
+  package var kinds: [String] = []
+
+  package init() {}
 
   /// True if the selection includes all trips.
-  var isAll: Bool { part.isAll && number == nil && kinds.isEmpty }
+  package var isAll: Bool { part.isAll && number == nil && kinds.isEmpty }
 
-  func contains(_ told: ReportedTrip) -> Bool {
+  package func contains(_ told: ReportedTrip) -> Bool {
     if let number, told.trip.trip.number != number { return false }
     return kinds.isEmpty || kinds.contains(told.trip.kind.name)
   }
 }
 
 /// A selection of driving events.
-struct DrivingEventSelection: Sendable {
+package struct DrivingEventSelection: Sendable {
   /// The vehicles, and the range of the events' starts.
-  var part = RecordingSelection()
+  package var part = RecordingSelection()
   /// The kinds of events; empty for all.
-  var events: [String] = []
-  var severities: [String] = []
+  package var events: [String] = []
+  package var severities: [String] = []
   /// The series and number of the trip to which the events belong; nil for events of all trips.
-  var trip: JournalNumber?
+  package var trip: JournalNumber?
+
+  package init() {}
 
   /// True if the selection includes all driving events.
-  var isAll: Bool { part.isAll && events.isEmpty && severities.isEmpty && trip == nil }
+  package var isAll: Bool { part.isAll && events.isEmpty && severities.isEmpty && trip == nil }
 
-  func contains(_ told: ReportedDrivingEvent) -> Bool {
+  package func contains(_ told: ReportedDrivingEvent) -> Bool {
     guard events.isEmpty || events.contains(told.event.event.name) else { return false }
     if let trip, told.event.trip != trip.number || told.event.journal.series != trip.series { return false }
     return severities.isEmpty || severities.contains(told.event.severity.rawValue)

@@ -1,27 +1,18 @@
 internal import Fleet
-internal import FleetCommand
-internal import JSON
-internal import Spatial
+package import JSON
+package import Spatial
 internal import Telemetry
-
-extension JournalFormat {
-  /// Returns the writer for this format.
-  /// - Parameter isSheet: true to write a single trip as text with all details, false for one line per trip.
-  func tripWriter(isSheet: Bool) -> any JournalWriter<ReportedTrip> {
-    writer(text: isSheet ? TripSheetWriter() : TripLinesWriter())
-  }
-}
 
 extension ReportedTrip: JournalEntry {
   /// The columns of the table `trips`.
-  static var columns: String {
+  package static var columns: String {
     "series,number,revision,phase,kind,"
       + "start_time,start_latitude,start_longitude,start_accuracy,start_odometer,"
       + "end_time,end_latitude,end_longitude,end_accuracy,end_odometer,"
       + "distance,estimated,moving,standing,idling,greatest_speed,mean_speed,fuel,electricity,events,driver,purpose"
   }
 
-  var fields: [String] {
+  package var fields: [String] {
     var fields = [
       trip.trip.series, "\(trip.trip.number)", "\(trip.revision)", trip.phase.rawValue,
       CSVWriter.quoted(trip.kind.name),
@@ -46,10 +37,10 @@ extension ReportedTrip: JournalEntry {
 
   /// The track. GeoJSON has no times, so they are in the property `coordinateProperties`, where other tools
   /// put them, too.
-  var places: [Coordinate] { trip.way.count > 1 ? trip.way.map(\.coordinate) : [] }
-  static var geometryMembers: Set<String> { ["way"] }
+  package var places: [Coordinate] { trip.way.count > 1 ? trip.way.map(\.coordinate) : [] }
+  package static var geometryMembers: Set<String> { ["way"] }
 
-  func writeProperties(to json: inout JSONWriter) {
+  package func writeProperties(to json: inout JSONWriter) {
     guard trip.way.count > 1 else { return }
     json.field("coordinateProperties") { json in
       json.field("times", texts: trip.way.map(\.time.rfc3339))
@@ -57,7 +48,7 @@ extension ReportedTrip: JournalEntry {
   }
 
   /// A GPX `trk` element whose name is `fleet/vehicle number`.
-  var gpx: String? {
+  package var gpx: String? {
     guard !trip.way.isEmpty else { return nil }
     let name = XMLText.escaped("\(vehicle) \(trip.trip.number)")
     var text = "<trk><name>\(name)</name><type>\(XMLText.escaped(trip.kind.name))</type><trkseg>\n"

@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 internal import MQTT
 internal import Spatial
 internal import Telemetry
@@ -39,7 +38,7 @@ final class PostgreSQLStore: MessageStore {
   ///   - announce: called with a sentence before long operations, and about delayed operations.
   init(
     address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
-    stall: Double = 60, announce: @escaping (String) -> Void = { StandardError.report($0) }
+    stall: Double = 60, announce: @escaping (String) -> Void = { _ in }
   ) {
     self.stall = stall
     partitions = PostgreSQLPartitions(partitioned, pause: partitionPause)

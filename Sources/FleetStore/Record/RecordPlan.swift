@@ -1,44 +1,46 @@
-internal import Fleet
-internal import FleetCommand
+package import Fleet
 internal import Glibc
-internal import MQTT
+package import MQTT
 
 /// The settings of a recording: selection, store and session.
-struct RecordPlan: Sendable {
+package struct RecordPlan: Sendable {
   /// A `postgres://` URL or the path of an SQLite file.
-  var store: String
+  package var store: String
   /// The MQTT topic filters.
-  var filters: [String]
+  package var filters: [String]
   /// The root of the topics.
-  var root: String
+  package var root: String
   /// The wire format of the vehicles.
-  var profile: MessageProfile
-  var share: String?
+  package var profile: MessageProfile
+  package var share: String?
   /// The MQTT client identifier; nil to derive it from machine, store and selection.
-  var clientID: String?
+  package var clientID: String?
   /// The expiry of the broker session in s; nil for the default (`RecordEntry.usualSessionExpiry`).
-  var sessionExpiry: UInt32?
-  var qos = QoS.atLeastOnce
+  package var sessionExpiry: UInt32?
+  package var qos = QoS.atLeastOnce
   /// The number of messages after which a commit starts immediately.
-  var commitCount = Self.usualCommitCount
+  package var commitCount = Self.usualCommitCount
   /// The maximum time in s for which a smaller batch waits for more messages.
-  var commitInterval = Self.usualCommitInterval
+  package var commitInterval = Self.usualCommitInterval
   /// The maximum number of messages in memory while the database is unavailable.
-  var bufferedMessages = Self.usualBufferedMessages
+  package var bufferedMessages = Self.usualBufferedMessages
   /// The number of messages to record; nil for no limit.
-  var count: Int?
+  package var count: Int?
   /// The number of full days to retain; nil for all.
-  var keptDays: Int?
-  var isQuiet = false
+  package var keptDays: Int?
 
-  static let usualCommitCount = 2000
-  static let usualCommitInterval = 0.05
-  static let usualBufferedMessages = 10_000
+  package init(store: String, filters: [String], root: String, profile: MessageProfile) {
+    (self.store, self.filters, self.root, self.profile) = (store, filters, root, profile)
+  }
+
+  package static let usualCommitCount = 2000
+  package static let usualCommitInterval = 0.05
+  package static let usualBufferedMessages = 10_000
 
   /// Returns a text that identifies the recording, from which the name of its broker session is derived. It
   /// contains store, broker, shared-subscription group and topic filters. A file is identified by its full
   /// path, independent of the working directory.
-  func identity(_ broker: MQTTConfiguration) -> String {
+  package func identity(_ broker: MQTTConfiguration) -> String {
     var store = store
     if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
       store = unsafe String(cString: path)
@@ -50,7 +52,7 @@ struct RecordPlan: Sendable {
   /// Checks the path or URL of a store.
   /// - Throws: `FleetError` for an empty name, an invalid URL, and a file name with the extension of an
   ///   export format.
-  static func check(store: String) throws(FleetError) {
+  package static func check(store: String) throws(FleetError) {
     guard !store.isEmpty else { throw .usage("use", "the store", "name a file or a postgres:// URL") }
     try RecordingAddress.check(store)
     if let form = RecordingAddress.exportForm(ofNewFile: store) {
@@ -63,7 +65,7 @@ struct RecordPlan: Sendable {
 
   /// Parses the days of `--keep`.
   /// - Throws: `FleetError` for an invalid number of days.
-  static func days(_ keep: String) throws(FleetError) -> Int {
+  package static func days(_ keep: String) throws(FleetError) -> Int {
     guard keep.hasSuffix("d"), let days = Int(keep.dropLast()), (1...36_500).contains(days) else {
       throw .usage("use", "--keep \(keep.prefix(40))", "write days as 90d, 1d to 36500d")
     }

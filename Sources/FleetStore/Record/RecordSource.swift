@@ -1,6 +1,5 @@
-internal import AMQP
-internal import Fleet
-internal import FleetCommand
+package import AMQP
+package import Fleet
 internal import MQTT
 internal import Platform
 
@@ -34,22 +33,21 @@ final class QueueSource: RecordSource {
 
   /// Creates the source.
   ///
+  /// - Parameter connection: called with changes of the connection, on the consumer's thread.
   /// - Throws: `FleetError` for invalid settings.
-  init(_ configuration: AMQPConfiguration, _ waiter: CommandWaiter) throws(FleetError) {
+  init(
+    _ configuration: AMQPConfiguration, connection: @escaping @Sendable (AMQPConsumerState) -> Void
+  ) throws(FleetError) {
     let owner = Locked(WeakConsumer())
     let queue = try BatchQueue { number in owner.withLock { $0.consumer }?.settle(through: number) }
     // The broker's prefetch limit bounds the queue.
     let handlers = AMQPConsumer.Handlers(
       received: { queue.push($0, at: .now) },
       connection: { state in
-        switch state {
-        case .connected: waiter.observeConnection()
-        case .disconnected(let reason):
-          // The cluster delivers unacknowledged messages again on the next connection. They are dropped here,
-          // so that they do not accumulate while the store is unavailable.
-          queue.dropWaiting()
-          waiter.observeLoss("\(reason)", FleetError(reason))
-        }
+        // The cluster delivers unacknowledged messages again on the next connection. They are dropped here,
+        // so that they do not accumulate while the store is unavailable.
+        if case .disconnected = state { queue.dropWaiting() }
+        connection(state)
       })
     do throws(AMQPError) { consumer = try AMQPConsumer(configuration, handlers: handlers) } catch {
       throw FleetError(error)
@@ -66,5 +64,17 @@ final class QueueSource: RecordSource {
     let isClean = consumer.stop(drain: drain)
     batches?.finish()
     return isClean
+  }
+}
+
+extension FleetError {
+  /// Creates the error for invalid settings of an AMQP consumer.
+  package init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
+
+  /// Creates the error for an unavailable queue.
+  package init(_ reason: AMQPDisconnection) {
+    self.init(
+      operation: "reach", object: "the queue",
+      cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), kind: .unavailable)
   }
 }

@@ -1,25 +1,24 @@
 internal import Fleet
-internal import FleetCommand
 internal import Glibc
 internal import MQTT
 internal import Platform
 internal import Spatial
 
 /// The counters of a recording.
-struct RecordCounts: Hashable, Sendable {
+package struct RecordCounts: Hashable, Sendable {
   /// The number of messages stored or recognized as duplicates.
-  var received = 0
+  package var received = 0
   /// The number of messages that were not stored before.
-  var stored = 0
+  package var stored = 0
   /// The number of messages that were stored before.
-  var duplicates: Int { received - stored }
-  var commits = 0
+  package var duplicates: Int { received - stored }
+  package var commits = 0
   /// The total size of the received payloads in bytes.
-  var bytes = 0
+  package var bytes = 0
   /// The number of times that the store became unavailable.
-  var interruptions = 0
+  package var interruptions = 0
   /// True while the store is unavailable. At the end, true if messages could not be stored for this reason.
-  var isInterrupted = false
+  package var isInterrupted = false
 }
 
 /// Stores the batches of a queue on its own thread, until the queue ends.
@@ -31,9 +30,13 @@ final class Recorder: Sendable {
   private let finished: EventDescriptor
   /// Called when the number of messages of the plan is reached.
   private let reachedCount: @Sendable () -> Void
+  private let report: @Sendable (RecordNotice) -> Void
 
-  init(_ plan: RecordPlan, reachedCount: @escaping @Sendable () -> Void) throws(FleetError) {
-    self.plan = plan
+  init(
+    _ plan: RecordPlan, report: @escaping @Sendable (RecordNotice) -> Void,
+    reachedCount: @escaping @Sendable () -> Void
+  ) throws(FleetError) {
+    (self.plan, self.report) = (plan, report)
     self.reachedCount = reachedCount
     do throws(SystemError) {
       abandoned = try EventDescriptor()
@@ -108,9 +111,11 @@ final class Recorder: Sendable {
     guard let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) else { return }
     do throws(FleetError) {
       let expiry = try store.expire(before: due.limit, today: due.today)
-      guard expiry != StoreExpiry(), !plan.isQuiet else { return }
-      StandardError.report("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
-    } catch { StandardError.report("\(error); old messages are deleted at the next attempt, in an hour") }
+      guard expiry != StoreExpiry() else { return }
+      report(
+        RecordNotice(
+          "\(store.name): \(Retention.sentence(expiry, before: due.limit))", isRoutine: true))
+    } catch { report(RecordNotice("\(error); old messages are deleted at the next attempt, in an hour")) }
   }
 
   /// Stores rows, and retries until it succeeds or is abandoned.
@@ -124,7 +129,7 @@ final class Recorder: Sendable {
           defer { counts.isInterrupted = false }
           return counts.isInterrupted
         }
-        if wasInterrupted { StandardError.report("writing to \(store.name) again") }
+        if wasInterrupted { report(RecordNotice("writing to \(store.name) again")) }
         return added
       } catch {
         let isNew = counts.withLock { counts in
@@ -133,11 +138,11 @@ final class Recorder: Sendable {
           return !counts.isInterrupted
         }
         if isNew {
-          StandardError.report("\(error); nothing is acknowledged to the broker until it is available")
+          report(RecordNotice("\(error); nothing is acknowledged to the broker until it is available"))
         }
         if abandoned.wait(seconds: backoff.next()) || isAbandoned.withLock({ $0 }) {
-          StandardError.report(
-            "\(rows.count) messages were not stored; they are not acknowledged to the broker")
+          report(
+            RecordNotice("\(rows.count) messages were not stored; they are not acknowledged to the broker"))
           return nil
         }
       }

@@ -1,12 +1,11 @@
-internal import AMQP
-internal import Fleet
-internal import FleetCommand
-internal import MQTT
+package import AMQP
+package import Fleet
+package import MQTT
 internal import Platform
 
 /// The source of a recorder's messages, with the lock on its session name, and a description of what the
 /// broker stores after the recorder exits.
-struct RecordEntry: Sendable {
+package struct RecordEntry: Sendable {
   let source: any RecordSource
   /// The session or queue that stores further messages after the recorder exits; nil if there is none.
   private var keeper: BrokerStorage?
@@ -78,15 +77,17 @@ struct RecordEntry: Sendable {
   /// The default expiry in s of a session after its recorder exits. It also applies to shared subscriptions:
   /// mosquitto does not redeliver a member's unacknowledged messages to other members (its issue 2662). They
   /// are lost when the member's session ends.
-  static let usualSessionExpiry: UInt32 = 86_400
+  package static let usualSessionExpiry: UInt32 = 86_400
 
   /// Creates a source with its own MQTT session or a shared subscription.
   /// - Parameters:
   ///   - waits: true to wait for a broker that is unavailable at the start.
+  ///   - report: called with notices about the session.
   ///   - connection: called with changes of the broker connection.
   /// - Throws: `FleetError` if all session names are in use, and for invalid settings.
-  init(
+  package init(
     _ plan: RecordPlan, _ broker: MQTTConfiguration, waits: Bool = false,
+    report: @escaping @Sendable (RecordNotice) -> Void,
     connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) {
     slot = plan.clientID == nil ? try SessionSlot.free(for: plan.identity(broker)) : nil
@@ -107,23 +108,24 @@ struct RecordEntry: Sendable {
     let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
       connection(change)
       if case .disconnected(let reason) = change, ends.withLock({ $0.isFrequent(reason) }) {
-        StandardError.report(Self.otherClient)
+        report(RecordNotice(Self.otherClient))
       }
       guard change == .connected, owner.withLock({ $0.subscriber })?.protocolLevel == 4 else { return }
       let isNews = hasUnusedExpiry.withLock { hasUnusedExpiry in
         defer { hasUnusedExpiry = false }
         return hasUnusedExpiry
       }
-      if isNews { StandardError.report(Self.unusedExpiryNotice) }
+      if isNews { report(RecordNotice(Self.unusedExpiryNotice)) }
     }
     owner.withLock { $0.subscriber = subscriber }
     source = subscriber
     if let earlier = mark?.replaceFilters(with: plan.filters) {
       try subscriber.unsubscribe(earlier.former, session: session)
-      if !earlier.last.isEmpty, !plan.isQuiet {
-        StandardError.report(
-          "session \(session.clientID ?? "") had other topics: unsubscribes \(earlier.last.joined(separator: ", "))"
-        )
+      if !earlier.last.isEmpty {
+        report(
+          RecordNotice(
+            "session \(session.clientID ?? "") had other topics: unsubscribes \(earlier.last.joined(separator: ", "))",
+            isRoutine: true))
       }
     }
     guard let name = session.clientID, session.share == nil else { return }
@@ -131,38 +133,59 @@ struct RecordEntry: Sendable {
   }
 
   /// Creates a source from a queue of a cluster.
+  /// - Parameter connection: called with changes of the connection, on the consumer's thread.
   /// - Throws: `FleetError` for invalid settings.
-  init(_ queue: AMQPConfiguration, _ waiter: CommandWaiter) throws(FleetError) {
-    source = try QueueSource(queue, waiter)
+  package init(
+    _ queue: AMQPConfiguration, connection: @escaping @Sendable (AMQPConsumerState) -> Void
+  ) throws(FleetError) {
+    source = try QueueSource(queue, connection: connection)
     keeper = .queue(queue.queue)
   }
 }
 
 /// A running recorder: the source of messages, and the thread that stores them.
-final class RunningRecorder: Sendable {
-  let recorder: Recorder
+package final class RunningRecorder: Sendable {
+  private let recorder: Recorder
   private let entry: RecordEntry
 
-  var source: any RecordSource { entry.source }
-  var left: String? { entry.left }
+  package var counts: RecordCounts { recorder.current }
+
+  /// A sentence for the user about what the broker continues to store; nil for nothing.
+  package var left: String? { entry.left }
 
   /// Starts a recorder.
   ///
   /// - Parameters:
-  ///   - store: an open store, which the recorder closes at the end.
+  ///   - opened: the database, which the recorder closes at the end.
+  ///   - report: called with notices about the database, on the recorder's thread.
   ///   - reachedCount: called when the plan's count is reached.
   /// - Throws: `FleetError` if the queue or a thread cannot be created.
-  static func start(
-    _ plan: RecordPlan, into store: sending any MessageStore, from entry: RecordEntry,
-    reachedCount: @escaping @Sendable () -> Void = {}
+  package static func start(
+    _ plan: RecordPlan, into opened: sending OpenStore, from entry: RecordEntry,
+    report: @escaping @Sendable (RecordNotice) -> Void, reachedCount: @escaping @Sendable () -> Void = {}
   ) throws(FleetError) -> RunningRecorder {
-    let recorder = try Recorder(plan, reachedCount: reachedCount)
-    if let batches = entry.source.batches { try recorder.start(store, batches) }
+    let recorder = try Recorder(plan, report: report, reachedCount: reachedCount)
+    if let batches = entry.source.batches { try recorder.start(opened.store, batches) }
     try entry.source.start()
     return RunningRecorder(recorder, entry)
   }
 
   private init(_ recorder: Recorder, _ entry: RecordEntry) {
     (self.recorder, self.entry) = (recorder, entry)
+  }
+
+  /// Disconnects after the received messages were stored and acknowledged.
+  /// - Parameter drain: the maximum time in s for storing and acknowledging.
+  /// - Returns: true if all received messages were acknowledged.
+  package func leaveBlocking(drain: Double) -> Bool { entry.source.leaveBlocking(drain: drain) }
+
+  /// Waits until the remaining messages are stored.
+  /// - Parameters:
+  ///   - abandoning: true to give up if the store is unavailable.
+  ///   - limit: the maximum time to wait in s.
+  /// - Returns: true if the recorder has finished.
+  @discardableResult
+  package func end(abandoning: Bool, limit: Double) -> Bool {
+    recorder.end(abandoning: abandoning, limit: limit)
   }
 }

@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 internal import Glibc
 internal import SQLite
 internal import Spatial
@@ -91,7 +90,7 @@ final class SQLiteStore: MessageStore {
   }
 
   private func failure(_ operation: String, _ error: SQLiteError) -> FleetError {
-    if error.code.primary == .cannotOpen, let cause = InputFile.causeOfFailure(toCreate: name) {
+    if error.code.primary == .cannotOpen, let cause = FileFailure.causeOfFailure(toCreate: name) {
       return failure(operation, cause)
     }
     let remedy: String? =

@@ -8,9 +8,9 @@ internal import Glibc
 /// The file lists the session's topic filters, one per line: with `+` those of the last run, with `-` those
 /// of earlier runs. The broker stores subscriptions with the session, but MQTT has no request that lists
 /// them.
-final class SessionMark: Sendable {
+package final class SessionMark: Sendable {
   /// True if another process of this user uses the session.
-  let isTaken: Bool
+  package let isTaken: Bool
   private let descriptor: Int32
 
   /// Opens and locks the file of a session.
@@ -18,7 +18,7 @@ final class SessionMark: Sendable {
   /// - Parameters:
   ///   - clientID: the session's name.
   ///   - broker: the broker's name; sessions of the same name at different brokers are different sessions.
-  init(of clientID: String, at broker: String) {
+  package init(of clientID: String, at broker: String) {
     let hash = String(FNV1a.hash64("\(broker)\n\(clientID)".utf8), radix: 36)
     guard let folder = try? SessionSlot.folder() else {
       (isTaken, descriptor) = (false, -1)
@@ -51,7 +51,7 @@ final class SessionMark: Sendable {
   }
 
   /// Clears the list, after the session was deleted at the broker.
-  func forgetFilters() { if descriptor >= 0, !isTaken { write("") } }
+  package func forgetFilters() { if descriptor >= 0, !isTaken { write("") } }
 
   private func write(_ text: String) {
     guard ftruncate(descriptor, 0) == 0 else { return }

@@ -1,6 +1,5 @@
 internal import Bytes
-internal import Fleet
-internal import FleetCommand
+package import Fleet
 internal import Glibc
 internal import Platform
 
@@ -10,8 +9,8 @@ internal import Platform
 ///
 /// The names are numbered. A process reserves its number by a file lock, which the kernel releases when the
 /// process exits.
-final class SessionSlot: Sendable {
-  let clientID: String
+package final class SessionSlot: Sendable {
+  package let clientID: String
   private let file: String
   private let descriptor: Int32
 
@@ -30,7 +29,7 @@ final class SessionSlot: Sendable {
   }
 
   /// Reserves and returns the names that earlier processes used and no running process uses.
-  static func left(for what: String) throws(FleetError) -> [SessionSlot] {
+  package static func left(for what: String) throws(FleetError) -> [SessionSlot] {
     let names = try Names(what)
     var slots: [SessionSlot] = []
     for number in 1...most {
@@ -40,7 +39,7 @@ final class SessionSlot: Sendable {
   }
 
   /// Deletes the lock file, so that later runs do not look for the session.
-  func forget() { unsafe unlink(file) }
+  package func forget() { unsafe unlink(file) }
 
   /// Reserves a number; nil if another process has reserved it, or if its file does not exist and `flags`
   /// does not create it.

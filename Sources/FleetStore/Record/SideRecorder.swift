@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetCommand
 package import MQTT
 
 /// A recorder inside another program, for example in a server that also displays the fleet.
@@ -16,21 +15,21 @@ package final class SideRecorder: Sendable {
   /// - Parameters:
   ///   - store: an SQLite file, or a `postgres://` URL.
   ///   - keep: the days to retain, such as `90d`; nil for all.
+  ///   - report: called with notices about the database and the session.
   ///   - connection: called with changes of the broker connection.
   /// - Throws: `FleetError` for invalid options, and a store that cannot be opened.
   package static func start(
     into store: String, keep: String?, selection: FleetSelection, broker: MQTTConfiguration,
+    report: @escaping @Sendable (RecordNotice) -> Void,
     connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) -> SideRecorder {
     try RecordPlan.check(store: store)
     var plan = RecordPlan(
       store: store, filters: try selection.filters(), root: selection.root, profile: selection.profile)
     plan.keptDays = try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
-    let opened = RecordingAddress.store(for: store, keep: plan.keptDays)
-    try opened.open()
-    if let advice = opened.advice { StandardError.report(advice) }
-    let entry = try RecordEntry(plan, broker, waits: true, connection: connection)
-    return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry))
+    let opened = try OpenStore(plan, report: report)
+    let entry = try RecordEntry(plan, broker, waits: true, report: report, connection: connection)
+    return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry, report: report))
   }
 
   /// Returns whether a text is a number of days such as `90d`.
@@ -49,7 +48,7 @@ package final class SideRecorder: Sendable {
   }
 
   package var progress: Progress {
-    let counts = running.recorder.current
+    let counts = running.counts
     return Progress(
       received: counts.received, stored: counts.stored, isInterrupted: counts.isInterrupted)
   }
@@ -57,8 +56,8 @@ package final class SideRecorder: Sendable {
   /// Stores the received messages for a limited time, and disconnects. Messages that could not be stored
   /// remain at the broker.
   package func stop() {
-    let limit = running.recorder.current.isInterrupted ? 0 : Self.drain
-    let isClean = running.source.leaveBlocking(drain: limit)
-    running.recorder.end(abandoning: !isClean, limit: isClean ? Self.drain : 1)
+    let limit = running.counts.isInterrupted ? 0 : Self.drain
+    let isClean = running.leaveBlocking(drain: limit)
+    running.end(abandoning: !isClean, limit: isClean ? Self.drain : 1)
   }
 }

@@ -1,12 +1,11 @@
-internal import Fleet
-internal import FleetCommand
+package import Fleet
 internal import Glibc
-internal import MQTT
-internal import Spatial
+package import MQTT
+package import Spatial
 
 /// A position of a vehicle in a recording.
-struct RecordedPosition: Hashable, Sendable {
-  enum Source: String, Hashable, Sendable {
+package struct RecordedPosition: Hashable, Sendable {
+  package enum Source: String, Hashable, Sendable {
     /// A position from a `location` message, which is sent immediately.
     case location
     /// A position from a `track` message, which is sent later.
@@ -15,47 +14,47 @@ struct RecordedPosition: Hashable, Sendable {
     case coarse
   }
 
-  var vehicle: VehicleKey
+  package var vehicle: VehicleKey
   /// The time by the vehicle's clock, with a resolution of a millisecond.
-  var time: UTCTime
-  var coordinate: Coordinate
+  package var time: UTCTime
+  package var coordinate: Coordinate
   /// Altitude above mean sea level in m; nil if unknown.
-  var altitude: Double?
+  package var altitude: Double?
   /// The 68 % radius in m; nil if unknown.
-  var accuracy: Double?
+  package var accuracy: Double?
   /// Ground speed in m/s; nil if unknown.
-  var speed: Double?
+  package var speed: Double?
   /// Course in degrees clockwise from true north; nil if unknown.
-  var course: Double?
-  var source: Source
+  package var course: Double?
+  package var source: Source
 }
 
 /// An original message in a recording.
-struct StoredMessage: Hashable, Sendable {
+package struct StoredMessage: Hashable, Sendable {
   /// The time of reception by the recorder's clock.
-  var received: UTCTime
-  var topic: String
+  package var received: UTCTime
+  package var topic: String
   /// The vehicle; nil for a topic that the wire format does not define.
-  var vehicle: VehicleKey?
+  package var vehicle: VehicleKey?
   /// The topic's native path below the vehicle; nil for a topic that the wire format does not define.
-  var kind: String?
-  var qos: QoS
+  package var kind: String?
+  package var qos: QoS
   /// True if the broker sent the message as a retained one, published before the subscription.
-  var retain: Bool
-  var coordinate: Coordinate?
-  var payload: [UInt8]
+  package var retain: Bool
+  package var coordinate: Coordinate?
+  package var payload: [UInt8]
 }
 
 /// The number of messages in a selection, and the range of their times of reception.
-struct RecordingExtent: Hashable, Sendable {
+package struct RecordingExtent: Hashable, Sendable {
   /// The number of messages, including duplicates and messages outside of the selected areas.
-  var count = 0
+  package var count = 0
   /// The times of reception of the first and the last message; nil without messages.
-  var received: ClosedRange<UTCTime>?
+  package var received: ClosedRange<UTCTime>?
 }
 
 /// A recording that is read one row at a time with constant memory. Calls block.
-protocol Recording: AnyObject {
+package protocol Recording: AnyObject {
   /// The name for display: a path, or a database's address without credentials.
   var name: String { get }
 
@@ -131,7 +130,7 @@ protocol Recording: AnyObject {
 }
 
 extension Recording {
-  func readPositions(
+  package func readPositions(
     _ selection: RecordingSelection, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError) {
     try readPositions(selection, isByDay: false, body)
@@ -140,7 +139,7 @@ extension Recording {
 
 /// The address of a recording on the command line: a `postgres://` or `postgresql://` URL, or the path of an
 /// SQLite file.
-enum RecordingAddress {
+package enum RecordingAddress {
   /// The cause in an error: the recording has a newer schema, which this version does not support.
   static let newerVersion = "created by a newer odograph; use that version or a newer one"
 
@@ -163,17 +162,19 @@ enum RecordingAddress {
   }
 
   /// Returns the paths of the recording's files; empty for a database server.
-  static func files(of text: String) -> [String] {
+  package static func files(of text: String) -> [String] {
     isPostgreSQL(text) ? [] : ["", "-wal", "-shm"].map { text + $0 }
   }
 
   /// Returns the store for recording.
   /// - Parameter keep: the days to retain; nil for all.
-  /// - Parameter isQuiet: true to suppress messages about long operations.
-  static func store(for text: String, keep: Int? = nil, isQuiet: Bool = false) -> any MessageStore {
+  /// - Parameter report: called with notices about long operations.
+  static func store(
+    for text: String, keep: Int? = nil, report: @escaping @Sendable (RecordNotice) -> Void = { _ in }
+  ) -> any MessageStore {
     guard isPostgreSQL(text) else { return SQLiteStore(path: text) }
     return PostgreSQLStore(address: text, partitioned: PartitionedDays(keep: keep)) {
-      if !isQuiet { StandardError.report($0) }
+      report(RecordNotice($0, isRoutine: true))
     }
   }
 
@@ -191,7 +192,7 @@ enum RecordingAddress {
   /// - Parameter shouldContinue: called several times a second while the database works; reading fails if it returns
   ///   false.
   /// - Throws: `FleetError` if it does not exist or is not a recording.
-  static func open(_ text: String, shouldContinue: @escaping () -> Bool = { true }) throws(FleetError)
+  package static func open(_ text: String, shouldContinue: @escaping () -> Bool = { true }) throws(FleetError)
     -> any Recording
   {
     try check(text)

@@ -1,51 +1,6 @@
-package import ArgumentParser
 package import Fleet
-package import FleetCommand
-internal import FleetControl
-internal import JSON
 package import Spatial
 internal import Telemetry
-
-/// The common arguments of commands that read a part of a recording.
-package struct RecordingArguments: ParsableArguments {
-  package init() {}
-
-  @Argument(
-    help: ArgumentHelp(
-      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
-      valueName: "store"), completion: .file())
-  package var store: String?
-
-  @OptionGroup package var vehicles: VehicleArguments
-
-  @Option(
-    help: ArgumentHelp(
-      "At or after this time of the vehicle's clock: RFC 3339, or a day (midnight UTC).",
-      valueName: "time"))
-  package var from: String?
-
-  @Option(help: ArgumentHelp("Before this time.", valueName: "time"))
-  package var to: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Only positions within the polygons, or circles, of this GeoJSON, KML, KMZ or WKT file.",
-      valueName: "file"),
-    completion: .file())
-  package var region: String?
-
-  /// The file or URL of the recording.
-  package var place: String { store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
-
-  package func selection() throws(FleetError) -> RecordingSelection {
-    var selection = RecordingSelection()
-    selection.fleets = vehicles.fleet
-    selection.vehicles = vehicles.vehicle
-    try selection.setTimes(from: from, to: to)
-    if let region { try selection.setRegion(region) }
-    return selection
-  }
-}
 
 /// A selection of a part of a recording.
 package struct RecordingSelection: Sendable {
@@ -54,20 +9,20 @@ package struct RecordingSelection: Sendable {
   /// The selected vehicles; empty for all.
   package var vehicles: [String] = []
   /// The kinds of messages; empty for all.
-  var kinds: [String] = []
+  package var kinds: [String] = []
   /// The start of the time range by the vehicle's clock, included in the range; nil for no limit.
   package var from: UTCTime?
   /// The end of the time range by the vehicle's clock, excluded from the range; nil for no limit.
   package var to: UTCTime?
   /// The areas that contain the selected positions; empty for no restriction.
-  var areas: [Area] = []
+  package var areas: [Area] = []
   /// The vehicles that the user may see.
   package var scope = RecordingScope.all
 
   package init() {}
 
   /// True if the selection includes everything.
-  var isAll: Bool {
+  package var isAll: Bool {
     fleets.isEmpty && vehicles.isEmpty && kinds.isEmpty && from == nil && to == nil && areas.isEmpty
       && scope == .all
   }
@@ -81,17 +36,9 @@ package struct RecordingSelection: Sendable {
     throw .usage("use", "--to \(end.rfc3339)", "must be after --from")
   }
 
-  /// Reads the areas from the polygons and circles of a GeoJSON, KML, KMZ or WKT file.
-  /// - Throws: `FleetError` with the file and the invalid area.
-  package mutating func setRegion(_ path: String) throws(FleetError) {
-    let document = try RegionFile.read(path, radius: nil)
-    var areas: [Area] = []
-    for feature in document.features {
-      do throws(JSONError) { areas.append(try feature.area()) } catch {
-        throw .usage("use", "region \"\(feature.identifier)\" of \(path)", error.description)
-      }
-    }
-    self.areas = areas
+  /// True if the time range consists of whole days (UTC).
+  package var isOfWholeDays: Bool {
+    [from, to].compactMap(\.self).allSatisfy { Day($0).beginning == $0 }
   }
 
   package func contains(_ coordinate: Coordinate?) -> Bool {

@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 internal import Glibc
 internal import MQTT
 internal import SQLite
@@ -139,7 +138,7 @@ final class SQLiteRecording: RecordingTables {
 
   private func failure(_ error: SQLiteError) -> FleetError {
     switch error.code.primary {
-    case .cannotOpen, .inputOutput: failure(InputFile.causeOfFailure(toOpen: name) ?? error.message)
+    case .cannotOpen, .inputOutput: failure(FileFailure.causeOfFailure(toOpen: name) ?? error.message)
     case .readOnly:
       failure(
         error.message

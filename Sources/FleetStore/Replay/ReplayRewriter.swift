@@ -1,13 +1,22 @@
 internal import Bytes
 internal import Fleet
 internal import JSON
-internal import MQTT
-internal import Spatial
+package import MQTT
+package import Spatial
 internal import Telemetry
 
+/// The times in replayed messages.
+package enum ReplayTimes: String, Hashable, Sendable, CaseIterable {
+  /// Times are shifted, so that the replay starts now. The messages get new epochs, because they are new
+  /// messages.
+  case shift
+  /// Payloads are published unchanged, with the recorded times and epochs.
+  case keep
+}
+
 /// Converts recorded messages to the messages that a replay publishes.
-struct ReplayRewriter {
-  private let times: ReplayOptions.Times
+package struct ReplayRewriter {
+  private let times: ReplayTimes
   private let fleet: String?
   private let root: String
   private let epochs: ReplayedEpochs
@@ -19,8 +28,8 @@ struct ReplayRewriter {
   ///   - fleet: the fleet whose topics are used; nil for the recorded topics.
   ///   - root: the topic root, for finding the fleet in topics.
   ///   - run: a random number of this replay, from which the new epochs are derived.
-  init(
-    _ times: ReplayOptions.Times, fleet: String? = nil, root: String = TopicScheme.defaultRoot, run: UInt32
+  package init(
+    _ times: ReplayTimes, fleet: String? = nil, root: String = TopicScheme.defaultRoot, run: UInt32
   ) {
     self.times = times
     self.fleet = fleet
@@ -28,7 +37,7 @@ struct ReplayRewriter {
     epochs = ReplayedEpochs(run: run)
   }
 
-  func message(_ stored: StoredMessage, _ clock: ReplayClock) -> MQTTMessage {
+  package func message(_ stored: StoredMessage, _ clock: ReplayClock) -> MQTTMessage {
     MQTTMessage(
       topic: topic(stored), payload: times == .keep ? stored.payload : payload(stored, clock),
       qos: stored.qos, retain: stored.retain)
@@ -182,7 +191,7 @@ private struct JournalShift: JSONVisitor {
 /// A value type; the current time is passed in. Messages are due at intervals of their recorded times of
 /// reception, divided by the speed. Times by vehicles' clocks are converted in the same way, so that a
 /// message's age at publication is its recorded age, divided by the speed.
-struct ReplayClock: Hashable, Sendable {
+package struct ReplayClock: Hashable, Sendable {
   /// The number of recorded seconds per second of the replay; nil for as fast as the broker accepts messages.
   let speed: Double?
   /// A recorded time that is converted to `start`.
@@ -200,7 +209,7 @@ struct ReplayClock: Hashable, Sendable {
   ///     converted to `start`, otherwise the first one.
   ///   - longestPause: the maximum pause between two messages, in recorded seconds; nil for no limit.
   ///   - start: the time at which the replay starts.
-  init(_ extent: ClosedRange<UTCTime>, speed: Double?, longestPause: Double?, start: UTCTime) {
+  package init(_ extent: ClosedRange<UTCTime>, speed: Double?, longestPause: Double?, start: UTCTime) {
     self.speed = speed
     self.longestPause = longestPause ?? .infinity
     origin = speed == nil ? extent.upperBound : extent.lowerBound
@@ -210,7 +219,7 @@ struct ReplayClock: Hashable, Sendable {
 
   /// Returns the time at which a message is due, never earlier than the previous message.
   /// - Parameter received: the message's recorded time of reception.
-  mutating func due(_ received: UTCTime) -> UTCTime {
+  package mutating func due(_ received: UTCTime) -> UTCTime {
     guard let speed else { return start }
     let pause = received.seconds(since: last)
     // When a pause is shortened, all later messages are due earlier. If the recorder's clock was set back,
@@ -222,7 +231,7 @@ struct ReplayClock: Hashable, Sendable {
   }
 
   /// Converts a time by a vehicle's clock.
-  func moved(_ time: UTCTime) -> UTCTime {
+  package func moved(_ time: UTCTime) -> UTCTime {
     start.advanced(bySeconds: time.seconds(since: origin) / (speed ?? 1))
   }
 }
@@ -233,7 +242,7 @@ extension StoredMessage {
   /// A topic in which no vehicle can be found, for example below an unknown root, is classified by its last
   /// levels. If in doubt, the message counts as one to a vehicle. An omitted message can be replayed on
   /// request, but a command that a live vehicle has executed cannot be reverted.
-  var isOrder: Bool {
+  package var isOrder: Bool {
     if vehicle != nil, let kind { return kind == Self.ownTracksCommand || TopicScheme.isOrder(path: kind) }
     let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
     // At least a root, a fleet and a vehicle precede the level `cmd`.

@@ -1,52 +1,54 @@
-internal import Fleet
+package import Fleet
 internal import JSON
 internal import Spatial
-internal import Telemetry
+package import Telemetry
 
 /// The last message about a trace, from a recording or live.
-struct ReportedTrace: Hashable, Sendable {
-  var vehicle: VehicleKey
-  var trace: TraceMessage
+package struct ReportedTrace: Hashable, Sendable {
+  package var vehicle: VehicleKey
+  package var trace: TraceMessage
   /// The original message, including unknown members.
-  var payload: [UInt8]
+  package var payload: [UInt8]
   /// The number of the trace's pieces in the recording; nil if not requested.
-  var arrived: Int?
+  package var arrived: Int?
 
   /// Decodes a message; nil for an invalid payload.
-  init?(vehicle: VehicleKey, payload: [UInt8]) {
+  package init?(vehicle: VehicleKey, payload: [UInt8]) {
     guard let json = try? JSONValue(parsing: payload), let trace = try? TraceMessage(json: json) else {
       return nil
     }
     (self.vehicle, self.trace, self.payload) = (vehicle, trace, payload)
   }
 
-  var key: TraceKey { TraceKey(vehicle: vehicle, trace: trace.trace) }
+  package var key: TraceKey { TraceKey(vehicle: vehicle, trace: trace.trace) }
 }
 
 /// A selection of traces.
-struct TraceSelection: Sendable {
+package struct TraceSelection: Sendable {
   /// The vehicles, and the range of the traces' trigger times.
-  var part = RecordingSelection()
-  var number: Int64?
-  var series: String?
+  package var part = RecordingSelection()
+  package var number: Int64?
+  package var series: String?
   /// The causes, such as `impact`; empty for all.
-  var causes: [String] = []
+  package var causes: [String] = []
+
+  package init() {}
 
   /// True if the selection includes all traces.
-  var isAll: Bool { part.isAll && number == nil && series == nil && causes.isEmpty }
+  package var isAll: Bool { part.isAll && number == nil && series == nil && causes.isEmpty }
 
-  func contains(_ trace: JournalNumber) -> Bool {
+  package func contains(_ trace: JournalNumber) -> Bool {
     (number == nil || number == trace.number) && (series == nil || series == trace.series)
   }
 
-  func contains(_ told: ReportedTrace) -> Bool {
+  package func contains(_ told: ReportedTrace) -> Bool {
     contains(told.trace.trace) && (causes.isEmpty || causes.contains(told.trace.cause.name))
   }
 }
 
 extension Recording {
   /// Returns the last message about each trace, sorted by vehicle and trigger time.
-  func traces(_ selection: TraceSelection) throws(FleetError) -> [ReportedTrace] {
+  package func traces(_ selection: TraceSelection) throws(FleetError) -> [ReportedTrace] {
     var traces: [TraceKey: ReportedTrace] = [:]
     var part = selection.part
     part.kinds = [MessageKind.trace.rawValue]
@@ -65,7 +67,7 @@ extension Recording {
   }
 
   /// Passes the pieces of traces to `body` in the order of their reception, until it returns false.
-  func readTracePieces(
+  package func readTracePieces(
     _ selection: TraceSelection, _ body: (VehicleKey, TracePieceMessage) throws(FleetError) -> Bool
   ) throws(FleetError) {
     var part = selection.part
@@ -79,14 +81,65 @@ extension Recording {
       return try body(vehicle, piece)
     }
   }
+
+  /// Returns the numbers of the pieces that have arrived, by trace and number of pieces of the division.
+  /// - Parameter shouldContinue: called after each piece; false ends the search.
+  package func arrivedPieces(
+    _ selection: TraceSelection, while shouldContinue: () -> Bool
+  ) throws(FleetError) -> [TraceKey: [Int: Set<Int>]] {
+    var arrived: [TraceKey: [Int: Set<Int>]] = [:]
+    try readTracePieces(selection) { vehicle, piece in
+      let key = TraceKey(vehicle: vehicle, trace: piece.trace)
+      arrived[key, default: [:]][piece.pieces, default: []].insert(piece.piece)
+      return shouldContinue()
+    }
+    return arrived
+  }
+
+  /// Assembles a trace from its pieces in the recording.
+  package func assembly(of told: ReportedTrace) throws(FleetError) -> TraceAssembly.State {
+    var selection = TraceSelection()
+    (selection.part.fleets, selection.part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
+    (selection.number, selection.series) = (told.trace.trace.number, told.trace.trace.series)
+    var assembly = TraceAssembly()
+    assembly.add(told.trace, of: told.vehicle)
+    try readTracePieces(selection) { vehicle, piece in
+      if vehicle == told.vehicle { assembly.add(piece, of: vehicle) }
+      return true
+    }
+    return assembly.state(of: told.key)
+  }
 }
 
 extension ReportedTrace {
   /// Returns whether this message is newer than another one about the same trace; true if there is no other.
-  func isNewer(than other: ReportedTrace?) -> Bool {
+  package func isNewer(than other: ReportedTrace?) -> Bool {
     guard let other else { return true }
     return (trace.revision, trace.size == nil ? 0 : 1) > (
       other.trace.revision, other.trace.size == nil ? 0 : 1
     )
+  }
+}
+
+extension TraceAssembly.State {
+  /// Returns the reason why a trace is incomplete, with the remedy.
+  package func reason(_ trace: TraceMessage?) -> String {
+    switch self {
+    case .unannounced:
+      trace == nil
+        ? "its announcement is missing" : "its vehicle was still recording it at the last report"
+    case .missing(let pieces, let count):
+      "of \(count) pieces these are missing: \(Self.ranges(pieces)); its vehicle sends them when it has a link"
+    case .damaged(let problem): problem
+    case .whole: "it is whole"
+    }
+  }
+
+  /// Formats the numbers of pieces, such as `2, 4-5`.
+  private static func ranges(_ pieces: [ClosedRange<Int>]) -> String {
+    let shown = pieces.prefix(8).map {
+      $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
+    }
+    return shown.joined(separator: ", ") + (pieces.count > shown.count ? " and more" : "")
   }
 }

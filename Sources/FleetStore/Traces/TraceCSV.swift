@@ -1,4 +1,3 @@
-internal import FleetControl
 internal import Sensors
 internal import Spatial
 internal import Traces

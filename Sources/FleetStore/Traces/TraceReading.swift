@@ -1,15 +1,15 @@
 internal import Compression
-internal import Fleet
+package import Fleet
 internal import Sensors
-internal import Spatial
-internal import Traces
+package import Spatial
+package import Traces
 
 /// The content of a trace file. Vehicles compress a trace with zlib as a whole; a file with compressed
 /// blocks, and an uncompressed file, are also accepted.
-struct TraceReading {
-  let head: TraceFile.Head
+package struct TraceReading {
+  package let head: TraceFile.Head
   /// The samples in order of time.
-  private(set) var samples: [TraceSample] = []
+  package private(set) var samples: [TraceSample] = []
   private(set) var blocks = 0
   /// The number of blocks that are complete but cannot be decoded.
   private(set) var unreadable = 0
@@ -34,7 +34,7 @@ struct TraceReading {
   /// Decodes a trace.
   ///
   /// - Throws: `FleetError` for bytes that are not a trace.
-  init(_ bytes: [UInt8], of name: String) throws(FleetError) {
+  package init(_ bytes: [UInt8], of name: String) throws(FleetError) {
     // Vehicles compress a trace as a whole.
     let (unpacked, isWhole) =
       TraceFile.isHead(bytes) ? (bytes, true) : Deflate.readable(of: bytes, limit: Self.mostBytes)
@@ -70,10 +70,10 @@ struct TraceReading {
   }
 
   /// True if no block is unreadable and no byte is lost.
-  var isWhole: Bool { unreadable == 0 && lostBytes == 0 }
+  package var isWhole: Bool { unreadable == 0 && lostBytes == 0 }
 
   /// Returns the civil time of a timestamp; nil if the vehicle had no civil time.
-  func time(of timestamp: Timestamp) -> UTCTime? {
+  package func time(of timestamp: Timestamp) -> UTCTime? {
     guard head.utcOffset != 0 else { return nil }
     let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(head.utcOffset)
     return overflow ? nil : UTCTime(nanoseconds: sum)

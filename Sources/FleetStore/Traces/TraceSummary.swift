@@ -3,8 +3,8 @@ internal import Spatial
 internal import Traces
 
 /// The output of `odograph trace verify`.
-enum TraceSummary {
-  static func text(_ trace: TraceReading, _ size: Int) -> String {
+package enum TraceSummary {
+  package static func text(_ trace: TraceReading, _ size: Int) -> String {
     let counts = trace.counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
     var lines = [
       "moment   \(trace.time(of: trace.head.moment)?.rfc3339 ?? "unknown: the vehicle had no civil time")",
@@ -23,7 +23,7 @@ enum TraceSummary {
   }
 
   /// Returns the result as one line of JSON.
-  static func json(_ trace: TraceReading, _ size: Int) -> [UInt8] {
+  package static func json(_ trace: TraceReading, _ size: Int) -> [UInt8] {
     JSONWriter.object { json in
       json.field("verdict", trace.isWhole ? "ok" : "damaged")
       json.field("time", trace.time(of: trace.head.moment)?.rfc3339)

@@ -1,9 +1,9 @@
-internal import Fleet
-internal import FleetControl
+package import Fleet
+package import FleetControl
 
 /// A comparison of the messages that arrived at a consumer with those that vehicles sent, by sequence number.
 /// A pure value type.
-struct ArrivalCount {
+package struct ArrivalCount {
   private struct Series: Hashable {
     var vehicle: VehicleKey
     var epoch: String
@@ -21,7 +21,7 @@ struct ArrivalCount {
   ///
   /// - Parameter told: the numbers that each vehicle sent in each epoch.
   /// - Throws: `FleetError` if an epoch of a vehicle occurs twice.
-  init(_ told: [SentNumbers]) throws(FleetError) {
+  package init(_ told: [SentNumbers]) throws(FleetError) {
     self.told = told
     var places: [Series: Int] = [:]
     for (place, one) in told.enumerated()
@@ -32,10 +32,10 @@ struct ArrivalCount {
     counts = told.map { [UInt8](repeating: 0, count: Int($0.last)) }
   }
 
-  var fleets: [String] { Set(told.map(\.vehicle.fleet)).sorted() }
+  package var fleets: [String] { Set(told.map(\.vehicle.fleet)).sorted() }
 
   /// Counts an arrival. Messages of other vehicles or epochs are ignored.
-  mutating func observe(_ vehicle: VehicleKey, epoch: String, seq: Int64) {
+  package mutating func observe(_ vehicle: VehicleKey, epoch: String, seq: Int64) {
     guard let place = places[Series(vehicle: vehicle, epoch: epoch)] else { return }
     guard seq >= 1, seq <= told[place].last else {
       untold[place, default: []].insert(seq)
@@ -45,7 +45,7 @@ struct ArrivalCount {
     if counts[place][index] < .max { counts[place][index] += 1 }
   }
 
-  var result: ArrivalResult {
+  package var result: ArrivalResult {
     var result = ArrivalResult()
     for (place, one) in told.enumerated() {
       result.vehicles += 1
@@ -75,40 +75,40 @@ struct ArrivalCount {
 }
 
 /// The result of the comparison.
-struct ArrivalResult: Hashable, Sendable {
+package struct ArrivalResult: Hashable, Sendable {
   /// An epoch of a vehicle whose sequence numbers did not all arrive exactly once.
-  struct Odd: Hashable, Sendable {
-    var vehicle: VehicleKey
-    var epoch: String
+  package struct Odd: Hashable, Sendable {
+    package var vehicle: VehicleKey
+    package var epoch: String
     /// The sequence numbers that did not arrive, in ascending order.
-    var missing: [Int64] = []
+    package var missing: [Int64] = []
     /// The sequence numbers that arrived more than once, in ascending order.
-    var doubled: [Int64] = []
+    package var doubled: [Int64] = []
     /// The sequence numbers that arrived but were not sent, in ascending order.
-    var untold: [Int64] = []
+    package var untold: [Int64] = []
   }
 
-  var vehicles = 0
+  package var vehicles = 0
   /// The number of messages that the broker had acknowledged to the vehicles.
-  var acknowledged = 0
+  package var acknowledged = 0
   /// The number of acknowledged messages that arrived at the consumer.
-  var arrived = 0
+  package var arrived = 0
   /// The number of acknowledged messages that did not arrive at the consumer.
-  var missing = 0
+  package var missing = 0
   /// The number of messages that arrived more than once.
-  var doubled = 0
+  package var doubled = 0
   /// The number of messages that arrived but were not sent.
-  var untold = 0
+  package var untold = 0
   /// The number of messages that the broker had not acknowledged to the vehicles.
-  var unacknowledged = 0
+  package var unacknowledged = 0
   /// The number of unacknowledged messages that arrived nevertheless.
-  var unacknowledgedArrived = 0
-  var odd: [Odd] = []
+  package var unacknowledgedArrived = 0
+  package var odd: [Odd] = []
 
-  var isWhole: Bool { odd.isEmpty }
+  package var isWhole: Bool { odd.isEmpty }
 
   /// Formats sequence numbers in ascending order, such as `3, 5-7`.
-  static func text(_ numbers: [Int64]) -> String {
+  package static func text(_ numbers: [Int64]) -> String {
     var parts: [String] = []
     var index = 0
     while index < numbers.count {
@@ -120,7 +120,7 @@ struct ArrivalResult: Hashable, Sendable {
     return parts.joined(separator: ", ")
   }
 
-  var sentence: String {
+  package var sentence: String {
     var text = "\(vehicles) vehicle\(vehicles == 1 ? "" : "s"), \(acknowledged) numbers acknowledged: "
     text += "\(arrived) arrived, \(missing) missing, \(doubled) doubled"
     if untold > 0 { text += ", \(untold) that nobody told" }

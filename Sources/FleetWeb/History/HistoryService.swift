@@ -20,6 +20,7 @@ package final class HistoryService: ServePart, MetricsSource {
       configuration.records
       ? try SideRecorder.start(
         into: recording, keep: configuration.keep, selection: context.selection, broker: context.broker,
+        report: { StandardError.report($0.text) },
         connection: { connection in
           guard case .refused(let filter, let reason) = connection else { return }
           StandardError.report(

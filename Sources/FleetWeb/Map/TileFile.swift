@@ -82,7 +82,7 @@ package final class TileFile: Sendable {
   private static func refusal(of path: String, _ error: SQLiteError) -> FleetError {
     let cause =
       switch error.code.primary {
-      case .cannotOpen: InputFile.causeOfFailure(toOpen: path) ?? error.message
+      case .cannotOpen: FileFailure.causeOfFailure(toOpen: path) ?? error.message
       case .notADatabase: "not an MBTiles file (SQLite); vector tiles in a PMTiles archive are not read"
       case .corrupt: "it is damaged (\(error.message)); \(remedy)"
       default: "\(error.message); must be an MBTiles file of raster tiles"

@@ -50,7 +50,7 @@ import Testing
     ("\"#'*:?\\{[]^", "%22%23%27%2A%3A%3F%5C%7B%5B%5D%5E"), ("", "__HIVE_DEFAULT_PARTITION__"),
   ])
   func fleetsAreEscapedAsHiveDoes(fleet: String, name: String) {
-    #expect(PositionPartitions.escaped(fleet) == name)
+    #expect(PositionTable.escaped(fleet) == name)
   }
 
   @Test(.timeLimit(.minutes(3)), .needs(.parquetReaders)) func randomTablesAreReadByOthers() throws {

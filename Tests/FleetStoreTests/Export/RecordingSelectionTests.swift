@@ -1,5 +1,4 @@
 import Spatial
-import TestSupport
 import Testing
 
 @testable import Fleet
@@ -16,33 +15,6 @@ import Testing
       let error = try #require(throws: FleetError.self) { try selection.setTimes(from: from, to: to) }
       #expect(error.kind == .invalidInput)
     }
-  }
-
-  @Test func regionsWithHolesAndCircles() throws {
-    let directory = try TemporaryDirectory()
-    let path = try directory.write(
-      "regions.geojson",
-      #"""
-      {"type":"FeatureCollection","features":[
-       {"type":"Feature","id":"ring","properties":{},"geometry":{"type":"Polygon","coordinates":
-         [[[11,48],[12,48],[12,49],[11,49],[11,48]],[[11.4,48.4],[11.6,48.4],[11.6,48.6],[11.4,48.6],[11.4,48.4]]]}},
-       {"type":"Feature","id":"stop","properties":{"radius":1000},"geometry":{"type":"Point","coordinates":[20,50]}}]}
-      """#)
-    var selection = RecordingSelection()
-    #expect(selection.contains(nil))
-    try selection.setRegion(path)
-    let inside = [(48.2, 11.2), (50.001, 20.001)]
-    let outside = [(48.5, 11.5), (47.9, 11.5), (50.02, 20)]
-    for (latitude, longitude) in inside {
-      #expect(selection.contains(Coordinate(latitude: latitude, longitude: longitude)))
-    }
-    for (latitude, longitude) in outside {
-      #expect(!selection.contains(Coordinate(latitude: latitude, longitude: longitude)))
-    }
-    #expect(!selection.contains(nil))
-    let crossed = try directory.write("crossed.wkt", "x: POLYGON ((0 0, 1 1, 1 0, 0 1))\n")
-    let error = try #require(throws: FleetError.self) { try selection.setRegion(crossed) }
-    #expect(error.description.contains("crosses edge") && error.kind == .invalidInput)
   }
 
   @Test func formsByName() throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Fleet
 @testable import FleetStore
 
-/// Trips and driving events as text, CSV, JSON lines, GeoJSON and GPX.
+/// Trips and driving events as CSV, JSON lines, GeoJSON and GPX.
 @Suite struct JournalWriterTests {
   private typealias Entry = JournalMessages
 
@@ -37,7 +37,7 @@ import Testing
 
   @Test func csvHasTheColumnsOfTheTables() throws {
     let trips = text(
-      JournalFormat.csv.tripWriter(isSheet: false), [try trip(Entry.trip(7, driver: #"Ann "A", B"#))])
+      JournalCSVWriter<ReportedTrip>(), [try trip(Entry.trip(7, driver: #"Ann "A", B"#))])
     let lines = trips.split(separator: "\n")
     #expect(
       lines == [
@@ -56,7 +56,7 @@ import Testing
     let others = ["received", "epoch", "seq"]
     #expect(lines[0].split(separator: ",") == names.filter { !others.contains(String($0)) })
     let events = text(
-      JournalFormat.csv.drivingEventWriter, [try event(Entry.event(2, .overSpeed, region: "a,b"))]
+      JournalCSVWriter<ReportedDrivingEvent>(), [try event(Entry.event(2, .overSpeed, region: "a,b"))]
     ).split(separator: "\n")
     #expect(
       events[1]
@@ -71,13 +71,13 @@ import Testing
     var message = Entry.trip(7)
     message.1.removeLast()
     message.1 += #","fleet":"other","vehicle":"other","later":{"a":[1]}}"#
-    let line = text(JournalFormat.jsonl.tripWriter(isSheet: false), [try trip(message)])
+    let line = text(JournalJSONLinesWriter<ReportedTrip>(), [try trip(message)])
     #expect(line.hasSuffix("}\n") && line.split(separator: "\n").count == 1)
     let json = try JSONValue(parsing: Array(line.utf8))
     #expect(json["vehicle"]?.string == "van" && json["fleet"]?.string == "demo")
     #expect(json["distance"]?.double == 500 && json["later"]?["a"]?.array?.count == 1)
     #expect(try TripMessage(json: json).way.count == 3)
-    let other = text(JournalFormat.jsonl.drivingEventWriter, [try event(Entry.event(2))])
+    let other = text(JournalJSONLinesWriter<ReportedDrivingEvent>(), [try event(Entry.event(2))])
     #expect(try JSONValue(parsing: Array(other.utf8))["event"]?.string == "harshBraking")
   }
 
@@ -88,7 +88,7 @@ import Testing
     let end = try #require(told.1.range(of: "},", range: start.upperBound..<told.1.endIndex))
     let without = told.1.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "")
     let document = text(
-      JournalFormat.geojson.tripWriter(isSheet: false), [try trip(told), try trip((told.0, without))])
+      JournalGeoJSONWriter<ReportedTrip>(), [try trip(told), try trip((told.0, without))])
     let json = try JSONValue(parsing: Array(document.utf8))
     let features = try #require(json["features"]?.array)
     #expect(json["type"]?.string == "FeatureCollection" && features.count == 2)
@@ -105,7 +105,7 @@ import Testing
       ])
     #expect(document.contains(#""geometry":null"#) && features[1]["properties"]?["number"]?.integer == 7)
     let events = text(
-      JournalFormat.geojson.drivingEventWriter, [try event(Entry.event(2)), try event(Entry.event(3))])
+      JournalGeoJSONWriter<ReportedDrivingEvent>(), [try event(Entry.event(2)), try event(Entry.event(3))])
     let points = try JSONValue(parsing: Array(events.utf8))["features"]?.array ?? []
     #expect(
       points.count == 2 && points[0]["geometry"]?["coordinates"] == .array([.number(11.5), .number(48.125)]))
@@ -116,47 +116,16 @@ import Testing
   @Test func gpxHasATrackForEachTrip() throws {
     let odd = VehicleKey(fleet: "a<b", vehicle: "c&\u{1B}d")
     let document = text(
-      JournalFormat.gpx.tripWriter(isSheet: false), [try trip(Entry.trip(7)), try trip(Entry.trip(8), odd)])
+      JournalGPXWriter<ReportedTrip>(), [try trip(Entry.trip(7)), try trip(Entry.trip(8), odd)])
     let found = try XMLReading(document)
     #expect(found.names == ["demo/van 7", "a<b/c&\u{FFFD}d 8"])
     #expect(
       found.elements.filter { $0 == "trkpt" }.count == 6 && found.elements.filter { $0 == "trk" }.count == 2)
     #expect(
       document.contains(#"<trkpt lat="48.1875" lon="11.625"><time>2026-11-21T12:05:00.000Z</time></trkpt>"#))
-    let events = try XMLReading(text(JournalFormat.gpx.drivingEventWriter, [try event(Entry.event(2), odd)]))
+    let events = try XMLReading(
+      text(JournalGPXWriter<ReportedDrivingEvent>(), [try event(Entry.event(2), odd)]))
     #expect(events.names == ["harshBraking"] && events.elements.contains("wpt"))
-  }
-
-  @Test func textIsForAPerson() throws {
-    let moving = try trip(Entry.trip(8, phase: .underway, driver: "\u{1B}[2Jann"))
-    let lines = text(JournalFormat.text.tripWriter(isSheet: false), [try trip(Entry.trip(7)), moving])
-      .split(separator: "\n")
-    #expect(lines.count == 3 && lines[0].hasPrefix("VEHICLE "))
-    #expect(
-      lines[1]
-        == "demo/van              7  2026-11-21T12:00:00Z  10 min     500 m    3.6 km/h   47.7 km/h  driven  2 harshBraking, 1 kerb  delivery"
-    )
-    #expect(lines[2].contains("driven  underway  2 harshBraking, 1 kerb  \u{FFFD}[2Jann  delivery"))
-    var told = try trip(Entry.trip(7, driver: "ann"))
-    told.drivingEvents = [try event(Entry.event(2)), try event(Entry.event(3, .idling, ongoing: true))]
-    #expect(
-      text(JournalFormat.text.tripWriter(isSheet: true), [told]) == """
-        demo/van  trip 7  driven
-          begun     2026-11-21T12:00:00Z  48.12500   11.50000  ±2.5 m  odometer 1.2 km
-          ended     2026-11-21T12:10:00Z  48.25000   11.75000  odometer 1.7 km
-          distance  500 m  13 m of it estimated
-          time      9 min moving  1 min standing  8 s of that idling
-          speed     mean 3.6 km/h  greatest 47.7 km/h
-          energy    0.125 l  -0.5 kWh
-          events    2 harshBraking, 1 kerb
-          driver    ann
-          purpose   delivery
-          way       3 places within 5.0 m
-          journal   0123456789abcdef  revision 1
-          2026-11-21T12:00:00Z  harshBraking  medium  peak 4.25 m/s² over 3 m/s²  for 1.5 s  at 45.0 km/h  48.12500   11.50000  trip 1  88 % sure
-          2026-11-21T12:00:00Z  idling  medium  ongoing  peak 4.25 over 3  for 1.5 s  at 45.0 km/h  48.12500   11.50000  trip 1  88 % sure
-
-        """)
   }
 
   @Test func theFormFollowsFromTheFilesName() throws {

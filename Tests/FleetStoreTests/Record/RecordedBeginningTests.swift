@@ -7,7 +7,6 @@ import TestSupport
 import Testing
 
 @testable import Fleet
-@testable import FleetCommand
 @testable import FleetStore
 
 /// What commands begin from: the last of each topic, as a broker would have kept it.

@@ -1,13 +1,13 @@
-internal import Fleet
+package import Fleet
 internal import Platform
 internal import Transfers
 
 /// The address and key of a geolocation service, `https://HOST/v1/geolocate`. There is no default service.
-struct GeolocateAddress: Hashable, Sendable {
+package struct GeolocateAddress: Hashable, Sendable {
   /// The URL without the key.
   let url: String
   /// The host, with a port if the URL has one. It becomes the source of the service's entries in the map.
-  let host: String
+  package let host: String
   /// The key; nil for a service without one.
   let key: String?
   /// True if the service runs on this machine.
@@ -20,7 +20,7 @@ struct GeolocateAddress: Hashable, Sendable {
   ///     transit.
   ///   - keyFile: a file with the key in its first line; nil for no key.
   /// - Throws: `FleetError` with the problem, never with the key.
-  init(_ url: String, keyFile: String?) throws(FleetError) {
+  package init(_ url: String, keyFile: String?) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError { .usage("ask", "\"\(url.prefix(100))\"", cause) }
     guard let parts = WebAddress(url) else {
       throw wrong("not an address; it must start with https://")

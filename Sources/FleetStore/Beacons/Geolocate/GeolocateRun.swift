@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 internal import Positioning
 internal import Sensors
 internal import Spatial

@@ -1,0 +1,46 @@
+package import Fleet
+package import Spatial
+package import Telemetry
+
+extension Recording {
+  /// Returns, for each trip in progress, the distance in m between the positions since its last message. A
+  /// trip whose last message is more than a day old is not in progress.
+  package func distancesSinceLastMessage(
+    _ selection: TripSelection, at now: UTCTime
+  ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {
+    let limit = now.advanced(bySeconds: -86_400)
+    var open: [ReportedTrip] = []
+    try readTrips(selection) { told in
+      if told.trip.phase != .ended, told.trip.end.time > limit { open.append(told) }
+      return true
+    }
+    var distances: [VehicleKey: [JournalNumber: Double]] = [:]
+    for told in open {
+      var part = RecordingSelection()
+      (part.fleets, part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
+      part.from = told.trip.end.time
+      var (last, metres) = (told.trip.end.coordinate, 0.0)
+      try readPositions(part, isByDay: false) { position in
+        guard position.source != .coarse else { return true }
+        metres += last?.distance(to: position.coordinate) ?? 0
+        last = position.coordinate
+        return true
+      }
+      distances[told.vehicle, default: [:]][told.trip.trip] = metres
+    }
+    return distances
+  }
+
+  /// Returns the driving events of a trip.
+  package func drivingEvents(of told: ReportedTrip) throws(FleetError) -> [ReportedDrivingEvent] {
+    var selection = DrivingEventSelection()
+    (selection.part.fleets, selection.part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
+    selection.trip = told.trip.trip
+    var events: [ReportedDrivingEvent] = []
+    try readDrivingEvents(selection) { event in
+      events.append(event)
+      return true
+    }
+    return events
+  }
+}

@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetStore
+internal import Glibc
+internal import Spatial
+internal import Telemetry
+
+/// The options of `odograph trips`.
+struct TripsOptions: BrokerOptions {
+  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
+  var vehicle: String?
+
+  @Argument(
+    help: ArgumentHelp("Only the trip with this number, with all details.", valueName: "number"))
+  var number: Int64?
+
+  @Option(
+    help: ArgumentHelp("Only driven, carried or unobserved trips; repeat for several.", valueName: "kind"))
+  var kind: [String] = []
+
+  @OptionGroup var journal: JournalOptions
+
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  init() {}
+
+  /// Returns the selection.
+  ///
+  /// - Throws: `FleetError` for invalid options.
+  func selection() throws(FleetError) -> TripSelection {
+    if let number, number < 1 { throw .usage("look for", "trip \(number)", "trips are numbered from 1") }
+    let known = ["driven", "carried", "unobserved"]
+    for kind in kind where !known.contains(kind) {
+      throw .usage("use", "--kind \(kind.prefix(40))", "must be \(known.joined(separator: ", "))")
+    }
+    var selection = TripSelection()
+    selection.part = try journal.selection(vehicles: vehicle.map { [$0] } ?? [])
+    (selection.number, selection.kinds) = (number, kind)
+    return selection
+  }
+}
+
+/// The `odograph trips` command: shows trips from a recording, or live.
+enum TripsCommand {
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
+  ///   output.
+  static func run(_ options: TripsOptions) throws(FleetError) -> ExitStatus {
+    let selection = try options.selection()
+    let format = try options.journal.format()
+    signal(SIGPIPE, SIG_IGN)
+    if let place = options.journal.recording { return try read(options, selection, format, place) }
+    let follower = JournalFollower<ReportedTrip>(
+      options: options.journal, broker: options.broker, kind: .trip, vehicles: selection.part.vehicles,
+      read: { vehicle, payload in
+        guard let told = ReportedTrip(vehicle: vehicle, payload: payload), selection.contains(told) else {
+          return nil
+        }
+        return format.isDocument && told.trip.phase != .ended ? nil : told
+      }, isNew: { $0.isNew($1) })
+    return try follower.run(format.tripWriter(isSheet: options.number != nil))
+  }
+
+  private static func read(
+    _ options: TripsOptions, _ selection: TripSelection, _ format: JournalFormat, _ place: String
+  ) throws(FleetError) -> ExitStatus {
+    let isSheet = options.number != nil && format == .text
+    let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))
+    return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
+      var metres = 0.0
+      let distances =
+        format == .text
+        ? try reading.recording.distancesSinceLastMessage(selection, at: Moment.now.time) : [:]
+      // The recording runs one query at a time. The trips are therefore collected before their events are
+      // read.
+      var sheets: [ReportedTrip] = []
+      try reading.recording.readTrips(selection) { recorded throws(FleetError) in
+        var told = recorded
+        if format == .text, told.trip.phase != .ended {
+          let distance = distances[told.vehicle]?[told.trip.trip]
+          (told.distanceSince, told.isUnfinished) = (distance ?? 0, distance == nil)
+        }
+        metres += told.trip.distance + told.distanceSince
+        guard isSheet else { return try reading.append(told) }
+        sheets.append(told)
+        return reading.shouldContinue
+      }
+      for var told in sheets where reading.shouldContinue {
+        told.drivingEvents = try reading.recording.drivingEvents(of: told)
+        _ = try reading.append(told)
+      }
+      guard let number = options.number, let vehicle = options.vehicle, reading.written == 0,
+        reading.shouldContinue
+      else { return ", \(QuantityText.distance(metres))" }
+      throw .usage(
+        "find", "trip \(number) of \(vehicle)",
+        "\(reading.recording.name) has no such trip that matches the options; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
+      )
+    }
+  }
+}

@@ -1,0 +1,277 @@
+internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetStore
+internal import Glibc
+internal import MQTT
+internal import Platform
+internal import Spatial
+
+/// The options of `odograph export`.
+struct ExportOptions: ParsableArguments {
+  @OptionGroup(title: "Selection") var part: RecordingArguments
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The file to write (default: standard output); for Parquet the folder.", valueName: "file"),
+    completion: .file())
+  var output: String?
+
+  @Flag(help: "Replace an existing file or Parquet folder.")
+  var force = false
+
+  @Flag(
+    help:
+      "In an existing Parquet folder, replace the days of --from and --to of the exported fleets."
+  )
+  var update = false
+
+  @Option(
+    name: .customLong("format"),
+    help: ArgumentHelp(
+      "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
+      valueName: "form"), completion: .list(ExportFormat.allCases.map(\.rawValue)))
+  var givenFormat: ExportFormat?
+
+  @Flag(
+    name: .customLong("messages"), help: "Write all messages unchanged as JSON lines, instead of positions.")
+  var exportsMessages = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Start a new GPX or KML track after a gap of this length.", valueName: "seconds"))
+  var gap = 300.0
+
+  @Flag(help: "The same as --format jsonl.")
+  var json = false
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
+  var isQuiet = false
+
+  init() {}
+
+  /// Returns the format; contradictory options are an error, and the default follows from the file name.
+  func format() throws(FleetError) -> ExportFormat {
+    if json, let givenFormat, givenFormat != .jsonl {
+      throw .usage("use", "--json", "it contradicts --format; use one of them")
+    }
+    if let givenFormat { return givenFormat }
+    let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
+    if json || exportsMessages, let output, let named, named != .jsonl {
+      throw .usage(
+        "write", "JSON lines to \(output)",
+        "its name says \(named.rawValue); name it .jsonl, or add --format jsonl")
+    }
+    return named ?? .jsonl
+  }
+
+  /// Checks the options.
+  ///
+  /// - Throws: `FleetError` for invalid options.
+  func check(_ format: ExportFormat) throws(FleetError) {
+    guard gap > 0, gap <= 1e9 else {
+      throw .usage("use", "--gap \(gap)", "must be above 0, in seconds")
+    }
+    guard format != .parquet || (output ?? "-") != "-" else {
+      throw .usage("write", "Parquet to standard output", "it is a folder of files; name one with -o")
+    }
+    if update { try checkUpdate(format) }
+    guard !exportsMessages || format == .jsonl else {
+      throw .usage(
+        "write", "messages as \(format.rawValue)",
+        "messages go into JSON lines only; leave out --messages, or use --format jsonl")
+    }
+  }
+}
+
+extension ExportOptions {
+  /// Checks the options that `--update` allows. It replaces whole days: an export of a part of a day would
+  /// delete the remaining positions of the day.
+  private func checkUpdate(_ format: ExportFormat) throws(FleetError) {
+    guard format == .parquet else {
+      throw .usage("use", "--update", "requires --format parquet; \(format.rawValue) is a single file")
+    }
+    guard !force else {
+      throw .usage("use", "--update", "--force replaces the whole folder; give one of them")
+    }
+    let selection = try part.selection()
+    guard selection.isOfWholeDays, selection.vehicles.isEmpty, selection.areas.isEmpty else {
+      throw .usage(
+        "use", "--update",
+        "it replaces whole days of whole fleets; give --from and --to as days, and no vehicle or region")
+    }
+  }
+}
+
+extension ExportFormat: ExpressibleByArgument {}
+
+/// The `odograph export` command: writes a recording or a part of it in a common format.
+///
+/// Rows are read and written one by one, so that a year needs no more memory than a day.
+enum ExportCommand {
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for invalid options, a missing recording, and a failed output.
+  static func run(_ options: ExportOptions) throws(FleetError) -> ExitStatus {
+    let format = try options.format()
+    try options.check(format)
+    let selection = try options.part.selection()
+    signal(SIGPIPE, SIG_IGN)
+    var export = try RunningExport(options, selection)
+    do throws(FleetError) { try export.run(format) } catch {
+      // A signal makes the current operation fail; the failure itself is not an error.
+      guard export.monitor.ending != nil else { throw error }
+    }
+    return try export.conclude()
+  }
+}
+
+/// An export in progress.
+private struct RunningExport: ~Copyable {
+  /// The number of bytes after which the buffer is written.
+  private static let portion = 256 << 10
+
+  let monitor: WorkMonitor
+  private let options: ExportOptions
+  private let selection: RecordingSelection
+  private var output: OutputFile?
+  private var partitions: PositionPartitions?
+  private var total: Int?
+  /// The number of rows read from the recording.
+  private var seen = 0
+  private var written = 0
+  private var repetitions = 0
+  private var last: RecordedPosition?
+  /// False after the process at the other end of the output pipe has closed it.
+  private var hasReader = true
+
+  init(_ options: ExportOptions, _ selection: RecordingSelection) throws(FleetError) {
+    self.options = options
+    self.selection = selection
+    monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
+  }
+
+  mutating func run(_ format: ExportFormat) throws(FleetError) {
+    let monitor = monitor
+    let recording = try RecordingAddress.open(options.part.place) { monitor.shouldContinue() }
+    let inputs = RecordingAddress.files(of: options.part.place)
+    guard let writer = format.writer(gap: options.gap) else {
+      partitions = try PositionPartitions(
+        path: options.output ?? "", replaces: options.force, updates: options.update, inputs: inputs)
+      return try writePartitions(recording)
+    }
+    monitor.awaited = "reader of the output"
+    output = try OutputFile(path: options.output, replaces: options.force, inputs: inputs) {
+      monitor.shouldContinue()
+    }
+    monitor.awaited = "database"
+    if options.exportsMessages {
+      try writeMessages(recording)
+    } else {
+      try writePositions(recording, writer)
+    }
+  }
+
+  /// Completes the file, and prints a summary.
+  consuming func conclude() throws(FleetError) -> ExitStatus {
+    monitor.clear()
+    let what = options.exportsMessages ? "messages" : "positions"
+    let name = HistoryReader.name(of: options.part.place)
+    if let ending = monitor.ending {
+      if !options.isQuiet {
+        let left =
+          output?.leavesNothing ?? true || written == 0 ? "nothing is written" : "\(written) are written"
+        StandardError.report("ended after \(seen) \(what) of \(name); \(left)")
+      }
+      return try ending.status()
+    }
+    guard hasReader else { return .done }
+    try output?.finish()
+    try partitions?.finish()
+    if !options.isQuiet {
+      let twice = repetitions > 0 ? ", \(repetitions) duplicates omitted" : ""
+      StandardError.report("\(written) \(what) from \(name)\(twice)\(absence)")
+    }
+    return .done
+  }
+
+  /// The reason for an empty export, as a text for the summary; empty if there are rows.
+  private var absence: String {
+    guard written == 0 else { return "" }
+    if !selection.isAll { return ": nothing in it matches the options; use fewer of them" }
+    return options.exportsMessages
+      ? "" : ": it contains no positions; --messages writes all messages"
+  }
+
+  private mutating func writePositions(
+    _ recording: any Recording, _ writer: any PositionWriter
+  ) throws(FleetError) {
+    if monitor.isShown { total = try recording.countPositions(selection) }
+    var writer = writer
+    writer.begin()
+    try recording.readPositions(selection) { position throws(FleetError) in
+      guard isNew(position) else { return true }
+      writer.append(position)
+      return writer.bytes.count < Self.portion ? true : try flush(&writer.bytes, "positions")
+    }
+    guard hasReader, monitor.ending == nil else { return }
+    writer.end()
+    _ = try flush(&writer.bytes, "positions")
+  }
+
+  private mutating func writePartitions(_ recording: any Recording) throws(FleetError) {
+    let monitor = monitor
+    if monitor.isShown { total = try recording.countPositions(selection) }
+    try recording.readPositions(selection, isByDay: true) { position throws(FleetError) in
+      guard isNew(position) else { return true }
+      try partitions?.append(position)
+      guard written % 1000 == 0 else { return true }
+      monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: "positions") }
+      return monitor.shouldContinue()
+    }
+  }
+
+  /// Counts a position; returns false for a second position of the same vehicle and time. Live positions are
+  /// often repeated in a track; only one of them is exported.
+  private mutating func isNew(_ position: RecordedPosition) -> Bool {
+    seen += 1
+    if let last, last.vehicle == position.vehicle, last.time == position.time {
+      repetitions += 1
+      return false
+    }
+    last = position
+    written += 1
+    return true
+  }
+
+  private mutating func writeMessages(_ recording: any Recording) throws(FleetError) {
+    if monitor.isShown { total = try recording.extent(selection).count }
+    var lines = MessageLines()
+    try recording.readMessages(selection) { message throws(FleetError) in
+      seen += 1
+      written += 1
+      lines.append(
+        topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload,
+        received: message.received)
+      guard lines.bytes.count >= Self.portion else { return true }
+      var bytes = lines.bytes
+      lines.removeAll()
+      return try flush(&bytes, "messages")
+    }
+    guard hasReader, monitor.ending == nil else { return }
+    var bytes = lines.bytes
+    _ = try flush(&bytes, "messages")
+  }
+
+  /// Writes and clears the buffer; returns false if the output is closed or the command is to stop.
+  private mutating func flush(_ bytes: inout [UInt8], _ unit: String) throws(FleetError) -> Bool {
+    let monitor = monitor
+    monitor.awaited = "reader of the output"
+    defer { monitor.awaited = "database" }
+    hasReader = try output?.write(bytes) { monitor.shouldContinue() } ?? false
+    bytes.removeAll(keepingCapacity: true)
+    monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: unit) }
+    return hasReader && monitor.shouldContinue()
+  }
+}

@@ -1,0 +1,322 @@
+internal import AMQP
+internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetControl
+internal import FleetStore
+internal import Glibc
+internal import MQTT
+internal import Platform
+
+/// The options of `odograph record`.
+struct RecordOptions: BrokerOptions {
+  @Argument(
+    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"),
+    completion: .file())
+  var givenStore: String?
+
+  @OptionGroup var topics: TopicArguments
+
+  @Option(
+    help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
+  var share: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The session's name at the broker (default: one for this machine, store and selection).",
+      valueName: "name"))
+  var clientID: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Expiry of the session at the broker (default: \(RecordEntry.usualSessionExpiry), a day); not with MQTT 3.1.1.",
+      valueName: "seconds"))
+  var sessionExpiry: UInt32?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Maximum number of messages per commit.", valueName: "messages"))
+  var commitCount = RecordPlan.usualCommitCount
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("Maximum time before a commit.", valueName: "seconds"))
+  var commitInterval = RecordPlan.usualCommitInterval
+
+  @Option(
+    name: .customLong("buffer"), parsing: .unconditional,
+    help: ArgumentHelp(
+      "Maximum messages in memory while the database fails.", valueName: "messages"))
+  var bufferedMessages = RecordPlan.usualBufferedMessages
+
+  @Option(
+    help: ArgumentHelp(
+      "Delete messages older than this, for example 90d, at the start and every hour (default: never).",
+      valueName: "days"))
+  var keep: String?
+
+  @Flag(
+    name: .customLong("prepare"),
+    help:
+      "Only create or migrate the tables, and apply --keep."
+  )
+  var prepares = false
+
+  @Flag(
+    name: .customLong("forget"),
+    help:
+      "Delete this command's session and queued messages. A recorder that runs with the same --client-id on another machine loses its session, too."
+  )
+  var forgets = false
+
+  @OptionGroup var queues: QueueArguments
+
+  @OptionGroup var quality: QualityArguments
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("Stop after this number of messages.", valueName: "messages"))
+  var count: Int?
+
+  @OptionGroup var time: TimeLimitArguments
+
+  @Flag(name: .customLong("json"), help: "Print progress and result as JSON lines.")
+  var isJSON = false
+
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
+  var isQuiet = false
+
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+  @OptionGroup(title: "Broker") var words: MessageProfileArguments
+
+  init() {}
+
+  /// A `postgres://` URL or the path of an SQLite file.
+  var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
+
+  /// Returns the number of days of `--keep`; nil without the option, which retains all days.
+  /// - Throws: `FleetError` for an invalid number of days.
+  func keptDays() throws(FleetError) -> Int? {
+    try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
+  }
+
+  /// Returns the plan.
+  ///
+  /// - Throws: `FleetError` for invalid options.
+  func plan() throws(FleetError) -> RecordPlan {
+    var plan = RecordPlan(
+      store: store, filters: try topics.filters(broker, words), root: try words.root(broker),
+      profile: try words.profile(broker))
+    (plan.share, plan.clientID, plan.sessionExpiry) = (share, clientID, sessionExpiry)
+    (plan.commitCount, plan.commitInterval) = (commitCount, commitInterval)
+    (plan.bufferedMessages, plan.count) = (bufferedMessages, count)
+    plan.keptDays = try keptDays()
+    return plan
+  }
+
+  /// Checks the options.
+  ///
+  /// - Throws: `FleetError` for invalid options.
+  func check() throws(FleetError) {
+    _ = try keptDays()
+    func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
+      if !holds { throw .usage("use", option, cause) }
+    }
+    try RecordPlan.check(store: store)
+    try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "must be 1 to 100000")
+    try demand(
+      (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "must be 0 to 60 seconds")
+    try demand(
+      (1...10_000_000).contains(bufferedMessages), "--buffer \(bufferedMessages)", "must be 1 to 10000000")
+    try demand(count ?? 1 >= 1, "--count \(count ?? 0)", "must be 1 or more")
+    try demand((clientID?.utf8.count ?? 1) > 0, "--client-id", "it is empty")
+  }
+}
+
+/// The `odograph record` command: records a fleet's messages into a database, each message once.
+///
+/// The connection's thread receives messages, and the recorder's thread stores them, with a bounded queue in
+/// between. A message is acknowledged to the broker only after its transaction was committed. After a crash
+/// of a process or a broker, messages arrive again. The store detects them by epoch and sequence number, or
+/// by a content hash.
+enum RecordCommand {
+  /// The maximum time in s for storing and acknowledging the received messages before the command exits.
+  private static let drain = 60.0
+  /// The time in ns without a commit after which the command, interrupted by a signal, exits without waiting
+  /// longer.
+  private static let commitTimeout: Int64 = 700_000_000
+
+  /// Runs until `--count` messages are recorded, the time limit is over, or a signal arrives.
+  /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
+  static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
+    let options = try given.settled()
+    var plan = try options.plan()
+    let queue = try options.queueConfiguration(plan.filters)
+    let broker = queue == nil ? try options.broker.configuration() : nil
+    let timeout = try options.time.limit()
+    try options.check()
+    signal(SIGPIPE, SIG_IGN)
+    let waiter = try CommandWaiter()
+    if options.forgets {
+      if let queue { return try forget(queue, options) }
+      if let broker { return try forget(options, broker, plan, waiter) }
+    }
+    let isQuiet = options.isQuiet
+    let report: @Sendable (RecordNotice) -> Void = { notice in
+      if !isQuiet || !notice.isRoutine { StandardError.report(notice.text) }
+    }
+    let store = try OpenStore(plan, report: report)
+    if options.prepares {
+      let done = try store.expireAndClose(plan)
+      if !isQuiet { StandardError.report(done) }
+      return .done
+    }
+    plan.qos = try options.quality.level()
+    let source: RecordEntry
+    if let queue {
+      source = try RecordEntry(queue) { state in
+        switch state {
+        case .connected: waiter.observeConnection()
+        case .disconnected(let reason): waiter.observeLoss("\(reason)", FleetError(reason))
+        }
+      }
+    } else if let broker {
+      source = try RecordEntry(plan, broker, report: report) { waiter.observe($0) }
+    } else {
+      throw .usage("record", "from nowhere", "neither a broker nor a queue is configured")
+    }
+    let recorder = try RunningRecorder.start(plan, into: store, from: source, report: report) {
+      waiter.end(.ended(.done))
+    }
+    var progress = RecordProgress(options)
+    let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
+    var ending: CommandWaiter.Ending = .timedOut
+    while true {
+      let left = deadline.map { Double($0 - SystemClock.monotonic) * 1e-9 } ?? .infinity
+      ending = waiter.wait(seconds: min(left, progress.interval))
+      progress.show(recorder.counts)
+      guard case .timedOut = ending, left > progress.interval else { break }
+    }
+    let isClean = leave(recorder, waiter, isAsked: ending.isSignal)
+    let hasEnded = recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
+    // If the broker was never reached, it stores no session that the summary could mention.
+    if waiter.wasConnected {
+      progress.finish(recorder.counts, left: recorder.left)
+    } else {
+      progress.finish(recorder.counts)
+    }
+    withExtendedLifetime(recorder) {}
+    // Messages that could not be stored make the command fail. Rejections by the broker and signals have
+    // their own exit status.
+    if recorder.counts.isInterrupted || !hasEnded {
+      switch ending {
+      case .timedOut, .ended(.done): return .outputFailed
+      case .ended, .failed: break
+      }
+    }
+    if case .timedOut = ending {
+      if let timeout, !waiter.wasConnected {
+        throw queue == nil ? FleetError.unanswered(within: timeout) : .queueUnanswered(within: timeout)
+      }
+      guard let count = options.count else { return .done }
+      if !options.isQuiet { StandardError.sayMissed(count, came: recorder.counts.received) }
+    }
+    return try ending.status()
+  }
+
+  /// Disconnects after storing and acknowledging the received messages.
+  /// - Parameter isAsked: true after a signal: waits only while commits succeed, and until a further signal.
+  ///   Unacknowledged messages remain at the broker.
+  /// - Returns: true if all received messages are stored.
+  private static func leave(
+    _ recorder: RunningRecorder, _ waiter: CommandWaiter, isAsked: Bool
+  ) -> Bool {
+    // If the store is unavailable, waiting for it would only delay the exit.
+    let limit = recorder.counts.isInterrupted ? 0 : drain
+    let outcome = Locked<Bool?>(nil)
+    let work: @Sendable () -> Void = {
+      let isClean = recorder.leaveBlocking(drain: limit)
+      outcome.withLock { $0 = isClean }
+    }
+    guard isAsked, let thread = try? DedicatedThread.start(name: "leave", work) else {
+      return recorder.leaveBlocking(drain: limit)
+    }
+    thread.detach()
+    var commits = recorder.counts.commits
+    var lastCommit = SystemClock.monotonic
+    while SystemClock.monotonic - lastCommit < commitTimeout {
+      if let isClean = outcome.withLock({ $0 }) { return isClean }
+      if waiter.newSignal(within: 0.02) != nil { return false }
+      guard commits != recorder.counts.commits else { continue }
+      (commits, lastCommit) = (recorder.counts.commits, SystemClock.monotonic)
+    }
+    return false
+  }
+
+  /// Deletes a queue of the cluster with its messages.
+  private static func forget(
+    _ queue: AMQPConfiguration, _ options: RecordOptions
+  ) throws(FleetError) -> ExitStatus {
+    let wasThere: Bool
+    do throws(AMQPDisconnection) { wasThere = try AMQPConsumer.deleteQueue(queue) } catch {
+      throw FleetError(error)
+    }
+    guard wasThere else {
+      throw .usage(
+        "forget", "queue \(queue.queue)",
+        "no such queue; check --queue, and the virtual host at the end of --from")
+    }
+    if !options.isQuiet {
+      StandardError.report("queue \(queue.queue) and its messages were deleted")
+    }
+    return .done
+  }
+
+  /// Deletes the sessions of earlier runs at the broker.
+  private static func forget(
+    _ options: RecordOptions, _ broker: MQTTConfiguration, _ plan: RecordPlan, _ waiter: CommandWaiter
+  ) throws(FleetError) -> ExitStatus {
+    let slots = options.clientID == nil ? try SessionSlot.left(for: plan.identity(broker)) : []
+    let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)
+    let mark = options.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
+    if let name = options.clientID, mark?.isTaken == true {
+      throw .usage(
+        "forget", "session \(name)",
+        "odograph record uses it on this machine, and would lose messages that it has not stored; stop it first"
+      )
+    }
+    for name in names {
+      var configuration = broker
+      configuration.clientID = name
+      (configuration.sessionExpiryInterval, configuration.endsSession) = (0, true)
+      // The first connection resumes the session to find out whether it exists, because the broker does not
+      // report this for a clean start. The second one starts clean, which deletes the session under MQTT
+      // 3.1.1, too.
+      var wasThere = false
+      for isClean in [false, true] {
+        configuration.cleanStart = isClean
+        let link = try PublishLink.connected(configuration, capacity: 1, waiter)
+        if !isClean { wasThere = link.isSessionPresent }
+        link.stop(drain: 5)
+      }
+      if !wasThere, options.clientID != nil {
+        throw .usage(
+          "forget", "session \(name)",
+          "no such session at the broker; check --client-id and --broker, or it has expired")
+      }
+      guard !options.isQuiet else { continue }
+      StandardError.report(
+        wasThere
+          ? "session \(name) and its queued messages were deleted"
+          : "the broker no longer has the session \(name)")
+    }
+    for slot in slots { slot.forget() }
+    mark?.forgetFilters()
+    if names.isEmpty, !options.isQuiet {
+      StandardError.report(
+        "nothing to forget: this machine has no session for \(HistoryReader.name(of: options.store)) "
+          + "with these options at this broker, or the recorder that uses the session still runs")
+    }
+    return .done
+  }
+}
