@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Data walks down this list and never back up: a module imports only modules above it.
+// Data flows down this list and never back up: a module imports only modules above it. `Deploy/modules.py` compares imports and
+// dependencies. The modules that `Deploy/pure.sh` lists do no I/O.
 // `odographd` and its libraries carry no Foundation; `Deploy/footprint.sh` fails when it enters one.
 
 let package = Package(
@@ -87,27 +88,25 @@ let package = Package(
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
-    .target(name: "Motion", dependencies: ["Bytes", "Platform", "Sensors", "Spatial"]),
-    // Pure: every sensor at full rate, packed and kept for a while.
+    .target(name: "Motion", dependencies: ["Bytes", "Sensors", "Spatial"]),
+    // Samples of all sensors at full rate: ring buffer, codec, crash detection.
     .target(name: "Traces", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
-    .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Platform", "Sensors", "Spatial"]),
+    .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
     .target(
       name: "LiveSensors",
       dependencies: [
-        "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN", "SensorsGPSD",
-        "SensorsIIO", "SensorsRadio",
-        "Simulation",
-        "Spatial",
+        "Bytes", "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN", "SensorsGPSD",
+        "SensorsIIO", "SensorsRadio", "Simulation", "Spatial",
       ]),
     .target(
       name: "Telemetry", dependencies: ["Bytes", "JSON", "Motion", "Positioning", "Sensors", "Spatial"]),
-    // Pure: from inputs to messages. It links nothing that does I/O; Deploy/pure.sh fails when it does.
+    // From inputs to messages.
     .target(
       name: "Pipeline",
       dependencies: [
-        "Bytes", "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry", "Traces",
+        "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry", "Traces",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
@@ -122,13 +121,9 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "CStandardError", "Compression", "JSON", "LiveSensors", "Prometheus", "Motion", "MQTT",
-        "Navigation",
-        "Pipeline",
-        "Platform", "Positioning",
-        "Recordings", "Sensors", "SensorsCAN",
-        "SensorsGPSD", "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "SQLite", "StoreAndForward",
-        "Telemetry",
+        "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
+        "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN", "SensorsGPSD",
+        "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry",
         "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -186,7 +181,7 @@ let package = Package(
     .target(
       name: "FleetAlerts",
       dependencies: [
-        "Bytes", "CLinux", "COpenSSL", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform",
+        "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform",
         "Positioning", "SQLite", "Spatial", "Telemetry", "Transfers",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -206,7 +201,6 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "HummingbirdTLS", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -253,7 +247,9 @@ let package = Package(
     .testTarget(name: "SimulationTests", dependencies: ["Sensors", "Simulation", "Spatial", "TestSupport"]),
     .testTarget(
       name: "SensorsGPSDTests",
-      dependencies: ["Recordings", "Sensors", "SensorsGPSD", "Simulation", "Spatial", "TestSupport"]),
+      dependencies: [
+        "Platform", "Recordings", "Sensors", "SensorsGPSD", "Simulation", "Spatial", "TestSupport",
+      ]),
     .testTarget(
       name: "SensorsCANTests",
       dependencies: ["Platform", "Recordings", "Sensors", "SensorsCAN", "Spatial", "TestSupport"]),
@@ -267,7 +263,9 @@ let package = Package(
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
       name: "MotionTests",
-      dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
+      dependencies: [
+        "AllocationCounter", "Motion", "Sensors", "Simulation", "Spatial", "TestSupport",
+      ]),
     .testTarget(
       name: "TracesTests",
       dependencies: [
@@ -319,36 +317,38 @@ let package = Package(
     .testTarget(
       name: "StoreAndForwardTests",
       dependencies: [
-        "FaultyDisk", "Platform", "SQLite", "Simulation", "StoreAndForward", "Telemetry", "TestSupport",
+        "FaultyDisk", "Platform", "Sensors", "Simulation", "SQLite", "StoreAndForward", "Telemetry",
+        "TestSupport",
       ]),
     // Messages of a made-up vehicle, for the tests of the fleet's side.
     .target(
-      name: "FleetFixtures", dependencies: ["Fleet", "JSON", "Spatial", "Telemetry"],
+      name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry"],
       path: "Tests/FleetFixtures"),
     .testTarget(
       name: "FleetTests",
       dependencies: [
-        "Bytes", "Fleet", "FleetFixtures", "JSON", "MQTT", "Simulation", "Spatial", "Telemetry",
+        "Bytes", "Fleet", "FleetFixtures", "JSON", "MQTT", "Platform", "Sensors", "Simulation", "Spatial",
+        "Telemetry",
         "TestSupport",
       ]),
     .testTarget(
       name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Positioning",
-        "Sensors",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform",
         "Spatial", "Telemetry", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetTerminalTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Positioning",
-        "Sensors", "Spatial", "Telemetry", "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "Platform", "Positioning",
+        "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "FleetControlTests",
       dependencies: [
         "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetTerminal", "MQTT",
-        "Positioning", "Sensors",
+        "Positioning",
         "Spatial",
         "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -370,14 +370,14 @@ let package = Package(
     .testTarget(
       name: "FleetAlertsTests",
       dependencies: [
-        "COpenSSL", "Fleet", "FleetAlerts", "FleetCommand", "FleetFixtures", "JSON", "MQTT", "Platform",
+        "Fleet", "FleetAlerts", "FleetCommand", "FleetFixtures", "JSON", "Platform",
         "SQLite", "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Transfers",
+        "Spatial", "TestSupport", "Transfers",
       ]),
     .testTarget(
       name: "FleetWebTests",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetFixtures",
+        "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetFixtures",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -400,29 +400,26 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Prometheus", "Motion", "MQTT",
-        "Pipeline",
-        "Platform", "Positioning", "Recordings", "Traces",
-        "Sensors", "SensorsGPSD", "SensorsIIO", "SQLite", "Simulation", "Spatial", "StoreAndForward",
-        "Telemetry",
-        "TestSupport",
+        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
+        "Pipeline", "Platform", "Positioning", "Prometheus", "Recordings", "Sensors", "SensorsGPSD",
+        "SensorsIIO", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry", "TestSupport",
+        "Traces",
         .product(name: "Logging", package: "swift-log"),
       ]),
     // The agent as a process, with an emulated iiod and a real gpsd at real pace.
     .testTarget(
       name: "AgentLiveTests",
       dependencies: [
-        "AgentCore", "Fleet", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "SensorFixtures",
-        "SensorsIIO", "Simulation", "Spatial", "Telemetry",
-        "TestSupport", "odographd",
+        "AgentCore", "JSON", "MQTT", "odographd", "Platform", "Positioning", "SensorFixtures", "Sensors",
+        "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "Bytes", "CFleetPage", "Compression", "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform",
-        "Positioning",
-        "RadioChild", "Recordings", "SensorFixtures", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Traces", "odograph", "odographd",
+        "AgentCore", "Bytes", "CFleetPage", "Compression", "DeliveryChild", "Fleet", "JSON", "LiveSensors",
+        "Motion", "MQTT", "Navigation", "odograph", "odographd", "Platform", "Positioning", "RadioChild",
+        "Recordings", "SensorFixtures", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces",
       ]),
   ],
   cxxLanguageStandard: .cxx17
@@ -460,8 +457,8 @@ let modulesTouchingC: Set<String> = [
 // cases. Not without being asked for: others could not use a package with such flags.
 let isOptimized = Context.environment["ODOGRAPH_OPTIMIZED"] != nil
 let modulesThatCompute: Set<String> = [
-  "AgentCore", "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors", "Simulation",
-  "Spatial", "TestSupport", "Traces",
+  "AgentCore", "LiveSensors", "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors",
+  "Simulation", "Spatial", "TestSupport", "Traces",
   // These count what is allocated.
   "MotionTests", "NavigationTests", "TracesTests",
 ]

@@ -32,7 +32,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 binary=$(Deploy/build-static.sh odographd --build-path "$build")
 strip -o "$work/odographd" "$binary"
-Deploy/pure.sh "$(dirname "$binary")/Pipeline.build" >&2
+Deploy/pure.sh "$(dirname "$binary")" >&2
 if nm -C "$binary" 2>/dev/null | grep -q 'icudt[0-9]*_dat\|_FoundationICU'; then
   echo "the whole of Foundation is linked into odographd, with its 44 MB of ICU" >&2
   exit 1

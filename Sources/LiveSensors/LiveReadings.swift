@@ -1,4 +1,3 @@
-internal import Motion
 internal import Platform
 internal import Sensors
 

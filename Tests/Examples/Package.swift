@@ -9,6 +9,8 @@ let package = Package(
   name: "examples",
   dependencies: [.package(name: "odograph", path: odograph)],
   targets: [
+    // A database of the backend's own.
+    .systemLibrary(name: "CSQLite3", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .executableTarget(
       name: "motion-example",
       dependencies: [
@@ -43,7 +45,5 @@ let package = Package(
         .product(name: "Telemetry", package: "odograph"),
       ],
       path: "Sources/BackendExample"),
-    // A database of the backend's own.
-    .systemLibrary(name: "CSQLite3", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   ]
 )

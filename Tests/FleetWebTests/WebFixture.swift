@@ -156,12 +156,3 @@ extension JSONValue {
   /// Names of the vehicles of an answer or an event.
   var vehicleNames: [String] { self["vehicles"]?.array?.compactMap { $0["vehicle"]?.string } ?? [] }
 }
-
-/// Waits until a condition holds; a test that would otherwise hang fails.
-func eventually(_ condition: () async throws -> Bool) async throws {
-  for _ in 0..<6000 {
-    if try await condition() { return }
-    try await Task.sleep(for: .milliseconds(10))
-  }
-  #expect(try await condition())
-}

@@ -73,8 +73,3 @@ func configuration(_ broker: BrokerFixture, _ clientID: String) -> MQTTConfigura
   configuration.backoffLimit = 0.5
   return configuration
 }
-
-/// Waits until a condition holds; the test's time limit ends a wait that never does.
-func eventually(_ condition: () throws -> Bool) async throws {
-  while try !condition() { try await Task.sleep(for: .milliseconds(5)) }
-}

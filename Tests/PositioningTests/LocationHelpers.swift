@@ -5,29 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Fixes and locations around a place: metres east and north of it, seconds since the start.
-enum Place {
-  static let origin = Coordinate(latitude: 48, longitude: 11)
-  /// 2026-11-21T08:00:00Z.
-  static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
-
-  static func coordinate(_ east: Double, _ north: Double = 0) -> Coordinate {
-    // By the geodesic, so that metres are metres.
-    origin.destination(distance: abs(east), bearing: east < 0 ? 270 : 90)
-      .destination(distance: abs(north), bearing: north < 0 ? 180 : 0)
-  }
-
-  static func fix(
-    _ seconds: Double, _ east: Double, _ north: Double = 0, speed: Double? = nil, course: Double? = nil,
-    dilution: Double? = 1
-  ) -> PositionFix {
-    var fix = PositionFix(
-      timestamp: Timestamp(seconds: seconds), time: start.advanced(bySeconds: seconds),
-      mode: .threeDimensional, coordinate: coordinate(east, north))
-    (fix.speed, fix.course, fix.horizontalDilution) = (speed, course, dilution)
-    return fix
-  }
-
+extension Place {
   static func location(
     _ seconds: Double, _ east: Double, _ north: Double = 0, speed: Double? = nil, accuracy: Double? = 3
   ) -> Location {

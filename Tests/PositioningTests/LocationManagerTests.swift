@@ -1,6 +1,7 @@
 import Motion
 import Positioning
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct LocationManagerTests {

@@ -1,5 +1,6 @@
 import Positioning
 import Spatial
+import TestSupport
 import Testing
 
 @Suite struct ReceiverClockTests {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LiveSensors
 internal import Logging
 internal import Motion
 internal import Pipeline

@@ -1,4 +1,5 @@
 internal import JSON
+internal import LiveSensors
 internal import Pipeline
 internal import Platform
 internal import Sensors

@@ -1,5 +1,4 @@
 internal import Bytes
-internal import Platform
 public import Sensors
 public import Spatial
 

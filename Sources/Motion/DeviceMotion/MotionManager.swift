@@ -4,7 +4,7 @@ public import Spatial
 /// Fuses the inertial sensors into `DeviceMotion`, and provides their raw data.
 ///
 /// A value type without I/O: pass samples with their time, in order of time for each sensor, and read the
-/// motion at any moment. `LiveMotion` makes it available to other threads.
+/// motion at any moment. `LiveMotion` in `LiveSensors` makes it available to other threads.
 public struct MotionManager: Sendable {
   /// Reference frame of the attitudes.
   public var frame: AttitudeReferenceFrame
@@ -166,7 +166,7 @@ public struct MotionManager: Sendable {
 
   /// Fuses all scans that are ready.
   /// - Parameter body: receives the motion after each scan that changes it.
-  mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil) {
+  package mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil) {
     while let scan = nextScan {
       fuseNext()
       if let body, isMotionNew(after: scan), let motion = deviceMotion { body(motion) }
@@ -259,7 +259,7 @@ public struct MotionManager: Sendable {
   }
 
   /// Returns whether an inertial sensor has a fused sample in the last two seconds.
-  func isPresent(_ kind: SensorKind) -> Bool {
+  package func isPresent(_ kind: SensorKind) -> Bool {
     let scan: InertialScan? =
       switch kind {
       case .accelerometer: fusedForce

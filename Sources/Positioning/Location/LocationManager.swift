@@ -283,7 +283,7 @@ extension Location {
 
 extension DesiredAccuracy {
   /// Returns the stricter of two accuracies.
-  func stricter(_ other: DesiredAccuracy) -> DesiredAccuracy {
+  package func stricter(_ other: DesiredAccuracy) -> DesiredAccuracy {
     let order = Self.allCases
     return (order.firstIndex(of: self) ?? 0) <= (order.firstIndex(of: other) ?? 0) ? self : other
   }

@@ -159,8 +159,3 @@ import Testing
     #expect(tail.waitForExit() == 143)
   }
 }
-
-/// Waits until an asynchronous condition holds; the test's time limit ends a wait that never does.
-func eventually(_ condition: () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(20)) }
-}

@@ -1,6 +1,7 @@
 import Sensors
 import Simulation
 import Spatial
+import TestSupport
 
 @testable import Positioning
 

@@ -1,6 +1,7 @@
 import Foundation
 import Positioning
 import Spatial
+import TestSupport
 
 /// An exact and independent answer to what the transitions of a track are: every polygon of a cell, every edge, points
 /// taken for points, in double precision on the earth's own plane sections. No index but a grid in degrees, none of the

@@ -1,3 +1,4 @@
+public import Motion
 public import Platform
 
 /// Gestures, orientation, rest and altitude, each with settings per consumer: as asynchronous sequences, and

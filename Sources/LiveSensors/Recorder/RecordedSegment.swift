@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Motion
 internal import Platform
 internal import Sensors
 internal import Spatial

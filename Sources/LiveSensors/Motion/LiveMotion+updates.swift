@@ -1,3 +1,4 @@
+public import Motion
 public import Platform
 public import Spatial
 

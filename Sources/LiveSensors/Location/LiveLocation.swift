@@ -1,5 +1,6 @@
 public import Motion
 public import Platform
+public import Positioning
 public import Sensors
 public import Spatial
 

@@ -1,3 +1,4 @@
+internal import Motion
 internal import Sensors
 internal import Spatial
 

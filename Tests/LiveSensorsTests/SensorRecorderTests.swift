@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LiveSensors
 import Motion
 import Platform
 import Sensors

@@ -1,3 +1,4 @@
+public import Motion
 public import Platform
 internal import Sensors
 public import Spatial

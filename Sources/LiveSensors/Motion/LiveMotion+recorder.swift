@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Motion
 internal import Platform
 internal import Spatial
 

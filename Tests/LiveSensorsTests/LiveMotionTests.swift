@@ -1,4 +1,5 @@
 import Foundation
+import LiveSensors
 import Motion
 import Platform
 import Sensors

@@ -1,4 +1,5 @@
 internal import Motion
+internal import Positioning
 internal import Sensors
 internal import Spatial
 

@@ -1,3 +1,4 @@
+import LiveSensors
 import Motion
 import Platform
 import Sensors

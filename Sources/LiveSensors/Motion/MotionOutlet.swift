@@ -1,3 +1,4 @@
+public import Motion
 internal import Sensors
 public import Spatial
 

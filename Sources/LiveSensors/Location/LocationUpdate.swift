@@ -1,3 +1,4 @@
+public import Positioning
 public import Spatial
 
 /// An element of `LiveLocation.liveUpdates`: a location, or a change of state. The corresponding type of Core
