@@ -334,8 +334,8 @@ let package = Package(
     .testTarget(
       name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform",
-        "Spatial", "Telemetry", "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Telemetry",
+        "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
