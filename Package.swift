@@ -155,10 +155,19 @@ let package = Package(
         "Bytes", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
+    // Settings, regions, commands and load tests of vehicles over MQTT: no options, no terminal.
+    .target(
+      name: "FleetControl",
+      dependencies: [
+        "Bytes", "Compression", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
+        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
     .target(
       name: "FleetCommand",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "JSON", "MQTT", "Platform", "Spatial", "Telemetry", "TOML",
+        "Bytes", "CLinux", "Fleet", "FleetControl", "JSON", "MQTT", "Platform", "Spatial", "Telemetry",
+        "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
@@ -167,14 +176,6 @@ let package = Package(
         "Bytes", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
         "Spatial", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ]),
-    .target(
-      name: "FleetControl",
-      dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning",
-        "Sensors", "Simulation", "Spatial", "Telemetry", "TOML", "XML",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(
       name: "FleetStore",
@@ -221,7 +222,7 @@ let package = Package(
       name: "odograph",
       dependencies: [
         "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore", "FleetTerminal",
-        "FleetWeb", "MQTT", "Platform", "Telemetry",
+        "FleetWeb", "Bytes", "JSON", "MQTT", "Platform", "Positioning", "Spatial", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -349,10 +350,14 @@ let package = Package(
     .testTarget(
       name: "FleetControlTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetTerminal", "MQTT",
-        "Positioning", "Sensors",
-        "Spatial",
-        "Telemetry", "TestSupport",
+        "Fleet", "JSON", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Spatial", "Telemetry",
+        "TestSupport",
+      ]),
+    // The commands of the program odograph, without a broker.
+    .testTarget(
+      name: "OdographTests",
+      dependencies: [
+        "Fleet", "FleetCommand", "FleetControl", "JSON", "Spatial", "Telemetry", "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -451,7 +456,7 @@ let modulesTouchingC: Set<String> = [
   "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
-  "XML",
+  "XML", "odograph",
 ]
 // Deploy/test.sh has what computes optimized in a build for debugging, too: its tests are hours of driving and millions of
 // cases. Not without being asked for: others could not use a package with such flags.

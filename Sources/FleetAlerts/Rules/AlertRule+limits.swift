@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import Fleet
 
 extension AlertRule.Condition {
   /// The limits of the condition in words, such as `above 130 km/h, ends at 117 km/h`, or the selected

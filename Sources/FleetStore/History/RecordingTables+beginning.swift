@@ -1,5 +1,4 @@
 package import Fleet
-package import FleetCommand
 internal import FleetControl
 internal import MQTT
 internal import Positioning

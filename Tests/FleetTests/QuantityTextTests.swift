@@ -1,7 +1,7 @@
 import Spatial
 import Testing
 
-@testable import FleetCommand
+@testable import Fleet
 
 @Suite struct QuantityTextTests {
   @Test(arguments: [
