@@ -150,10 +150,19 @@ let package = Package(
         "Bytes", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
+    // Settings, regions, commands and load tests of vehicles over MQTT: no options, no terminal.
+    .target(
+      name: "FleetControl",
+      dependencies: [
+        "Bytes", "Compression", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
+        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
     .target(
       name: "FleetCommand",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "JSON", "MQTT", "Platform", "Spatial", "Telemetry", "TOML",
+        "Bytes", "CLinux", "Fleet", "FleetControl", "JSON", "MQTT", "Platform", "Spatial", "Telemetry",
+        "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
@@ -162,14 +171,6 @@ let package = Package(
         "Bytes", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
         "Spatial", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ]),
-    .target(
-      name: "FleetControl",
-      dependencies: [
-        "Bytes", "Compression", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning",
-        "Sensors", "Simulation", "Spatial", "Telemetry", "TOML", "XML",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(
       name: "FleetStore",
@@ -211,8 +212,9 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "AMQP", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetStore",
-        "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial",
+        "AMQP", "Bytes", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl",
+        "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Positioning", "Sensors",
+        "Spatial",
         "Telemetry", "Traces",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -347,10 +349,16 @@ let package = Package(
     .testTarget(
       name: "FleetControlTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetTerminal", "MQTT",
-        "Positioning",
-        "Spatial",
-        "Telemetry", "TestSupport",
+        "Fleet", "JSON", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Spatial", "Telemetry",
+        "TestSupport",
+      ]),
+    // The commands of the program odograph, without a broker.
+    .testTarget(
+      name: "OdographTests",
+      dependencies: [
+        "Fleet", "FleetCommand", "FleetControl", "FleetFixtures", "FleetStore", "Spatial",
+        "Telemetry",
+        "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -359,13 +367,6 @@ let package = Package(
         "Bytes", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetStore",
         "FleetTerminal", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Simulation", "Spatial",
         "Telemetry", "TestSupport", "Traces", "Transfers",
-      ]),
-    // The commands of the program odograph, without a broker.
-    .testTarget(
-      name: "OdographTests",
-      dependencies: [
-        "Fleet", "FleetFixtures", "FleetStore", "Spatial", "Telemetry", "TestSupport", "odograph",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetAlertsTests",

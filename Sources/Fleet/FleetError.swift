@@ -59,6 +59,14 @@ extension FleetError {
       kind: .unavailable)
   }
 
+  /// Creates an error for an operation that a signal stopped before it had a result.
+  package static func interrupted(
+    signal: Int32, operation: String = "finish", object: String = "the command",
+    cause: String = "it was interrupted"
+  ) -> FleetError {
+    FleetError(operation: operation, object: object, cause: cause, kind: .stopped(signal: signal))
+  }
+
   package init(_ error: SystemError) {
     self.init(
       operation: error.operation, object: error.object, cause: SystemError.message(for: error.code),

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FleetControl
 
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -38,7 +37,7 @@ struct Config: ParsableCommand {
         """)
     @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try performBeginning(ConfigCommand.show, options) }
+    func run() throws { try perform(ConfigCommand.show, options) }
   }
 
   struct Diff: ParsableCommand {
@@ -54,7 +53,7 @@ struct Config: ParsableCommand {
         """)
     @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try performBeginning(ConfigCommand.diff, options) }
+    func run() throws { try perform(ConfigCommand.diff, options) }
   }
 
   struct Set: ParsableCommand {
@@ -79,6 +78,6 @@ struct Config: ParsableCommand {
         """)
     @OptionGroup var options: ConfigSetOptions
 
-    func run() throws { try performBeginning(ConfigCommand.set, options) }
+    func run() throws { try perform(ConfigCommand.set, options) }
   }
 }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FleetControl
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -66,7 +65,7 @@ struct Command: ParsableCommand {
 
   @OptionGroup var options: CommandOptions
 
-  func run() throws { try performBeginning(CommandCommand.run, options) }
+  func run() throws { try perform(CommandCommand.run, options) }
 }
 
 struct Forget: ParsableCommand {

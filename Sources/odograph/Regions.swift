@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FleetControl
 
 struct Regions: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -49,7 +48,7 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: VehicleQueryOptions
 
-    func run() throws { try performBeginning(RegionsCommand.list, options) }
+    func run() throws { try perform(RegionsCommand.list, options) }
   }
 
   struct Push: ParsableCommand {
@@ -68,7 +67,7 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: RegionsPushOptions
 
-    func run() throws { try performBeginning(RegionsCommand.push, options) }
+    func run() throws { try perform(RegionsCommand.push, options) }
   }
 
   struct Remove: ParsableCommand {
@@ -87,7 +86,7 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: RegionsRemoveOptions
 
-    func run() throws { try performBeginning(RegionsCommand.remove, options) }
+    func run() throws { try perform(RegionsCommand.remove, options) }
   }
 
   struct Diff: ParsableCommand {
@@ -104,6 +103,6 @@ struct Regions: ParsableCommand {
         """)
     @OptionGroup var options: RegionsDiffOptions
 
-    func run() throws { try performBeginning(RegionsCommand.diff, options) }
+    func run() throws { try perform(RegionsCommand.diff, options) }
   }
 }

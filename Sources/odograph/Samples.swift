@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FleetControl
 
 struct History: ParsableCommand {
   static let configuration = CommandConfiguration(

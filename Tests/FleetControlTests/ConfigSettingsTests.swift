@@ -1,6 +1,5 @@
 import JSON
 import Telemetry
-import TestSupport
 import Testing
 
 @testable import Fleet
@@ -8,7 +7,7 @@ import Testing
 
 @Suite struct ConfigSettingsTests {
   private func settings(_ assignments: String...) throws -> ConfigSettings {
-    try ConfigSettings(assignments: assignments, removals: [], file: nil)
+    try ConfigSettings(assignments: assignments)
   }
 
   @Test func whatVehiclesTakeIsTaken() throws {
@@ -72,22 +71,22 @@ import Testing
     ("status.interval", "{}", "must be a number from"),
   ])
   func whatNoVehicleTakesIsRefused(key: String, value: String, cause: String) throws {
-    let directory = try TemporaryDirectory()
-    let plain = try directory.write("plain.json", #"{"status.interval": 30, "\#(key)": \#(value)}"#)
-    let nested = try directory.write("nested.json", #"{"settings": {"\#(key)": \#(value)}}"#)
-    for (assignments, file) in [(["\(key)=\(value)"], nil), ([], plain), ([], nested)] {
+    let plain = #"{"status.interval": 30, "\#(key)": \#(value)}"#
+    let nested = #"{"settings": {"\#(key)": \#(value)}}"#
+    for (assignments, text) in [(["\(key)=\(value)"], nil), ([], plain), ([], nested)] {
       let error = try #require(throws: FleetError.self) {
-        try ConfigSettings(assignments: assignments, removals: [], file: file)
+        try ConfigSettings(
+          assignments: assignments, file: text.map { (path: "winter.json", bytes: Array($0.utf8)) })
       }
       #expect(error.kind == .invalidInput && error.description.contains(cause), "\(error)")
-      if let file { #expect(error.object.contains(file)) }
+      if text != nil { #expect(error.object.contains("winter.json")) }
     }
   }
 
   /// What another version has set can be taken back.
   @Test func unknownKeysCanBeTakenBack() throws {
-    let read = try ConfigSettings(assignments: [], removals: ["future.key"], file: nil)
+    let read = try ConfigSettings(assignments: [], removals: ["future.key"])
     #expect(read.applied(to: ["future.key": .integer(1), "status.interval": .integer(9)]).count == 1)
-    #expect(throws: FleetError.self) { try ConfigSettings(assignments: [], removals: ["no key"], file: nil) }
+    #expect(throws: FleetError.self) { try ConfigSettings(assignments: [], removals: ["no key"]) }
   }
 }

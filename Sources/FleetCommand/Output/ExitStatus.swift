@@ -37,16 +37,3 @@ extension ExitStatus {
   /// Creates the status of a command that a signal ended.
   package init(signal: Int32) { self = signal == SIGINT ? .interrupted : .terminated }
 }
-
-extension FleetError {
-  /// Creates the error of a command that a signal ended before it had a result.
-  ///
-  /// - Parameter status: the exit status for that signal.
-  package static func interrupted(
-    _ status: ExitStatus, operation: String = "finish", object: String = "the command",
-    cause: String = "it was interrupted"
-  ) -> FleetError {
-    FleetError(
-      operation: operation, object: object, cause: cause, kind: .stopped(signal: status.rawValue - 128))
-  }
-}

@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 internal import MQTT
 internal import Platform
 internal import Telemetry
@@ -18,13 +17,14 @@ struct CheckRights {
   private let probes: [(topic: String, purpose: String)]
   private let nonce = "check-\(String(UInt64.random(in: 0 ... .max), radix: 16))"
 
-  init(_ options: CheckOptions, _ broker: MQTTConfiguration, isVersion5: Bool) throws(FleetError) {
-    root = options.broker.topicRoot
-    let fleets = options.broker.fleets(options.fleet)
+  init(
+    _ broker: MQTTConfiguration, root: String, fleets: [String], isVersion5: Bool
+  ) throws(FleetError) {
+    self.root = root
     self.isVersion5 = isVersion5
     filters = try FleetSelection(root: root, fleets: fleets).filters()
     let fleet = fleets.first ?? "odograph-check"
-    let base = "\(root)/\(fleet)/\(CheckCommand.probeVehicle)"
+    let base = "\(root)/\(fleet)/\(BrokerCheck.probeVehicle)"
     probes = [
       (base + "/config/desired", "odograph config set"), (base + "/regions/desired", "odograph regions push"),
       (base + "/command/status", "odograph command"),
@@ -76,7 +76,7 @@ struct CheckRights {
           statuses.insert(message.topic)
         }
         if message.payload == Array(nonce.utf8) { returned.insert(message.topic) }
-      case .interrupted(let status): throw .interrupted(status)
+      case .interrupted(let signal): throw .interrupted(signal: signal)
       }
       // Trials start after all subscriptions are answered, so that a disconnection is attributed to the right
       // request.

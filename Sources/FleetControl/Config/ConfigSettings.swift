@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetCommand
 package import JSON
 internal import TOML
 internal import Telemetry
@@ -10,7 +9,7 @@ package struct ConfigSettings: Hashable, Sendable {
   /// The keys to remove, so that the vehicle's own file applies again.
   package private(set) var removed: Set<String> = []
 
-  init() {}
+  package var isEmpty: Bool { values.isEmpty && removed.isEmpty }
 
   /// Parses settings.
   ///
@@ -18,12 +17,15 @@ package struct ConfigSettings: Hashable, Sendable {
   ///   - assignments: texts of the form `key=value`. The value is JSON, or otherwise text; an array has TOML
   ///     syntax or is separated by commas.
   ///   - removals: the keys to remove.
-  ///   - file: a JSON file with an object of keys, or with such an object as its member `settings`.
+  ///   - file: a JSON file with an object of keys, or with such an object as its member `settings`; its path
+  ///     is for errors.
   /// - Throws: `FleetError` for an invalid input, key or value.
-  init(assignments: [String], removals: [String], file: String?) throws(FleetError) {
+  package init(
+    assignments: [String], removals: [String] = [], file: (path: String, bytes: [UInt8])? = nil
+  ) throws(FleetError) {
     if let file {
-      for (key, value) in try Self.settings(ofFile: file).sorted(by: { $0.key < $1.key }) {
-        values[key] = try Self.checked(value, of: key, place: " of \(file)")
+      for (key, value) in try Self.settings(file.bytes, of: file.path).sorted(by: { $0.key < $1.key }) {
+        values[key] = try Self.checked(value, of: key, place: " of \(file.path)")
       }
     }
     for assignment in assignments {
@@ -126,8 +128,9 @@ package struct ConfigSettings: Hashable, Sendable {
     }
   }
 
-  private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
-    let bytes = try InputFile.read(path)
+  private static func settings(
+    _ bytes: [UInt8], of path: String
+  ) throws(FleetError) -> [String: JSONValue] {
     do throws(JSONError) {
       let json = try JSONValue(parsing: bytes)
       let object = json["settings"] ?? json

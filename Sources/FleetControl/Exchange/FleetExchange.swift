@@ -1,13 +1,12 @@
 internal import DequeModule
 package import Fleet
-package import FleetCommand
 internal import Glibc
 package import MQTT
 internal import Platform
 internal import Spatial
 
-/// A connection for a command that sends requests and waits for answers. It subscribes, publishes, and passes
-/// all events to the command's own thread one by one.
+/// A connection for an operation that sends requests and waits for answers. It subscribes, publishes, and
+/// passes all events to the calling thread one by one.
 package final class FleetExchange: Sendable {
   package enum Event: Sendable {
     case message(MQTTMessage)
@@ -16,8 +15,8 @@ package final class FleetExchange: Sendable {
     case answered(filter: String, MQTTReasonCode)
     case connected(MQTTServerProperties)
     case disconnected(MQTTDisconnection)
-    /// A signal requests the command to stop.
-    case interrupted(ExitStatus)
+    /// A signal requests the operation to stop.
+    case interrupted(signal: Int32)
   }
 
   /// The maximum number of waiting events. An overflow ends the command, because it would continue with
@@ -116,7 +115,7 @@ package final class FleetExchange: Sendable {
         }
         waiting.remove(filter)
       case .message, .published: kept.append(event)
-      case .interrupted(let status): throw .interrupted(status)
+      case .interrupted(let signal): throw .interrupted(signal: signal)
       }
     }
     state.withLock { [kept] in $0.events.putBack(kept) }
@@ -149,12 +148,12 @@ package final class FleetExchange: Sendable {
       guard left > 0 else { return nil }
       _ = waitUntilReadable([wake.descriptor, signals.descriptor], seconds: min(left, 3600))
       wake.drain()
-      if let number = signals.received().first { return .interrupted(ExitStatus(signal: number)) }
+      if let number = signals.received().first { return .interrupted(signal: number) }
     }
   }
 
-  /// Returns the exit status of a received signal; nil if there is none.
-  func interruption() -> ExitStatus? { signals.received().first.map { ExitStatus(signal: $0) } }
+  /// Returns the number of a received signal; nil if there is none.
+  func interruption() -> Int32? { signals.received().first }
 
   /// Returns all retained messages that match the filters `kept`. Call it after `open`.
   /// - Throws: `FleetError` if the connection is lost, or if the broker does not confirm that the messages
@@ -171,7 +170,7 @@ package final class FleetExchange: Sendable {
         reading.kept(at: SystemClock.monotonic)
       case .answered(let filter, _)? where filter == mark: reading.marked(at: SystemClock.monotonic)
       case .disconnected(let reason)?: throw FleetError(reason)
-      case .interrupted(let status)?: throw .interrupted(status)
+      case .interrupted(let signal)?: throw .interrupted(signal: signal)
       case .published?, .answered?, .connected?: break
       case nil:
         switch reading.outcome(at: SystemClock.monotonic) {
@@ -192,11 +191,11 @@ package final class FleetExchange: Sendable {
     }
   }
 
-  /// Reads the retained messages below filters; the connection stays open.
+  /// Connects, and reads the retained messages below the filters `kept`; the connection stays open.
   static func reading(
-    _ broker: MQTTConfiguration, _ filters: [String]
+    _ broker: MQTTConfiguration, filters: [String] = [], kept: [String]
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
-    let exchange = try FleetExchange(broker, kept: filters)
+    let exchange = try FleetExchange(broker, filters: filters, kept: kept)
     do throws(FleetError) {
       try exchange.open()
       return (exchange, try exchange.retained())
@@ -206,23 +205,25 @@ package final class FleetExchange: Sendable {
     }
   }
 
-  /// Reads the retained messages of vehicles, supplemented by those of a recording; the connection stays
-  /// open.
+  /// Connects, and reads the retained messages of vehicles, supplemented by those of a recording; the
+  /// connection stays open.
   ///
   /// Vehicles of the recording are also requested by exact topics, because some brokers deliver retained
   /// messages only for exact topics. The broker's messages take precedence over recorded ones.
+  /// - Parameters:
+  ///   - paths: the paths of the retained messages below each vehicle.
+  ///   - answers: the paths of further messages during the operation.
   static func reading(
-    _ broker: BrokerArguments, _ targets: VehicleTargets, _ paths: [String],
-    beginning arguments: BeginningArguments, _ reader: BeginningReader
+    _ broker: MQTTConfiguration, _ targets: VehicleTargets, _ paths: [String], answers: [String] = [],
+    beginning: BeginningQuery.Source
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
-    let configuration = try broker.configuration()
-    var filters = try targets.filters(paths)
-    let beginning = try arguments.read(targets.query(paths), reader)
+    var kept = try targets.filters(paths)
+    let beginning = try beginning(targets.query(paths))
     if targets.named == nil {
-      filters += beginning.vehicles.flatMap { key in paths.map { key.topic(root: targets.root, $0) } }
+      kept += beginning.vehicles.flatMap { key in paths.map { key.topic(root: targets.root, $0) } }
     }
-    let (exchange, kept) = try reading(configuration, filters)
-    return (exchange, beginning.adding(kept))
+    let (exchange, retained) = try reading(broker, filters: try targets.filters(answers), kept: kept)
+    return (exchange, beginning.adding(retained))
   }
 
   /// Disconnects from the broker.

@@ -1,6 +1,5 @@
 internal import DequeModule
 package import Fleet
-package import FleetCommand
 package import MQTT
 internal import Platform
 
@@ -14,7 +13,7 @@ package final class PublishQueue: OutboundProvider {
     package var acknowledged = 0
     package var rejected = 0
     /// The number of messages dropped because the queue was full.
-    var dropped = 0
+    package var dropped = 0
     package var bytes = 0
   }
 
@@ -156,30 +155,6 @@ package struct PublishLink: Sendable {
           }
         }))
     } catch { throw FleetError(error) }
-  }
-
-  /// Returns a connection that the broker has accepted.
-  /// - Throws: `FleetError` if it is rejected, or if a signal arrives first.
-  package static func connected(
-    _ configuration: MQTTConfiguration, capacity: Int, _ waiter: CommandWaiter
-  ) throws(FleetError) -> PublishLink {
-    let isConnected = Locked(false)
-    let link = try PublishLink(configuration, capacity: capacity) { change in
-      if change == .connected { isConnected.withLock { $0 = true } }
-      waiter.observe(change)
-    }
-    try link.start()
-    while !isConnected.withLock({ $0 }) {
-      switch waiter.wait(seconds: 0.02) {
-      case .timedOut: continue
-      case .failed(let error): throw error
-      case .ended(let status):
-        link.stop(drain: 0)
-        throw .interrupted(
-          status, operation: "reach", object: "the broker", cause: "interrupted before it answered")
-      }
-    }
-    return link
   }
 
   package func start() throws(FleetError) {

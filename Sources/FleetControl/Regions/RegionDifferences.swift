@@ -1,4 +1,4 @@
-internal import Fleet
+package import Fleet
 internal import JSON
 package import Telemetry
 
@@ -21,7 +21,9 @@ extension VehicleDocuments {
   }
 
   /// The names of the desired and the monitored regions.
-  var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
+  package var regionNames: Set<String> {
+    Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? [])
+  }
 
   /// True if the vehicle's report answers the current desired document. A report without a version counts as
   /// current.
@@ -50,7 +52,7 @@ extension VehicleDocuments {
 
   /// Returns the differences between desired and monitored regions. If `file` is given, it replaces the
   /// desired regions, and a desired region with another outline than in the file is also a difference.
-  func differences(to file: RegionDocument?) -> [RegionDifference] {
+  package func differences(to file: RegionDocument?) -> [RegionDifference] {
     let (told, watched) = (wantedRegions, acceptedRegions ?? [])
     let wanted = file ?? told
     var differences: [RegionDifference] = []
@@ -71,38 +73,22 @@ extension VehicleDocuments {
 }
 
 /// A region that is desired but not monitored, monitored but not desired, or monitored with another outline.
-struct RegionDifference: Hashable, Sendable {
-  enum Kind: String, Hashable, Sendable {
+package struct RegionDifference: Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable {
     case missing
     case extra
     case changed
   }
 
-  var identifier: String
-  var kind: Kind
-
-  var sign: String {
-    switch kind {
-    case .missing: "+"
-    case .extra: "-"
-    case .changed: "~"
-    }
-  }
-
-  var text: String {
-    switch kind {
-    case .missing: "desired, not monitored"
-    case .extra: "monitored, not desired"
-    case .changed: "monitored with another outline, or not reported since the change"
-    }
-  }
+  package var identifier: String
+  package var kind: Kind
 }
 
 /// The removal of regions: the vehicles that have at least one of the regions.
-struct RegionRemoval: Hashable, Sendable {
-  let vehicles: [VehicleKey]
+package struct RegionRemoval: Hashable, Sendable {
+  package let vehicles: [VehicleKey]
   /// Sentences that name vehicles without one of the regions.
-  let notes: [String]
+  package let notes: [String]
 
   /// The maximum number of vehicles named in a note.
   private static let mostNamed = 10
@@ -111,9 +97,7 @@ struct RegionRemoval: Hashable, Sendable {
   ///
   /// - Parameter names: the names of the regions; empty for all regions of all vehicles.
   /// - Throws: `FleetError` with the regions that no vehicle has, so that a misspelt name is noticed.
-  init(
-    _ names: [String], from kept: RetainedDocuments
-  ) throws(FleetError) {
+  package init(_ names: [String], from kept: RetainedDocuments) throws(FleetError) {
     let vehicles = kept.vehicles
     guard !names.isEmpty else {
       (self.vehicles, notes) = (vehicles, [])

@@ -1,5 +1,4 @@
-internal import Fleet
-internal import FleetCommand
+package import Fleet
 package import JSON
 internal import Positioning
 package import Spatial
@@ -13,7 +12,7 @@ package struct RegionDocument: Hashable, Sendable {
     package var json: JSONValue
 
     /// The outline for drawing; nil if it cannot be drawn.
-    var shape: RegionShape? {
+    package var shape: RegionShape? {
       RegionShape.regions(inGeoJSON: .object(["features": .array([json])])).first
     }
 
@@ -22,28 +21,6 @@ package struct RegionDocument: Hashable, Sendable {
     package func area() throws(JSONError) -> Area {
       let region = try Region(feature: json)
       do throws(RegionError) { return try region.area() } catch { throw JSONError("\(error)") }
-    }
-
-    /// A summary such as `polygon, 12 corners, limit 30.0 km/h`.
-    var summary: String {
-      let limit = (try? Region.speedLimit(json["properties"])) ?? nil
-      return outline + (limit.map { ", limit \(QuantityText.speed($0))" } ?? "")
-    }
-
-    private var outline: String {
-      switch shape?.outline {
-      case .circle(let center, let radius):
-        "circle of \(QuantityText.distance(radius)) around \(QuantityText.position(center))"
-      case .rings(let rings):
-        "polygon, \(rings.reduce(0) { $0 + Self.corners(of: $1) }) corners"
-          + (rings.count > 1 ? " in \(rings.count) rings" : "")
-      case nil: "unreadable"
-      }
-    }
-
-    /// Returns the number of corners; a closed ring repeats its first one.
-    private static func corners(of ring: [Coordinate]) -> Int {
-      ring.count > 1 && ring.first == ring.last ? ring.count - 1 : ring.count
     }
   }
 
@@ -115,6 +92,23 @@ package struct RegionDocument: Hashable, Sendable {
       "type": .string("FeatureCollection"), "version": .string(version),
       "features": .array(features.map(\.json)),
     ])
+  }
+
+  /// Returns the regions of both documents. Regions of `other` replace regions of this document with the same
+  /// names.
+  package func adding(_ other: RegionDocument) -> RegionDocument {
+    var result = self
+    for feature in other.features {
+      result.features.removeAll { $0.identifier == feature.identifier }
+      result.features.append(feature)
+    }
+    return result
+  }
+
+  package func removing(_ names: [String]) -> RegionDocument {
+    var result = self
+    result.features.removeAll { names.contains($0.identifier) }
+    return result
   }
 
   // MARK: Geometry

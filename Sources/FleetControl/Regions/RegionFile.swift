@@ -1,6 +1,5 @@
 internal import Compression
 package import Fleet
-internal import FleetCommand
 package import JSON
 internal import Telemetry
 
@@ -11,18 +10,18 @@ internal import Telemetry
 /// error, and so is a file in another reference system than WGS 84.
 package enum RegionFile {
   /// The maximum size of a file in bytes.
-  private static let largest = 64 << 20
+  package static let largest = 64 << 20
 
-  /// Reads a file.
+  /// Parses a file.
   ///
   /// - Parameters:
+  ///   - path: the path for errors.
   ///   - radius: the radius in metres for points without one.
   ///   - hasRadiusOption: true if the command has `--radius`.
   /// - Throws: `FleetError` with file and position for invalid input.
   package static func read(
-    _ path: String, radius: Double?, hasRadiusOption: Bool = false
+    _ bytes: [UInt8], of path: String, radius: Double?, hasRadiusOption: Bool = false
   ) throws(FleetError) -> RegionDocument {
-    let bytes = try InputFile.read(path, limit: largest)
     do throws(JSONError) {
       return try parse(bytes, radius: radius, hasRadiusOption: hasRadiusOption)
     } catch {

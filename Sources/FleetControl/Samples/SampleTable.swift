@@ -1,17 +1,17 @@
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// Samples as rows of a sensor recording in CSV, one for each time, independent of the pieces in which they
 /// arrived.
-struct SampleTable {
-  let kinds: [SamplePiece.Kind]
+package struct SampleTable {
+  package let kinds: [SamplePiece.Kind]
   /// The time at which the column `t` is 0, in µs since 1970; nil before the first piece.
-  private(set) var origin: Int64?
+  package private(set) var origin: Int64?
   /// The time of the last written row in µs since 1970; nil without one.
-  private(set) var last: Int64?
-  private(set) var rowCount = 0
+  package private(set) var last: Int64?
+  package private(set) var rowCount = 0
   /// The number of samples that arrived after a later row was written.
-  private(set) var lateCount = 0
+  package private(set) var lateCount = 0
   /// The samples that are not written yet, by their time in µs since 1970.
   private var waiting: [Int64: [SamplePiece.Kind: [Int64]]] = [:]
 
@@ -20,16 +20,25 @@ struct SampleTable {
   /// - Parameters:
   ///   - origin: the time at which `t` is 0; nil for the start of the first piece.
   ///   - last: the time of the last row that is already written.
-  init(kinds: some Collection<SamplePiece.Kind>, origin: UTCTime? = nil, last: Int64? = nil) {
+  package init(kinds: some Collection<SamplePiece.Kind>, origin: UTCTime? = nil, last: Int64? = nil) {
     self.kinds = SamplePiece.Kind.allCases.filter(kinds.contains)
     self.origin = origin.map { $0.nanoseconds / 1000 }
     self.last = last
   }
 
   /// The header row.
-  var header: String { (["t"] + kinds.flatMap(\.columns)).joined(separator: ",") }
+  package var header: String { (["t"] + kinds.flatMap(\.columns)).joined(separator: ",") }
 
-  mutating func add(_ piece: SamplePiece) {
+  /// The text between the source and the origin in the first line of a file.
+  package static let separator = "; t 0 at "
+
+  /// Returns the lines before the first row: source and header.
+  /// - Parameter origin: the time at which the column `t` is 0.
+  package static func head(_ title: String, at origin: UTCTime, header: String) -> String {
+    "# \(title)\(separator)\(origin.rfc3339)\n\(header)\n"
+  }
+
+  package mutating func add(_ piece: SamplePiece) {
     guard piece.count > 0 else { return }
     let start = piece.start.nanoseconds / 1000
     origin = origin ?? start
@@ -43,7 +52,7 @@ struct SampleTable {
   /// Removes and returns the complete rows.
   /// - Parameter seconds: rows that are newer than this, relative to the newest one, are held back, because
   ///   samples of other sensors can follow.
-  mutating func rows(holdingBack seconds: Double = 0) -> String {
+  package mutating func rows(holdingBack seconds: Double = 0) -> String {
     guard let origin, let newest = waiting.keys.max() else { return "" }
     let limit = newest &- Int64(seconds * 1e6)
     var text = ""

@@ -4,7 +4,7 @@ internal import Telemetry
 
 /// The sequence numbers of unacknowledged messages. Memory grows with the number of messages in flight or
 /// lost.
-final class SimulateLedger: Sendable {
+package final class SimulateLedger: Sendable {
   private struct Entry: Sendable {
     var vehicle: Int
     var number: UInt64
@@ -16,6 +16,8 @@ final class SimulateLedger: Sendable {
   }
 
   private let open = Locked<[Token: Entry]>([:])
+
+  package init() {}
 
   /// Appends a message to a connection's queue and records its sequence number. The lock prevents an
   /// acknowledgement from being processed before the number is recorded.
@@ -34,7 +36,7 @@ final class SimulateLedger: Sendable {
   }
 
   /// Returns the sequence numbers that each vehicle has sent so far.
-  func told(by fleet: SimulatedFleet) -> [SentNumbers] {
+  package func told(by fleet: SimulatedFleet) -> [SentNumbers] {
     var left: [Int: [Int64]] = [:]
     for entry in open.withLock({ Array($0.values) }) {
       left[entry.vehicle, default: []].append(Int64(clamping: entry.number))

@@ -1,11 +1,10 @@
-internal import Fleet
-internal import FleetCommand
-internal import MQTT
+package import Fleet
+package import MQTT
 internal import Platform
 internal import Telemetry
 
 /// The connections of a simulated fleet. Vehicle n uses connection n modulo the number of connections.
-struct SimulateLinks: Sendable {
+package struct SimulateLinks: Sendable {
   private let links: [PublishLink]
   /// The ledger of unacknowledged sequence numbers; nil if it was not requested.
   private let ledger: SimulateLedger?
@@ -23,19 +22,26 @@ struct SimulateLinks: Sendable {
     }
   }
 
-  init(
-    _ options: SimulateOptions, fleet: SimulatedFleet, ledger: SimulateLedger?, waiter: CommandWaiter
+  /// Creates the connections.
+  ///
+  /// - Parameters:
+  ///   - ledger: receives the acknowledgements; nil if it was not requested.
+  ///   - connection: called with each change of a connection. Only the first connection reports that it is
+  ///     connected: otherwise the connection of a second one would be reported as a reconnection.
+  package init(
+    _ broker: MQTTConfiguration, fleet: SimulatedFleet, ledger: SimulateLedger?,
+    connection: @escaping @Sendable (FleetConnection) -> Void
   ) throws(FleetError) {
+    let settings = fleet.configuration
     self.ledger = ledger
     let connections = Locked(Connections())
     self.connections = connections
     // Each queue has space for ten seconds of reports, and for the messages at sign-on and sign-off.
-    let load = options.rate + 2 * options.liveRate
-    let perLink = Double(fleet.vehicles.count) / Double(options.connections)
+    let load = settings.rate + 2 * settings.liveRate
+    let perLink = Double(fleet.vehicles.count) / Double(settings.connections)
     let capacity = Int(perLink * (10 * load + 6)) + 1000
-    let broker = try options.broker.configuration()
     var links: [PublishLink] = []
-    for number in 0..<options.connections {
+    for number in 0..<settings.connections {
       var configuration = broker
       configuration.clientID += "-\(number)"
       configuration.will = fleet.vehicles[number].will
@@ -47,15 +53,13 @@ struct SimulateLinks: Sendable {
           }
         ) { change in
           if change == .connected { connections.withLock { $0.connected(number) } }
-          // Only link 0 reports that it is connected: otherwise the connection of a second link would be
-          // reported as a reconnection.
-          if change != .connected || number == 0 { waiter.observe(change) }
+          if change != .connected || number == 0 { connection(change) }
         })
     }
     self.links = links
   }
 
-  func start() throws(FleetError) {
+  package func start() throws(FleetError) {
     for link in links {
       do throws(FleetError) { try link.start() } catch {
         throw FleetError(
@@ -65,7 +69,7 @@ struct SimulateLinks: Sendable {
     }
   }
 
-  func send(_ outputs: [SimulatedFleet.Output]) {
+  package func send(_ outputs: [SimulatedFleet.Output]) {
     guard !outputs.isEmpty else { return }
     if let ledger {
       for output in outputs {
@@ -83,7 +87,7 @@ struct SimulateLinks: Sendable {
 
   /// Returns a function that selects the vehicles whose link has reconnected since the last call; nil if no
   /// link has.
-  func takeRenewed() -> ((_ vehicle: Int) -> Bool)? {
+  package func takeRenewed() -> ((_ vehicle: Int) -> Bool)? {
     let renewed = connections.withLock { connections in
       defer { connections.renewed = [] }
       return connections.renewed
@@ -94,7 +98,7 @@ struct SimulateLinks: Sendable {
   }
 
   /// Sends the messages for the start of a connection, which are accepted even if the queue is full.
-  func sendVital(_ outputs: [SimulatedFleet.Output]) {
+  package func sendVital(_ outputs: [SimulatedFleet.Output]) {
     for output in outputs {
       let link = output.vehicle % links.count
       if let ledger {
@@ -106,11 +110,13 @@ struct SimulateLinks: Sendable {
     for link in Set(outputs.map { $0.vehicle % links.count }) { links[link].send([]) }
   }
 
-  var counters: PublishQueue.Counters { links.reduce(PublishQueue.Counters()) { $0 + $1.queue.counters } }
+  package var counters: PublishQueue.Counters {
+    links.reduce(PublishQueue.Counters()) { $0 + $1.queue.counters }
+  }
 
-  var pending: Int { links.reduce(0) { $0 + $1.queue.pending } }
+  package var pending: Int { links.reduce(0) { $0 + $1.queue.pending } }
 
-  func stop(seconds: Double) {
+  package func stop(seconds: Double) {
     for link in links { link.stop(drain: seconds) }
   }
 }

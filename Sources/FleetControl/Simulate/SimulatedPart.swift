@@ -1,18 +1,18 @@
-internal import Fleet
+package import Fleet
 
 /// The part of a fleet that a process simulates: the vehicles whose index modulo `count` is `index`.
-struct SimulatedPart: Hashable, Sendable {
+package struct SimulatedPart: Hashable, Sendable, CustomStringConvertible {
   /// The index of this part, from 0.
   var index: Int
   var count: Int
 
-  static let whole = SimulatedPart(index: 0, count: 1)
+  package static let whole = SimulatedPart(index: 0, count: 1)
 
   /// Parses a part.
   ///
   /// - Parameter text: a text such as `2/4`, counted from 1; nil for the whole fleet.
   /// - Throws: `FleetError` for an invalid text.
-  init(parsing text: String?) throws(FleetError) {
+  package init(parsing text: String?) throws(FleetError) {
     guard let text else {
       self = .whole
       return
@@ -27,22 +27,11 @@ struct SimulatedPart: Hashable, Sendable {
     (index, self.count) = (number - 1, count)
   }
 
+  /// A text such as `2/4`, counted from 1.
+  package var description: String { "\(index + 1)/\(count)" }
+
   private init(index: Int, count: Int) { (self.index, self.count) = (index, count) }
 
   /// Returns how many of `vehicles` vehicles belong to this part.
   func share(of vehicles: Int) -> Int { (max(0, vehicles - index) + count - 1) / count }
-}
-
-extension SimulateOptions {
-  /// Returns the part that this process simulates.
-  ///
-  /// - Throws: `FleetError` for an invalid part, or for fewer vehicles than parts.
-  func simulatedPart() throws(FleetError) -> SimulatedPart {
-    let own = try SimulatedPart(parsing: part)
-    guard own.count <= vehicles else {
-      throw .usage(
-        "use", "--part \(part ?? "")", "more parts than vehicles (--vehicles \(vehicles))")
-    }
-    return own
-  }
 }

@@ -10,7 +10,7 @@ internal import Telemetry
 /// A vehicle of a simulated fleet: its position on the shared route, its messages and its outages.
 ///
 /// It has no internal clock: the caller passes the time, and equal calls give equal messages.
-struct SimulatedVehicle: Sendable {
+package struct SimulatedVehicle: Sendable {
   /// A message with its sequence number; nil for a message without one.
   struct NumberedMessage: Sendable {
     var message: MQTTMessage
@@ -47,21 +47,21 @@ struct SimulatedVehicle: Sendable {
   ///   - number: distinguishes vehicles with the same seed.
   ///   - lap: the duration of a lap of the shared route, s.
   init(
-    topics: TopicScheme, number: Int, options: SimulateOptions, lap: Double, start: UTCTime
+    topics: TopicScheme, number: Int, configuration: SimulatedFleet.Configuration, lap: Double, start: UTCTime
   ) {
     self.topics = topics
-    generator = SeededGenerator(seed: options.seed, stream: UInt64(number))
+    generator = SeededGenerator(seed: configuration.seed, stream: UInt64(number))
     phase = generator.nextUniform() * lap
     // Vehicles are distributed over a square that grows with the fleet, about 250 m per vehicle.
-    let side = 0.0022 * Double(options.vehicles).squareRoot()
+    let side = 0.0022 * Double(configuration.vehicles).squareRoot()
     shift = Coordinate(
       latitude: side * (generator.nextUniform() - 0.5),
       longitude: 1.5 * side * (generator.nextUniform() - 0.5))
     // Each run has a random epoch, so that the sequence numbers of the next run start again.
     epoch = MessageIdentity.epoch(.random(in: .min ... .max))
     sessionStart = start
-    nextEvent = Self.draw(options.eventsPerHour, after: 0, &generator)
-    nextOutage = Self.draw(options.outagesPerHour, after: 0, &generator)
+    nextEvent = Self.draw(configuration.eventsPerHour, after: 0, &generator)
+    nextOutage = Self.draw(configuration.outagesPerHour, after: 0, &generator)
   }
 
   /// True during a simulated outage of the vehicle's connection.
@@ -92,14 +92,15 @@ struct SimulatedVehicle: Sendable {
   ///   - state: the state on the shared route at `lapTime(after:)`.
   ///   - seconds: the time since the start.
   mutating func report(
-    _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
+    _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime,
+    configuration: SimulatedFleet.Configuration,
     into messages: inout [NumberedMessage]
   ) {
-    let location = location(state, at: time, speed: options.speed)
+    let location = location(state, at: time, speed: configuration.speed)
     if let end = outageEnd {
       guard seconds >= end else { return remember(location, at: time) }
       outageEnd = nil
-      nextOutage = Self.draw(options.outagesPerHour, after: seconds, &generator)
+      nextOutage = Self.draw(configuration.outagesPerHour, after: seconds, &generator)
       sessionStart = time
       messages.append(status(.online, at: time))
       if !missed.isEmpty {
@@ -107,15 +108,15 @@ struct SimulatedVehicle: Sendable {
         missed = []
       }
     } else if let next = nextOutage, seconds >= next {
-      outageEnd = seconds + options.outageSeconds
+      outageEnd = seconds + configuration.outageSeconds
       messages.append(NumberedMessage(message: will))
       return remember(location, at: time)
     }
     var report = numbered(.location(LocationMessage(identity: nil, time: time, location: location)))
-    report.message.qos = QoS(rawValue: options.qos) ?? .atLeastOnce
+    report.message.qos = QoS(rawValue: configuration.qos) ?? .atLeastOnce
     messages.append(report)
     if let next = nextEvent, seconds >= next {
-      nextEvent = Self.draw(options.eventsPerHour, after: seconds, &generator)
+      nextEvent = Self.draw(configuration.eventsPerHour, after: seconds, &generator)
       messages.append(event(at: time))
     }
   }

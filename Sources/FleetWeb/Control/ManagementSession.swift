@@ -192,18 +192,13 @@ package final class ManagementSession: Sendable {
     _ command: String, _ arguments: [String: JSONValue], to key: VehicleKey, by name: String, seconds: Double,
     lifetime: Double
   ) async throws -> CommandRequest {
-    let id = String(UInt64.random(in: 0 ... .max), radix: 16)
+    let id = CommandMessage.newIdentifier()
     let now = Moment.now.time
-    let path = "command/\(command)"
     let request = CommandRequest(
       id: id, vehicle: key, command: command, arguments: arguments, by: name, asked: now,
       expires: now.advanced(bySeconds: lifetime))
-    let message = MQTTMessage(
-      topic: key.topic(root: root, path),
-      text: JSONValue.object(arguments.merging(["id": .string(id)]) { $1 }).text, qos: .atLeastOnce,
-      properties: MQTTMessageProperties(
-        contentType: "application/json", messageExpiryInterval: UInt32(lifetime.rounded(.up)),
-        responseTopic: key.topic(root: root, path + "/response"), correlationData: Array(id.utf8)))
+    let message = CommandMessage.request(
+      command, arguments, id: id, to: key, root: root, expiringAfter: lifetime)
     let reply = TimedReply<CommandRequest>()
     let token = try state.withLock { state -> UInt64? in
       guard state.isConnected else { throw Self.unreachable }

@@ -86,22 +86,3 @@ extension RegionRoutes {
     }
   }
 }
-
-extension RegionDocument {
-  /// Returns the regions of both documents. Regions of `other` replace regions of this document with the same
-  /// names.
-  fileprivate func adding(_ other: RegionDocument) -> RegionDocument {
-    var result = self
-    for feature in other.features {
-      result.features.removeAll { $0.identifier == feature.identifier }
-      result.features.append(feature)
-    }
-    return result
-  }
-
-  fileprivate func removing(_ names: [String]) -> RegionDocument {
-    var result = self
-    result.features.removeAll { names.contains($0.identifier) }
-    return result
-  }
-}

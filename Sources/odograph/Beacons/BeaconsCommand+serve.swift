@@ -71,7 +71,7 @@ private struct PieceService {
   /// - Returns: the exit status after a signal; nil otherwise.
   mutating func process(_ event: FleetExchange.Event) -> ExitStatus? {
     switch event {
-    case .interrupted(let status): return status
+    case .interrupted(let signal): return ExitStatus(signal: signal)
     case .disconnected(let reason): StandardError.report("the broker is unreachable: \(reason)")
     case .message(let message): take(message)
     case .published(_, let reason):

@@ -83,7 +83,7 @@ extension TraceCommand {
     defer { question.close() }
     question.ask(arguments, timeout: options.timeout)
     switch try question.answer(within: options.timeout) {
-    case .interrupted(let status): return status
+    case .interrupted(let signal): return ExitStatus(signal: signal)
     case .timedOut:
       StandardError.report(
         "\(question.vehicle) has not answered within \(options.timeout) s; see with odograph watch whether it is online"

@@ -25,7 +25,7 @@ import Testing
     _ names: [String], from vehicles: [VehicleKey], _ messages: [MQTTMessage]
   ) throws(FleetError) -> RegionRemoval {
     try RegionRemoval(
-      names, from: RetainedDocuments(vehicles: vehicles, subject: "regions", from: messages, root: "r"))
+      names, from: RetainedDocuments(vehicles: vehicles, subject: .regions, from: messages, root: "r"))
   }
 
   @Test func whatNobodyHasIsRefused() throws {

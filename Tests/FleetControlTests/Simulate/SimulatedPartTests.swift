@@ -1,4 +1,3 @@
-import ArgumentParser
 import FleetFixtures
 import JSON
 import MQTT
@@ -11,11 +10,15 @@ import Testing
 
 /// A fleet in parts says what it says in one process.
 @Suite struct SimulatedPartTests {
-  private func fleet(_ arguments: [String]) throws -> SimulatedFleet {
-    let given = [
-      "--vehicles", "23", "--seed", "5", "--events", "600", "--outages", "60", "--live-rate", "0.5",
-    ]
-    return try SimulatedFleet(try SimulateOptions.parse(given + arguments), start: noon)
+  private func fleet(
+    _ part: String? = nil, _ change: (inout SimulatedFleet.Configuration) -> Void = { _ in }
+  ) throws -> SimulatedFleet {
+    var configuration = SimulatedFleet.Configuration(root: "odograph/v1")
+    (configuration.vehicles, configuration.seed) = (23, 5)
+    (configuration.eventsPerHour, configuration.outagesPerHour, configuration.liveRate) = (600, 60, 0.5)
+    configuration.part = try SimulatedPart(parsing: part)
+    change(&configuration)
+    return try SimulatedFleet(configuration, start: noon)
   }
 
   /// Topic and payload without the epoch, which is of the process.
@@ -32,10 +35,10 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 4, 7, 23]) func partsTogetherAreTheWhole(count: Int) throws {
-    var whole = try fleet([])
+    var whole = try fleet()
     var parts: [String] = []
     for part in 1...count {
-      var fleet = try fleet(["--part", "\(part)/\(count)"])
+      var fleet = try fleet("\(part)/\(count)")
       #expect((23 / count...(23 + count - 1) / count).contains(fleet.vehicles.count))
       parts += try said(&fleet)
     }
@@ -44,7 +47,9 @@ import Testing
 
   /// Each part speaks in the order of time, evenly.
   @Test func aPartIsInOrder() throws {
-    var fleet = try fleet(["--part", "3/4", "--outages", "0", "--live-rate", "0", "--events", "0"])
+    var fleet = try fleet("3/4") {
+      ($0.eventsPerHour, $0.outagesPerHour, $0.liveRate) = (0, 0, 0)
+    }
     var outputs: [SimulatedFleet.Output] = []
     fleet.advance(to: 20, into: &outputs)
     let times = try outputs.map { output in
@@ -55,7 +60,7 @@ import Testing
 
   @Test(arguments: ["/", "2", "0/4", "5/4", "a/4", "1/", "1/4/2", "-1/4", "1/1001", "1/24"])
   func whatIsNoPart(text: String) throws {
-    let error = try #require(throws: FleetError.self) { try fleet(["--part=\(text)"]) }
+    let error = try #require(throws: FleetError.self) { try fleet(text) }
     #expect(error.object.hasPrefix("--part \(text)") && error.kind == .invalidInput)
   }
 

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetControl
 internal import Glibc
 internal import Platform
 internal import Spatial
@@ -19,7 +20,6 @@ internal import Spatial
   /// The time of the last row in µs since 1970; nil without rows.
   private(set) var last: Int64?
 
-  private static let separator = "; t 0 at "
   /// The number of bytes at the end of the file in which the last row is searched.
   private static let tail = 65_536
 
@@ -61,12 +61,6 @@ internal import Spatial
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Returns the lines before the first row: source and header.
-  /// - Parameter origin: the time at which the column `t` is 0.
-  static func head(_ title: String, at origin: UTCTime, header: String) -> String {
-    "# \(title)\(separator)\(origin.rfc3339)\n\(header)\n"
-  }
-
   /// Reads the source and the last row of a file that is continued. Returns the time at which `t` is 0 and
   /// the time of the last row (µs since 1970); nil for a file without rows.
   private static func end(
@@ -77,7 +71,7 @@ internal import Spatial
     let newline = UInt8(ascii: "\n")
     let head = String(
       decoding: read(descriptor, count: 4096, at: 0).prefix { $0 != newline }, as: UTF8.self)
-    let prefix = "# \(title)\(separator)"
+    let prefix = "# \(title)\(SampleTable.separator)"
     guard head.hasPrefix(prefix), let origin = UTCTime(rfc3339: String(head.dropFirst(prefix.count))) else {
       throw .usage(
         "go on with", path,
@@ -117,7 +111,7 @@ internal import Spatial
     guard self.origin == nil else { return true }
     self.origin = origin
     if descriptor >= 0 { ftruncate(descriptor, 0) }
-    return try write(Self.head(title, at: origin, header: header), shouldContinue: shouldContinue)
+    return try write(SampleTable.head(title, at: origin, header: header), shouldContinue: shouldContinue)
   }
 
   /// Writes a text. Returns false if the reader has closed the output or `shouldContinue` returned false.

@@ -1,6 +1,7 @@
-package import ArgumentParser
-package import Fleet
-package import FleetCommand
+internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetControl
 internal import JSON
 internal import MQTT
 internal import Positioning
@@ -8,35 +9,35 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph regions push`.
-package struct RegionsPushOptions: BrokerOptions {
-  @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file()) package
-    var file: String
-  @Flag(help: "Add to the desired regions; a region of the same name is replaced.") package var add = false
+struct RegionsPushOptions: BrokerOptions {
+  @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file())
+  var file: String
+  @Flag(help: "Add to the desired regions; a region of the same name is replaced.") var add = false
   @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
-  package var radius: Double?
+  var radius: Double?
   @Option(
     help: ArgumentHelp("Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
-  package var share: Double?
+  var share: Double?
 
   @OptionGroup var change: VehicleChangeOptions
 
-  package init() {}
+  init() {}
 
-  package var broker: BrokerArguments { change.broker }
+  var broker: BrokerArguments { change.broker }
 }
 
 /// The options of `odograph regions remove`.
-package struct RegionsRemoveOptions: BrokerOptions {
-  @Argument(help: "Names of regions.") package var names: [String] = []
-  @Flag(help: "Remove all regions.") package var all = false
+struct RegionsRemoveOptions: BrokerOptions {
+  @Argument(help: "Names of regions.") var names: [String] = []
+  @Flag(help: "Remove all regions.") var all = false
 
   @OptionGroup var change: VehicleChangeOptions
 
-  package init() {}
+  init() {}
 
-  package var broker: BrokerArguments { change.broker }
+  var broker: BrokerArguments { change.broker }
 
-  package func validate() throws {
+  func validate() throws {
     if names.isEmpty != all {
       throw ValidationError("name the regions to remove, or use --all, but not both")
     }
@@ -44,41 +45,40 @@ package struct RegionsRemoveOptions: BrokerOptions {
 }
 
 /// The options of `odograph regions diff`.
-package struct RegionsDiffOptions: BrokerOptions {
-  @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
+struct RegionsDiffOptions: BrokerOptions {
+  @OptionGroup(title: "Vehicles") var vehicles: VehicleArguments
   @Argument(
     help: "A GeoJSON, KML, KMZ or WKT file (default: the desired regions of each vehicle).",
     completion: .file())
-  package var file: String?
+  var file: String?
   @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
-  package var radius: Double?
-  @OptionGroup package var beginning: BeginningArguments
-  @Flag(help: "Print a JSON line for each difference.") package var json = false
+  var radius: Double?
+  @OptionGroup var beginning: BeginningArguments
+  @Flag(help: "Print a JSON line for each difference.") var json = false
 
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  package init() {}
+  init() {}
 }
 
 /// The `odograph regions` commands: show and change the regions that vehicles monitor.
 ///
 /// Desired regions are retained in `regions/desired`, accepted ones in `regions/reported`.
-package enum RegionsCommand {
+enum RegionsCommand {
   /// Prints the monitored and the desired regions of vehicles.
   /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
-  package static func list(
-    _ options: VehicleQueryOptions, beginning reader: BeginningReader
+  static func list(
+    _ options: VehicleQueryOptions
   ) throws(FleetError) -> ExitStatus {
-    let targets = options.targets
-    let (exchange, retained) = try read(options.broker, targets, options.beginning, reader)
-    exchange.close()
-    if targets.isEmptySelection(retained) {
+    let session = try session(options.targets, options.broker, options.beginning)
+    session.close()
+    if session.isEmptySelection {
       StandardError.report(
         "no vehicle has regions: the broker has no retained regions, or delivers them for exact topics only; "
           + "name --fleet and --vehicle to read exact topics, or begin from a recording with --recording")
       return .done
     }
-    let kept = try documents(retained, targets)
+    let kept = try session.documents()
     try CommandOutput.print(kept.vehicles, asJSON: options.json) { key in
       var members: [String: JSONValue] = [:]
       members["desired"] = kept[key].desired
@@ -97,18 +97,18 @@ package enum RegionsCommand {
   /// Prints the differences between the monitored regions and the desired regions, or the regions of a file.
   /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
   ///   request.
-  package static func diff(
-    _ options: RegionsDiffOptions, beginning reader: BeginningReader
+  static func diff(
+    _ options: RegionsDiffOptions
   ) throws(FleetError) -> ExitStatus {
     // Files are read before any request is sent.
     let file: RegionDocument? =
       if let path = options.file {
-        try RegionFile.read(path, radius: options.radius, hasRadiusOption: true)
+        try regions(path, radius: options.radius)
       } else { nil }
-    let targets = options.vehicles.targets(options.broker)
-    let (exchange, retained) = try read(options.broker, targets, options.beginning, reader)
-    exchange.close()
-    let kept = try documents(retained, targets)
+    let session = try session(
+      options.vehicles.targets(options.broker), options.broker, options.beginning)
+    session.close()
+    let kept = try session.documents()
     var lines: [StyledText] = []
     var text = ""
     for key in kept.vehicles {
@@ -139,70 +139,53 @@ package enum RegionsCommand {
   /// Sets the regions of a file as desired, and waits until the vehicles have reported.
   /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
   ///   request.
-  package static func push(
-    _ options: RegionsPushOptions, beginning reader: BeginningReader
+  static func push(
+    _ options: RegionsPushOptions
   ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
-    let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
+    let file = try regions(options.file, radius: options.radius)
     for reason in file.skipped { StandardError.report("skipped: \(reason)") }
     for name in file.replaced {
       StandardError.report("region \"\(name)\" occurs twice: the last one is used")
     }
-    let (exchange, retained) = try read(
-      options.change.broker, targets, options.change.beginning, reader)
-    defer { exchange.close() }
-    let kept = try documents(retained, targets)
-    var wanted: [VehicleKey: RegionDocument] = [:]
-    for key in kept.vehicles {
-      var document = options.add ? kept[key].wantedRegions : RegionDocument()
-      for feature in file.features {
-        document.features.removeAll { $0.identifier == feature.identifier }
-        document.features.append(feature)
-      }
-      wanted[key] = document
+    let session = try session(targets, options.change.broker, options.change.beginning)
+    defer { session.close() }
+    let kept = try session.documents()
+    let wanted = kept.vehicles.map { key in
+      (key, (options.add ? kept[key].wantedRegions : RegionDocument()).adding(file))
     }
-    return try send(
-      wanted, to: kept.vehicles, root: targets.root, options.change, exchange, retained: retained)
+    return try send(wanted, in: session, options.change)
   }
 
   /// Removes desired regions, and waits until the vehicles have reported.
   /// - Throws: `FleetError` for regions that no vehicle has, and for a broker that is unreachable or rejects
   ///   a request.
-  package static func remove(
-    _ options: RegionsRemoveOptions, beginning reader: BeginningReader
+  static func remove(
+    _ options: RegionsRemoveOptions
   ) throws(FleetError) -> ExitStatus {
-    let targets = try options.change.targets()
-    let (exchange, retained) = try read(
-      options.change.broker, targets, options.change.beginning, reader)
-    defer { exchange.close() }
-    let kept = try documents(retained, targets)
+    let session = try session(
+      try options.change.targets(), options.change.broker, options.change.beginning)
+    defer { session.close() }
+    let kept = try session.documents()
     let names = options.names
     let removal = try RegionRemoval(names, from: kept)
     for sentence in removal.notes { StandardError.report(sentence) }
-    var wanted: [VehicleKey: RegionDocument] = [:]
-    for key in removal.vehicles {
-      var document = kept[key].wantedRegions
-      document.features.removeAll { names.isEmpty || names.contains($0.identifier) }
-      wanted[key] = document
+    let wanted = removal.vehicles.map { key in
+      (key, names.isEmpty ? RegionDocument() : kept[key].wantedRegions.removing(names))
     }
-    return try send(
-      wanted, to: removal.vehicles, root: targets.root, options.change, exchange, retained: retained)
+    return try send(wanted, in: session, options.change)
   }
 
-  private static func read(
-    _ broker: BrokerArguments, _ targets: VehicleTargets, _ beginning: BeginningArguments,
-    _ reader: BeginningReader
-  ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
-    // The filter for `status` also finds vehicles without regions.
-    let paths = ["regions/desired", "regions/reported", "regions/state", "status"]
-    return try FleetExchange.reading(broker, targets, paths, beginning: beginning, reader)
+  private static func session(
+    _ targets: VehicleTargets, _ broker: BrokerArguments, _ beginning: BeginningArguments
+  ) throws(FleetError) -> DocumentSession {
+    try DocumentSession(
+      .regions, of: targets, at: broker.configuration(), beginning: beginning.recorded)
   }
 
-  private static func documents(
-    _ retained: [MQTTMessage], _ targets: VehicleTargets
-  ) throws(FleetError) -> RetainedDocuments {
-    RetainedDocuments(
-      vehicles: try targets.resolve(retained), subject: "regions", from: retained, root: targets.root)
+  private static func regions(_ path: String, radius: Double?) throws(FleetError) -> RegionDocument {
+    try RegionFile.read(
+      InputFile.read(path, limit: RegionFile.largest), of: path, radius: radius, hasRadiusOption: true)
   }
 
   private static func lines(of documents: VehicleDocuments) -> [StyledText] {
@@ -258,48 +241,24 @@ package enum RegionsCommand {
   // MARK: Sending
 
   private static func send(
-    _ wanted: [VehicleKey: RegionDocument], to vehicles: [VehicleKey], root: String,
-    _ options: VehicleChangeOptions, _ exchange: FleetExchange, retained: [MQTTMessage]
+    _ wanted: [(key: VehicleKey, regions: RegionDocument)], in session: DocumentSession,
+    _ options: VehicleChangeOptions
   ) throws(FleetError) -> ExitStatus {
-    let version = Moment.now.time.rfc3339
-    let documents = wanted.mapValues { $0.json(version: version) }
-    var requests = VehicleRequests(exchange, vehicles, retained: retained, root: root) { key in
-      MQTTMessage(
-        topic: key.topic(root: root, "regions/desired"), text: documents[key]?.text ?? "",
-        qos: .atLeastOnce, retain: true,
-        properties: MQTTMessageProperties(contentType: "application/geo+json"))
-    }
-    let ending = try requests.wait(timeout: options.timeout) { message in
-      guard let address = TopicAddress(topic: message.topic, root: root), address.path == "regions/reported",
-        let json = try? JSONValue(parsing: message.payload), let own = wanted[address.key],
-        // Reports about other documents are ignored. A report without a version was sent after this request,
-        // so it is about this document.
-        json["version"]?.string ?? version == version
-      else { return nil }
-      let report = VehicleDocuments(desired: documents[address.key], reported: json)
-      guard !report.reportsFile else { return nil }
-      let accepted = Set(report.acceptedRegions ?? [])
-      let refusals = own.features.compactMap { feature in
-        report.refusal(of: feature.identifier).map { "\(feature.identifier) \($0)" }
-      }
-      let problems = refusals + [json["problem"]?.string].compactMap { $0 }
-      return (
-        address.key,
-        VehicleOutcome(
-          state: "reported", problems: problems, isGood: problems.isEmpty,
-          accepted: own.features.count { accepted.contains($0.identifier) })
-      )
-    }
-    try CommandOutput.print(vehicles, asJSON: options.json) { key in
+    let regions = Dictionary(uniqueKeysWithValues: wanted.map { ($0.key, $0.regions) })
+    var requests = session.request(
+      wanted.map(\.key), regions: regions, version: Moment.now.time.rfc3339)
+    let ending = try requests.waitWithProgress(timeout: options.timeout)
+    func count(_ key: VehicleKey) -> Int { regions[key]?.features.count ?? 0 }
+    try CommandOutput.print(requests.vehicles, asJSON: options.json) { key in
       let outcome = requests.outcomes[key]
       return [
-        "wanted": .integer(Int64(wanted[key]?.features.count ?? 0)),
+        "wanted": .integer(Int64(count(key))),
         "accepted": outcome.map { .integer(Int64($0.accepted)) } ?? .null,
         "problems": .array(outcome?.problems.map { .string($0) } ?? []),
-        "state": outcome?.state == "refused" ? .string("reported") : requests.state(of: key),
+        "state": outcome?.state == "refused" ? .string("reported") : .string(requests.state(of: key)),
       ]
     } lines: { key in
-      [line(key, requests, count: wanted[key]?.features.count ?? 0)]
+      [line(key, requests, count: count(key))]
     }
     return ending ?? requests.status
   }
@@ -308,8 +267,7 @@ package enum RegionsCommand {
     var line = StyledText(key.description, style: .bold)
     guard let outcome = requests.outcomes[key] else {
       line.append(
-        "  " + (requests.unsent.contains(key) ? VehicleRequests.unsent : VehicleRequests.unanswered),
-        style: TextStyle(.yellow))
+        "  " + requests.pendingText(of: key), style: TextStyle(.yellow))
       return line
     }
     line.append(
@@ -317,5 +275,47 @@ package enum RegionsCommand {
       style: TextStyle(outcome.isGood ? .green : .red))
     if let problem = outcome.problem { line.append("  " + problem) }
     return line
+  }
+}
+
+extension RegionDocument.Feature {
+  /// A summary such as `polygon, 12 corners, limit 30.0 km/h`.
+  var summary: String {
+    let limit = (try? Region.speedLimit(json["properties"])) ?? nil
+    return outline + (limit.map { ", limit \(QuantityText.speed($0))" } ?? "")
+  }
+
+  private var outline: String {
+    switch shape?.outline {
+    case .circle(let center, let radius):
+      "circle of \(QuantityText.distance(radius)) around \(QuantityText.position(center))"
+    case .rings(let rings):
+      "polygon, \(rings.reduce(0) { $0 + Self.corners(of: $1) }) corners"
+        + (rings.count > 1 ? " in \(rings.count) rings" : "")
+    case nil: "unreadable"
+    }
+  }
+
+  /// Returns the number of corners; a closed ring repeats its first one.
+  private static func corners(of ring: [Coordinate]) -> Int {
+    ring.count > 1 && ring.first == ring.last ? ring.count - 1 : ring.count
+  }
+}
+
+extension RegionDifference {
+  fileprivate var sign: String {
+    switch kind {
+    case .missing: "+"
+    case .extra: "-"
+    case .changed: "~"
+    }
+  }
+
+  fileprivate var text: String {
+    switch kind {
+    case .missing: "desired, not monitored"
+    case .extra: "monitored, not desired"
+    case .changed: "monitored with another outline, or not reported since the change"
+    }
   }
 }

@@ -1,63 +1,38 @@
-package import ArgumentParser
 package import Fleet
-package import FleetCommand
-internal import JSON
-internal import MQTT
+package import MQTT
 internal import Platform
-internal import Spatial
 internal import Telemetry
 
-/// The options of `odograph check`.
-package struct CheckOptions: BrokerOptions {
-  @Option(help: "Fleet whose topics to test (default: all); repeat for several.")
-  package var fleet: [String] = []
-
-  @Flag(help: "Print a JSON array of the findings.")
-  package var json = false
-
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  package init() {}
-}
-
-/// The `odograph check` command: tests a broker's configuration from the view of a consumer, such as
-/// reachability, authentication and permissions.
+/// A test of a broker's configuration from the view of a consumer, such as reachability, authentication and
+/// permissions.
 ///
-/// The command leaves nothing at the broker and does not disturb vehicles: test messages are published for a
+/// The test leaves nothing at the broker and does not disturb vehicles: test messages are published for a
 /// vehicle that does not exist, and are not retained.
-package enum CheckCommand {
+package struct BrokerCheck {
   /// The name of a vehicle that does not exist, for which test messages are published.
   static let probeVehicle = "odograph-check"
   /// The number of days before the expiry of the broker's certificate from which a warning is reported.
   private static let expiryWarning = 21.0
 
-  /// Runs all checks. Returns `.done` if none failed; warnings are not failures.
-  package static func run(_ options: CheckOptions) throws(FleetError) -> ExitStatus {
-    var findings: [CheckFinding] = []
-    let broker = try options.broker.configuration()
-    var failure: FleetError.LinkFailure?
-    if let properties = try reach(broker, &findings, &failure) {
-      limits(properties, &findings)
-      try rights(options, broker, properties, &findings)
-    }
-    if options.json {
-      var json = JSONWriter()
-      json.openArray()
-      for finding in findings { finding.write(to: &json) }
-      json.closeArray()
-      try CommandOutput.print(json.bytes + [0x0A])
-    } else {
-      try CommandOutput.print(findings.map(\.line), styles: CommandOutput.usesStyles)
-    }
-    // With --json no advice is printed, because programs that read the JSON often read standard error, too.
-    if let failure, !options.json { options.broker.advice(on: failure).forEach(StandardError.report) }
-    return findings.contains { $0.verdict == .failed } ? .unavailable : .done
+  package private(set) var findings: [CheckFinding] = []
+  /// The reason why the broker cannot be used; nil if it accepts the connection.
+  package private(set) var failure: FleetError.LinkFailure?
+
+  /// Runs all checks.
+  ///
+  /// - Parameters:
+  ///   - root: the topic prefix of all fleets.
+  ///   - fleets: the fleets whose topics are tested; empty for all.
+  /// - Throws: `FleetError` for invalid settings, and if a signal arrives.
+  package init(_ broker: MQTTConfiguration, root: String, fleets: [String]) throws(FleetError) {
+    guard let properties = try reach(broker) else { return }
+    limits(properties)
+    findings += try CheckRights(broker, root: root, fleets: fleets, isVersion5: properties.protocolLevel == 5)
+      .run()
   }
 
   /// Checks DNS lookup, TCP, TLS and login.
-  private static func reach(
-    _ broker: MQTTConfiguration, _ findings: inout [CheckFinding], _ failure: inout FleetError.LinkFailure?
-  ) throws(FleetError) -> MQTTServerProperties? {
+  private mutating func reach(_ broker: MQTTConfiguration) throws(FleetError) -> MQTTServerProperties? {
     let certificateFile = broker.tls?.identity?.certificateFile
     let outcome: BrokerProbe.Finding?
     do throws(MQTTError) { outcome = try BrokerProbe.run(broker, timeout: 15).first } catch {
@@ -67,7 +42,7 @@ package enum CheckCommand {
     case .accepting(let properties), .rejecting(let properties, _):
       let version = properties.protocolLevel == 5 ? "5" : "3.1.1"
       findings.append(CheckFinding("reach", .ok, "\(properties.broker) speaks MQTT \(version)"))
-      findings += tls(properties, isWanted: broker.tls != nil)
+      findings += Self.tls(properties, isWanted: broker.tls != nil)
       let user = broker.userName.map { "as \"\($0)\"" }
       let certificate = certificateFile.map { "with certificate \($0)" }
       let who = [user, certificate].compactMap { $0 }.joined(separator: " ")
@@ -125,7 +100,7 @@ package enum CheckCommand {
   }
 
   /// Reports the limits that the broker has sent in CONNACK.
-  private static func limits(_ properties: MQTTServerProperties, _ findings: inout [CheckFinding]) {
+  private mutating func limits(_ properties: MQTTServerProperties) {
     guard properties.protocolLevel == 5 else {
       findings.append(
         CheckFinding(
@@ -161,19 +136,11 @@ package enum CheckCommand {
           "limits", .warning, "no shared subscriptions: --share does not work", remedy: "use one consumer"))
     }
   }
-
-  private static func rights(
-    _ options: CheckOptions, _ broker: MQTTConfiguration, _ properties: MQTTServerProperties,
-    _ findings: inout [CheckFinding]
-  ) throws(FleetError) {
-    let rights = try CheckRights(options, broker, isVersion5: properties.protocolLevel == 5)
-    findings += try rights.run()
-  }
 }
 
-/// A finding of `odograph check`.
-struct CheckFinding: Hashable, Sendable {
-  enum Verdict: String, Hashable, Sendable {
+/// A finding about a broker.
+package struct CheckFinding: Hashable, Sendable {
+  package enum Verdict: String, Hashable, Sendable {
     case ok
     /// The check has succeeded with a restriction, such as a certificate that expires soon or missing
     /// permissions.
@@ -184,40 +151,16 @@ struct CheckFinding: Hashable, Sendable {
   }
 
   /// The subject: `reach`, `tls`, `login`, `subscribe`, …
-  var subject: String
-  var verdict: Verdict
-  var text: String
+  package var subject: String
+  package var verdict: Verdict
+  package var text: String
   /// The remedy; nil if none is needed.
-  var remedy: String?
+  package var remedy: String?
 
   init(_ subject: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
     self.subject = subject
     self.verdict = verdict
     self.text = text
     self.remedy = remedy
-  }
-
-  var line: StyledText {
-    let style: TextStyle =
-      switch verdict {
-      case .ok: TextStyle(.green)
-      case .warning: TextStyle(.yellow)
-      case .failed: TextStyle(.red, bold: true)
-      case .unknown: .dim
-      }
-    var line = StyledText(verdict.rawValue, style: style).fitted(to: 9)
-    line.append(StyledText(subject).fitted(to: 11))
-    line.append(text)
-    if let remedy { line.append("; \(remedy)", style: .dim) }
-    return line
-  }
-
-  func write(to json: inout JSONWriter) {
-    json.openObject()
-    json.field("subject", subject)
-    json.field("verdict", verdict.rawValue)
-    json.field("text", text)
-    json.field("remedy", remedy)
-    json.closeObject()
   }
 }

@@ -1,162 +1,120 @@
-package import ArgumentParser
+internal import ArgumentParser
 internal import Bytes
-package import Fleet
-package import FleetCommand
+internal import Fleet
+internal import FleetCommand
+internal import FleetControl
 internal import JSON
 internal import MQTT
 internal import Telemetry
 
 /// The options of `odograph command`.
-package struct CommandOptions: BrokerOptions {
+struct CommandOptions: BrokerOptions {
   @Argument(
     help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"),
     completion: .list(CommandOptions.names))
-  package var name: String
+  var name: String
 
   @OptionGroup(title: "Vehicles") var chosen: ChangedVehicleArguments
 
-  @OptionGroup package var beginning: BeginningArguments
+  @OptionGroup var beginning: BeginningArguments
 
   @Option(help: ArgumentHelp("For track: start, RFC 3339.", valueName: "time"))
-  package var from: String?
+  var from: String?
 
   @Option(help: ArgumentHelp("For track: end, RFC 3339 (default: now).", valueName: "time"))
-  package var to: String?
+  var to: String?
 
   @Option(
     help: ArgumentHelp("For locate: required accuracy at 68 % (default: 50).", valueName: "meters"))
-  package var accuracy: Double?
+  var accuracy: Double?
 
   @Option(help: ArgumentHelp("For region-state: the region (default: all).", valueName: "name"))
-  package var region: String?
+  var region: String?
 
   @Option(
     help: ArgumentHelp(
       "For set-odometer: the reading of the vehicle's instrument panel.", valueName: "kilometers"))
-  package var km: Double?
+  var km: Double?
 
   @Option(
     help: ArgumentHelp(
       "For set-trip: the driver from now on; \"\" for an unknown one.", valueName: "name"))
-  package var driver: String?
+  var driver: String?
 
   @Option(
     help: ArgumentHelp(
       "For set-trip: purpose of the current or next trip; \"\" deletes it.", valueName: "text")
   )
-  package var purpose: String?
+  var purpose: String?
 
   @Option(help: ArgumentHelp("For record: duration.", valueName: "seconds"))
-  package var seconds: Double?
+  var seconds: Double?
 
   @Option(
     help: ArgumentHelp(
       "For simulate-location: a fixed position in degrees, as in --at 48.1372,11.5756.",
       valueName: "latitude,longitude"))
-  package var at: String?
+  var at: String?
 
   @Option(
     help: ArgumentHelp(
       "For simulate-location: a file in the vehicle's folder of tracks (simulation.tracks).",
       valueName: "file"))
-  package var track: String?
+  var track: String?
 
   @Flag(help: "For simulate-location: a receiver without a fix.")
-  package var none = false
+  var none = false
 
   @Flag(
     help:
       "For zero: report no relative attitudes. For level: remove the correction. For simulate-location: use the vehicle's own input."
   )
-  package var clear = false
+  var clear = false
 
   @Flag(help: "For forget-regions: confirm the deletion.")
-  package var yes = false
+  var yes = false
 
   @Option(
     help: ArgumentHelp(
       "Time limit for responses (default: 30, for locate 60). For locate: time limit for a sufficient fix; then the best fix is reported.",
       valueName: "seconds"))
-  package var timeout: Double?
+  var timeout: Double?
 
   /// The time limit in seconds for the vehicles' responses.
-  package var effectiveTimeout: Double { timeout ?? (name == "locate" ? 60 : 30) }
+  var effectiveTimeout: Double { timeout ?? (name == "locate" ? 60 : 30) }
 
   @Flag(help: "Print a JSON line for each vehicle.")
-  package var json = false
+  var json = false
 
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  package init() {}
+  init() {}
 
   /// The commands of the wire contract.
-  package static let names = VehicleCommand.all.map(\.name)
+  static let names = VehicleCommand.all.map(\.name)
 }
 
 /// The `odograph command` command: sends a request to vehicles and waits for their responses.
-///
-/// Requests have the response topic and correlation data of MQTT 5. The response topic is the same as under
-/// MQTT 3.1.1, so that an access list needs only one line. Under 3.1.1 the member `id` of the request
-/// identifies the response.
-package enum CommandCommand {
+enum CommandCommand {
   /// Runs the command. Returns `.done` if all vehicles have executed it.
-  /// - Parameter reader: reads vehicle names from a recording, for brokers without retained messages.
   /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
-  package static func run(
-    _ options: CommandOptions, _ reader: BeginningReader
-  ) throws(FleetError) -> ExitStatus {
-    let arguments = try arguments(options)
+  static func run(_ options: CommandOptions) throws(FleetError) -> ExitStatus {
+    let (command, arguments) = try request(options)
     let targets = try options.chosen.targets(options.broker)
-    try targets.requireChoice()
-    let path = "command/\(options.name)"
-    func responseTopic(_ key: VehicleKey) -> String { key.topic(root: targets.root, path + "/response") }
-    let broker = try options.broker.configuration()
-    var kept = try targets.filters(["status"])
-    let beginning = try options.beginning.read(targets.query(["status"]), reader)
-    if targets.named == nil { kept += beginning.vehicles.map { $0.topic(root: targets.root, "status") } }
-    let exchange = try FleetExchange(
-      broker, filters: try targets.filters([path + "/response"]), kept: kept)
-    try exchange.open()
-    defer { exchange.close() }
-    let retained = beginning.adding(try exchange.retained())
-    let vehicles = try targets.resolve(retained)
-    if VehicleCommand.named(options.name)?.isForOne == true, vehicles.count > 1 {
-      throw .usage(
-        "send", options.name, "\(vehicles.count) vehicles would get the same values; name one with --vehicle")
-    }
-    var asked: [String: VehicleKey] = [:]
-    var requests = VehicleRequests(exchange, vehicles, retained: retained, root: targets.root) { key in
-      let id = String(UInt64.random(in: 0 ... .max), radix: 16)
-      asked[id] = key
-      return MQTTMessage(
-        topic: key.topic(root: targets.root, path),
-        text: JSONValue.object(arguments.merging(["id": .string(id)]) { $1 }).text, qos: .atLeastOnce,
-        properties: MQTTMessageProperties(
-          contentType: "application/json",
-          messageExpiryInterval: UInt32(options.effectiveTimeout.rounded(.up)),
-          responseTopic: responseTopic(key), correlationData: Array(id.utf8)))
-    }
-    let ending = try requests.wait(timeout: options.effectiveTimeout) { message in
-      guard !message.retain, let json = try? JSONValue(parsing: message.payload) else { return nil }
-      let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
-      guard let id = correlation ?? json["id"]?.string, let key = asked[id],
-        responseTopic(key) == message.topic
-      else { return nil }
-      let state = json["state"]?.string ?? "unknown"
-      return (
-        key,
-        VehicleOutcome(
-          state: state, problems: [json["problem"]?.string].compactMap { $0 }, isGood: state == "done",
-          result: json["result"])
-      )
-    }
-    try print(vehicles, requests, after: ending == nil ? options.effectiveTimeout : requests.elapsed, options)
+    let timeout = options.effectiveTimeout
+    var requests = try VehicleRequests(
+      command, arguments, expiringAfter: timeout, to: targets, at: options.broker.configuration(),
+      beginning: options.beginning.recorded)
+    defer { requests.close() }
+    let ending = try requests.waitWithProgress(timeout: timeout)
+    try print(requests, after: ending == nil ? timeout : requests.elapsed, options)
     if let ending { return ending }
-    if requests.outcomes.count < vehicles.count { return .timedOut }
-    return requests.status
+    return requests.outcomes.count < requests.vehicles.count ? .timedOut : requests.status
   }
 
-  private static func arguments(_ options: CommandOptions) throws(FleetError) -> [String: JSONValue] {
+  private static func request(
+    _ options: CommandOptions
+  ) throws(FleetError) -> (VehicleCommand, arguments: [String: JSONValue]) {
     guard let command = VehicleCommand.named(options.name) else {
       let meant =
         Spelling.nearest(to: options.name, among: CommandOptions.names).map { "did you mean \($0)? " } ?? ""
@@ -196,15 +154,17 @@ package enum CommandCommand {
       throw .usage("send", command.name, remedy)
     }
     members["timeout"] = command.fixTimeout(of: options.effectiveTimeout)
-    return members
+    return (command, members)
   }
 
   private static func print(
-    _ vehicles: [VehicleKey], _ requests: VehicleRequests, after seconds: Double, _ options: CommandOptions
+    _ requests: VehicleRequests, after seconds: Double, _ options: CommandOptions
   ) throws(FleetError) {
-    try CommandOutput.print(vehicles, asJSON: options.json) { key in
+    try CommandOutput.print(requests.vehicles, asJSON: options.json) { key in
       let answer = requests.outcomes[key]
-      var members: [String: JSONValue] = ["command": .string(options.name), "state": requests.state(of: key)]
+      var members: [String: JSONValue] = [
+        "command": .string(options.name), "state": .string(requests.state(of: key)),
+      ]
       members["problem"] = answer?.problem.map { .string($0) }
       members["result"] = answer?.result
       members["seconds"] = answer.map { .number(($0.seconds * 1000).rounded() / 1000) }
@@ -212,9 +172,8 @@ package enum CommandCommand {
     } lines: { key in
       var line = StyledText(key.description, style: .bold)
       guard let answer = requests.outcomes[key] else {
-        let text =
-          requests.unsent.contains(key)
-          ? VehicleRequests.unsent : "no answer within \(QuantityText.fixed(seconds, decimals: 0) ?? "–") s"
+        let text = requests.pendingText(
+          of: key, unanswered: "no answer within \(QuantityText.fixed(seconds, decimals: 0) ?? "–") s")
         line.append("  \(text)", style: TextStyle(.red))
         return [line]
       }

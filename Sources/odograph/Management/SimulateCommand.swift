@@ -1,6 +1,7 @@
-package import ArgumentParser
-package import Fleet
-package import FleetCommand
+internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetControl
 internal import Glibc
 internal import JSON
 internal import MQTT
@@ -8,70 +9,73 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
+/// The default settings.
+private let usual = SimulatedFleet.Configuration(root: "")
+
 /// The options of `odograph simulate`.
-package struct SimulateOptions: BrokerOptions {
+struct SimulateOptions: BrokerOptions {
   @Option(
     parsing: .unconditional, help: ArgumentHelp("Number of vehicles.", valueName: "number"))
-  package var vehicles = 10
+  var vehicles = usual.vehicles
 
   @Option(help: "Fleet of the simulated vehicles.")
-  package var fleet = "simulation"
+  var fleet = usual.fleet
 
   @Option(help: "Prefix of the vehicles' names, before the number.")
-  package var prefix = "sim-"
+  var prefix = usual.prefix
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("The first vehicle's number.", valueName: "number"))
-  package var first = 1
+  var first = usual.first
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Number of connections that the vehicles share.", valueName: "number")
   )
-  package var connections = 1
+  var connections = usual.connections
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("Locations of each vehicle per second.", valueName: "hertz"))
-  package var rate = 1.0
+  var rate = usual.rate
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Headings and attitudes of each vehicle per second.", valueName: "hertz"))
-  var liveRate = 0.0
+  var liveRate = usual.liveRate
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("Speed factor relative to real time.", valueName: "factor"))
-  package var speed = 1.0
+  var speed = usual.speed
 
   @Option(
     name: .customLong("events"), parsing: .unconditional,
     help: ArgumentHelp("Mean number of motion events of each vehicle per hour.", valueName: "number"))
-  var eventsPerHour = 6.0
+  var eventsPerHour = usual.eventsPerHour
 
   @Option(
     name: .customLong("outages"), parsing: .unconditional,
     help: ArgumentHelp("Connection losses of each vehicle per hour.", valueName: "number"))
-  var outagesPerHour = 0.0
+  var outagesPerHour = usual.outagesPerHour
 
   @Option(
     parsing: .unconditional, help: ArgumentHelp("Duration of a connection loss.", valueName: "seconds"))
-  var outageSeconds = 60.0
+  var outageSeconds = usual.outageSeconds
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Quality of service of locations: 0 or 1.", valueName: "level"))
-  package var qos: UInt8 = 1
+  var qos = usual.qos
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Seed of positions, noise, events and outages.", valueName: "number"))
-  package var seed: UInt64 = 1
+  var seed = usual.seed
 
   @Option(
     help: ArgumentHelp(
       "Simulate only this part of the vehicles, for example 2/4; run other processes with the same options and --seed for the other parts.",
       valueName: "part"))
-  package var part: String?
+  var part: String?
 
   @Option(
     help: ArgumentHelp(
@@ -83,50 +87,37 @@ package struct SimulateOptions: BrokerOptions {
   @Flag(help: "Replace an existing file of --told.")
   var force = false
 
-  @OptionGroup package var time: TimeLimitArguments
+  @OptionGroup var time: TimeLimitArguments
 
   @Flag(name: .customLong("clear"), help: "At the end, delete the vehicles' retained messages.")
   var clears = false
 
   @Flag(help: "Print the summary as a JSON object.")
-  package var json = false
+  var json = false
 
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  package init() {}
+  init() {}
 
-  /// Checks the options.
+  /// Returns the settings of the fleet.
   ///
-  /// - Throws: `FleetError` with the option that is out of range.
-  func check() throws(FleetError) {
-    try Self.check(vehicles, in: 1...1_000_000, "--vehicles")
-    try Self.check(first, in: 0...1_000_000_000, "--first")
-    let share = try simulatedPart().share(of: vehicles)
-    try Self.check(connections, in: 1...min(4096, share), "--connections")
-    try Self.check(rate, in: 0.001...100, "--rate")
-    try Self.check(liveRate, in: 0...100, "--live-rate")
-    try Self.check(speed, in: 0.1...100, "--speed")
-    try Self.check(eventsPerHour, in: 0...36_000, "--events")
-    try Self.check(outagesPerHour, in: 0...3600, "--outages")
-    try Self.check(outageSeconds, in: 1...86_400, "--outage-seconds")
-    try Self.check(qos, in: 0...1, "--qos")
-    guard told == nil || qos == 1 else {
-      throw .usage("use", "--told", "messages with --qos 0 are not acknowledged; remove one of them")
-    }
-    if let seconds = try time.limit() { try Self.check(seconds, in: 0.1...1e8, "--seconds") }
-  }
-
-  private static func check<Value: Comparable>(
-    _ value: Value, in range: ClosedRange<Value>, _ option: String
-  ) throws(FleetError) {
-    guard range.contains(value) else {
-      throw .usage("use", "\(option) \(value)", "must be \(range.lowerBound) to \(range.upperBound)")
-    }
+  /// - Throws: `FleetError` for an invalid part.
+  func configuration() throws(FleetError) -> SimulatedFleet.Configuration {
+    var configuration = SimulatedFleet.Configuration(root: broker.topicRoot)
+    (configuration.vehicles, configuration.first) = (vehicles, first)
+    (configuration.fleet, configuration.prefix) = (fleet, prefix)
+    configuration.connections = connections
+    (configuration.rate, configuration.liveRate, configuration.speed) = (rate, liveRate, speed)
+    configuration.eventsPerHour = eventsPerHour
+    (configuration.outagesPerHour, configuration.outageSeconds) = (outagesPerHour, outageSeconds)
+    (configuration.qos, configuration.seed) = (qos, seed)
+    configuration.part = try SimulatedPart(parsing: part)
+    return configuration
   }
 }
 
 /// The `odograph simulate` command: drives many virtual vehicles as a load for tests and for sizing a broker.
-package enum SimulateCommand {
+enum SimulateCommand {
   /// The interval in seconds between two checks for due reports: short enough for an even load, without
   /// noticeable cost.
   private static let tick = 0.01
@@ -135,16 +126,22 @@ package enum SimulateCommand {
 
   /// Runs until the time limit or a signal; then every vehicle signs off, and a summary is printed.
   /// - Throws: `FleetError` for invalid options and an unreachable broker.
-  package static func run(_ options: SimulateOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: SimulateOptions) throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
     let begin = Moment.now
     let limit = try options.time.limit()
-    var fleet = try SimulatedFleet(options, start: begin.time)
+    var fleet = try SimulatedFleet(options.configuration(), start: begin.time)
+    guard options.told == nil || options.qos == 1 else {
+      throw .usage("use", "--told", "messages with --qos 0 are not acknowledged; remove one of them")
+    }
+    if let limit { try SimulatedFleet.Configuration.check(limit, in: 0.1...1e8, "--seconds") }
     let ledger = options.told.map { _ in SimulateLedger() }
     var file: OutputFile? = nil
     if let path = options.told { file = try OutputFile(path: path, replaces: options.force) }
-    let links = try SimulateLinks(options, fleet: fleet, ledger: ledger, waiter: waiter)
+    let links = try SimulateLinks(options.broker.configuration(), fleet: fleet, ledger: ledger) {
+      waiter.observe($0)
+    }
     try links.start()
     defer { links.stop(seconds: 5) }
     links.send(fleet.status(.online, at: begin.time))
@@ -178,12 +175,7 @@ package enum SimulateCommand {
       try waiter.requireAnswer(within: limit)
     }
     links.send(fleet.status(.offline, at: Moment.now.time))
-    if options.clears {
-      links.send(
-        fleet.vehicles.indices.flatMap { place in
-          fleet.vehicles[place].removals.map { SimulatedFleet.Output(vehicle: place, message: $0) }
-        })
-    }
+    if options.clears { links.send(fleet.removals) }
     progress.clear()
     waiter.drain(seconds: drain) { links.pending }
     if let ledger {

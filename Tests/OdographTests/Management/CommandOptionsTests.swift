@@ -1,16 +1,17 @@
 import ArgumentParser
 import FleetCommand
-import FleetControl
 import Testing
 
-/// Which options belong to which command; nothing is sent for those that make no sense.
+@testable import odograph
+
+/// The options of each vehicle command; invalid ones are rejected before a request is sent.
 @Suite struct CommandOptionsTests {
-  /// The error of a command whose broker is not there.
+  /// Returns the error of a command whose broker is unreachable.
   private func error(_ arguments: String...) throws -> String {
     let options = try CommandOptions.parse(
       arguments + ["--broker", "mqtt://127.0.0.1:1", "--fleet", "test", "--vehicle", "van"])
     do {
-      return "\(try CommandCommand.run(options) { place, _ in RecordedBeginning(name: place) })"
+      return "\(try CommandCommand.run(options))"
     } catch {
       return "\(error)"
     }
@@ -25,12 +26,12 @@ import Testing
 
   private static let clearable = ["zero", "level", "simulate-location"]
 
-  @Test(arguments: clearable) func clearBelongsToThose(command: String) throws {
+  @Test(arguments: clearable) func clearIsAcceptedByTheseCommands(command: String) throws {
     #expect(try !error(command, "--clear").contains("--clear"))
   }
 
   @Test(arguments: CommandOptions.names.filter { !clearable.contains($0) })
-  func andToNoOther(command: String) throws {
+  func clearIsRejectedByOtherCommands(command: String) throws {
     #expect(
       try error(command, "--clear", "--yes").contains("it belongs to zero, level and simulate-location"))
   }
@@ -48,7 +49,7 @@ import Testing
     #expect(try !error("simulate-location", "--none").contains("--none"))
   }
 
-  @Test func anOdometerIsSetToWhatSomebodyHasRead() throws {
+  @Test func setOdometerChecksItsReading() throws {
     #expect(try error("set-odometer").contains("for example --km 48213.4"))
     #expect(try error("set-odometer", "--km", "10000001").contains("give 0 to 10000000"))
     #expect(try error("locate", "--km", "3").contains("it belongs to set-odometer"))

@@ -1,0 +1,112 @@
+package import Fleet
+internal import JSON
+package import MQTT
+internal import Platform
+internal import Telemetry
+
+/// The retained messages of a vehicle.
+package struct RetainedVehicle: Hashable, Sendable {
+  package let key: VehicleKey
+  /// The topics with a payload.
+  fileprivate(set) var topics: Set<String> = []
+  /// The paths below the vehicle's topic.
+  package fileprivate(set) var paths: Set<String> = []
+  package fileprivate(set) var isOnline = false
+}
+
+/// The removal of vehicles: their retained messages, found on creation and deleted on request.
+package final class VehicleRemoval {
+  /// The result of a deletion.
+  package enum Outcome: Hashable, Sendable {
+    /// The broker has answered for each message; `refused` contains a topic and the reason for each rejection.
+    case completed(deleted: Int, refused: [String])
+    /// The broker has not answered in time for a number of messages.
+    case timedOut(missing: Int, of: Int)
+    /// A signal ended the deletion.
+    case interrupted(signal: Int32, deleted: Int, of: Int)
+  }
+
+  package let vehicles: [RetainedVehicle]
+  /// True if the broker delivers retained messages for exact topics only, so that messages on other topics can
+  /// exist.
+  package let hasUnknownTopics: Bool
+  private let exchange: FleetExchange
+
+  /// Connects, and finds the retained messages of vehicles.
+  ///
+  /// - Throws: `FleetError` if nothing is found for vehicles without a fleet, and for a broker that is
+  ///   unreachable or rejects a request.
+  package init(of targets: VehicleTargets, at broker: MQTTConfiguration) throws(FleetError) {
+    // Some brokers deliver retained messages only for exact topics; then only the messages on these topics
+    // are found.
+    let exact = (targets.named ?? []).flatMap { key in
+      TopicScheme.kept.map { key.topic(root: targets.root, $0) }
+    }
+    let (exchange, kept) = try FleetExchange.reading(broker, kept: try targets.filters(["#"]) + exact)
+    self.exchange = exchange
+    vehicles = Self.vehicles(kept, root: targets.root)
+    // If no message has arrived twice, the broker has not delivered messages for the wildcard: otherwise each
+    // would arrive for the wildcard and for its exact topic.
+    hasUnknownTopics = !exact.isEmpty && Set(kept.map(\.topic)).count == kept.count
+    guard vehicles.isEmpty, targets.named == nil else { return }
+    exchange.close()
+    throw FleetError(
+      operation: "find", object: "their retained messages",
+      cause:
+        "the broker has no retained messages of these names, or delivers them for exact topics only; "
+        + "name the fleet, too, with --fleet", kind: .unavailable)
+  }
+
+  private static func vehicles(_ kept: [MQTTMessage], root: String) -> [RetainedVehicle] {
+    var vehicles: [VehicleKey: RetainedVehicle] = [:]
+    for message in kept where !message.payload.isEmpty {
+      guard let key = TopicAddress(topic: message.topic, root: root)?.key else { continue }
+      let path = String(message.topic.dropFirst(key.topic(root: root, "").count))
+      vehicles[key, default: RetainedVehicle(key: key)].topics.insert(message.topic)
+      vehicles[key]?.paths.insert(path)
+      if path == MessageKind.status.rawValue {
+        let state = (try? JSONValue(parsing: message.payload))?["state"]?.string
+        vehicles[key]?.isOnline = state == StatusMessage.State.online.rawValue
+      }
+    }
+    return vehicles.values.sorted { $0.key < $1.key }
+  }
+
+  /// Deletes the messages.
+  ///
+  /// - Parameter seconds: the time limit for the broker's answers.
+  package func delete(within seconds: Double) throws(FleetError) -> Outcome {
+    var waiting: [UInt64: String] = [:]
+    for topic in vehicles.flatMap(\.topics) {
+      // An empty payload clears a retained message (MQTT 5, 3.3.1.3).
+      let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
+      waiting[exchange.publish(message)] = topic
+    }
+    let all = waiting.count
+    var refused: [String] = []
+    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
+    while !waiting.isEmpty {
+      switch try exchange.next(until: deadline) {
+      case .published(let token, let reason)?:
+        guard let topic = waiting.removeValue(forKey: token), let reason, reason.isError else { continue }
+        refused.append("\(topic): \(reason)")
+      case .interrupted(let signal)?:
+        return .interrupted(signal: signal, deleted: all - waiting.count - refused.count, of: all)
+      case .message?, .answered?, .connected?, .disconnected?: continue
+      case nil: return .timedOut(missing: waiting.count, of: all)
+      }
+    }
+    return .completed(deleted: all - refused.count, refused: refused)
+  }
+
+  /// Disconnects from the broker.
+  package func close() { exchange.close() }
+}
+
+extension TopicScheme {
+  /// The paths of retained messages below a vehicle.
+  fileprivate static let kept =
+    [MessageKind.status, .location, .altitude, .vehicle].map(\.rawValue) + [
+      configDesired, configReported, regionsDesired, regionsReported, regionsState, beaconsWanted,
+    ]
+}
