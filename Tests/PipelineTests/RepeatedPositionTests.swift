@@ -93,7 +93,7 @@ import Testing
     }
     for second in 0...1 { process(second, &pipeline) }
     var other = configuration
-    other.privacy.accuracy = 10
+    other.location.policy = .distance(1)
     pipeline.reconfigure(other) { _ in }
     radii = []
     process(2, &pipeline)
