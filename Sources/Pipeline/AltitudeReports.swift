@@ -6,10 +6,7 @@ internal import Telemetry
 
 /// The barometer's part of the pipeline. It improves the altitude of locations, detects the level in a
 /// garage, and creates `altitude` messages.
-struct AltitudeReports: Sendable {
-  private let settings: PipelineConfiguration.Altitude
-  private let privacy: PrivacyPolicy
-  private let isReduced: Bool
+struct AltitudeReports: PipelinePart {
   private var altimeter = Altimeter()
   private var gate: IntervalGate?
   /// The level that was published last; 0 if none was. Level 0 is street level, so that driving through a
@@ -27,29 +24,23 @@ struct AltitudeReports: Sendable {
   private static let outage = 5.0
 
   init(_ configuration: PipelineConfiguration) {
-    settings = configuration.altitude
-    privacy = configuration.privacy
-    isReduced = configuration.location.desiredAccuracy == .reduced
-    gate = settings.interval.map { IntervalGate(interval: $0) }
-    // With privacy zones, it is unknown before the first position whether the vehicle is in one.
-    isShown = !isReduced && privacy == PrivacyPolicy()
+    gate = configuration.altitude.interval.map { IntervalGate(interval: $0) }
+    isShown = configuration.isEverythingShown
   }
 
-  /// Returns a copy with the same state and another configuration.
-  func reconfigured(_ new: PipelineConfiguration) -> AltitudeReports {
-    var next = AltitudeReports(new)
-    next.altimeter = altimeter
-    (next.toldLevel, next.hasTold) = (toldLevel, hasTold)
-    if privacy == new.privacy, isReduced == next.isReduced { next.isShown = isShown }
-    return next
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    let new = context.configuration
+    gate = new.altitude.interval.map { IntervalGate(interval: $0) }
+    let wasReduced = old.location.desiredAccuracy == .reduced
+    if new.privacy != old.privacy || context.isReduced != wasReduced { isShown = new.isEverythingShown }
   }
 
   // MARK: Inputs
 
   /// Processes pressures, and publishes `altitude` messages that are due.
-  mutating func process(_ block: [PressureData], _ timeBase: TimeBase, into send: (VehicleMessage) -> Void) {
-    guard settings.isEnabled else { return }
-    for pressure in block where altimeter.process(pressure) {
+  mutating func process(_ pressures: [PressureData], _ context: inout PipelineContext) {
+    guard context.configuration.isAltitudeWanted else { return }
+    for pressure in pressures where altimeter.process(pressure) {
       guard isShown, let data = altimeter.altitudeData else { continue }
       let floor = altimeter.floor
       let absolute = altimeter.absoluteAltitudeData
@@ -59,37 +50,43 @@ struct AltitudeReports: Sendable {
       toldLevel = floor?.level ?? 0
       hasTold = hasTold || absolute != nil
       var message = AltitudeMessage(
-        time: timeBase.utc(at: data.timestamp), data: data, absolute: absolute, floor: floor)
+        time: context.timeBase.utc(at: data.timestamp), data: data, absolute: absolute, floor: floor)
       message.source = message.altitude == nil ? nil : source
-      send(.altitude(message))
+      context.send(.altitude(message))
     }
   }
 
-  /// Processes an accepted location of the receiver.
-  mutating func observe(_ location: Location) {
-    isShown = !isReduced && privacy.shown(location) == location
-    guard settings.isEnabled, let altitude = location.altitude,
+  /// Processes the accepted locations of the receiver.
+  mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
+    for location in step.locations { observe(location, context) }
+  }
+
+  private mutating func observe(_ location: Location, _ context: PipelineContext) {
+    isShown = context.isExact(location)
+    guard context.configuration.altitude.isEnabled, let altitude = location.altitude,
       let deviation = location.verticalAccuracy ?? location.horizontalAccuracy.map({ 2 * $0 })
     else { return }
     altimeter.update(
       altitude: altitude, deviation: deviation, speed: location.speed, at: location.timestamp)
   }
 
-  mutating func observe(isAtRest: Bool?) { altimeter.observe(isAtRest: isAtRest) }
+  mutating func observe(_ change: ActivityChange, _ context: inout PipelineContext) {
+    altimeter.observe(isAtRest: change.isAtRest)
+  }
+
   mutating func observe(isReceiverOn: Bool) { altimeter.observe(isReceiverOn: isReceiverOn) }
 
   // MARK: Outputs
 
-  /// Returns a location with the level, and with the barometer's altitude if that is more accurate.
-  mutating func improved(_ location: Location) -> Location {
-    isShown = !isReduced && privacy.shown(location) == location
+  /// Adds the level to a location, and the barometer's altitude if that is more accurate.
+  mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
+    isShown = context.isExact(location)
     if location.positionSource == .inertial, let speed = location.speed {
       altimeter.observe(speed: speed, at: location.timestamp)
     }
-    guard settings.isEnabled, let data = altimeter.absoluteAltitudeData,
+    guard context.configuration.altitude.isEnabled, let data = altimeter.absoluteAltitudeData,
       altimeter.isAtRest || abs(location.timestamp.seconds(since: data.timestamp)) <= Self.freshness
-    else { return location }
-    var location = location
+    else { return }
     location.floor = altimeter.floor
     switch location.positionSource {
     // Navigation has already used the pressure for these altitudes, together with other sensors.
@@ -103,13 +100,25 @@ struct AltitudeReports: Sendable {
       (location.altitude, location.verticalAccuracy) = (data.altitude, data.accuracy)
       location.altitudeSource = source
     }
-    return location
   }
 
-  /// Returns why altitudes are unavailable, with a remedy; nil if they are available.
-  func reason(_ availability: ServiceAvailability) -> String? {
-    guard settings.isEnabled else { return "switched off; set altitude.enabled = true" }
-    return altimeter.isRelativeAltitudeAvailable ? nil : availability.reason(against: .barometer)
+  /// At rest the altitude is constant, even if the air pressure changes.
+  func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    guard context.configuration.isAltitudeWanted, context.activity != .stationary else { return }
+    needs.inertial[.barometer] = .rate(
+      hertz: 1, latency: .seconds(context.configuration.inertialLatency))
+  }
+
+  /// Describes the service: `available`, or why altitudes are unavailable, with a remedy.
+  func describe(in status: inout StatusMessage, _ context: PipelineContext) {
+    status.services["altitude"] =
+      if !context.configuration.altitude.isEnabled {
+        "switched off; set altitude.enabled = true"
+      } else if altimeter.isRelativeAltitudeAvailable {
+        "available"
+      } else {
+        context.availability.reason(against: .barometer) ?? "available"
+      }
   }
 
   private var source: AltitudeSource {
@@ -120,4 +129,10 @@ struct AltitudeReports: Sendable {
 extension PipelineConfiguration {
   /// True if the barometer is required.
   var isAltitudeWanted: Bool { altitude.isEnabled && location.isEnabled }
+
+  /// True if every position may be published exactly. With privacy zones, it is unknown before the first position
+  /// whether the vehicle is in one.
+  fileprivate var isEverythingShown: Bool {
+    location.desiredAccuracy != .reduced && privacy == PrivacyPolicy()
+  }
 }

@@ -1,6 +1,8 @@
+internal import Motion
 internal import Positioning
 package import Sensors
 package import Spatial
+internal import Telemetry
 
 /// A radio scan with an accurate fix, from which positions of radio beacons can be learned.
 package struct LearnableScan: Hashable, Sendable {
@@ -29,9 +31,8 @@ package struct LearnableScan: Hashable, Sendable {
 
 /// The radios' part of the pipeline. It derives coarse positions from radio scans and the beacon map,
 /// provides scans for learning the map, and detects receivers whose fixes contradict the beacons.
-struct CoarseReports: Sendable {
+struct CoarseReports: PipelinePart {
   private var positions: CoarsePositioning
-  private var settings: PipelineConfiguration.Coarse
   private var learnable: [LearnableScan] = []
   private var aid: PositionAid?
   private var learning: LearningSchedule
@@ -41,11 +42,11 @@ struct CoarseReports: Sendable {
   private var contradictedAt: Timestamp?
   /// Distance in m between the receiver's and the beacons' position at the last contradiction; nil if there
   /// was none.
-  private(set) var contradictedDistance: Double?
+  private var contradictedDistance: Double?
   private var vouchers: FixCorroboration
   private var dates = DateScreen()
   /// Number of fixes that several beacons contradicted.
-  private(set) var contradictedFixes = 0
+  private var contradictedFixes = 0
 
   /// Minimum distance in m between scans requested for learning, and between scans accepted for learning; and
   /// minimum speed in m/s for learning.
@@ -64,28 +65,27 @@ struct CoarseReports: Sendable {
   private static let (fixRadii, slack) = (3.0, 100.0)
 
   init(_ configuration: PipelineConfiguration, map: (any BeaconMap)?) {
-    settings = configuration.coarse
     let figures = configuration.energy
     learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
     let mobility = Mobility(configuration.location.activity)
-    positions = CoarsePositioning(map: map, radios: settings.radios, figures: figures, mobility: mobility)
+    positions = CoarsePositioning(
+      map: map, radios: configuration.coarse.radios, figures: figures, mobility: mobility)
     vouchers = FixCorroboration(mobility: mobility)
   }
 
-  /// Returns a copy with the same state and another configuration.
-  func reconfigured(_ new: PipelineConfiguration) -> CoarseReports {
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    let new = context.configuration
     guard Mobility(new.location.activity) == positions.mobility else {
-      return CoarseReports(new, map: positions.map)
+      self = CoarseReports(new, map: positions.map)
+      context.beaconContradiction = nil
+      return
     }
-    var next = self
-    next.settings = new.coarse
-    next.positions.reconfigure(radios: new.coarse.radios, figures: new.energy)
-    next.learning.update(receiverPower: new.energy.power[.receiver] ?? 0)
-    return next
+    positions.reconfigure(radios: new.coarse.radios, figures: new.energy)
+    learning.update(receiverPower: new.energy.power[.receiver] ?? 0)
   }
 
   /// True if several beacons have contradicted the receiver in consecutive scans.
-  var isContradicted: Bool { contradictions >= Self.doubts }
+  private var isContradicted: Bool { contradictions >= Self.doubts }
 
   /// Removes and returns the scans for learning since the last call, in order of time.
   mutating func drainLearnable() -> [LearnableScan] {
@@ -109,25 +109,29 @@ struct CoarseReports: Sendable {
 
   // MARK: Inputs
 
-  /// State of the pipeline at the time of a scan.
-  struct Surroundings {
-    var device: CoarsePositioning.Surroundings
-    /// Returns whether a position may be published unchanged; only then may it be used for learning.
-    var isShown: (Location) -> Bool
-    var time: UTCTime
+  /// Processes a scan, and passes on a position if it is better than all available positions.
+  /// - Parameter needs: the requirements of all parts for sensors.
+  mutating func process(_ scan: RadioScan, _ needs: PowerNeeds, _ context: inout PipelineContext) {
+    let device = CoarsePositioning.Surroundings(
+      fix: context.lastSeen, place: context.lastPlace, isAtRest: context.isAtRest,
+      restSince: context.activitySince, needs: needs, time: context.timeBase.utc(at: scan.timestamp))
+    if let location = locate(scan, device, context) { context.locations.append(location) }
+    let contradiction = isContradicted ? contradictedDistance : nil
+    if (contradiction == nil) != (context.beaconContradiction == nil) { context.isStatusOutdated = true }
+    context.beaconContradiction = contradiction
+    context.isPlanOutdated = true
   }
 
-  /// Processes a scan.
-  /// - Returns: a position if it is better than all available positions; nil otherwise.
-  mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
-    let device = known.device
+  private mutating func locate(
+    _ scan: RadioScan, _ device: CoarsePositioning.Surroundings, _ context: PipelineContext
+  ) -> Location? {
     guard let finding = positions.find(scan, device) else { return nil }
     for beacon in scan.optedOut where optedOut.count < Self.mostOptedOut { optedOut.insert(beacon) }
     if let fix = finding.fix {
       if !device.needs.takesCoarsePositions { account(for: scan, finding, device.day) }
       let isContested = judge(fix, finding) || isContradicted
       if !isContested || vouchers.corroborates(for: fix, against: finding.scan) {
-        learn(scan, fix, known, isContested: isContested)
+        learn(scan, fix, context, isContested: isContested)
       }
     }
     guard let smooth = positions.adopt(finding, device) else { return nil }
@@ -182,43 +186,48 @@ struct CoarseReports: Sendable {
   }
 
   private mutating func learn(
-    _ scan: RadioScan, _ fix: Location, _ known: Surroundings, isContested: Bool
+    _ scan: RadioScan, _ fix: Location, _ context: PipelineContext, isContested: Bool
   ) {
-    guard settings.isLearning, fix.suspicion == nil, let accuracy = fix.horizontalAccuracy, accuracy > 0,
-      accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial, known.isShown(fix),
+    let time = context.timeBase.utc(at: scan.timestamp)
+    guard context.configuration.coarse.isLearning, fix.suspicion == nil,
+      let accuracy = fix.horizontalAccuracy, accuracy > 0,
+      accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial, context.isExact(fix),
       learned.map({ $0.place.distance(to: fix.coordinate) >= Self.shortestWay }) ?? true,
-      dates.process(known.time, at: scan.timestamp)
+      dates.process(time, at: scan.timestamp)
     else { return }
     learned = (scan.timestamp, fix.coordinate)
     // The oldest scan is dropped if `drainLearnable` is not called in time.
     if learnable.count == Self.mostLearnable { learnable.removeFirst() }
     learnable.append(
       LearnableScan(
-        scan: scan, coordinate: fix.coordinate, accuracy: accuracy, time: known.time,
+        scan: scan, coordinate: fix.coordinate, accuracy: accuracy, time: time,
         isContested: isContested))
   }
 
   // MARK: Outputs
 
-  /// Returns which positions radios can provide, for the power planner; nil without radios or a map.
-  func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
-    let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
-    return positions.supply(needs, isLearning: isLearning, at: now)
+  /// Adds the positions that radios can provide. The requirements of the other parts must be complete.
+  func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    needs.coarse = positions.supply(needs, isLearning: isLearningDue(needs, context), at: context.now)
+  }
+
+  func describe(in status: inout StatusMessage, _ context: PipelineContext) {
+    if contradictedFixes > 0 { status.counters["fixes.contradicted"] = contradictedFixes }
   }
 
   /// Returns whether a radio scan together with the newest fix is worth its energy for learning. In motion,
   /// `LearningSchedule` decides while the receiver is on for other reasons. Where coarse positions would be
   /// sufficient, a scan is worth its energy if the map does not provide a position yet.
-  private func isLearningDue(
-    _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
-  ) -> Bool {
-    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= CoarsePositioning.beside,
+  private func isLearningDue(_ needs: PowerNeeds, _ context: PipelineContext) -> Bool {
+    let (settings, now) = (context.configuration.coarse, context.now)
+    guard settings.isLearning, let fix = context.lastSeen,
+      abs(now.seconds(since: fix.timestamp)) <= CoarsePositioning.beside,
       let accuracy = fix.horizontalAccuracy, accuracy <= LearnableScan.worstAccuracy
     else { return false }
     let isOfUse =
       needs.takesCoarsePositions
       ? settings.radios.contains(.cellular) && positions.answered?.failedScans ?? 1 > 0
-      : !isAtRest && fix.speed ?? 0 >= Self.moving
+      : context.activity != .stationary && fix.speed ?? 0 >= Self.moving
         && learning.isDue(joules: positions.joules(of: settings.radios), at: now)
     guard isOfUse else { return false }
     if let last = positions.answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause {

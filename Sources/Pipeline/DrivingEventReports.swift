@@ -6,9 +6,8 @@ internal import Telemetry
 
 /// The driving events' part of the pipeline: creates `driving/event` messages from scans, fixes, CAN signals
 /// and the power supply.
-struct DrivingEventReports: Sendable {
+struct DrivingEventReports: OptionalPart {
   private var detector: DrivingEventDetector
-  private let settings: PipelineConfiguration.Events
   /// Last state of ignition and engine according to the CAN bus; nil if unknown.
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
   /// Time of the last reading of the engine speed; nil if there is none.
@@ -17,8 +16,6 @@ struct DrivingEventReports: Sendable {
   private var moved: Timestamp?
   /// True if the vehicle was in motion at the last speed reading.
   private var moving = false
-  /// Events not published yet, in order.
-  private var pending: [DrivingEvent] = []
   /// Revision of the regions when their speed limits were last updated.
   private var regionsRevision: Int?
 
@@ -40,36 +37,35 @@ struct DrivingEventReports: Sendable {
   /// Returns nil if no events are enabled.
   init?(_ configuration: PipelineConfiguration) {
     guard !configuration.events.kinds.isEmpty else { return nil }
-    settings = configuration.events
-    detector = DrivingEventDetector(limits: settings.limits, kinds: settings.kinds)
+    detector = DrivingEventDetector(
+      limits: configuration.events.limits, kinds: configuration.events.kinds)
   }
 
-  /// Returns a copy with the same state and another configuration. With other limits or events, detection
-  /// restarts, and its numbers continue.
-  func reconfigured(_ new: PipelineConfiguration) -> DrivingEventReports? {
-    guard new.events != settings, var next = DrivingEventReports(new) else {
-      return new.events.kinds.isEmpty ? nil : self
+  /// Adopts the settings of the context. With other limits or events, detection restarts, and its numbers continue.
+  mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
+    let new = context.configuration.events
+    if new != old.events {
+      var next = DrivingEventDetector(limits: new.limits, kinds: new.kinds)
+      next.goOn(from: detector)
+      (detector, regionsRevision) = (next, nil)
     }
-    next.detector.goOn(from: detector)
-    (next.ignition, next.isEngineRunning) = (ignition, isEngineRunning)
-    (next.revolving, next.moved, next.moving) = (revolving, moved, moving)
-    next.pending = pending
-    return next
+    return !new.kinds.isEmpty
   }
 
   // MARK: Inputs
 
-  /// Processes a scan.
-  ///
-  /// - Parameter estimate: the navigation estimate that includes the scan; nil if there is none.
-  mutating func process(_ scan: InertialScan, _ estimate: NavigationEstimate?) {
-    pending += detector.process(scan, estimate)
+  mutating func process(_ step: inout ScanStep, _ context: inout PipelineContext) {
+    context.drivingEvents += detector.process(step.scan, step.estimate)
   }
 
   /// Processes a report of the receiver, before navigation processes it.
-  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?, isPlausible: Bool) {
+  mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
+    let fix = step.timely
+    let isPlausible =
+      step.locations.last.map { $0.timestamp == step.fix.timestamp && $0.suspicion == nil } ?? false
     if let speed = fix.speed, fix.mode != .noFix { observe(speed: speed, at: fix.timestamp) }
-    pending += detector.process(fix, estimate, isPlausible: isPlausible)
+    context.drivingEvents += detector.process(
+      fix, step.estimate, isPlausible: isPlausible || !context.configuration.location.isEnabled)
   }
 
   private mutating func observe(speed: Double, at timestamp: Timestamp) {
@@ -80,12 +76,12 @@ struct DrivingEventReports: Sendable {
     moving && moved.map { timestamp.seconds(since: $0) <= Self.longestSpeed } ?? false
   }
 
-  mutating func process(_ readings: [VehicleReading], _ speeds: [WheelSpeed]) {
-    for speed in speeds {
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+    for speed in step.speeds {
       if speed.speed.isFinite { observe(speed: speed.speed, at: speed.timestamp) }
-      pending += detector.process(speed)
+      context.drivingEvents += detector.process(speed)
     }
-    for reading in readings {
+    for reading in step.readings {
       switch (reading.path, reading.value) {
       case (Self.state, .text(let state)?):
         observe(state: state, isMoving: isMoving(at: reading.timestamp))
@@ -94,11 +90,11 @@ struct DrivingEventReports: Sendable {
       case (Self.revolutions, .number(let speed)?):
         (isEngineRunning, revolving) = (speed >= Self.slowestEngine, reading.timestamp)
       case (Self.voltage, .number(let voltage)?):
-        pending += detector.observe(voltage: voltage, at: reading.timestamp)
+        context.drivingEvents += detector.observe(voltage: voltage, at: reading.timestamp)
         continue
       default: continue
       }
-      pending += detector.observe(
+      context.drivingEvents += detector.observe(
         ignition: ignition, isEngineRunning: isEngineRunning, at: reading.timestamp)
     }
   }
@@ -116,58 +112,47 @@ struct DrivingEventReports: Sendable {
     }
   }
 
-  /// - Parameter isStanding: true if the accelerometer reports rest; nil if unknown.
-  mutating func observe(isStanding: Bool?, at timestamp: Timestamp) {
-    pending += detector.observe(isStanding: isStanding, at: timestamp)
+  mutating func observe(_ change: ActivityChange, _ context: inout PipelineContext) {
+    context.drivingEvents += detector.observe(isStanding: change.isAtRest, at: change.timestamp)
   }
 
-  mutating func observe(_ device: DeviceHealth?, at timestamp: Timestamp) {
-    guard let device else { return }
-    pending += detector.observe(hasExternalPower: device.externalPower, at: timestamp)
+  /// Processes the state of the power supply in the environment.
+  mutating func observeEnvironment(_ context: inout PipelineContext) {
+    guard let device = context.environment.device else { return }
+    context.drivingEvents += detector.observe(hasExternalPower: device.externalPower, at: context.now)
   }
 
-  /// Updates the speed limits of the regions in which the vehicle is.
-  mutating func observe(_ regions: borrowing RegionMonitor, at timestamp: Timestamp) {
-    guard regions.revision != regionsRevision else { return }
-    regionsRevision = regions.revision
-    pending += detector.observe(regionLimits: regions.speedLimits, at: timestamp)
-  }
-
-  mutating func advance(to timestamp: Timestamp) {
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+    if let limits = context.speedLimits, limits.revision != regionsRevision {
+      regionsRevision = limits.revision
+      context.drivingEvents += detector.observe(regionLimits: limits.limits, at: timestamp)
+    }
     if let revolving, timestamp.seconds(since: revolving) > Self.longestSilence {
       (isEngineRunning, self.revolving) = (nil, nil)
-      pending += detector.observe(ignition: ignition, isEngineRunning: nil, at: timestamp)
+      context.drivingEvents += detector.observe(ignition: ignition, isEngineRunning: nil, at: timestamp)
     }
-    pending += detector.advance(to: timestamp)
+    context.drivingEvents += detector.advance(to: timestamp)
   }
 
-  mutating func finish(at timestamp: Timestamp) { pending += detector.finish(at: timestamp) }
+  /// Ends events in progress, because they cannot be observed any more.
+  mutating func finish(_ context: inout PipelineContext) {
+    context.drivingEvents += detector.finish(at: context.now)
+  }
 
-  /// The next time at which `advance` must be called if no event arrives earlier.
-  var nextDeadline: Timestamp? { detector.nextDeadline }
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? { detector.nextDeadline }
 
   // MARK: Outputs
 
-  /// True if events wait to be published.
-  var hasPending: Bool { !pending.isEmpty }
-
-  /// Removes and returns unpublished events, in order.
-  mutating func drain() -> [DrivingEvent] {
-    defer { pending.removeAll(keepingCapacity: true) }
-    return pending
-  }
-
   /// Returns the message about an event.
-  ///
-  /// - Parameter place: position of the event as far as privacy permits; nil for none.
   static func message(
-    _ event: DrivingEvent, _ journal: JournalNumber, place: Location?, _ timeBase: TimeBase
+    _ event: DrivingEvent, _ journal: JournalNumber, _ context: PipelineContext
   ) -> DrivingEventMessage {
+    let place = shownPlace(of: event, context)
     // If the exact position must not be published, the exact speed must not be either, because it narrows
     // down the position.
     let isExact = place != nil && place?.coordinate == event.coordinate
     return DrivingEventMessage(
-      time: timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
+      time: context.timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
       journal: journal, isOngoing: event.isOngoing,
       coordinate: place?.coordinate, horizontalAccuracy: place?.horizontalAccuracy,
       speed: isExact ? event.speed : nil,
@@ -175,6 +160,13 @@ struct DrivingEventReports: Sendable {
       limit: wire(event.limit, event.kind), duration: event.duration,
       severity: DrivingEventMessage.Severity(rawValue: event.severity.rawValue) ?? .low,
       confidence: event.confidence, region: event.region)
+  }
+
+  /// Returns the position of an event as far as privacy permits; nil if it is private or unknown.
+  private static func shownPlace(of event: DrivingEvent, _ context: PipelineContext) -> Location? {
+    guard context.configuration.location.isEnabled, !context.isReduced, let coordinate = event.coordinate
+    else { return nil }
+    return context.privacy.shown(Location(timestamp: event.start, coordinate: coordinate))
   }
 
   /// Converts a peak or limit to the unit of the message; nil for kinds of events that have neither.

@@ -5,22 +5,12 @@ internal import Spatial
 internal import Telemetry
 
 /// The location part of the pipeline: creates `location` and `track` messages from the receiver's reports.
-struct LocationReports: Sendable {
+struct LocationReports: PipelinePart {
   private(set) var manager: LocationManager
-  /// Available location services, and reasons why other services are unavailable.
-  private(set) var availability: ServiceAvailability
-
-  private let isEnabled: Bool
-  private let isHeadingEnabled: Bool
-  private let policy: PipelineConfiguration.Location.Policy
-  private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  private var repeated = RepeatedPosition()
   /// Number of locations that were not published for privacy.
   private var withheldCount = 0
-  /// True if the newest location was not published for privacy.
-  private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
   /// Reason why the newest location is suspect, and the time at which a suspect location was last published;
@@ -30,21 +20,8 @@ struct LocationReports: Sendable {
   /// Minimum time in s between two published suspect locations.
   private static let suspectInterval = 30.0
 
-  /// Destination of messages.
-  typealias Send = (VehicleMessage) -> Void
-
   init(_ configuration: PipelineConfiguration) {
     let settings = configuration.location
-    isEnabled = settings.isEnabled
-    isHeadingEnabled = configuration.heading.isEnabled
-    policy = settings.policy
-    privacy = configuration.privacy
-    availability = ServiceAvailability(
-      isLocationEnabled: isEnabled,
-      unavailable: Dictionary(
-        uniqueKeysWithValues: SensorKind.allCases.map {
-          ($0, "no source has it (\($0.rawValue)); attach one")
-        }))
     manager = LocationManager(
       desiredAccuracy: settings.desiredAccuracy, activityType: settings.activity,
       pausesLocationUpdatesAutomatically: settings.pausesAutomatically)
@@ -57,8 +34,8 @@ struct LocationReports: Sendable {
     manager.continuousDeferral = settings.deferral.map {
       DeferralLimits(distance: $0.distance, timeout: $0.timeout)
     }
-    guard isEnabled else { return }
-    switch policy {
+    guard settings.isEnabled else { return }
+    switch settings.policy {
     case .distance(let filter): manager.distanceFilter = filter
     case .bounded(let error, let delay, let limits):
       bounded = BoundedReports(error: error, delay: delay, activity: settings.activity, limits: limits)
@@ -69,145 +46,134 @@ struct LocationReports: Sendable {
     manager.startUpdatingLocation()
   }
 
-  /// Copies the states of sources and of the receiver, and the events, from the reports with the previous
-  /// configuration.
-  mutating func adopt(_ other: LocationReports) {
-    availability.unavailable = other.availability.unavailable
-    availability.deniedNodes = other.availability.deniedNodes
-    (events, repeated) = (other.events, other.repeated)
+  /// With other settings of locations or privacy, reporting restarts. The limits on the rate of events are retained.
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    let new = context.configuration
+    guard new.hasOtherLocations(than: old) else { return }
+    context.availability.isLocationEnabled = new.location.isEnabled
+    context.isWithholding = false
+    let events = events
+    self = LocationReports(new)
+    self.events = events
   }
 
   /// Requests one location, for a limited time.
-  mutating func requestLocation(accuracy: Double, timeLimit: Double, at now: Timestamp) {
-    if isEnabled { manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now) }
+  mutating func requestLocation(accuracy: Double, timeLimit: Double, _ context: PipelineContext) {
+    guard context.configuration.location.isEnabled else { return }
+    manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: context.now)
   }
 
-  /// Demand on the receiver for the configured reporting.
-  var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
-
-  /// Requirements for the next fix, for the power planner.
-  var needs: LocationNeeds {
-    var needs = isEnabled ? manager.needs : LocationNeeds()
-    needs.isHeadingWanted = isHeadingEnabled
-    return needs
+  func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    let settings = context.configuration.location
+    var location = settings.isEnabled ? manager.needs : LocationNeeds()
+    location.isHeadingWanted = context.configuration.heading.isEnabled
+    // A position that was withheld for privacy was measured, so it need not be measured again. A position
+    // that navigation continued without the receiver was not measured.
+    if let measured = context.lastSeen {
+      location.timestamp = measured.timestamp
+      location.speed = measured.speed
+      location.speedAccuracy = measured.speedAccuracy
+      location.horizontalAccuracy = measured.horizontalAccuracy
+    }
+    needs.location = location
+    if case .bounded(let error, _, _) = settings.policy { needs.errorBound = error }
+    needs.secondsUnwatched = bounded?.secondsUnwatched
+    needs.watchesMotion = settings.pausesAutomatically
   }
 
-  /// Maximum error in m of the position that a subscriber shows; nil if no bound is configured.
-  var errorBound: Double? {
-    if case .bounded(let error, _, _) = policy { error } else { nil }
-  }
-
-  /// Time in s after the newest location for which the error bound is guaranteed even without observation;
-  /// nil if no bound is guaranteed.
-  var secondsUnwatched: Double? { bounded?.secondsUnwatched }
-
-  /// The next time at which `advance` must be called if no event arrives earlier.
-  var nextDeadline: Timestamp? {
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? {
     [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
 
-  func withoutNullIsland(_ fix: PositionFix) -> PositionFix { screen.withoutNullIsland(fix) }
+  /// Accepts locations from a receiver's report, each with its civil time.
+  mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
+    step.fix = screen.withoutNullIsland(step.fix)
+    let clock = (context.timeBase.clock, context.timeBase.lastStep)
+    if context.configuration.location.isEnabled { accept(&step, &context) }
+    if (context.timeBase.clock, context.timeBase.lastStep) != clock { context.isStatusOutdated = true }
+    // The power plan uses the receiver's own positions, not those of navigation. The receiver can then sleep
+    // without waiting for scans, and stays on while navigation bridges a tunnel.
+    context.lastSeen = step.locations.last ?? context.lastSeen
+    context.isPlanOutdated = true
+    step.timely = context.timeBase.withoutDelay(step.fix)
+  }
 
-  /// Processes a receiver's report.
-  /// - Returns: the accepted locations in order of time, each with its civil time. The caller passes them to
-  ///   `process(_:_:into:)`, possibly improved by other sensors.
-  mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
-    guard isEnabled else { return [] }
-    var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
+  private mutating func accept(_ step: inout FixStep, _ context: inout PipelineContext) {
+    let fix = step.fix
+    step.locations = screen.process(fix, reference: context.timeBase.machineTime(at: fix.timestamp))
     if fix.coordinate == nil {
-      timeBase.observe(fix.time, at: fix.timestamp, hasFix: false)
-      process(manager.observeNoPosition(at: fix.timestamp), at: fix.timestamp, timeBase, into: send)
+      context.timeBase.observe(fix.time, at: fix.timestamp, hasFix: false)
+      process(manager.observeNoPosition(at: fix.timestamp), at: fix.timestamp, &context)
     }
-    for index in locations.indices {
-      timeBase.observe(locations[index].time, at: locations[index].timestamp, hasFix: true)
-      locations[index] = timeBase.stamped(locations[index])
+    for index in step.locations.indices {
+      let location = step.locations[index]
+      context.timeBase.observe(location.time, at: location.timestamp, hasFix: true)
+      step.locations[index] = context.timeBase.stamped(location)
     }
-    return locations
   }
 
   /// Publishes corrected positions, which replace less accurate positions that were published before.
-  func correct(_ exact: [Location], _ timeBase: TimeBase, into send: Send) {
-    guard isEnabled, manager.desiredAccuracy != .reduced else { return }
-    let fixes = exact.compactMap { privacy.shown($0) }
+  mutating func process(_ step: inout ScanStep, _ context: inout PipelineContext) {
+    guard let exact = step.correction, context.configuration.location.isEnabled, !context.isReduced else {
+      return
+    }
+    let fixes = exact.compactMap { context.privacy.shown($0) }
     guard !fixes.isEmpty else { return }
+    let timeBase = context.timeBase
     var message = TrackBatches(deferral: .init(distance: nil, timeout: nil, error: nil)).message(fixes) {
       timeBase.utc(of: $0)
     }
     message.isCorrection = true
-    send(.track(message))
+    context.send(.track(message))
   }
 
-  /// Updates whether the vehicle is at rest, and since when; nil if unknown.
-  mutating func observe(
-    _ state: StationaryDetector.State?, since: Timestamp, at timestamp: Timestamp, _ timeBase: TimeBase,
-    into send: Send
-  ) {
-    publish(bounded?.observe(isAtRest: state.map { $0 == .stationary }, since: since), into: send)
-    process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
-  }
-
-  /// Observes a fix together with the lowest speeds in m/s by independent measurements, and the highest speed by
-  /// navigation.
-  mutating func observe(_ fix: PositionFix, speeds: [Double?], fastest: Double? = nil) {
-    repeated.process(fix, speeds: speeds, fastest: fastest)
-  }
-
-  /// True if the receiver repeats a position that the vehicle has left.
-  var isReceiverFrozen: Bool { repeated.isFrozen }
-
-  /// Returns a position whose radius includes the distance driven since, if the receiver repeats its position.
-  func withDistanceDriven(_ location: Location) -> Location {
-    guard usesReceiver(location), let distance = repeated.distance else { return location }
-    var location = location
-    location.horizontalAccuracy = max(location.horizontalAccuracy ?? 0, distance)
-    return location
+  mutating func observe(_ change: ActivityChange, _ context: inout PipelineContext) {
+    publish(bounded?.observe(isAtRest: change.isAtRest, since: change.since), &context)
+    process(manager.observe(change.state, at: change.timestamp), at: change.timestamp, &context)
   }
 
   /// Updates whether the receiver is on. While it is off, nothing observes the error bound, and the bound is
   /// withdrawn in time.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 
-  mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
-    for kind in status.kinds {
-      switch status.state {
-      case .active, .idle: availability.unavailable[kind] = nil
-      case .unavailable(let reason): availability.unavailable[kind] = reason
-      case .finished: availability.unavailable[kind] = "\(status.source) has ended"
+  mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) {
+    for kind in change.kinds {
+      switch change.state {
+      case .active, .idle: context.availability.unavailable[kind] = nil
+      case .unavailable(let reason): context.availability.unavailable[kind] = reason
+      case .finished: context.availability.unavailable[kind] = "\(change.source) has ended"
       }
     }
-    guard isEnabled, case .unavailable(let reason) = status.state, status.kinds.contains(.positioning) else {
-      return
-    }
+    guard context.configuration.location.isEnabled, case .unavailable(let reason) = change.state,
+      change.kinds.contains(.positioning)
+    else { return }
     let failure = LocationFailure.receiverUnavailable(reason: reason)
-    process(manager.fail(failure), at: status.timestamp, timeBase, into: send)
+    process(manager.fail(failure), at: change.timestamp, &context)
   }
 
-  /// Updates the device nodes that this process may not open; empty if there are none.
-  mutating func observe(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
-
-  /// Advances the time.
-  mutating func advance(to timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
-    process(manager.advance(to: timestamp), at: timestamp, timeBase, into: send)
-    publish(bounded?.advance(to: timestamp), into: send)
-    for message in events.advance(to: timestamp) { send(.locationEvent(message)) }
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+    if let due = nextDeadline(context), due <= timestamp { context.isPlanOutdated = true }
+    process(manager.advance(to: timestamp), at: timestamp, &context)
+    publish(bounded?.advance(to: timestamp), &context)
+    for message in events.advance(to: timestamp) { context.send(.locationEvent(message)) }
   }
 
-  /// Publishes pending messages before a stop.
-  mutating func finish(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
-    process(manager.stopUpdatingLocation(), at: timestamp, timeBase, into: send)
-    publish(bounded?.finish(), into: send)
-    for message in events.finish() { send(.locationEvent(message)) }
+  mutating func publishPending(_ context: inout PipelineContext) {
+    process(manager.stopUpdatingLocation(), at: context.now, &context)
+    publish(bounded?.finish(), &context)
+    for message in events.finish() { context.send(.locationEvent(message)) }
   }
 
-  /// The state of each location service by name, for `status`: `available`, or the reason why it is
-  /// unavailable.
-  var services: [String: String] {
-    var services: [String: String] = [:]
+  /// Describes each location service by name: `available`, or the reason why it is unavailable.
+  func describe(in status: inout StatusMessage, _ context: PipelineContext) {
+    status.authorization = context.availability.authorizationStatus.rawValue
     for service in LocationService.allCases {
-      services[service.rawValue] = availability.reason(against: service) ?? "available"
+      status.services[service.rawValue] = context.availability.reason(against: service) ?? "available"
     }
-    if let failure = manager.failure { services[LocationService.location.rawValue] = failure.description }
-    return services
+    if let failure = manager.failure {
+      status.services[LocationService.location.rawValue] = failure.description
+    }
+    status.counters.merge(counters) { $1 }
   }
 
   /// Counters by name, for `status`. Counters of rare events are omitted while they are 0.
@@ -225,44 +191,37 @@ struct LocationReports: Sendable {
     ]) { $1 }
   }
 
-  /// Processes an accepted location.
-  mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
+  /// Publishes a position if the settings select it.
+  mutating func process(_ exact: inout Location, _ context: inout PipelineContext) {
     // After this statement, only `location`, with privacy applied, may be published or stored. The exact
     // position is only passed to the manager, which uses it for power and the detection of rest.
-    guard let location = privacy.shown(exact) else {
+    guard let location = context.privacy.shown(exact) else {
       withheldCount += 1
       // This report withdraws the prediction. Otherwise subscribers would continue to predict the vehicle's
       // motion, although its positions are no longer published.
-      if !isWithholding { publish(bounded?.stand(isSeen: false), into: send) }
-      isWithholding = true
+      if !context.isWithholding { publish(bounded?.stand(isSeen: false), &context) }
+      context.isWithholding = true
       return
     }
-    isWithholding = false
-    guard exact.suspicion == nil else { return publishSuspect(exact, location, timeBase, into: send) }
-    if suspicion != nil { endSuspicion(exact, location, timeBase, into: send) }
-    process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
-    if !manager.isPaused, let told = manager.location, isBounded(exact) {
-      publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
+    context.isWithholding = false
+    guard exact.suspicion == nil else { return publishSuspect(exact, location, &context) }
+    if suspicion != nil { endSuspicion(exact, location, &context) }
+    process(manager.process(exact, shown: location), at: exact.timestamp, &context)
+    if !manager.isPaused, let told = manager.location, isBounded(exact, context) {
+      publish(bounded?.process(told, time: context.timeBase.utc(of: told)), &context)
     }
   }
 
   /// Returns whether a bound may be guaranteed for a position; otherwise it counts as missing.
-  private func isBounded(_ location: Location) -> Bool {
-    location.positionSource == .inertial || usesReceiver(location) && !repeated.isFrozen
-  }
-
-  private func usesReceiver(_ location: Location) -> Bool {
-    switch location.positionSource {
-    case .coarse, .inertial: false
-    case .gnss, .fused, nil: true
-    }
+  private func isBounded(_ location: Location, _ context: PipelineContext) -> Bool {
+    location.positionSource == .inertial || location.usesReceiver && !context.isReceiverFrozen
   }
 
   /// Publishes a suspect location: immediately if the reason is new, otherwise at intervals. Its radius is at
   /// least the distance by which it is contradicted, so that a consumer that ignores the reason still shows a
   /// correct circle.
   private mutating func publishSuspect(
-    _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
+    _ exact: Location, _ shown: Location, _ context: inout PipelineContext
   ) {
     guard let against = exact.suspicion else { return }
     var told = shown
@@ -270,88 +229,101 @@ struct LocationReports: Sendable {
     let isNew = suspicion?.reason != against.reason
     if isNew {
       // No error bound is guaranteed while the position is suspect.
-      publish(bounded?.stand(isSeen: false), into: send)
+      publish(bounded?.stand(isSeen: false), &context)
       bounded?.discardReport()
       tellEvent(
-        LocationEventMessage(time: timeBase.utc(at: exact.timestamp), suspicion: against), exact.timestamp,
-        send)
+        LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: against),
+        exact.timestamp, &context)
     }
     for event in manager.process(exact, shown: told) {
       guard case .location(let location) = event else {
-        process([event], at: exact.timestamp, timeBase, into: send)
+        process([event], at: exact.timestamp, &context)
         continue
       }
       let isDue =
         suspicion.map { exact.timestamp.seconds(since: $0.published) >= Self.suspectInterval } ?? true
       guard isNew || isDue else { continue }
       suspicion = (against.reason, exact.timestamp)
-      publish(location, timeBase, into: send)
+      publish(location, &context)
     }
     suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
   }
 
   /// Publishes the first plausible location after a suspicion, because the last published one is suspect.
   private mutating func endSuspicion(
-    _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
+    _ exact: Location, _ shown: Location, _ context: inout PipelineContext
   ) {
     suspicion = nil
     tellEvent(
-      LocationEventMessage(time: timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp, send)
+      LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
+      &context)
     guard manager.isUpdating else { return }
     publish(
-      manager.desiredAccuracy == .reduced ? shown.reduced : shown, timeBase, into: send)
+      manager.desiredAccuracy == .reduced ? shown.reduced : shown, &context)
   }
 
-  private mutating func tellEvent(_ message: LocationEventMessage, _ timestamp: Timestamp, _ send: Send) {
-    if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
+  private mutating func tellEvent(
+    _ message: LocationEventMessage, _ timestamp: Timestamp, _ context: inout PipelineContext
+  ) {
+    if let told = events.process(message, at: timestamp) { context.send(.locationEvent(told)) }
   }
 
   private mutating func process(
-    _ happened: [LocationEvent], at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
+    _ happened: [LocationEvent], at timestamp: Timestamp, _ context: inout PipelineContext
   ) {
     for event in happened {
       switch event {
       case .location(let location):
         if location.positionSource == .coarse {
-          publish(location, timeBase, into: send)
+          publish(location, &context)
         } else if tracks != nil {
-          publish([location], timeBase, into: send)
+          publish([location], &context)
         } else if bounded == nil {
-          publish(location, timeBase, into: send)
+          publish(location, &context)
         }
-      case .significantChange(let location), .requested(let location): publish(location, timeBase, into: send)
-      case .batch(let fixes): publish(fixes, timeBase, into: send)
+      case .significantChange(let location), .requested(let location): publish(location, &context)
+      case .batch(let fixes): publish(fixes, &context)
       case .paused(let location):
-        if let location, bounded == nil { publish(location, timeBase, into: send) }
-        publish(bounded?.stand(isSeen: true), into: send)
+        if let location, bounded == nil { publish(location, &context) }
+        publish(bounded?.stand(isSeen: true), &context)
       case .deferredUpdatesFinished, .resumed, .failed: break
       }
-      if let message = LocationEventMessage(time: timeBase.utc(at: timestamp), event: event),
+      if let message = LocationEventMessage(time: context.timeBase.utc(at: timestamp), event: event),
         let told = events.process(message, at: timestamp)
       {
-        send(.locationEvent(told))
+        context.send(.locationEvent(told))
       }
     }
   }
 
-  private func publish(_ location: Location, _ timeBase: TimeBase, into send: Send) {
-    send(
-      .location(LocationMessage(identity: nil, time: timeBase.utc(of: location), location: location)))
+  private func publish(_ location: Location, _ context: inout PipelineContext) {
+    context.send(
+      .location(
+        LocationMessage(identity: nil, time: context.timeBase.utc(of: location), location: location)))
   }
 
   /// Publishes a batch of fixes as a `track`, and its last fix as a `location`. With bounded reporting, the
   /// reports publish the location instead.
-  private func publish(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
+  private func publish(_ fixes: [Location], _ context: inout PipelineContext) {
     guard let tracks, let last = fixes.last else { return }
-    send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
-    if bounded == nil { publish(last, timeBase, into: send) }
+    let timeBase = context.timeBase
+    context.send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
+    if bounded == nil { publish(last, &context) }
   }
 
-  private func publish(_ reports: [BoundedReports.Report]?, into send: Send) {
+  private func publish(_ reports: [BoundedReports.Report]?, _ context: inout PipelineContext) {
     for (predictor, location) in reports ?? [] {
       let time = UTCTime(nanoseconds: predictor.moment.nanoseconds)
-      send(.location(LocationMessage(identity: nil, time: time, location: location, report: predictor)))
+      context.send(
+        .location(LocationMessage(identity: nil, time: time, location: location, report: predictor)))
     }
+  }
+}
+
+extension PipelineConfiguration {
+  /// Returns whether locations are reported in another way, or with another privacy, than with other settings.
+  func hasOtherLocations(than other: PipelineConfiguration) -> Bool {
+    location != other.location || privacy != other.privacy
   }
 }
 

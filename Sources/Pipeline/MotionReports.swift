@@ -10,9 +10,8 @@ internal import Telemetry
 ///
 /// Each scan is processed separately, and its messages have its time. A block of 0.1 s at 100 Hz can
 /// therefore cause ten attitudes.
-struct MotionReports: Sendable {
+struct MotionReports: PipelinePart {
   private(set) var manager: MotionManager
-  private let settings: PipelineConfiguration
   private var heading: HeadingManager
   private var headingGate: IntervalGate
   private var attitudeGate: AttitudeGate
@@ -29,53 +28,82 @@ struct MotionReports: Sendable {
   private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
   /// Tilt measurement in progress, started by the command `level`; nil if there is none.
   private var leveling: LevelMeasurement?
-  /// Outcome of the last tilt measurement, until it is drained.
+  /// Outcome of the last tilt measurement, until `advance`.
   private var levelOutcome: LevelOutcome?
+  /// Outcome of the last tilt measurement, nil before the first; and the number of measurements.
+  private(set) var lastLevel: (outcome: LevelOutcome?, count: Int) = (nil, 0)
+  /// The available sensors and services as last reported; nil if they must be reported again.
+  private var known: Capability?
+  private var capabilities: MotionCapabilities?
+
+  /// The available sensors, and whether navigation provides the attitude. Together they determine the motion
+  /// services.
+  private struct Capability: Hashable {
+    var sensors: Set<SensorKind>
+    var isNavigated: Bool
+  }
 
   /// The newest navigation estimate; nil while navigation is not aligned.
   private var vehicle: NavigationEstimate?
 
   /// - Parameter calibration: calibration of the motion sensors from an earlier run.
   init(_ configuration: PipelineConfiguration, calibration: MotionCalibration? = nil) {
-    settings = configuration
     manager = MotionManager(frame: configuration.attitude.frame, calibration: calibration)
-    heading = HeadingManager(
-      headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
-      followsCourse: configuration.location.activity == .automotive)
+    heading = HeadingManager(configuration)
     headingGate = IntervalGate(interval: configuration.heading.interval)
     attitudeGate = AttitudeGate(
       interval: configuration.attitude.interval, filter: configuration.attitude.filter)
     events = MotionEvents(configuration.motion)
   }
 
-  /// Returns a copy with another configuration; a settled attitude filter and the state of rest are retained.
-  func reconfigured(_ new: PipelineConfiguration) -> MotionReports {
-    var next = MotionReports(new)
-    next.manager = manager
-    next.manager.frame = new.attitude.frame
-    next.events = events.reconfigured(new.motion)
-    (next.zero, next.leveling, next.levelOutcome) = (zero, leveling, levelOutcome)
-    next.vehicle = vehicle
-    return next
+  /// Adopts the settings of the context. A settled attitude filter and the state of rest are retained.
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    let new = context.configuration
+    manager.frame = new.attitude.frame
+    heading = HeadingManager(new)
+    headingGate = IntervalGate(interval: new.heading.interval)
+    attitudeGate = AttitudeGate(interval: new.attitude.interval, filter: new.attitude.filter)
+    events = events.reconfigured(new.motion)
+    (angles, unsubscribedSince, known) = (nil, nil, nil)
+    mount(context.mounting)
   }
 
   // MARK: Inputs
 
-  mutating func observe(_ change: SourceStatus) { manager.observe(change) }
+  mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) { manager.observe(change) }
 
   /// Resets the detector of rest, because the accelerometer became silent.
-  mutating func forgetActivity() { events.forgetActivity() }
+  mutating func forgetActivity(_ context: inout PipelineContext) {
+    events.forgetActivity()
+    share(&context)
+  }
+
+  /// Shares the state of rest or motion.
+  private func share(_ context: inout PipelineContext) {
+    (context.activity, context.activitySince) = (events.activity, events.activitySince)
+  }
 
   /// Processes a receiver's report when it arrives, before it is checked.
-  mutating func observe(_ fix: PositionFix) { events.observe(fix) }
+  mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
+    events.observe(step.fix)
+    share(&context)
+  }
 
-  mutating func observe(_ location: Location, time: UTCTime) {
-    manager.update(location: location.coordinate, altitude: location.ellipsoidalAltitude, time: time)
+  mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
+    manager.update(
+      location: location.coordinate, altitude: location.ellipsoidalAltitude,
+      time: context.timeBase.utc(of: location))
     heading.declination = manager.declination
     heading.process(location)
   }
 
-  /// Validates a block of scans. The caller then calls `process`, `dueMessages` and `publish` for each
+  /// Publishes the next attitude at rest. The retained attitude message would otherwise contain the rotation rates
+  /// of the drive while the vehicle is parked.
+  mutating func observe(_ change: ActivityChange, _ context: inout PipelineContext) {
+    if change.state == .stationary { attitudeGate.reopen() }
+  }
+
+  /// Validates a block of scans. The caller then calls `process`, `mount`, `dueMessages` and `publish` for each
   /// `nextScan`.
   mutating func admit(_ block: [InertialScan]) { manager.admit(block) }
 
@@ -83,24 +111,20 @@ struct MotionReports: Sendable {
   var nextScan: InertialScan? { manager.nextScan }
 
   /// Processes `nextScan` in the attitude filter, and publishes the events that it causes.
-  /// - Parameter acceleration: acceleration of the device, in its own axes, according to navigation; nil if
-  ///   there is no new one.
-  mutating func process(
-    _ scan: InertialScan, _ acceleration: KnownAcceleration?, _ timeBase: TimeBase,
-    into send: (VehicleMessage) -> Void
-  ) {
-    if let acceleration { manager.update(acceleration: acceleration) }
+  mutating func process(_ step: inout ScanStep, _ context: inout PipelineContext) {
+    if let acceleration = step.acceleration { manager.update(acceleration: acceleration) }
     manager.fuseNext()
     let gravity = manager.gravity.map {
       MotionEvents.Gravity(device: $0, leveling: manager.vehicleRotation)
     }
-    for (timestamp, event) in events.process(scan, gravity) {
-      send(
+    for (timestamp, event) in events.process(step.scan, gravity) {
+      context.send(
         .motion(
           MotionMessage(
-            time: timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
+            time: context.timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
     }
-    level(scan)
+    level(step.scan)
+    share(&context)
   }
 
   /// The messages that are due after a scan.
@@ -110,11 +134,11 @@ struct MotionReports: Sendable {
   }
 
   /// Returns the messages that are due after a scan; nil if none is.
-  mutating func dueMessages(after scan: InertialScan) -> DueMessages? {
+  mutating func dueMessages(after scan: InertialScan, _ context: PipelineContext) -> DueMessages? {
     guard manager.isMotionNew(after: scan) else { return nil }
     let due = DueMessages(
-      isHeadingDue: settings.heading.isEnabled && headingGate.isOpen(at: scan.timestamp),
-      isAttitudeDue: settings.attitude.isEnabled && attitudeGate.isDue(at: scan.timestamp))
+      isHeadingDue: context.configuration.heading.isEnabled && headingGate.isOpen(at: scan.timestamp),
+      isAttitudeDue: context.configuration.attitude.isEnabled && attitudeGate.isDue(at: scan.timestamp))
     return due.isHeadingDue || due.isAttitudeDue ? due : nil
   }
 
@@ -127,10 +151,10 @@ struct MotionReports: Sendable {
   }
 
   mutating func publish(
-    _ due: DueMessages, at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
+    _ due: DueMessages, at timestamp: Timestamp, _ context: inout PipelineContext
   ) {
-    if due.isHeadingDue { publishHeading(at: timestamp, timeBase, into: send) }
-    if due.isAttitudeDue { publishAttitude(at: timestamp, timeBase, into: send) }
+    if due.isHeadingDue { publishHeading(at: timestamp, &context) }
+    if due.isAttitudeDue { publishAttitude(at: timestamp, &context) }
   }
 
   // MARK: State
@@ -138,17 +162,61 @@ struct MotionReports: Sendable {
   /// True if navigation provides the vehicle's attitude.
   var isNavigated: Bool { vehicle != nil }
 
-  /// State of rest or motion; nil if unknown.
-  var activity: StationaryDetector.State? { events.activity }
-  var activitySince: Timestamp? { events.activitySince }
-
   /// Returns the available services, and the reasons why others are unavailable.
-  /// - Parameter availability: reasons why sensors are unavailable, as reported by their sources.
-  func capabilities(_ availability: ServiceAvailability) -> MotionCapabilities {
+  private func capabilities(_ context: PipelineContext) -> MotionCapabilities {
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     return MotionCapabilities(
-      settings, sensors: sensors, isNavigated: isNavigated, availability,
+      context.configuration, sensors: sensors, isNavigated: isNavigated, context.availability,
       effectiveInterval: manager.effectiveInterval(of: clock))
+  }
+
+  /// Schedules a `status` if the available motion services have changed, for example because a reference
+  /// frame became available.
+  mutating func observeCapabilities(_ context: inout PipelineContext) {
+    let now = Capability(sensors: sensors, isNavigated: isNavigated)
+    guard now != known else { return }
+    known = now
+    let capabilities = capabilities(context)
+    if let before = self.capabilities, before != capabilities { context.isStatusOutdated = true }
+    self.capabilities = capabilities
+  }
+
+  func describe(in status: inout StatusMessage, _ context: PipelineContext) {
+    let capabilities = capabilities(context)
+    status.services.merge(capabilities.services.mapValues { $0 ?? "available" }) { $1 }
+    status.frames = capabilities.frames.map(\.rawValue)
+    status.degradations = capabilities.degradations
+    status.orientation = orientation
+    status.level = manager.level.map { StatusMessage.Level($0) }
+    status.compass = compass(context)
+    status.counters.merge(manager.refusals) { $1 }
+  }
+
+  /// Adds the inertial sensors for attitude, heading, motion events, recordings and the tilt measurement.
+  func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    let configuration = context.configuration
+    let inertial = SensorDemand.rate(
+      hertz: configuration.inertial.rate, latency: .seconds(configuration.inertialLatency))
+    let isFusionWanted = configuration.attitude.isEnabled || configuration.heading.isEnabled
+    if isFusionWanted || !configuration.motion.events.isEmpty {
+      for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { needs.inertial[kind] = inertial }
+    }
+    if isFusionWanted {
+      needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertialLatency))
+    }
+    // An impact lasts a hundredth of a second. Its detection may be delayed by two seconds of buffering,
+    // which saves energy.
+    if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {
+      needs.restless[.accelerometer] = .rate(
+        hertz: configuration.inertial.rate, latency: .seconds(PowerPlanner.watchLatency))
+    }
+    // The accelerometer recording also covers rest.
+    if configuration.isRecording { needs.restless[.accelerometer] = inertial }
+    if leveling != nil {
+      let soon = SensorDemand.rate(
+        hertz: configuration.inertial.rate, latency: .seconds(min(1, configuration.inertialLatency)))
+      (needs.restless[.accelerometer], needs.inertial[.accelerometer]) = (soon, soon)
+    }
   }
 
   /// The available sensors, including sleeping ones; positioning counts as available after the first
@@ -166,11 +234,11 @@ struct MotionReports: Sendable {
       frame: current?.frame ?? manager.frame,
       unavailable: unavailable.map { "\($0)" }.sorted(),
       hasAttitude: current.map { $0.attitude != nil }, headingAccuracy: manager.headingAccuracy,
-      calibration: current?.magneticField?.accuracy, isAtRest: activity == .stationary)
+      calibration: current?.magneticField?.accuracy, isAtRest: events.activity == .stationary)
   }
 
   /// The magnetometer's field and its calibration; nil without a magnetometer.
-  var compass: CompassReport? {
+  private func compass(_ context: PipelineContext) -> CompassReport? {
     guard manager.isAvailable(.magnetometer), let field = manager.magneticField else { return nil }
     var report = CompassReport()
     (report.magneticField, report.calibration) = (field.field, field.accuracy)
@@ -178,25 +246,33 @@ struct MotionReports: Sendable {
     report.isCalibrationWanted =
       manager.isAvailable(.accelerometer)
       && heading.heading?.isCalibrationWanted ?? (field.accuracy == .uncalibrated)
-    if report.isCalibrationWanted { report.instruction = settings.location.activity.calibrationInstruction }
+    if report.isCalibrationWanted {
+      report.instruction = context.configuration.location.activity.calibrationInstruction
+    }
     return report
   }
 
   /// Orientation of the device in its own axes; nil without an accelerometer.
-  var orientation: DeviceOrientation? { manager.isAvailable(.accelerometer) ? events.orientation : nil }
+  private var orientation: DeviceOrientation? {
+    manager.isAvailable(.accelerometer) ? events.orientation : nil
+  }
 
   // MARK: The command level
 
-  /// True while the tilt is being measured.
-  var isLeveling: Bool { leveling != nil }
-  var levelDeadline: Timestamp? { leveling?.deadline }
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? { leveling?.deadline }
 
   /// Starts a tilt measurement, unless one is in progress. It fails immediately without an accelerometer, and
   /// in motion.
-  mutating func startLeveling(at now: Timestamp) {
-    guard manager.isAvailable(.accelerometer) else { return endLeveling(.failure(.noAccelerometer)) }
-    guard activity != .moving else { return endLeveling(.failure(.moving)) }
-    if leveling == nil { leveling = LevelMeasurement(at: now) }
+  mutating func startLeveling(_ context: inout PipelineContext) {
+    if !manager.isAvailable(.accelerometer) {
+      endLeveling(.failure(.noAccelerometer))
+    } else if events.activity == .moving {
+      endLeveling(.failure(.moving))
+    } else if leveling == nil {
+      leveling = LevelMeasurement(at: context.now)
+    }
+    finishLeveling(&context)
+    context.isPlanOutdated = true
   }
 
   mutating func clearLevel() {
@@ -204,19 +280,24 @@ struct MotionReports: Sendable {
     adopt(nil)
   }
 
-  /// Removes and returns the outcome of the last tilt measurement; nil if there is none since the last call.
-  mutating func drainLevel() -> LevelOutcome? {
-    defer { levelOutcome = nil }
-    return levelOutcome
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+    if let leveling, leveling.deadline <= timestamp { endLeveling(.failure(leveling.failureAtDeadline)) }
+    finishLeveling(&context)
   }
 
-  mutating func advanceLeveling(to now: Timestamp) {
-    if let leveling, leveling.deadline <= now { endLeveling(.failure(leveling.failureAtDeadline)) }
+  /// Completes the tilt measurement: sensors return to their normal demands, and attitudes use the
+  /// compensated axes.
+  private mutating func finishLeveling(_ context: inout PipelineContext) {
+    guard let outcome = levelOutcome else { return }
+    levelOutcome = nil
+    lastLevel = (outcome, lastLevel.count + 1)
+    if case .measured = outcome { context.isStatusOutdated = true }
+    context.isPlanOutdated = true
   }
 
   private mutating func level(_ scan: InertialScan) {
     guard leveling != nil, let sample = AccelerometerData(scan) else { return }
-    let activity = events.isRestContradicted(at: scan.timestamp) ? .moving : self.activity
+    let activity = events.isRestContradicted(at: scan.timestamp) ? .moving : events.activity
     if let result = leveling?.process(sample, activity) { endLeveling(result) }
   }
 
@@ -285,19 +366,16 @@ struct MotionReports: Sendable {
   /// Publishes the next attitude even if it has not changed, because the broker may not have the last one.
   mutating func beginSession() { attitudeGate.reopen() }
 
-  /// Publishes the next attitude even if it has not changed, because the vehicle has come to rest.
-  mutating func reopenAttitude() { attitudeGate.reopen() }
-
   // MARK: Outputs
 
   private mutating func publishHeading(
-    at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
+    at timestamp: Timestamp, _ context: inout PipelineContext
   ) {
     guard let heading = heading(at: timestamp) else { return }
-    var message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
+    var message = HeadingMessage(time: context.timeBase.utc(at: heading.timestamp), heading: heading)
     // With a magnetometer, its current state replaces the state that the heading contains.
-    message.compass = compass ?? message.compass
-    send(.heading(message))
+    message.compass = compass(context) ?? message.compass
+    context.send(.heading(message))
   }
 
   /// Returns the heading. Navigation takes precedence over the magnetometer, which a vehicle's steel and
@@ -314,7 +392,7 @@ struct MotionReports: Sendable {
   }
 
   private mutating func publishAttitude(
-    at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
+    at timestamp: Timestamp, _ context: inout PipelineContext
   ) {
     guard let motion = manager.deviceMotion else {
       // Without an accelerometer, a gyroscope alone still provides the rotation rate.
@@ -327,10 +405,10 @@ struct MotionReports: Sendable {
         attitudeGate.isOpen(
           at: timestamp, rotationRate: rate, AttitudeGate.State(axes: axes, degradation: degradation))
       else { return }
-      var message = AttitudeMessage(time: timeBase.utc(at: timestamp), rotationRate: rate)
+      var message = AttitudeMessage(time: context.timeBase.utc(at: timestamp), rotationRate: rate)
       message.axes = axes
       message.degradation = degradation
-      return send(.attitude(message))
+      return context.send(.attitude(message))
     }
     guard
       attitudeGate.isOpen(
@@ -338,7 +416,7 @@ struct MotionReports: Sendable {
         AttitudeGate.State(frame: motion.frame, axes: axes, degradation: motion.degradation))
     else { return }
     var message = AttitudeMessage(
-      time: timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
+      time: context.timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
       userAcceleration: motion.userAcceleration)
     message.axes = axes
     message.rotationRate = motion.rotationRate
@@ -354,7 +432,15 @@ struct MotionReports: Sendable {
       }
     }
     message.degradation = motion.degradation
-    send(.attitude(message))
+    context.send(.attitude(message))
+  }
+}
+
+extension HeadingManager {
+  fileprivate init(_ configuration: PipelineConfiguration) {
+    self.init(
+      headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
+      followsCourse: configuration.location.activity == .automotive)
   }
 }
 

@@ -2,6 +2,7 @@ internal import Navigation
 internal import Positioning
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// The odometer's part of the pipeline: computes the published reading from positions with speeds, wheel
 /// speeds and the vehicle's own odometer.
@@ -9,7 +10,7 @@ internal import Spatial
 /// A published reading never exceeds the reading after a restart, so that readings do not decrease after a
 /// power failure. It is the stored reading, plus the distance that a restart would add for the gap, minus ten
 /// metres. When the vehicle stops, the state is stored, and the reading is exact.
-struct OdometerReports: Sendable {
+struct OdometerReports: PipelinePart {
   private var odometer: Odometer
   private var vehicle = VehicleOdometer()
   /// State that is stored on disk; nil if none is stored.
@@ -32,7 +33,7 @@ struct OdometerReports: Sendable {
   /// Number of times that the odometer was set.
   private(set) var setCount = 0
   /// True if the pipeline has an odometer, which requires locations to be enabled.
-  let isEnabled: Bool
+  private(set) var isEnabled: Bool
 
   /// Name of the CAN signal of the vehicle's own odometer.
   private static let path = "Vehicle.TraveledDistance"
@@ -63,18 +64,26 @@ struct OdometerReports: Sendable {
     (shown, visibility) = (reading, .exact)
   }
 
-  /// Returns a copy with the same state and another configuration.
-  func reconfigured(_ new: PipelineConfiguration) -> OdometerReports {
-    var next = OdometerReports(new, kept: kept)
-    (next.odometer, next.vehicle, next.restarted, next.hasKept) = (odometer, vehicle, restarted, hasKept)
-    (next.isBehind, next.shown) = (isBehind, next.isEnabled ? shown : nil)
-    (next.newest, next.told, next.setCount, next.visibility) = (newest, told, setCount, visibility)
-    return next
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    isEnabled = context.configuration.location.isEnabled
+    if !isEnabled { shown = nil }
+    share(&context)
   }
 
-  /// Processes a position with full accuracy.
+  /// Counts the distance to a position, and adds the reading to it.
+  mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
+    count(location, visibility(of: location, context))
+    location.odometer = reading
+    share(&context)
+  }
+
+  private func visibility(of location: Location, _ context: PipelineContext) -> Visibility {
+    guard let shown = context.privacy.shown(location) else { return .withheld }
+    return context.isReduced || shown.coordinate != location.coordinate ? .reduced : .exact
+  }
+
   /// - Parameter visibility: how much of the position, and therefore of the reading, may be published.
-  mutating func process(_ location: Location, _ visibility: Visibility) {
+  private mutating func count(_ location: Location, _ visibility: Visibility) {
     // Positions from radio beacons are accurate to tens of metres at best, and have no speed.
     guard isEnabled, location.positionSource != .coarse else { return }
     let isNavigated = location.positionSource == .fused || location.positionSource == .inertial
@@ -106,22 +115,25 @@ struct OdometerReports: Sendable {
   }
 
   /// How much of a position privacy permits to publish.
-  enum Visibility {
+  private enum Visibility {
     case exact
     /// Only the cell that contains the position.
     case reduced
     case withheld
   }
 
-  mutating func process(_ speeds: [WheelSpeed]) {
-    guard isEnabled, !speeds.isEmpty else { return }
-    for speed in speeds { odometer.process(speed) }
-    advance()
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+    guard isEnabled else { return }
+    let before = disagreement
+    for speed in step.speeds { odometer.process(speed) }
+    if !step.speeds.isEmpty { advance() }
+    adjust(to: step.readings)
+    if disagreement != before { context.isStatusOutdated = true }
+    share(&context)
   }
 
   /// Adjusts the odometer to readings of the vehicle's own odometer.
-  mutating func process(_ readings: [VehicleReading]) {
-    guard isEnabled else { return }
+  private mutating func adjust(to readings: [VehicleReading]) {
     for reading in readings where reading.path == Self.path {
       guard case .number(let kilometres)? = reading.value, kilometres.isFinite else { continue }
       let before = odometer.reading
@@ -137,7 +149,7 @@ struct OdometerReports: Sendable {
   /// Sets the odometer to a reading of the vehicle's instrument panel.
   /// - Parameter reading: the reading in m.
   /// - Returns: the previous reading in m as far as privacy permits; nil if it is private.
-  mutating func set(reading: Double) -> Double? {
+  mutating func set(reading: Double, _ context: inout PipelineContext) -> Double? {
     guard isEnabled else { return nil }
     let before = visibility == .exact ? odometer.reading : shown?.distance
     odometer.set(reading: reading)
@@ -146,18 +158,23 @@ struct OdometerReports: Sendable {
     setCount += 1
     advance()
     shown = self.reading
+    share(&context)
     return before
   }
 
-  /// Motion up to the newest position, derived from positions alone; nil if the speed is measured, and
-  /// without an odometer.
-  var positionMotion: Odometer.PositionMotion? { isEnabled ? odometer.positionMotion : nil }
+  /// Shares the distance driven.
+  func share(_ context: inout PipelineContext) {
+    context.distance = DrivenDistance(
+      counted: odometer.distance, estimated: odometer.estimated,
+      motion: isEnabled ? odometer.positionMotion : nil, offset: told == nil ? 0 : odometer.offset)
+  }
 
-  /// Counted distance in m, even if it was not published, and the part of it that was estimated for gaps.
-  var counted: (distance: Double, estimated: Double) { (odometer.distance, odometer.estimated) }
+  func describe(in status: inout StatusMessage, _ context: PipelineContext) {
+    (status.odometer, status.odometerDisagreement) = (shown, disagreement)
+  }
 
   /// The reading for messages; nil without an odometer, and before the first position or reading.
-  var reading: OdometerReading? {
+  private var reading: OdometerReading? {
     isBehind ? nil : told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
   }
 
@@ -167,11 +184,18 @@ struct OdometerReports: Sendable {
 
   // MARK: Stored state
 
-  /// State to store; nil without an odometer, and before the first position.
-  var state: OdometerState? {
+  /// Returns the state to store; nil without an odometer, and before the first position. A private position is not
+  /// stored: after a restart, the distance from there to the next position is then unknown.
+  func state(_ context: PipelineContext) -> OdometerState? {
     guard let told else { return nil }
     var state = odometer.state
     state.reported = isBehind ? nil : told
+    if let place = state.place?.coordinate,
+      context.isReduced
+        || context.privacy.shown(Location(timestamp: context.now, coordinate: place))?.coordinate != place
+    {
+      (state.place, state.velocity) = (nil, nil)
+    }
     return state
   }
 
@@ -181,11 +205,12 @@ struct OdometerReports: Sendable {
 
   /// Reports the state that is now stored on disk; nil if the disk is not writable, so that no reading is
   /// guaranteed after a restart.
-  mutating func observe(kept state: OdometerState?) {
+  mutating func observe(kept state: OdometerState?, _ context: inout PipelineContext) {
     (kept, hasKept) = (state, true)
     restarted = nil
     observeKept()
     advance()
+    share(&context)
   }
 
   private mutating func observeKept() {

@@ -2,17 +2,19 @@ internal import Motion
 internal import Positioning
 internal import Sensors
 internal import Spatial
+internal import Telemetry
 
 /// Determines the demands on the sensors, and accounts for the energy they use. Passes states of motion and
 /// sources to the planner, and demands to the energy ledger.
-struct PowerControl: Sendable {
+struct PowerControl: PipelinePart {
   /// Current demand for each kind of sensor.
   private(set) var demands: [SensorKind: SensorDemand] = [:]
 
   private var planner: PowerPlanner
   private var ledger: EnergyLedger
-  private var hasNews = true
   private var isChanged = false
+  /// Sample rates in Hz of the raw samples that a command has requested, by kind of sensor.
+  var rawRates: [SensorKind: Double] = [:]
 
   init(figures: EnergyFigures, hasReceiver: Bool, mobility: Mobility = .vehicle) {
     planner = PowerPlanner(mobility: mobility)
@@ -20,13 +22,13 @@ struct PowerControl: Sendable {
   }
 
   /// The next time at which `plan` must be called if nothing happens earlier.
-  var nextDeadline: Timestamp? { planner.nextDeadline }
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? { planner.nextDeadline }
 
   /// Updates the states of receiver and sources with an event.
-  mutating func observe(_ event: SensorEvent) {
+  mutating func observe(_ event: SensorEvent, _ context: inout PipelineContext) {
     switch event {
     case .position(let fixes):
-      hasNews = true
+      context.isPlanOutdated = true
       ledger.observe(fixes: fixes.count)
     case .status(let status): ledger.observe(status)
     case .radio(let scans): ledger.observe(scans)
@@ -34,29 +36,37 @@ struct PowerControl: Sendable {
     }
   }
 
-  /// Updates whether the vehicle is at rest, and since when; nil if unknown.
-  mutating func observe(_ activity: StationaryDetector.State?, since: Timestamp) {
-    planner.observe(isAtRest: activity.map { $0 == .stationary }, since: since)
-    hasNews = true
+  mutating func observe(_ change: ActivityChange, _ context: inout PipelineContext) {
+    planner.observe(isAtRest: change.isAtRest, since: change.since)
+    context.isPlanOutdated = true
+  }
+
+  /// Adds the raw samples that a command has requested.
+  func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    for (kind, rate) in rawRates {
+      let latency = min(context.configuration.inertialLatency, 0.5)
+      let wanted = SensorDemand.rate(hertz: rate, latency: .seconds(latency))
+      for demands in [\PowerNeeds.inertial, \.restless] {
+        if case .rate(let usual, _)? = needs[keyPath: demands][kind], usual >= rate { continue }
+        needs[keyPath: demands][kind] = wanted
+      }
+    }
   }
 
   /// Returns whether `plan` must be called.
-  func isPlanDue(at time: Timestamp) -> Bool {
-    hasNews || planner.nextDeadline.map { $0 <= time } ?? false
+  func isPlanDue(at time: Timestamp, _ context: PipelineContext) -> Bool {
+    context.isPlanOutdated || planner.nextDeadline.map { $0 <= time } ?? false
   }
 
   /// Makes a new plan.
-  mutating func plan(_ needs: PowerNeeds, at time: Timestamp) {
-    hasNews = false
+  mutating func plan(_ needs: PowerNeeds, at time: Timestamp, _ context: inout PipelineContext) {
+    context.isPlanOutdated = false
     let demands = planner.demands(for: needs, at: time)
     guard demands != self.demands else { return }
     self.demands = demands
     isChanged = true
     ledger.record(demands, at: time)
   }
-
-  /// Requires a new plan, because something that it depends on has changed.
-  mutating func needsChanged() { hasNews = true }
 
   /// Returns the current demands if they changed since the last call; nil if unchanged.
   mutating func drainDemands() -> [SensorKind: SensorDemand]? {

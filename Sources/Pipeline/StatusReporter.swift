@@ -59,16 +59,17 @@ package struct MotionReport: Sendable {
 
 /// Decides when a `status` is due: at the start, after a change of a source, and at intervals. It also
 /// describes the sources in the message.
-struct StatusReporter: Sendable {
+struct StatusReporter: PipelinePart {
   private let start: Timestamp
-  var interval: Double
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
   /// The kinds of sensors that unavailable sources have reported as missing, by name of the source.
   private var missing: [String: Set<SensorKind>] = [:]
-  private(set) var capabilities: MotionCapabilities?
   private var lastPublished: Timestamp?
-  private var hasNews = true
+  /// The last published message; nil before the first.
+  private(set) var lastMessage: StatusMessage?
+  /// Number of published messages.
+  private(set) var count = 0
   /// Start of the broker session in civil time. Nil before the first session; the agent's start is used then.
   var sessionStart: UTCTime?
 
@@ -76,18 +77,17 @@ struct StatusReporter: Sendable {
   /// message.
   private static let settlingTime = 0.5
 
-  init(start: Timestamp, interval: Double, version: String) {
+  init(start: Timestamp, version: String) {
     self.start = start
-    self.interval = interval
     self.version = version
   }
 
-  mutating func observe(_ change: SourceStatus) {
+  mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) {
     var source = StatusMessage.Source(name: change.source, state: "idle")
     switch change.state {
     case .active(let rates):
       source.state = "active"
-      settle(change)
+      settle(change, &context)
       for (kind, rate) in rates { source.rates[kind.rawValue] = rate }
     case .idle: break
     case .unavailable(let reason):
@@ -98,51 +98,50 @@ struct StatusReporter: Sendable {
     }
     let before = sources.updateValue(source, forKey: change.source)
     // Available sources fall asleep and wake up frequently. These changes cause no message.
-    hasNews = hasNews || before.map { $0 != source && !($0.isThere && source.isThere) } ?? true
-  }
-
-  /// Updates the available motion services.
-  mutating func observe(_ capabilities: MotionCapabilities) {
-    hasNews = hasNews || self.capabilities.map { $0 != capabilities } ?? false
-    self.capabilities = capabilities
+    if before.map({ $0 != source && !($0.isThere && source.isThere) }) ?? true {
+      context.isStatusOutdated = true
+    }
   }
 
   /// Removes reports about missing sensors that are active again. A source can report missing sensors under
   /// one name, and become active under another one: an unreachable IIO context has its own name, and a device
   /// can return with another number.
-  private mutating func settle(_ change: SourceStatus) {
+  private mutating func settle(_ change: SourceStatus, _ context: inout PipelineContext) {
     for (name, kinds) in missing where name == change.source || !kinds.isDisjoint(with: change.kinds) {
       missing[name] = nil
       guard name != change.source else { continue }
       sources[name] = nil
-      hasNews = true
+      context.isStatusOutdated = true
     }
   }
-
-  /// Makes a message due soon, because the state differs from the last message.
-  mutating func setNeedsUpdate() { hasNews = true }
 
   /// Makes the next message due immediately.
   mutating func requestNow() { lastPublished = nil }
 
-  var nextDeadline: Timestamp? {
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? {
     guard let lastPublished else { return start }
-    return lastPublished.advanced(bySeconds: hasNews ? Self.settlingTime : interval)
+    return lastPublished.advanced(
+      bySeconds: context.isStatusOutdated ? Self.settlingTime : context.configuration.statusInterval)
   }
 
-  /// Returns the message if it is due; nil otherwise.
-  mutating func due(at timestamp: Timestamp, timeBase: TimeBase, environment: AgentEnvironment)
-    -> StatusMessage?
-  {
-    if let nextDeadline, timestamp < nextDeadline { return nil }
+  /// Returns whether a message is due.
+  func isDue(at timestamp: Timestamp, _ context: PipelineContext) -> Bool {
+    nextDeadline(context).map { $0 <= timestamp } ?? true
+  }
+
+  mutating func publish(_ message: StatusMessage, at timestamp: Timestamp, _ context: inout PipelineContext) {
     lastPublished = timestamp
-    hasNews = false
-    return message(.online, at: timestamp, timeBase: timeBase, environment: environment)
+    context.isStatusOutdated = false
+    lastMessage = message
+    count += 1
+    context.send(.status(message))
   }
 
+  /// Returns a message, to which the other parts add their fields.
   func message(
-    _ state: StatusMessage.State, at timestamp: Timestamp, timeBase: TimeBase, environment: AgentEnvironment
+    _ state: StatusMessage.State, at timestamp: Timestamp, _ context: PipelineContext
   ) -> StatusMessage {
+    let (timeBase, environment) = (context.timeBase, context.environment)
     var message = StatusMessage(
       state: state, time: timeBase.utc(at: timestamp), sessionStart: sessionStart ?? timeBase.utc(at: start))
     (message.clock, message.clockStep) = (timeBase.clock, timeBase.lastStep)

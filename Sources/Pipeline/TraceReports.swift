@@ -10,17 +10,7 @@ internal import Traces
 ///
 /// A trace starts at the end of an impact, or on request. It first contains the ring's content from before
 /// that time; later samples are added every second. Several traces can be in progress at the same time.
-struct TraceReports: Sendable {
-  /// Data from other parts of the pipeline.
-  struct Context: Sendable {
-    var timeBase: TimeBase
-    /// Newest position, if it may be published exactly; nil otherwise.
-    var place: Location?
-    var places: ExactPositions
-    /// Start of the present rest; nil in motion, and if unknown.
-    var restSince: Timestamp?
-  }
-
+struct TraceReports: OptionalPart {
   private struct Recording: Sendable {
     let run: Int
     var message: TraceMessage
@@ -87,51 +77,52 @@ struct TraceReports: Sendable {
     latency = configuration.inertial.latency
   }
 
-  /// Returns a copy with another configuration; nil if traces are disabled and all steps were drained. If the
-  /// trace settings change, traces in progress end, and the ring is cleared. If other positions may be
-  /// published, the ring is also cleared, and positions that became private are removed from stored traces.
-  func reconfigured(_ new: PipelineConfiguration) -> TraceReports? {
-    var next = self
+  /// Adopts the settings of the context. If the trace settings change, traces in progress end, and the ring is
+  /// cleared. If other positions may be published, the ring is also cleared, and positions that became private are
+  /// removed from stored traces.
+  mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
+    let new = context.configuration
     if new.traces != settings {
-      next.finish(nil)
-      let steps = next.steps
-      if var begun = TraceReports(new) {
-        begun.runs = runs
-        next = begun
+      appendAll()
+      endAll()
+      if var next = TraceReports(new) {
+        (next.runs, next.steps) = (runs, steps)
+        self = next
       } else {
         // Traces are now disabled, but the last steps must still be drained.
-        next.ring.removeAll()
-        next.isStopped = true
+        ring.removeAll()
+        isStopped = true
       }
-      next.steps = steps
     }
     let newPlaces = ExactPositions(new)
     if newPlaces != places {
-      next.appendAll()
-      next.places = newPlaces
-      next.ring.removeAll()
-      for index in next.recordings.indices {
-        next.recordings[index].message = next.recordings[index].message.shown(newPlaces)
+      appendAll()
+      places = newPlaces
+      ring.removeAll()
+      for index in recordings.indices {
+        recordings[index].message = recordings[index].message.shown(newPlaces)
       }
-      next.followed = next.followed.map { ($0.run, $0.message.shown(newPlaces)) }
-      next.steps.append(.withhold(newPlaces))
+      followed = followed.map { ($0.run, $0.message.shown(newPlaces)) }
+      steps.append(.withhold(newPlaces))
     }
-    return next.isStopped && next.steps.isEmpty ? nil : next
+    return !(isStopped && steps.isEmpty)
   }
 
   // MARK: Inputs
 
   /// Processes scans that still wait for older scans of other sensors, before a stop or a loss of power. When
   /// their turn comes later, they are ignored.
-  mutating func processEarly(_ scans: [InertialScan], mounting: Quaternion?, _ context: Context) {
-    for scan in scans { process(scan, mounting: mounting, context) }
+  mutating func processEarly(_ scans: [InertialScan], _ context: PipelineContext) {
+    for scan in scans { process(scan, restSince: context.restSince, context) }
     if let newest = scans.last?.timestamp { earlyUntil = newest }
   }
 
-  /// Processes a valid scan, in order of time.
-  /// - Parameter mounting: rotation from the device's axes to the vehicle's right, forward, up; nil if
-  ///   unknown.
-  mutating func process(_ scan: InertialScan, mounting: Quaternion?, _ context: Context) {
+  mutating func process(_ step: inout ScanStep, _ context: inout PipelineContext) {
+    observe(at: step.scan.timestamp, step.estimate)
+    process(step.scan, restSince: step.restSince, context)
+  }
+
+  private mutating func process(_ scan: InertialScan, restSince: Timestamp?, _ context: PipelineContext) {
     let now = scan.timestamp
     if let early = earlyUntil {
       // The scan was processed early. If its time is much earlier, the clock was set back, and the scan is
@@ -140,8 +131,8 @@ struct TraceReports: Sendable {
       earlyUntil = nil
     }
     guard !isStopped else { return }
-    self.mounting = mounting
-    if let since = context.restSince { rest = min(since, now)...now }
+    mounting = context.mounting
+    if let since = restSince { rest = min(since, now)...now }
     ring.append(.inertial(scan))
     newestScan = now
     let wasFollowing = observer.isFollowing
@@ -152,34 +143,35 @@ struct TraceReports: Sendable {
     cut(at: now)
   }
 
-  mutating func process(_ pressure: PressureData) {
-    if !isStopped { ring.append(.pressure(pressure)) }
+  mutating func process(_ pressures: [PressureData], _ context: inout PipelineContext) {
+    guard !isStopped else { return }
+    for pressure in pressures { ring.append(.pressure(pressure)) }
   }
 
-  mutating func process(_ readings: [VehicleReading], _ speeds: [WheelSpeed]) {
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
     guard !isStopped else { return }
-    for reading in readings { ring.append(.vehicle(reading)) }
-    for speed in speeds { observer.observe(speed: speed.speed, coordinate: nil, at: speed.timestamp) }
+    for reading in step.readings { ring.append(.vehicle(reading)) }
+    for speed in step.speeds { observer.observe(speed: speed.speed, coordinate: nil, at: speed.timestamp) }
   }
 
   /// Processes a report of the receiver; a private position is removed from it.
-  mutating func process(_ fix: PositionFix, _ context: Context) {
+  mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
     guard !isStopped else { return }
-    var fix = fix
-    if context.places.shown(fix.coordinate) == nil { fix.withholdPlace() }
+    var fix = step.fix
+    if places.shown(fix.coordinate) == nil { fix.withholdPlace() }
     ring.append(.fix(fix))
   }
 
   /// Processes a position. Impacts use it for the speed before and for the final position of the vehicle.
-  mutating func observe(_ location: Location) {
+  mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
     observer.observe(speed: location.speed, coordinate: location.coordinate, at: location.timestamp)
   }
 
   /// Records attitude and velocity of the vehicle according to navigation, ten times a second.
-  mutating func observe(at now: Timestamp, _ estimate: NavigationEstimate?, _ context: Context) {
+  private mutating func observe(at now: Timestamp, _ estimate: NavigationEstimate?) {
     guard !isStopped, motionDue.map({ now >= $0 }) ?? true, let estimate else { return }
     motionDue = now.advanced(bySeconds: Self.motionPace)
-    let isShown = context.places.shown(estimate.coordinate) != nil
+    let isShown = places.shown(estimate.coordinate) != nil
     ring.append(
       .motion(
         TraceMotion(
@@ -189,20 +181,19 @@ struct TraceReports: Sendable {
   }
 
   /// Updates the measurement range of the accelerometer.
-  mutating func observe(_ status: SourceStatus) {
-    if let range = status.ranges[.accelerometer] { observer.observe(range: range) }
+  mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) {
+    if let range = change.ranges[.accelerometer] { observer.observe(range: range) }
   }
 
   /// Advances the time, and completes traces whose sensors became silent.
-  mutating func advance(to now: Timestamp) {
-    for recording in recordings where now >= due(recording) {
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+    for recording in recordings where timestamp >= due(recording) {
       // Without inertial sensors, no scan completes the trace, so it is complete when its time is over.
       end(recording.run, isWhole: newestScan == nil)
     }
   }
 
-  /// The next time at which `advance` must be called if no event arrives earlier.
-  var nextDeadline: Timestamp? { recordings.map(due).min() }
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? { recordings.map(due).min() }
 
   private func due(_ recording: Recording) -> Timestamp {
     recording.until.advanced(bySeconds: latency + Self.scanTimeout)
@@ -210,8 +201,8 @@ struct TraceReports: Sendable {
 
   /// Requests storage of all traces, because power may fail. If an impact in progress already counts as a
   /// crash, its trace is started first.
-  mutating func save(_ context: Context?) {
-    if let context, let now = newestScan {
+  mutating func save(_ context: PipelineContext) {
+    if let now = newestScan {
       let wasFollowing = observer.isFollowing
       if let summary = observer.finish(mounting: mounting) {
         tell(summary, isNew: !wasFollowing, at: now, context)
@@ -222,20 +213,33 @@ struct TraceReports: Sendable {
 
   /// Ends traces in progress before a stop. If an impact in progress already counts as a crash, its trace is
   /// started first.
-  mutating func finish(_ context: Context?) {
+  mutating func finish(_ context: PipelineContext) {
     save(context)
+    endAll()
+  }
+
+  private mutating func endAll() {
     for recording in recordings { end(recording.run, isWhole: false) }
   }
 
   /// Starts a requested trace.
-  /// - Parameters:
-  ///   - request: the length of the trace.
-  ///   - moment: requested time; nil for now.
-  ///   - now: current time by the device's monotonic clock.
-  ///   - context: data from other parts of the pipeline.
   /// - Returns: the run of the trace, or the reason why it was refused.
-  mutating func begin(
-    _ request: TraceRequest, at moment: Timestamp?, now: Timestamp, _ context: Context
+  mutating func begin(_ request: TraceRequest, _ context: PipelineContext) -> TraceRequest.Answer {
+    let now = context.now
+    var moment: Timestamp?
+    if let time = request.time {
+      guard let offset = context.timeBase.knownOffset(at: now) else {
+        return .refused("this vehicle has no civil time yet; ask for now, without a time")
+      }
+      let (sum, overflow) = time.nanoseconds.subtractingReportingOverflow(offset)
+      moment = Timestamp(nanoseconds: overflow ? .max / 2 : sum)
+    }
+    return begin(request, at: moment, now: now, context)
+  }
+
+  /// - Parameter moment: requested time; nil for now.
+  private mutating func begin(
+    _ request: TraceRequest, at moment: Timestamp?, now: Timestamp, _ context: PipelineContext
   ) -> TraceRequest.Answer {
     func time(_ timestamp: Timestamp) -> String { context.timeBase.utc(at: timestamp).rfc3339 }
     guard let there = ring.times else {
@@ -273,13 +277,16 @@ struct TraceReports: Sendable {
     return steps
   }
 
-  private mutating func tell(_ summary: CrashSummary, isNew: Bool, at now: Timestamp, _ context: Context) {
+  private mutating func tell(
+    _ summary: CrashSummary, isNew: Bool, at now: Timestamp, _ context: PipelineContext
+  ) {
     let moment = summary.pulse.start
     var message =
       isNew
       ? message(.impact, at: moment, before: settings.before, after: settings.after, context)
       : followed?.message
-    let impact = TraceMessage.Impact(summary, before: message?.impact, context)
+    let impact = TraceMessage.Impact(
+      summary, before: message?.impact, isPlaceShown: shownPlace(context) != nil, places, context.timeBase)
     message?.impact = impact
     guard let message else { return }
     if isNew {
@@ -295,7 +302,8 @@ struct TraceReports: Sendable {
   }
 
   private func message(
-    _ cause: TraceMessage.Cause, at moment: Timestamp, before: Double, after: Double, _ context: Context
+    _ cause: TraceMessage.Cause, at moment: Timestamp, before: Double, after: Double,
+    _ context: PipelineContext
   ) -> TraceMessage {
     let there = ring.times.map { moment.seconds(since: $0.lowerBound) } ?? 0
     let place = place(at: moment, context)
@@ -307,8 +315,8 @@ struct TraceReports: Sendable {
 
   /// Returns the position of the vehicle at a time; nil if unknown. A position older than `placeAge` is valid
   /// only if the vehicle has been at rest since.
-  private func place(at moment: Timestamp, _ context: Context) -> Location? {
-    guard let place = context.place else { return nil }
+  private func place(at moment: Timestamp, _ context: PipelineContext) -> Location? {
+    guard let place = shownPlace(context) else { return nil }
     let age = moment.seconds(since: place.timestamp)
     // For a time in the past, the newest position can also be later than that time.
     if abs(age) <= Self.placeAge { return place }
@@ -318,8 +326,16 @@ struct TraceReports: Sendable {
     return age > 0 ? place : nil
   }
 
+  /// Returns the newest position, if it may be published exactly; nil otherwise.
+  private func shownPlace(_ context: PipelineContext) -> Location? {
+    guard let place = context.lastPlace, places.contains(place.coordinate),
+      context.privacy.shown(place)?.coordinate == place.coordinate
+    else { return nil }
+    return place
+  }
+
   private mutating func begin(
-    _ message: TraceMessage, at moment: Timestamp, now: Timestamp, _ context: Context
+    _ message: TraceMessage, at moment: Timestamp, now: Timestamp, _ context: PipelineContext
   ) {
     if recordings.count == Self.most { end(recordings[0].run, isWhole: false) }
     runs += 1
@@ -379,19 +395,24 @@ extension TraceMessage.Impact {
   /// - Parameters:
   ///   - summary: the evaluation of the impact.
   ///   - told: the description in the last message about this impact; nil if there is none.
-  ///   - context: data from other parts of the pipeline.
-  fileprivate init(_ summary: CrashSummary, before told: Self?, _ context: TraceReports.Context) {
+  ///   - isPlaceShown: true if the exact position of the vehicle may be published.
+  ///   - places: the positions that may be published exactly.
+  ///   - timeBase: civil time.
+  fileprivate init(
+    _ summary: CrashSummary, before told: Self?, isPlaceShown: Bool, _ places: ExactPositions,
+    _ timeBase: TimeBase
+  ) {
     let pulse = summary.pulse
     // If the exact position must not be published, the speed must not be either, because it narrows down the
     // position.
-    let speed = context.place == nil ? nil : summary.speedBefore
+    let speed = isPlaceShown ? summary.speedBefore : nil
     self.init(
       severity: .init(rawValue: pulse.severity.rawValue) ?? .light,
       speedBefore: told.map { $0.speedBefore } ?? speed,
       changeOfVelocity: pulse.changeOfVelocity, isInVehicleFrame: pulse.isInVehicleFrame,
       direction: pulse.direction, peak: pulse.peak, isClipped: pulse.isClipped,
       duration: pulse.end.seconds(since: pulse.start), largestTilt: summary.largestTilt,
-      hasRolledOver: summary.hasRolledOver, rest: context.places.shown(summary.restPosition),
-      restTime: summary.restTime.map { context.timeBase.utc(at: $0) })
+      hasRolledOver: summary.hasRolledOver, rest: places.shown(summary.restPosition),
+      restTime: summary.restTime.map { timeBase.utc(at: $0) })
   }
 }

@@ -8,14 +8,12 @@ internal import Telemetry
 /// accelerometer.
 ///
 /// It receives positions with privacy applied, so that no private position is stored or published.
-struct TripReports: Sendable {
+struct TripReports: PipelinePart {
   private(set) var recorder: TripRecorder
   /// Number of driving events of earlier runs. It is added to the numbers of this run's events.
   private var eventBase: Int
-  private let settings: PipelineConfiguration.Trips
   /// True if trips are enabled, which requires locations to be enabled.
-  let isEnabled: Bool
-  private let isReduced: Bool
+  private(set) var isEnabled: Bool
   private var bus = Bus()
   /// Trips of an earlier run to publish again, because it is unknown whether the outbox has accepted them.
   private var unconfirmed: [TripRecord]
@@ -56,83 +54,102 @@ struct TripReports: Sendable {
   /// Resolution of distances in m at reduced position accuracy.
   private static let reducedStep = 1000.0
 
-  init(_ configuration: PipelineConfiguration, kept: TripState, eventBase: Int? = nil) {
-    settings = configuration.trips
-    isEnabled = configuration.location.isEnabled && settings.isEnabled
-    isReduced = configuration.location.desiredAccuracy == .reduced
+  init(_ configuration: PipelineConfiguration, kept: TripState) {
+    isEnabled = configuration.hasTrips
     // While trips are disabled, the stored state only contains numbers, neither positions nor driver.
     recorder = TripRecorder(
-      isEnabled ? kept : kept.numbers, settings: .init(stop: settings.stop, interval: settings.interval))
+      isEnabled ? kept : kept.numbers, settings: .init(configuration.trips))
     recorder.forgetPlaces { configuration.hides($0) }
     unconfirmed = recorder.state.unconfirmed
     left = recorder.finishLasting()
-    self.eventBase = eventBase ?? kept.events
+    eventBase = kept.events
   }
 
-  /// Returns a copy with the same state and another configuration.
-  func reconfigured(_ new: PipelineConfiguration) -> TripReports {
-    var next = TripReports(new, kept: recorder.state, eventBase: eventBase)
-    let settings = next.recorder.settings
-    if next.isEnabled { next.recorder = recorder }
-    next.recorder.settings = settings
-    next.recorder.forgetPlaces { new.hides($0) }
-    (next.bus, next.unconfirmed, next.left) = (bus, unconfirmed, left)
-    (next.located, next.looked, next.counted) = (located, looked, counted)
-    return next
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    let new = context.configuration
+    isEnabled = new.hasTrips
+    if isEnabled {
+      recorder.settings = .init(new.trips)
+    } else {
+      recorder = TripRecorder(recorder.state.numbers, settings: .init(new.trips))
+      _ = recorder.finishLasting()
+    }
+    recorder.forgetPlaces { new.hides($0) }
+    // The event detector starts with number 1, and the journal's numbers continue.
+    if old.events.kinds.isEmpty { eventBase = recorder.state.events }
   }
 
-  /// Processes a position.
-  /// - Parameters:
-  ///   - location: the position with full accuracy, of which only time and speed are used.
-  ///   - shown: the position with privacy applied; nil if private.
-  ///   - isExact: true if `shown` has the exact position.
-  ///   - time: civil time of the position.
-  ///   - odometer: the odometer after this position.
-  mutating func process(
-    _ location: Location, shown: Location?, isExact: Bool, time: UTCTime, _ odometer: OdometerReports
-  ) {
-    guard isEnabled, location.positionSource != .coarse else { return }
-    var sample = sample(at: location.timestamp, time: time, odometer)
+  /// Processes a position, with privacy applied; only time and speed are used exactly. Positions suspected of a jump
+  /// are not used. Other contradictions can last for a whole trip, so their positions are used.
+  mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
+    guard isEnabled, location.suspicion?.reason != .jump, location.positionSource != .coarse else { return }
+    var shown = context.privacy.shown(location)
+    if context.isReduced { shown = shown?.reduced }
+    var sample = sample(at: location.timestamp, time: context.timeBase.utc(of: location), context)
     sample.isLocated = true
     (sample.coordinate, sample.accuracy) = (shown?.coordinate, shown?.horizontalAccuracy)
-    (sample.isExact, sample.speed) = (isExact, location.speed)
+    (sample.isExact, sample.speed) = (shown?.coordinate == location.coordinate, location.speed)
     located = location.timestamp
     counted = sample.distance
-    sample.motion = odometer.positionMotion
+    sample.motion = context.distance.motion
     recorder.process(sample)
   }
 
-  /// Processes readings of the CAN bus, and its speeds.
-  mutating func process(
-    _ readings: [VehicleReading], _ speeds: [WheelSpeed], time: UTCTime, _ odometer: OdometerReports
-  ) {
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
     guard isEnabled else { return }
     let ignition = bus.ignition
-    for reading in readings { observe(reading) }
-    if let speed = speeds.last { bus.speed = speed }
-    guard let timestamp = readings.last?.timestamp,
+    for reading in step.readings { observe(reading) }
+    if let speed = step.speeds.last { bus.speed = speed }
+    guard let timestamp = step.readings.last?.timestamp,
       bus.ignition != ignition || looked.map({ timestamp.seconds(since: $0) >= Self.pace }) ?? true
     else { return }
-    look(at: timestamp, isResting: nil, time: time, odometer)
+    look(at: timestamp, isResting: nil, time: context.timeBase.utc(at: step.timestamp), context)
   }
 
-  /// Advances the time.
-  /// - Parameter isAtRest: true if the accelerometer reports rest; nil if unknown.
-  mutating func advance(to timestamp: Timestamp, isAtRest: Bool?, time: UTCTime, _ odometer: OdometerReports)
-  {
+  /// Advances the time, and publishes trip messages that are due.
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
     guard isEnabled else { return }
     if looked.map({ timestamp.seconds(since: $0) >= Self.pace }) ?? true {
-      look(at: timestamp, isResting: isAtRest, time: time, odometer)
+      look(
+        at: timestamp, isResting: context.isAtRest, time: context.timeBase.utc(at: timestamp), context)
     }
     recorder.advance(to: timestamp)
+    publish(&context)
   }
 
   /// Stores a trip in progress, before a clean stop.
-  mutating func finish() {
-    if isEnabled { recorder.recordOpenTrip() }
+  mutating func finish(_ context: inout PipelineContext) {
+    guard isEnabled else { return }
+    recorder.recordOpenTrip()
+    publish(&context)
   }
 
-  var nextDeadline: Timestamp? { isEnabled ? recorder.nextDeadline : nil }
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? { isEnabled ? recorder.nextDeadline : nil }
+
+  // MARK: Driving events
+
+  /// Publishes the ends of events that were in progress when an earlier run stopped.
+  mutating func publishLeftEvents(_ context: inout PipelineContext) {
+    for message in drainLeft() { context.send(.drivingEvent(message)) }
+  }
+
+  /// Counts the waiting driving events, and publishes them with number and trip.
+  mutating func publishEvents(_ context: inout PipelineContext) {
+    guard !context.drivingEvents.isEmpty else { return }
+    for event in context.drivingEvents {
+      // An event that lasts has two messages, at its start and at its end, with the same number. Only the
+      // first is counted.
+      let isFirst = event.isOngoing || !event.kind.isLasting
+      let (journal, trip) = count(event: event.kind.rawValue, number: event.number, isFirst: isFirst)
+      var message = DrivingEventReports.message(event, journal, context)
+      // An event can last while the vehicle is parked; its end then belongs to the trip in which it started,
+      // not to the next one.
+      message.trip = isFirst ? trip : self.trip(ofEvent: journal)
+      if event.kind.isLasting { keep(message) }
+      context.send(.drivingEvent(message))
+    }
+    context.drivingEvents.removeAll(keepingCapacity: true)
+  }
 
   /// Counts a driving event in the current trip.
   /// - Parameters:
@@ -141,8 +158,9 @@ struct TripReports: Sendable {
   ///   - isFirst: true for the first message about the event.
   /// - Returns: the number of the event in the vehicle's journal, and the number of the trip; nil outside of
   ///   a trip.
-  mutating func count(event name: String, number: Int, isFirst: Bool) -> (event: JournalNumber, trip: Int64?)
-  {
+  private mutating func count(
+    event name: String, number: Int, isFirst: Bool
+  ) -> (event: JournalNumber, trip: Int64?) {
     let journal = eventBase + number
     recorder.observe(eventNumber: journal)
     if isEnabled, isFirst { recorder.count(event: name) }
@@ -152,17 +170,13 @@ struct TripReports: Sendable {
     )
   }
 
-  /// Adjusts the numbers after the event detector was restarted with number 1, so that the journal's numbers
-  /// continue.
-  mutating func beginEvents() { eventBase = recorder.state.events }
-
   /// Returns the trip in which a lasting event started; nil if unknown.
-  func trip(ofEvent journal: JournalNumber) -> Int64? {
+  private func trip(ofEvent journal: JournalNumber) -> Int64? {
     recorder.state.lasting.first { $0.number == journal.number }?.trip.map(Int64.init)
   }
 
   /// Stores the message about a lasting driving event before the message is published.
-  mutating func keep(_ message: DrivingEventMessage) {
+  private mutating func keep(_ message: DrivingEventMessage) {
     recorder.keep(
       StoredEvent(
         number: Int(message.journal.number), kind: message.event.name, isOngoing: message.isOngoing,
@@ -174,7 +188,7 @@ struct TripReports: Sendable {
 
   /// Removes and returns messages about the ends of driving events that were in progress when an earlier run
   /// stopped.
-  mutating func drainLeft() -> [DrivingEventMessage] {
+  private mutating func drainLeft() -> [DrivingEventMessage] {
     defer { left = [] }
     return left.map { event in
       DrivingEventMessage(
@@ -192,6 +206,14 @@ struct TripReports: Sendable {
     recorder.confirm(eventNumber: number)
   }
 
+  /// Current driver and purpose, by the keys `driver` and `purpose`; a missing key means that none is set.
+  var labels: [String: String] {
+    var labels: [String: String] = [:]
+    labels["driver"] = recorder.state.driver
+    labels["purpose"] = recorder.state.purpose
+    return labels
+  }
+
   mutating func set(driver: String?) { recorder.set(driver: driver) }
 
   mutating func set(purpose: String?) { recorder.set(purpose: purpose) }
@@ -202,12 +224,12 @@ struct TripReports: Sendable {
     recorder.confirm(series: series, number: number, revision: message.revision)
   }
 
-  /// Removes and returns the trip messages to publish.
-  mutating func drain(_ odometer: OdometerReports, _ privacy: PrivacyPolicy) -> [TripMessage] {
-    guard isEnabled else { return [] }
+  private mutating func publish(_ context: inout PipelineContext) {
     let records = unconfirmed + recorder.drain()
     unconfirmed = []
-    return records.compactMap { message($0, offset: odometer.state?.offset ?? 0, privacy) }
+    for record in records {
+      if let message = message(record, context) { context.send(.trip(message)) }
+    }
   }
 
   // MARK: Samples
@@ -239,10 +261,10 @@ struct TripReports: Sendable {
 
   /// Evaluates accelerometer and wheel speed while there are no positions.
   private mutating func look(
-    at timestamp: Timestamp, isResting: Bool?, time: UTCTime, _ odometer: OdometerReports
+    at timestamp: Timestamp, isResting: Bool?, time: UTCTime, _ context: PipelineContext
   ) {
     looked = timestamp
-    var sample = sample(at: timestamp, time: time, odometer)
+    var sample = sample(at: timestamp, time: time, context)
     let isPlaceless = located.map { timestamp.seconds(since: $0) > Self.placeless } ?? true
     sample.isResting = isPlaceless ? isResting : nil
     if let speed = bus.speed, isPlaceless,
@@ -257,13 +279,13 @@ struct TripReports: Sendable {
     recorder.process(sample)
   }
 
-  private func sample(at timestamp: Timestamp, time: UTCTime, _ odometer: OdometerReports) -> TripSample {
+  private func sample(at timestamp: Timestamp, time: UTCTime, _ context: PipelineContext) -> TripSample {
     func fresh(_ rate: (Double, Timestamp)?) -> Double? {
       rate.flatMap { abs(timestamp.seconds(since: $0.1)) <= Self.longestRate ? $0.0 : nil }
     }
-    let (distance, estimated) = odometer.counted
     var sample = TripSample(
-      timestamp: timestamp, time: time, distance: distance, estimated: estimated, ignition: bus.ignition,
+      timestamp: timestamp, time: time, distance: context.distance.counted,
+      estimated: context.distance.estimated, ignition: bus.ignition,
       ignitionSince: bus.ignitionSince, fuelRate: fresh(bus.fuelRate), power: fresh(bus.power))
     if let speed = bus.speed, abs(timestamp.seconds(since: speed.timestamp)) <= Self.longestSpeed,
       located == timestamp
@@ -275,7 +297,8 @@ struct TripReports: Sendable {
 
   // MARK: Messages
 
-  private func message(_ record: TripRecord, offset: Double, _ privacy: PrivacyPolicy) -> TripMessage? {
+  private func message(_ record: TripRecord, _ context: PipelineContext) -> TripMessage? {
+    let (privacy, isReduced) = (context.privacy, context.isReduced)
     guard let began = record.start.time ?? record.end.time, let ended = record.end.time ?? record.start.time
     else { return nil }
     // If start or end is private, the distance is rounded: the exact distance would reveal the private one
@@ -292,7 +315,7 @@ struct TripReports: Sendable {
       return TripMessage.End(
         time: time, coordinate: coordinate, horizontalAccuracy: coordinate == nil ? nil : point.accuracy,
         odometer: coordinate == nil || !isReduced && !isExact(point, privacy)
-          ? nil : max(0, metres(point.distance + offset)))
+          ? nil : max(0, metres(point.distance + context.distance.offset)))
     }
     let distance = max(0, metres(record.end.distance) - metres(record.start.distance))
     let points = isReduced ? [] : record.track.points.filter { isShown($0.coordinate) }
@@ -322,6 +345,17 @@ struct TripReports: Sendable {
   private static func name(_ series: UInt64) -> String {
     let digits = String(series, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+}
+
+extension PipelineConfiguration {
+  /// True if trips are enabled, which requires locations to be enabled.
+  fileprivate var hasTrips: Bool { location.isEnabled && trips.isEnabled }
+}
+
+extension TripRecorder.Settings {
+  fileprivate init(_ settings: PipelineConfiguration.Trips) {
+    self.init(stop: settings.stop, interval: settings.interval)
   }
 }
 

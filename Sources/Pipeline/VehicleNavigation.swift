@@ -12,7 +12,7 @@ internal import Telemetry
 /// time have arrived. While the receiver sleeps, or is silent although it is on, the inertial sensors provide
 /// one location per second. In all other cases, and if scans are missing, the receiver's locations are
 /// unchanged.
-struct VehicleNavigation: Sendable {
+struct VehicleNavigation: OptionalPart {
   private var filter: NavigationFilter
   /// Locations of the receiver whose scans have not arrived yet, in order of time.
   private var awaited: [Location] = []
@@ -22,9 +22,6 @@ struct VehicleNavigation: Sendable {
   private(set) var newestScan: Timestamp?
   /// Wheel speeds whose scans have not arrived yet, in order of time.
   private var speeds: [WheelSpeed] = []
-  /// The device's acceleration according to navigation, in the device's axes; nil if there is no new one
-  /// since the last `drainAcceleration`.
-  private var acceleration: KnownAcceleration?
   /// Time of the scan at which acceleration and mounting were last computed.
   private var lastLook: Timestamp?
   /// Time of the newest location that was returned.
@@ -76,17 +73,17 @@ struct VehicleNavigation: Sendable {
 
   /// Returns nil if navigation is impossible: navigation or locations are disabled, the device is not in a
   /// wheeled vehicle, or scans arrive too late.
-  init?(_ configuration: PipelineConfiguration, kept: StoredNavigation? = nil) {
+  init?(_ configuration: PipelineConfiguration) { self.init(configuration, kept: nil) }
+
+  init?(_ configuration: PipelineConfiguration, kept: StoredNavigation?) {
     guard configuration.isNavigating else { return nil }
     self.init(latency: configuration.inertialLatency, kept: kept)
   }
 
-  /// Returns a copy with the same state and another configuration; nil if navigation is impossible.
-  func reconfigured(_ new: PipelineConfiguration) -> VehicleNavigation? {
-    guard new.isNavigating else { return nil }
-    var next = self
-    next.maxScanDelay = new.inertialLatency + Self.slack
-    return next
+  mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
+    maxScanDelay = context.configuration.inertialLatency + Self.slack
+    if !context.configuration.isNavigating { context.mounting = nil }
+    return context.configuration.isNavigating
   }
 
   // MARK: Inputs
@@ -98,12 +95,20 @@ struct VehicleNavigation: Sendable {
     self.isReceiverOn = isReceiverOn
   }
 
-  /// Processes a report of the receiver.
-  /// - Parameters:
-  ///   - fix: the report.
-  ///   - locations: the locations that were accepted from this and earlier reports, in order of time.
+  /// Processes a report of the receiver. The step's locations then are those to publish.
+  mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
+    if step.estimate != nil, context.isReceiverFrozen {
+      // Navigation bridges repeated positions like an outage.
+      let silent = PositionFix(timestamp: step.timely.timestamp, time: step.timely.time, mode: .noFix)
+      step.locations = process(silent, [])
+    } else {
+      step.locations = process(step.timely, step.locations)
+    }
+  }
+
+  /// - Parameter locations: the locations that were accepted from this and earlier reports, in order of time.
   /// - Returns: the locations to publish.
-  mutating func process(_ fix: PositionFix, _ locations: [Location]) -> [Location] {
+  private mutating func process(_ fix: PositionFix, _ locations: [Location]) -> [Location] {
     filter.process(fix)
     guard let newest = locations.last else { return [] }
     received = newest
@@ -112,16 +117,29 @@ struct VehicleNavigation: Sendable {
     return []
   }
 
-  /// Processes a wheel speed, when the scans of its time have arrived. The filter only stores the newest
+  /// Stores wheel speeds until the scans of their time have arrived. The filter only stores the newest
   /// speed: with scans in blocks, each speed would be replaced before a scan of its time arrives.
-  mutating func process(_ speed: WheelSpeed) {
-    if speeds.count == Self.mostSpeeds { speeds.removeFirst() }
-    speeds.append(speed)
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+    for speed in step.speeds {
+      if speeds.count == Self.mostSpeeds { speeds.removeFirst() }
+      speeds.append(speed)
+    }
   }
 
   /// Processes a valid scan, in order of time.
+  mutating func process(_ step: inout ScanStep, _ context: inout PipelineContext) {
+    let wasAligned = isAligned
+    step.locations = locations(step.scan, context.timeBase, &step.acceleration)
+    if context.configuration.usesEstimates { step.estimate = filter.estimate }
+    step.correction = drainCorrection(context.timeBase)
+    context.mounting = mounting
+    if isAligned != wasAligned { (context.isStatusOutdated, context.isPlanOutdated) = (true, true) }
+  }
+
   /// - Returns: locations to publish.
-  mutating func process(_ scan: InertialScan, _ timeBase: TimeBase) -> [Location] {
+  private mutating func locations(
+    _ scan: InertialScan, _ timeBase: TimeBase, _ acceleration: inout KnownAcceleration?
+  ) -> [Location] {
     while let speed = speeds.first, speed.timestamp <= scan.timestamp {
       filter.process(speed)
       speeds.removeFirst()
@@ -129,7 +147,7 @@ struct VehicleNavigation: Sendable {
     filter.process(scan)
     guard scan.contains(.gyroscope) else { return [] }
     newestScan = scan.timestamp
-    look(at: scan.timestamp)
+    look(at: scan.timestamp, &acceleration)
     if let first = awaited.first, first.timestamp <= scan.timestamp {
       return reached(scan.timestamp, timeBase)
     }
@@ -139,7 +157,7 @@ struct VehicleNavigation: Sendable {
   }
 
   /// Computes the acceleration, which the attitude filter must not mistake for gravity, and the mounting.
-  private mutating func look(at timestamp: Timestamp) {
+  private mutating func look(at timestamp: Timestamp, _ acceleration: inout KnownAcceleration?) {
     if let lastLook, (0..<Self.lookInterval).contains(timestamp.seconds(since: lastLook)) { return }
     lastLook = timestamp
     let estimate = filter.estimate
@@ -151,12 +169,6 @@ struct VehicleNavigation: Sendable {
       timestamp: estimate.timestamp,
       deviceFrame: estimate.attitude.conjugate.rotate(estimate.acceleration) + estimate.accelerometerBias,
       deviation: standardGravity * estimate.tiltDeviation.radians)
-  }
-
-  /// Removes and returns the acceleration; nil if there is no new one since the last call.
-  mutating func drainAcceleration() -> KnownAcceleration? {
-    defer { acceleration = nil }
-    return acceleration
   }
 
   /// Updates the mounting. While navigation is not aligned, the mounting remains valid: the device does not
@@ -174,10 +186,12 @@ struct VehicleNavigation: Sendable {
   }
 
   /// Processes the air pressure, by which the filter maintains the altitude without a receiver.
-  mutating func process(_ pressure: PressureData) { filter.process(pressure) }
+  mutating func process(_ pressures: [PressureData], _ context: inout PipelineContext) {
+    guard context.configuration.isAltitudeWanted else { return }
+    for pressure in pressures { filter.process(pressure) }
+  }
 
-  /// The next time at which `advance` must be called if no event arrives earlier.
-  var nextDeadline: Timestamp? {
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? {
     [awaited.first?.timestamp.advanced(bySeconds: maxScanDelay), silence].compactMap { $0 }.min()
   }
 
@@ -191,22 +205,26 @@ struct VehicleNavigation: Sendable {
     return silence
   }
 
-  /// Advances the time.
-  /// - Returns: locations of the receiver that have waited too long for scans, unchanged.
-  mutating func advance(to timestamp: Timestamp) -> [Location] {
+  /// Passes on locations of the receiver that have waited too long for scans, unchanged.
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+    if let due = nextDeadline(context), due <= timestamp { context.isPlanOutdated = true }
     advanced = max(advanced, timestamp)
     guard let first = awaited.first, first.timestamp.advanced(bySeconds: maxScanDelay) <= timestamp else {
-      return []
+      return
     }
-    return handOn(drain())
+    context.locations += handOn(drain())
   }
 
-  /// Returns the waiting locations, before a stop.
-  mutating func finish() -> [Location] { handOn(drain()) }
+  /// Passes on the waiting locations.
+  mutating func publishPending(_ context: inout PipelineContext) { context.locations += handOn(drain()) }
+
+  func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    needs.carried = carried(at: context.now)
+  }
 
   /// Returns the corrected track of the last outage in order of time, once, ten seconds after the end of the
   /// outage. Nil if there is no new track, or if nothing published in the outage needs a correction.
-  mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
+  private mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
     guard filter.isTrackFinished else { return nil }
     let latency = filter.estimate?.positionLatency ?? 0
     guard let way = filter.drainCorrectedTrack(), let first = way.first, let last = way.last, hasToldInertial
@@ -229,9 +247,6 @@ struct VehicleNavigation: Sendable {
     return filter.estimate
   }
 
-  /// The estimate at the newest scan; nil unless the filter is aligned.
-  var newestEstimate: NavigationEstimate? { filter.estimate }
-
   /// Returns the position that navigation continues without the receiver; nil if it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {
     // The receiver is required if the position is contradicted, unconfirmed or not corrected after an outage.
@@ -244,10 +259,10 @@ struct VehicleNavigation: Sendable {
       growth: Self.growthMargin * estimate.velocityDeviation)
   }
 
-  /// Returns the report for `status`; nil without inertial sensors.
-  func report(at now: Timestamp) -> NavigationReport? {
-    guard newestScan != nil else { return nil }
-    return NavigationReport(filter.state, estimate(at: now))
+  /// Describes the state of navigation, unless there are no inertial sensors.
+  func describe(in status: inout StatusMessage, _ context: PipelineContext) {
+    guard newestScan != nil else { return }
+    status.navigation = NavigationReport(filter.state, estimate(at: context.now))
   }
 
   /// Calibration of sensors and mounting as of the newest scan; nil before the mounting is known.
@@ -335,6 +350,9 @@ struct VehicleNavigation: Sendable {
 }
 
 extension PipelineConfiguration {
+  /// True if a part uses the navigation estimate of each scan.
+  var usesEstimates: Bool { !events.kinds.isEmpty || traces != nil }
+
   /// Maximum delay in s with which samples may arrive for navigation.
   package static let longestNavigationLatency = 3.0
 

@@ -5,7 +5,7 @@ internal import Telemetry
 
 /// The CAN bus' part of the pipeline: stores the newest value of each signal, schedules `vehicle` messages,
 /// and provides the speed for navigation.
-struct VehicleReports: Sendable {
+struct VehicleReports: OptionalPart {
   private var settings: PipelineConfiguration.Vehicle
   /// Newest reading of each signal, by path.
   private var newest: [String: VehicleReading] = [:]
@@ -34,16 +34,16 @@ struct VehicleReports: Sendable {
     self.settings = settings
   }
 
-  /// Returns a copy with the same state and another configuration; nil if no CAN bus is read.
-  func reconfigured(_ new: PipelineConfiguration) -> VehicleReports? {
-    guard let settings = new.vehicle else { return nil }
-    var next = self
-    next.settings = settings
-    return next
+  mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
+    guard let settings = context.configuration.vehicle else { return false }
+    self.settings = settings
+    return true
   }
 
-  mutating func process(_ readings: [VehicleReading]) {
-    for reading in readings {
+  /// Stores the readings, and determines the speeds for navigation.
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+    step.speeds = wheelSpeeds(step.readings)
+    for reading in step.readings {
       let before = newest[reading.path]
       guard before != nil || newest.count < Self.mostSignals else { continue }
       newest[reading.path] = reading
@@ -55,7 +55,7 @@ struct VehicleReports: Sendable {
   }
 
   /// Returns the speeds in m/s for navigation from readings of the configured speed signal.
-  func wheelSpeeds(_ readings: [VehicleReading]) -> [WheelSpeed] {
+  private func wheelSpeeds(_ readings: [VehicleReading]) -> [WheelSpeed] {
     guard let path = settings.speedPath else { return [] }
     return readings.compactMap { reading in
       guard reading.path == path, case .number(let speed)? = reading.value else { return nil }
@@ -68,27 +68,23 @@ struct VehicleReports: Sendable {
     }
   }
 
-  /// The next time at which `due` returns a message, if no reading arrives earlier; nil without unpublished
-  /// readings.
-  var nextDeadline: Timestamp? {
+  func nextDeadline(_ context: PipelineContext) -> Timestamp? {
     guard hasNews, let firstUntold else { return nil }
     guard let lastTold else { return firstUntold.advanced(bySeconds: Self.shortestInterval) }
     return lastTold.advanced(
       bySeconds: hasChanged ? Self.shortestInterval : max(Self.shortestInterval, settings.interval))
   }
 
-  /// Returns the message if it is due; nil otherwise.
-  mutating func due(at now: Timestamp, _ timeBase: TimeBase) -> VehicleSignals? {
-    guard let nextDeadline, nextDeadline <= now else { return nil }
-    lastTold = now
-    return pending(timeBase)
+  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+    guard let due = nextDeadline(context), due <= timestamp else { return }
+    lastTold = timestamp
+    publishPending(&context)
   }
 
-  /// Returns the message with unpublished readings, before a stop; nil if there are none.
-  mutating func pending(_ timeBase: TimeBase) -> VehicleSignals? {
-    guard hasNews else { return nil }
+  mutating func publishPending(_ context: inout PipelineContext) {
+    guard hasNews else { return }
     (hasNews, hasChanged, firstUntold) = (false, false, nil)
-    return shown(timeBase)
+    if let message = shown(context.timeBase) { context.send(.vehicle(message)) }
   }
 
   /// Returns all signals with a value; nil before the first reading.

@@ -134,7 +134,7 @@ import Testing
         pipeline.process(.position([fix])) { _ in }
       }
       pipeline.process(.inertial([moment.scan])) { _ in }
-      guard let estimate = pipeline.navigation?.estimate(at: moment.scan.timestamp) else { continue }
+      guard let estimate = pipeline.estimate else { continue }
       if estimate.mountingDeviation.max() > 2 {
         waited += 1
         if pipeline.isCarried { tooEarly += 1 }
@@ -285,7 +285,7 @@ import Testing
 }
 
 extension AgentPipeline {
-  fileprivate var isCarried: Bool { navigation?.carried(at: now) != nil }
+  fileprivate var isCarried: Bool { carried != nil }
 }
 
 extension Array {

@@ -13,17 +13,22 @@ import Testing
 @Suite struct DrivingEventPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(
-    _ settings: String..., trips: TripState = TripState(series: 0x0123_4567_89ab_cdef)
-  ) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
+  private func configuration(_ settings: [String]) throws -> PipelineConfiguration {
+    try AgentConfiguration(
       layers: [
         ConfigurationLayer(
           assignments: ["vehicle.id=v", "input.mode=simulation", "status.interval=10"] + settings)
       ],
-      file: nil)
-    return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1",
+      file: nil
+    ).pipeline
+  }
+
+  private func pipeline(
+    _ settings: String..., trips: TripState = TripState(series: 0x0123_4567_89ab_cdef)
+  ) throws -> AgentPipeline {
+    AgentPipeline(
+      configuration: try configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start,
+      version: "1",
       trips: trips)
   }
 
@@ -78,8 +83,8 @@ import Testing
 
   /// The limits are the preset's.
   @Test func truckHasItsOwnLimits() throws {
-    let truck = try pipeline("preset=truck").configuration.events.limits
-    let car = try pipeline().configuration.events.limits
+    let truck = try configuration(["preset=truck"]).events.limits
+    let car = try configuration([]).events.limits
     #expect(truck.braking < car.braking && truck.supply > 20 && car.supply < 13)
   }
 
@@ -222,7 +227,7 @@ import Testing
       kept = try TripState(text: try #require(next.tripsToKeep).text)
       if isSafe {
         next.confirm(over)
-        kept = next.trips.recorder.state
+        kept = try #require(next.tripsToKeep)
       }
     }
     #expect(ends[0] == ends[1])

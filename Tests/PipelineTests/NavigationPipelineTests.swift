@@ -18,17 +18,22 @@ import Testing
 
   private func pipeline(_ settings: String...) throws -> AgentPipeline { try pipeline(settings) }
 
-  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
+  private func configuration(_ settings: [String]) throws -> PipelineConfiguration {
+    try AgentConfiguration(
       layers: [
         ConfigurationLayer(
           assignments: [
             "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "status.interval=10",
           ] + settings)
       ],
-      file: nil)
-    return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+      file: nil
+    ).pipeline
+  }
+
+  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
+    AgentPipeline(
+      configuration: try configuration(settings), start: Timestamp(seconds: 100), time: Self.start,
+      version: "1")
   }
 
   /// Plays a drive; the receiver is silent where it is not seen.
@@ -369,7 +374,7 @@ import Testing
     var pipeline = try pipeline()
     _ = play(&pipeline, samples[..<(150 * 50)])
     var messages: [VehicleMessage] = []
-    pipeline.reconfigure(try self.pipeline("location.distance_filter=5").configuration) {
+    pipeline.reconfigure(try configuration(["location.distance_filter=5"])) {
       messages.append($0)
     }
     messages += play(&pipeline, samples[(150 * 50)...])

@@ -1,5 +1,7 @@
+import Positioning
 import Sensors
 import Spatial
+import Telemetry
 import Testing
 
 @testable import AgentCore
@@ -74,11 +76,27 @@ import Testing
 
   @Test func frozenPositionIsKnownAfterReconfiguration() throws {
     let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"])], file: nil
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"])
+      ], file: nil
     ).pipeline
-    var (old, new) = (LocationReports(configuration), LocationReports(configuration))
-    for second in 0...1 { old.observe(fix(second), speeds: [12]) }
-    new.adopt(old)
-    #expect(new.isReceiverFrozen)
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(seconds: 0), time: UTCTime(nanoseconds: 0), version: "1")
+    var radii: [Double?] = []
+    func process(_ second: Int, _ pipeline: inout AgentPipeline) {
+      var moving = fix(second)
+      (moving.speed, moving.horizontalError) = (12, 3)
+      pipeline.process(.position([moving])) {
+        if case .location(let message) = $0 { radii.append(message.location.horizontalAccuracy) }
+      }
+    }
+    for second in 0...1 { process(second, &pipeline) }
+    var other = configuration
+    other.location.policy = .distance(1)
+    pipeline.reconfigure(other) { _ in }
+    radii = []
+    process(2, &pipeline)
+    #expect(radii.compactMap(\.self).contains { $0 >= 24 }, "\(radii)")
   }
 }

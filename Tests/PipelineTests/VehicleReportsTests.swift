@@ -12,15 +12,35 @@ import Testing
 @Suite struct VehicleReportsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
+  private func configuration(_ settings: [String]) throws -> PipelineConfiguration {
+    try AgentConfiguration(
       layers: [
         ConfigurationLayer(
           assignments: ["vehicle.id=v", "input.mode=replay", "replay.can=x.candump", "status.interval=3600"]
             + settings)
-      ], file: nil)
-    return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      ], file: nil
+    ).pipeline
+  }
+
+  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+    AgentPipeline(
+      configuration: try configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start,
+      version: "1")
+  }
+
+  private func context(_ configuration: PipelineConfiguration) -> PipelineContext {
+    PipelineContext(
+      configuration, start: Timestamp(nanoseconds: 0), SystemTime(time: Self.start, isSynchronized: true))
+  }
+
+  /// Returns the speeds for navigation in readings.
+  private func wheelSpeeds(_ readings: [VehicleReading], _ settings: String...) throws -> [WheelSpeed] {
+    let configuration = try configuration(settings)
+    var context = context(configuration)
+    var reports = try #require(VehicleReports(configuration))
+    var step = try #require(VehicleStep(readings, at: readings.last?.timestamp))
+    reports.process(&step, &context)
+    return step.speeds
   }
 
   private func reading(
@@ -73,18 +93,29 @@ import Testing
     #expect((4...6).contains(told.count - 2))
   }
 
+  /// The agent does not wake up for a bus whose readings are published.
+  @Test func deadlineExistsOnlyWithUnpublishedReadings() throws {
+    let configuration = try configuration(["can.interval=10"])
+    var context = context(configuration)
+    var reports = try #require(VehicleReports(configuration))
+    #expect(reports.nextDeadline(context) == nil)
+    var step = try #require(
+      VehicleStep([reading(0, "Vehicle.Speed", .number(5))], at: Timestamp(nanoseconds: 0)))
+    reports.process(&step, &context)
+    let deadline = try #require(reports.nextDeadline(context))
+    reports.advance(to: deadline, &context)
+    #expect(reports.nextDeadline(context) == nil)
+    #expect(context.drainMessages().map { $0.kind == .vehicle } == [true])
+  }
+
   @Test func silentBusPublishesNothingAndMissingValuesAreOmitted() throws {
     var pipeline = try pipeline("can.interval=10")
-    #expect(
-      pipeline.nextDeadline.map { $0 > Timestamp(seconds: 100) } ?? true
-        || pipeline.vehicle?.nextDeadline == nil)
     var told = run(
       &pipeline, [reading(0, "Vehicle.Speed", .number(5)), reading(0.5, "Vehicle.OBD.RunTime", .number(7))])
     pipeline.advance(to: Timestamp(seconds: 1)) {
       if case .vehicle(let message) = $0 { told.append((1, message)) }
     }
     #expect(told.map(\.message.signals.count) == [2])
-    #expect(pipeline.vehicle?.nextDeadline == nil)
     pipeline.advance(to: Timestamp(seconds: 1000)) {
       if case .vehicle(let message) = $0 { told.append((1000, message)) }
     }
@@ -104,8 +135,7 @@ import Testing
   // MARK: The speed that navigation takes
 
   @Test func speedIsInMetresPerSecondWithAccuracy() throws {
-    let reports = try #require(try pipeline().vehicle)
-    let speeds = reports.wheelSpeeds([
+    let speeds = try wheelSpeeds([
       reading(1, "Vehicle.Speed", .number(36), resolution: 1.0 / 256),
       reading(2, "Vehicle.TraveledDistance", .number(36)),
       reading(3, "Vehicle.Speed", nil), reading(4, "Vehicle.Speed", .number(36), .diagnostic, resolution: 1),
@@ -120,8 +150,8 @@ import Testing
   @Test func speedSignalIsConfigurable() throws {
     let wheel = "Vehicle.Chassis.Axle.Row2.Wheel.Left.Speed"
     let readings = [reading(1, "Vehicle.Speed", .number(36)), reading(1, wheel, .number(18))]
-    #expect(try #require(pipeline("can.speed=\(wheel)").vehicle).wheelSpeeds(readings).map(\.speed) == [5])
-    #expect(try #require(pipeline("can.speed=none").vehicle).wheelSpeeds(readings).isEmpty)
+    #expect(try wheelSpeeds(readings, "can.speed=\(wheel)").map(\.speed) == [5])
+    #expect(try wheelSpeeds(readings, "can.speed=none").isEmpty)
   }
 
   @Test func nothingIsPublishedWithoutABus() throws {
