@@ -60,6 +60,8 @@ public struct MotionManager: Sendable {
 
   /// Seconds without samples after which a sensor counts as absent.
   private static let silence = 2.0
+  /// Seconds after a gyroscope sample in which gravity is valid. Slow gyroscopes deliver 10 samples a second.
+  private static let longestLag = 0.15
   /// Seconds to wait for the requested frame before a fallback is used. With a magnetometer the wait is
   /// longer, because the magnetometer may become usable later.
   private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
@@ -389,11 +391,23 @@ public struct MotionManager: Sendable {
     steadyField.value.flatMap { Attitude(gravity: gravity, magneticField: corrected(magnetometer: $0)) }
   }
 
-  /// Gravity after the newest fused scan, g, in the device's own axes; nil until the vertical is found.
+  /// Gravity after the newest fused scan, g, in the device's own axes; nil while the vertical is
+  /// unknown, and while a gyroscope has no samples of the scan's time, because gravity of another time makes a rotation look
+  /// like an acceleration.
   public var gravity: Vector3? {
-    guard isPresent(.gyroscope) else { return separator.gravity }
-    guard isVerticalFound, isPresent(.accelerometer) else { return nil }
+    guard isPresent(.gyroscope) else { return isGyroscopeLate ? nil : separator.gravity }
+    guard isVerticalFound, !filter.flags.isAligning, isPresent(.accelerometer), let fusedForce, let fusedRate,
+      fusedForce.timestamp.seconds(since: fusedRate.timestamp) <= Self.longestLag
+    else { return nil }
     return Attitude(quaternion: filter.quaternion6D).gravity
+  }
+
+  /// True in the first seconds of an active gyroscope without samples.
+  private var isGyroscopeLate: Bool {
+    guard fusedRate == nil, use.activeKinds.contains(.gyroscope), let fusedForce, let start else {
+      return false
+    }
+    return fusedForce.timestamp.seconds(since: start) <= Self.silence
   }
 
   /// Rotation rate of the newest fused scan, rad/s, bias removed; nil without a gyroscope. Unlike `deviceMotion` it does not

@@ -42,6 +42,7 @@ public struct AttitudeFilter: Sendable {
   private var alignment = Alignment()
   private var rest = RestDetector()
   private var lastingForce = LastingForce()
+  private var tiltWatch = TiltWatch()
   /// True if the vertical was measured at rest since the last alignment.
   private var isLevelKnown = false
   private var accelerations = AccelerationHistory()
@@ -56,15 +57,24 @@ public struct AttitudeFilter: Sendable {
   private var isLeveled = false
   /// Time in s since the last alignment.
   private var sinceAlignment = 0.0
+  /// Time in s since the specific force last contradicted the inclination. Before that, the estimated field
+  /// contains the same error.
+  private var sinceContradiction = 1e3
   /// Time in s since the accelerometer was last saturated. Shortly after saturation, its mean does not
   /// indicate gravity.
   private var sinceSaturation = 1e3
+  /// Time in s for which the gyroscope has been saturated.
+  private var saturatedTime = 0.0
   /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope; 0 without a gap. The next
   /// magnetometer sample corrects this rotation immediately.
   private var snapVariance = 0.0
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
   private static let longestLatency = 0.005
+
+  /// Longest time in s at the end of the gyroscope's range that leaves the attitude known. Excursions beyond
+  /// 500 °/s in hands last up to 0.2 s.
+  private static let longestSaturation = 0.7
 
   /// Standard gravity, m/s².
   static let gravity = standardGravity
@@ -150,7 +160,12 @@ public struct AttitudeFilter: Sendable {
       realign()
     case .turned(let isSaturated, let gapVariance):
       flags.isGyroscopeSaturated = isSaturated
-      if isSaturated { counters.saturated += 1 }
+      if isSaturated {
+        counters.saturated += 1
+        saturatedTime += strapdown.period
+      } else if saturatedTime > 0 {
+        observeEndOfSaturation()
+      }
       if let gapVariance {
         counters.gaps += 1
         // Only rotations larger than the field's usual change of direction between locations can be corrected
@@ -225,6 +240,7 @@ public struct AttitudeFilter: Sendable {
     blocks &+= 1
     sinceAlignment += interval
     sinceSaturation += interval
+    sinceContradiction += interval
     var frame = Matrix3(estimate.level)
     estimate.predict(block, frame, interval, parameters)
 
@@ -253,7 +269,8 @@ public struct AttitudeFilter: Sendable {
     }
     if block.fieldCount > 0, alignment.phase != .leveling {
       estimate.measureField(
-        &x, block, frame, isStill: rest.isStill, isSettled: sinceAlignment > 3, interval, parameters)
+        &x, block, frame, isStill: rest.isStill, isSettled: min(sinceAlignment, sinceContradiction) > 3,
+        interval, parameters)
       flags.isMagneticallyDisturbed = estimate.field.isDisturbed
       if estimate.field.isContradicted { flags.hasDiscardedCalibration = true }
     }
@@ -274,8 +291,20 @@ public struct AttitudeFilter: Sendable {
     if rest.isAtRest, finding == nil {
       finding = LastingForce.atRest(SIMD2(force.x, force.y), duration: rest.duration)
     }
+    observeTilt(force, frame * block.turn, interval)
     guard let finding else { return }
+    sinceContradiction = 0
     estimate.reopenTilt(by: finding.force, accelerationVariance: finding.variance, parameters)
+  }
+
+  /// Corrects a tilt that the gyroscope missed. Clipped and missing forces do not measure one.
+  private mutating func observeTilt(_ force: Vector3, _ turn: Vector3, _ interval: Double) {
+    guard sinceSaturation > 1, block.gap == 0 else { return tiltWatch.forget() }
+    let finding = tiltWatch.observe(
+      SIMD2(force.x, force.y), turn: SIMD2(turn.x, turn.y), interval: interval)
+    guard let finding else { return }
+    sinceContradiction = 0
+    tiltWatch.correct(by: estimate.measureTilt(finding, parameters))
   }
 
   /// Subtracts the external acceleration from the block.
@@ -288,6 +317,13 @@ public struct AttitudeFilter: Sendable {
   }
 
   // MARK: Alignment
+
+  /// Finds the attitude from scratch after a rotation that the gyroscope missed for too long: the clipped part
+  /// of a short excursion follows from its slopes, that of a longer one does not.
+  private mutating func observeEndOfSaturation() {
+    if saturatedTime > Self.longestSaturation { realign() }
+    saturatedTime = 0
+  }
 
   /// Finds the attitude from scratch and retains all other estimates.
   @inline(never)

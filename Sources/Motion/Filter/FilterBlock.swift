@@ -34,6 +34,8 @@ struct FilterBlock: Sendable {
   var attitude = Matrix3.zero
   /// Integral of the attitude matrix times each axis' rate: the effect of scale errors.
   var rotation = Matrix3.zero
+  /// Rotation vector of the block, to first order, in rad.
+  var turn: Vector3 { rotation.column0 + rotation.column1 + rotation.column2 }
   /// Integral of the squared rate in rad²/s.
   var rateSquare = 0.0
   /// Statistics of the rotation rate, device frame.
