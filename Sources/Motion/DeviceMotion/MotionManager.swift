@@ -44,6 +44,9 @@ public struct MotionManager: Sendable {
   private var fusedForce: InertialScan?
   private var fusedRate: InertialScan?
   private var fusedField: InertialScan?
+  /// The last two intervals in s between fused gyroscope samples; zero before. The shorter one is the
+  /// sampling interval, also after an outage.
+  private var rateIntervals = SIMD2<Double>.zero
   /// Time of the first fused scan.
   private var start: Timestamp?
   /// Time from which forces and rotations are both available.
@@ -60,8 +63,9 @@ public struct MotionManager: Sendable {
 
   /// Seconds without samples after which a sensor counts as absent.
   private static let silence = 2.0
-  /// Seconds after a gyroscope sample in which gravity is valid. Slow gyroscopes deliver 10 samples a second.
-  private static let longestLag = 0.15
+  /// Seconds after a gyroscope sample in which gravity is valid, and the same in sampling intervals. The
+  /// longer of both applies.
+  private static let longestLag = (seconds: 0.15, intervals: 1.5)
   /// Seconds to wait for the requested frame before a fallback is used. With a magnetometer the wait is
   /// longer, because the magnetometer may become usable later.
   private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
@@ -148,7 +152,11 @@ public struct MotionManager: Sendable {
       fusedForce = scan
       separator.process(scan)
     }
-    if scan.rotationRate != nil { fusedRate = scan }
+    if scan.rotationRate != nil {
+      let interval = fusedRate.map { scan.timestamp.seconds(since: $0.timestamp) } ?? 0
+      rateIntervals = SIMD2(rateIntervals.y, interval)
+      fusedRate = scan
+    }
     if let field = scan.magneticField {
       fusedField = scan
       if !isPresent(fusedRate, at: scan.timestamp) { _ = steadyField.process(field, at: scan.timestamp) }
@@ -200,6 +208,7 @@ public struct MotionManager: Sendable {
     separator = GravitySeparator()
     (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
     steadyField = LowPassFilter(cutoff: 0.3)
+    rateIntervals = .zero
   }
 
   /// Updates the declination for a position and civil time.
@@ -397,7 +406,8 @@ public struct MotionManager: Sendable {
   public var gravity: Vector3? {
     guard isPresent(.gyroscope) else { return isGyroscopeLate ? nil : separator.gravity }
     guard isVerticalFound, !filter.flags.isAligning, isPresent(.accelerometer), let fusedForce, let fusedRate,
-      fusedForce.timestamp.seconds(since: fusedRate.timestamp) <= Self.longestLag
+      fusedForce.timestamp.seconds(since: fusedRate.timestamp)
+        <= max(Self.longestLag.seconds, Self.longestLag.intervals * rateIntervals.min())
     else { return nil }
     return Attitude(quaternion: filter.quaternion6D).gravity
   }

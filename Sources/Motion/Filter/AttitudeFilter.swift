@@ -63,6 +63,8 @@ public struct AttitudeFilter: Sendable {
   /// Time in s since the accelerometer was last saturated. Shortly after saturation, its mean does not
   /// indicate gravity.
   private var sinceSaturation = 1e3
+  /// Time in s since the last block with specific forces.
+  private var sinceForce = 0.0
   /// Time in s for which the gyroscope has been saturated.
   private var saturatedTime = 0.0
   /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope; 0 without a gap. The next
@@ -71,6 +73,9 @@ public struct AttitudeFilter: Sendable {
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
   private static let longestLatency = 0.005
+
+  /// Longest time in s without specific forces over which their integral continues.
+  private static let longestForceGap = 0.5
 
   /// Longest time in s at the end of the gyroscope's range that leaves the attitude known. Excursions beyond
   /// 500 °/s in hands last up to 0.2 s.
@@ -282,6 +287,9 @@ public struct AttitudeFilter: Sendable {
   }
 
   private mutating func watchGravity(_ frame: Matrix3, _ interval: Double) {
+    // The implied changes of velocity require forces without interruption.
+    sinceForce = block.forceCount > 0 ? 0 : sinceForce + interval
+    if block.gap > 0 || sinceForce > Self.longestForceGap { tiltWatch.forget() }
     guard alignment.phase == .done, block.forceCount > 0 else { return }
     let force = frame * (block.forceSum / Double(block.forceCount))
     if alignment.isLost(force, isTrusted: sinceSaturation > 6, interval) { return realign() }
@@ -291,17 +299,19 @@ public struct AttitudeFilter: Sendable {
     if rest.isAtRest, finding == nil {
       finding = LastingForce.atRest(SIMD2(force.x, force.y), duration: rest.duration)
     }
-    observeTilt(force, frame * block.turn, interval)
+    observeTilt(force, frame, interval)
     guard let finding else { return }
     sinceContradiction = 0
     estimate.reopenTilt(by: finding.force, accelerationVariance: finding.variance, parameters)
   }
 
-  /// Corrects a tilt that the gyroscope missed. Clipped and missing forces do not measure one.
-  private mutating func observeTilt(_ force: Vector3, _ turn: Vector3, _ interval: Double) {
-    guard sinceSaturation > 1, block.gap == 0 else { return tiltWatch.forget() }
+  /// Corrects a tilt that the gyroscope missed. Clipped forces do not measure one. With an external
+  /// acceleration, the correction by each block suffices.
+  private mutating func observeTilt(_ force: Vector3, _ frame: Matrix3, _ interval: Double) {
+    guard sinceSaturation > 1, !isAided else { return tiltWatch.forget() }
     let finding = tiltWatch.observe(
-      SIMD2(force.x, force.y), turn: SIMD2(turn.x, turn.y), interval: interval)
+      force, deviceForce: block.force.mean, turn: frame * block.turn, up: (frame * block.attitude).row(2),
+      interval: interval)
     guard let finding else { return }
     sinceContradiction = 0
     tiltWatch.correct(by: estimate.measureTilt(finding, parameters))
@@ -330,9 +340,16 @@ public struct AttitudeFilter: Sendable {
   private mutating func realign() {
     counters.realignments += 1
     alignment.startLeveling()
+    forgetForces()
     isLevelKnown = false
     flags.isAligning = true
     snapVariance = 0
+  }
+
+  /// Discards sums of forces in a frame that is no longer valid.
+  private mutating func forgetForces() {
+    tiltWatch.forget()
+    lastingForce = LastingForce()
   }
 
   /// Resets the filter if the estimates are not plausible.
@@ -355,9 +372,11 @@ public struct AttitudeFilter: Sendable {
       let correction = Quaternion.shortestTurn(from: measured, to: expected)
     else { return attitude }
     strapdown.turn(by: correction)
+    tiltWatch.forget()
     let lost = 20 * Double.pi / 180
     if variance > lost * lost {
       alignment.startSearch()
+      forgetForces()
       block.forceSum = .zero
       block.forceCount = 0
     }
