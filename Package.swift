@@ -269,7 +269,9 @@ let package = Package(
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
       name: "MotionTests",
-      dependencies: ["AllocationCounter", "Motion", "Platform", "Sensors", "Spatial", "TestSupport"]),
+      dependencies: [
+        "AllocationCounter", "Motion", "Platform", "SensorFixtures", "Sensors", "Spatial", "TestSupport",
+      ]),
     .testTarget(
       name: "TracesTests",
       dependencies: [

@@ -164,11 +164,14 @@ struct AttitudeEstimate: Sendable {
 
   /// - Returns: true if a stored bias turned out to be wrong.
   mutating func measureRest(
-    _ x: inout StateVector, _ block: FilterBlock, meanVariance: Double, _ interval: Double
+    _ x: inout StateVector, _ block: FilterBlock, _ frame: Matrix3, meanVariance: Double, _ interval: Double
   ) -> Bool {
     gyroscope.measureRest(
-      &x, &covariance, mean: block.rate.mean, meanVariance: meanVariance, interval)
+      &x, &covariance, block, up: (frame * block.attitude).row(2) / interval, hasMagnetometer: field.isKnown,
+      meanVariance: meanVariance, interval)
   }
+
+  mutating func observeMotion() { gyroscope.observeMotion() }
 
   @inline(__always)
   mutating func measureForce(

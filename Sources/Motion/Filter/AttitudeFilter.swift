@@ -255,9 +255,9 @@ public struct AttitudeFilter: Sendable {
     estimate.relaxField(isStill: rest.isStill, interval, parameters)
 
     var x = StateVector()
-    if rest.isAtRest,
-      estimate.measureRest(&x, block, meanVariance: rest.rateVariance, interval)
-    {
+    if !rest.isAtRest {
+      estimate.observeMotion()
+    } else if estimate.measureRest(&x, block, frame, meanVariance: rest.rateVariance, interval) {
       flags.hasDiscardedCalibration = true
     }
     switch alignment.phase {
