@@ -266,7 +266,7 @@ let package = Package(
     .testTarget(
       name: "MotionTests",
       dependencies: [
-        "AllocationCounter", "Motion", "Sensors", "Simulation", "Spatial", "TestSupport",
+        "AllocationCounter", "Motion", "SensorFixtures", "Sensors", "Simulation", "Spatial", "TestSupport",
       ]),
     .testTarget(
       name: "TracesTests",

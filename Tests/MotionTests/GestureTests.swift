@@ -1,5 +1,6 @@
 import Foundation
 import Motion
+import Sensors
 import Spatial
 import TestSupport
 import Testing
@@ -145,6 +146,54 @@ import Testing
         .ended(Timestamp(seconds: 0.8), swings: 5, axis: nil)
       ])
     #expect(!detector.isShaking)
+  }
+
+  /// A device that turns by ±80° at 0.9 Hz, with accelerometer and gyroscope in separate chips. The gyroscope's
+  /// samples of some seconds arrive after the accelerometer's, or not at all.
+  @Test(arguments: [(0.0, 0.6, false), (6.0, 2.6, false), (6.0, 2.6, true)])
+  func rotationWithLateGyroscopeIsNoShake(from start: Double, for seconds: Double, isLost: Bool) {
+    let turn = 2 * Double.pi * 0.9
+    let scans = (0..<1500).map { index in
+      let time = Double(index) / 100
+      let attitude = Quaternion(angle: 80.0.radians * sin(turn * time), axis: Vector3(1, 0, 0))
+      return InertialScan(
+        timestamp: Timestamp(seconds: 100 + time),
+        specificForce: attitude.conjugate.rotate(Vector3(0, 0, standardGravity)),
+        rotationRate: Vector3(80.0.radians * turn * cos(turn * time), 0, 0))
+    }
+    var manager = MotionManager(frame: .xArbitraryZVertical)
+    for kind in [SensorKind.accelerometer, .gyroscope] {
+      manager.observe(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 100), source: kind.rawValue, kinds: [kind],
+          state: .active(rates: [kind: 100])))
+    }
+    var detector = ShakeDetector()
+    var (withGravity, events) = (0, [ShakeDetector.Event]())
+    func process(_ scan: InertialScan) {
+      manager.fuseNext()
+      guard let sample = AccelerometerData(scan), let gravity = manager.gravity else { return }
+      withGravity += 1
+      events += detector.process(
+        userAcceleration: sample.acceleration - gravity, gravity: gravity, at: scan.timestamp)
+    }
+    var late: [InertialScan] = []
+    for (index, scan) in scans.enumerated() {
+      let time = Double(index) / 100
+      var (force, rate) = (scan, scan)
+      force.rotationRate = nil
+      rate.specificForce = nil
+      let isLate = time >= start && time < start + seconds
+      if isLate { late.append(rate) }
+      let rates = isLate ? [] : isLost ? [rate] : late + [rate]
+      for block in [[force], rates] where !block.isEmpty {
+        manager.admit(block)
+        while let next = manager.nextScan { process(next) }
+      }
+      if !isLate { late = [] }
+    }
+    #expect(events.isEmpty, "\(events)")
+    #expect(withGravity > 700)
   }
 
   /// Whatever comes in: began and its end alternate, times do not go back.

@@ -146,6 +146,26 @@ import Testing
     #expect(abs(angles.yaw - expected.yaw) < 0.02)
   }
 
+  /// Two chips at 6 Hz, of which the gyroscope samples just after the accelerometer (before: never gravity).
+  @Test func slowGyroscopeProvidesGravity() {
+    var manager = MotionManager(frame: .xArbitraryZVertical)
+    var withGravity = 0
+    for index in 0..<60 {
+      let (time, noise) = (Double(index) / 6, Double(index % 5) * 1e-4)
+      for scan in [
+        InertialScan(timestamp: Timestamp(seconds: time), acceleration: Vector3(noise, 0, -1)),
+        InertialScan(timestamp: Timestamp(seconds: time + 0.005), rotationRate: Vector3(noise, 0, 0)),
+      ] {
+        manager.admit([scan])
+        while let next = manager.nextScan {
+          manager.fuseNext()
+          if next.contains(.accelerometer), manager.gravity != nil { withGravity += 1 }
+        }
+      }
+    }
+    #expect(withGravity > 40)
+  }
+
   /// One stamp far ahead, or a clock that was set back, does not silence a sensor for good.
   @Test func clockStepBackRestarts() throws {
     var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)

@@ -44,6 +44,9 @@ public struct MotionManager: Sendable {
   private var fusedForce: InertialScan?
   private var fusedRate: InertialScan?
   private var fusedField: InertialScan?
+  /// The last two intervals in s between fused gyroscope samples; zero before. The shorter one is the
+  /// sampling interval, also after an outage.
+  private var rateIntervals = SIMD2<Double>.zero
   /// Time of the first fused scan.
   private var start: Timestamp?
   /// Time from which forces and rotations are both available.
@@ -60,6 +63,9 @@ public struct MotionManager: Sendable {
 
   /// Seconds without samples after which a sensor counts as absent.
   private static let silence = 2.0
+  /// Seconds after a gyroscope sample in which gravity is valid, and the same in sampling intervals. The
+  /// longer of both applies.
+  private static let longestLag = (seconds: 0.15, intervals: 1.5)
   /// Seconds to wait for the requested frame before a fallback is used. With a magnetometer the wait is
   /// longer, because the magnetometer may become usable later.
   private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
@@ -146,7 +152,11 @@ public struct MotionManager: Sendable {
       fusedForce = scan
       separator.process(scan)
     }
-    if scan.rotationRate != nil { fusedRate = scan }
+    if scan.rotationRate != nil {
+      let interval = fusedRate.map { scan.timestamp.seconds(since: $0.timestamp) } ?? 0
+      rateIntervals = SIMD2(rateIntervals.y, interval)
+      fusedRate = scan
+    }
     if let field = scan.magneticField {
       fusedField = scan
       if !isPresent(fusedRate, at: scan.timestamp) { _ = steadyField.process(field, at: scan.timestamp) }
@@ -198,6 +208,7 @@ public struct MotionManager: Sendable {
     separator = GravitySeparator()
     (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
     steadyField = LowPassFilter(cutoff: 0.3)
+    rateIntervals = .zero
   }
 
   /// Updates the declination for a position and civil time.
@@ -389,11 +400,24 @@ public struct MotionManager: Sendable {
     steadyField.value.flatMap { Attitude(gravity: gravity, magneticField: corrected(magnetometer: $0)) }
   }
 
-  /// Gravity after the newest fused scan, g, in the device's own axes; nil until the vertical is found.
+  /// Gravity after the newest fused scan, g, in the device's own axes; nil while the vertical is
+  /// unknown, and while a gyroscope has no samples of the scan's time, because gravity of another time makes a rotation look
+  /// like an acceleration.
   public var gravity: Vector3? {
-    guard isPresent(.gyroscope) else { return separator.gravity }
-    guard isVerticalFound, isPresent(.accelerometer) else { return nil }
+    guard isPresent(.gyroscope) else { return isGyroscopeLate ? nil : separator.gravity }
+    guard isVerticalFound, !filter.flags.isAligning, isPresent(.accelerometer), let fusedForce, let fusedRate,
+      fusedForce.timestamp.seconds(since: fusedRate.timestamp)
+        <= max(Self.longestLag.seconds, Self.longestLag.intervals * rateIntervals.min())
+    else { return nil }
     return Attitude(quaternion: filter.quaternion6D).gravity
+  }
+
+  /// True in the first seconds of an active gyroscope without samples.
+  private var isGyroscopeLate: Bool {
+    guard fusedRate == nil, use.activeKinds.contains(.gyroscope), let fusedForce, let start else {
+      return false
+    }
+    return fusedForce.timestamp.seconds(since: start) <= Self.silence
   }
 
   /// Rotation rate of the newest fused scan, rad/s, bias removed; nil without a gyroscope. Unlike `deviceMotion` it does not

@@ -89,6 +89,31 @@ struct AttitudeEstimate: Sendable {
     motion.forget(&covariance, p)
   }
 
+  /// Corrects the inclination by a measured tilt.
+  ///
+  /// - Returns: the resulting change of the horizontal force in m/s².
+  mutating func measureTilt(_ finding: TiltWatch.Finding, _ p: AttitudeFilter.Parameters) -> SIMD2<Double> {
+    let g = AttitudeFilter.gravity
+    let square = finding.isFirst ? (finding.force * finding.force).sum() : 0
+    covariance.addVariance((square + 2 * squared(finding.deviation)) / (g * g), to: 0..<2)
+    if finding.isFirst {
+      motion.begin(accelerationVariance: min(finding.variance, motion.accelerationVariance), p)
+      motion.forget(&covariance, p)
+    }
+    var x = StateVector()
+    var m = InlineArray<2, Measurement>(repeating: Measurement())
+    for i in 0..<2 {
+      m[i].h[ErrorState.tilt + 1 - i] = i == 0 ? g : -g
+      m[i].z = finding.force[i]
+      m[i].variance = squared(finding.deviation)
+    }
+    covariance.update(
+      &x, m,
+      [covariance.row(ErrorState.tilt + 1).scaled(by: g), covariance.row(ErrorState.tilt).scaled(by: -g)])
+    _ = correct(x, p)
+    return SIMD2(-g * x[ErrorState.tilt + 1], g * x[ErrorState.tilt])
+  }
+
   /// Resets the motion model after an external acceleration started or ended.
   mutating func forgetMotion(_ p: AttitudeFilter.Parameters) { motion.forget(&covariance, p) }
 
@@ -139,11 +164,14 @@ struct AttitudeEstimate: Sendable {
 
   /// - Returns: true if a stored bias turned out to be wrong.
   mutating func measureRest(
-    _ x: inout StateVector, _ block: FilterBlock, meanVariance: Double, _ interval: Double
+    _ x: inout StateVector, _ block: FilterBlock, _ frame: Matrix3, meanVariance: Double, _ interval: Double
   ) -> Bool {
     gyroscope.measureRest(
-      &x, &covariance, mean: block.rate.mean, meanVariance: meanVariance, interval)
+      &x, &covariance, block, up: (frame * block.attitude).row(2) / interval, hasMagnetometer: field.isKnown,
+      meanVariance: meanVariance, interval)
   }
+
+  mutating func observeMotion() { gyroscope.observeMotion() }
 
   @inline(__always)
   mutating func measureForce(

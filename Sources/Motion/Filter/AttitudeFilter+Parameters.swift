@@ -48,9 +48,10 @@ extension AttitudeFilter {
 
     // MARK: The surroundings
 
-    /// Deviation of the local mean field from the Earth's in µT, standard deviation (0.3). It is constant and
-    /// does not average out. It affects only the reported deviation of the heading.
-    public var surroundingsDeviation = 0.3
+    /// Deviation of the local mean field from the Earth's in µT, standard deviation (1): about 3° of heading.
+    /// In rooms the field is 2° to 7° off and changes slowly with the location, so it does not average out. It
+    /// affects only the reported deviation of the heading.
+    public var surroundingsDeviation = 1.0
     /// Spatial variation of the field in µT (1.2). Larger values average the heading longer.
     public var disturbanceDeviation = 1.2
     /// Correlation time in s of the field's spatial variation while the device moves (1).

@@ -42,6 +42,7 @@ public struct AttitudeFilter: Sendable {
   private var alignment = Alignment()
   private var rest = RestDetector()
   private var lastingForce = LastingForce()
+  private var tiltWatch = TiltWatch()
   /// True if the vertical was measured at rest since the last alignment.
   private var isLevelKnown = false
   private var accelerations = AccelerationHistory()
@@ -56,15 +57,29 @@ public struct AttitudeFilter: Sendable {
   private var isLeveled = false
   /// Time in s since the last alignment.
   private var sinceAlignment = 0.0
+  /// Time in s since the specific force last contradicted the inclination. Before that, the estimated field
+  /// contains the same error.
+  private var sinceContradiction = 1e3
   /// Time in s since the accelerometer was last saturated. Shortly after saturation, its mean does not
   /// indicate gravity.
   private var sinceSaturation = 1e3
+  /// Time in s since the last block with specific forces.
+  private var sinceForce = 0.0
+  /// Time in s for which the gyroscope has been saturated.
+  private var saturatedTime = 0.0
   /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope; 0 without a gap. The next
   /// magnetometer sample corrects this rotation immediately.
   private var snapVariance = 0.0
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
   private static let longestLatency = 0.005
+
+  /// Longest time in s without specific forces over which their integral continues.
+  private static let longestForceGap = 0.5
+
+  /// Longest time in s at the end of the gyroscope's range that leaves the attitude known. Excursions beyond
+  /// 500 °/s in hands last up to 0.2 s.
+  private static let longestSaturation = 0.7
 
   /// Standard gravity, m/s².
   static let gravity = standardGravity
@@ -150,7 +165,12 @@ public struct AttitudeFilter: Sendable {
       realign()
     case .turned(let isSaturated, let gapVariance):
       flags.isGyroscopeSaturated = isSaturated
-      if isSaturated { counters.saturated += 1 }
+      if isSaturated {
+        counters.saturated += 1
+        saturatedTime += strapdown.period
+      } else if saturatedTime > 0 {
+        observeEndOfSaturation()
+      }
       if let gapVariance {
         counters.gaps += 1
         // Only rotations larger than the field's usual change of direction between locations can be corrected
@@ -225,6 +245,7 @@ public struct AttitudeFilter: Sendable {
     blocks &+= 1
     sinceAlignment += interval
     sinceSaturation += interval
+    sinceContradiction += interval
     var frame = Matrix3(estimate.level)
     estimate.predict(block, frame, interval, parameters)
 
@@ -234,9 +255,9 @@ public struct AttitudeFilter: Sendable {
     estimate.relaxField(isStill: rest.isStill, interval, parameters)
 
     var x = StateVector()
-    if rest.isAtRest,
-      estimate.measureRest(&x, block, meanVariance: rest.rateVariance, interval)
-    {
+    if !rest.isAtRest {
+      estimate.observeMotion()
+    } else if estimate.measureRest(&x, block, frame, meanVariance: rest.rateVariance, interval) {
       flags.hasDiscardedCalibration = true
     }
     switch alignment.phase {
@@ -253,7 +274,8 @@ public struct AttitudeFilter: Sendable {
     }
     if block.fieldCount > 0, alignment.phase != .leveling {
       estimate.measureField(
-        &x, block, frame, isStill: rest.isStill, isSettled: sinceAlignment > 3, interval, parameters)
+        &x, block, frame, isStill: rest.isStill, isSettled: min(sinceAlignment, sinceContradiction) > 3,
+        interval, parameters)
       flags.isMagneticallyDisturbed = estimate.field.isDisturbed
       if estimate.field.isContradicted { flags.hasDiscardedCalibration = true }
     }
@@ -265,6 +287,9 @@ public struct AttitudeFilter: Sendable {
   }
 
   private mutating func watchGravity(_ frame: Matrix3, _ interval: Double) {
+    // The implied changes of velocity require forces without interruption.
+    sinceForce = block.forceCount > 0 ? 0 : sinceForce + interval
+    if block.gap > 0 || sinceForce > Self.longestForceGap { tiltWatch.forget() }
     guard alignment.phase == .done, block.forceCount > 0 else { return }
     let force = frame * (block.forceSum / Double(block.forceCount))
     if alignment.isLost(force, isTrusted: sinceSaturation > 6, interval) { return realign() }
@@ -274,8 +299,22 @@ public struct AttitudeFilter: Sendable {
     if rest.isAtRest, finding == nil {
       finding = LastingForce.atRest(SIMD2(force.x, force.y), duration: rest.duration)
     }
+    observeTilt(force, frame, interval)
     guard let finding else { return }
+    sinceContradiction = 0
     estimate.reopenTilt(by: finding.force, accelerationVariance: finding.variance, parameters)
+  }
+
+  /// Corrects a tilt that the gyroscope missed. Clipped forces do not measure one. With an external
+  /// acceleration, the correction by each block suffices.
+  private mutating func observeTilt(_ force: Vector3, _ frame: Matrix3, _ interval: Double) {
+    guard sinceSaturation > 1, !isAided else { return tiltWatch.forget() }
+    let finding = tiltWatch.observe(
+      force, deviceForce: block.force.mean, turn: frame * block.turn, up: (frame * block.attitude).row(2),
+      interval: interval)
+    guard let finding else { return }
+    sinceContradiction = 0
+    tiltWatch.correct(by: estimate.measureTilt(finding, parameters))
   }
 
   /// Subtracts the external acceleration from the block.
@@ -289,14 +328,28 @@ public struct AttitudeFilter: Sendable {
 
   // MARK: Alignment
 
+  /// Finds the attitude from scratch after a rotation that the gyroscope missed for too long: the clipped part
+  /// of a short excursion follows from its slopes, that of a longer one does not.
+  private mutating func observeEndOfSaturation() {
+    if saturatedTime > Self.longestSaturation { realign() }
+    saturatedTime = 0
+  }
+
   /// Finds the attitude from scratch and retains all other estimates.
   @inline(never)
   private mutating func realign() {
     counters.realignments += 1
     alignment.startLeveling()
+    forgetForces()
     isLevelKnown = false
     flags.isAligning = true
     snapVariance = 0
+  }
+
+  /// Discards sums of forces in a frame that is no longer valid.
+  private mutating func forgetForces() {
+    tiltWatch.forget()
+    lastingForce = LastingForce()
   }
 
   /// Resets the filter if the estimates are not plausible.
@@ -319,9 +372,11 @@ public struct AttitudeFilter: Sendable {
       let correction = Quaternion.shortestTurn(from: measured, to: expected)
     else { return attitude }
     strapdown.turn(by: correction)
+    tiltWatch.forget()
     let lost = 20 * Double.pi / 180
     if variance > lost * lost {
       alignment.startSearch()
+      forgetForces()
       block.forceSum = .zero
       block.forceCount = 0
     }

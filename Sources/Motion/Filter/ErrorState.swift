@@ -75,6 +75,11 @@ struct StateVector: Sendable {
   }
 
   @inline(__always)
+  func scaled(by factor: Double) -> StateVector {
+    StateVector(a: a * factor, b: b * factor, c: c * factor)
+  }
+
+  @inline(__always)
   func dot(_ other: StateVector) -> Double {
     (a * other.a + b * other.b + c * other.c).sum()
   }

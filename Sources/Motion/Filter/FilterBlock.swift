@@ -34,6 +34,8 @@ struct FilterBlock: Sendable {
   var attitude = Matrix3.zero
   /// Integral of the attitude matrix times each axis' rate: the effect of scale errors.
   var rotation = Matrix3.zero
+  /// Rotation vector of the block, to first order, in rad.
+  var turn: Vector3 { rotation.column0 + rotation.column1 + rotation.column2 }
   /// Integral of the squared rate in rad²/s.
   var rateSquare = 0.0
   /// Statistics of the rotation rate, device frame.
@@ -54,8 +56,11 @@ struct FilterBlock: Sendable {
   /// Sum of the attitude matrices at the times of the fields in `fieldSum`.
   var fieldAttitude = Matrix3.zero
   var fieldCount = 0
-  /// The last measured field in µT, device frame.
+  /// The last measured field and the sum of the measured fields in µT, device frame.
   var lastField = Vector3.zero
+  private var measuredFieldSum = Vector3.zero
+  /// Mean field as measured in µT, device frame; nil without samples.
+  var measuredField: Vector3? { fieldCount > 0 ? measuredFieldSum / Double(fieldCount) : nil }
   /// Sums for the magnetometer's delay: change of the field with the delay (µT/s), residual (µT), and their
   /// products.
   var lagSlope = Vector3.zero
@@ -98,6 +103,7 @@ struct FilterBlock: Sendable {
     fieldAttitude += attitude
     fieldCount += 1
     lastField = measured
+    measuredFieldSum += measured
     // If a sample is read too early by e, the field appears turned by -e times the rate.
     let slope = (attitude * then.rate).cross(expected)
     let residual = turned - expected

@@ -15,8 +15,8 @@ struct GyroscopeErrors: Sendable {
   private var isSeenNow = false
   /// Total time in s of bias measurements at rest.
   private var restDuration = 0.0
-  /// Time in s of apparent rest at a rate that differs from the bias.
-  private var steadyTurn = 0.0
+  /// Apparent rest at a rate that differs from the bias.
+  private var steadyRate = SteadyRate()
 
   /// Difference in rad/s (0.3 °/s) from a measured bias above which apparent rest is a slow turn. Between two
   /// rests, a bias changes by less.
@@ -25,6 +25,12 @@ struct GyroscopeErrors: Sendable {
   /// Largest change of a bias between two rests in rad/s (0.5 °/s), typical of a chip whose temperature
   /// changes by 30 °C.
   private static let greatestDrift = 0.5 * Double.pi / 180
+
+  /// Time in s of apparent rest after which its rate is the bias, if the magnetometer cannot show the cause.
+  /// The shorter time applies if the bias in use is larger than that of usual chips, and the new one is not.
+  private static let patience = (usual: 60.0, afterLargeBias: 3.0)
+  /// Largest usual bias in rad/s (5 °/s).
+  private static let greatestUsualBias = 5 * Double.pi / 180
 
   private static let biasStates = ErrorState.bias..<ErrorState.bias + 3
   private static let scaleStates = ErrorState.scale..<ErrorState.scale + 3
@@ -78,13 +84,18 @@ struct GyroscopeErrors: Sendable {
 
   /// Updates the bias at rest, where the gyroscope measures it. The variance allows for slow turns.
   ///
-  /// - Parameter meanVariance: variance in (rad/s)² between the mean rates of the blocks.
+  /// - Parameters:
+  ///   - up: vertical in the device frame.
+  ///   - hasMagnetometer: true if a magnetometer can show whether a steady rate is a turn.
+  ///   - meanVariance: variance in (rad/s)² between the mean rates of the blocks.
   /// - Returns: true if a stored bias turned out to be wrong.
   mutating func measureRest(
-    _ x: inout StateVector, _ covariance: inout Covariance, mean: Vector3, meanVariance: Double,
-    _ interval: Double
+    _ x: inout StateVector, _ covariance: inout Covariance, _ block: FilterBlock, up: Vector3,
+    hasMagnetometer: Bool, meanVariance: Double, _ interval: Double
   ) -> Bool {
-    let (isCredible, isDiscarded) = judge(mean - bias, &covariance, interval)
+    let mean = block.rate.mean
+    let (isCredible, isDiscarded) = judge(
+      mean, &covariance, block, up: up, hasMagnetometer: hasMagnetometer)
     guard isCredible else { return isDiscarded }
     restDuration += interval
     isSeenNow = true
@@ -104,22 +115,35 @@ struct GyroscopeErrors: Sendable {
     return isDiscarded
   }
 
-  /// Evaluates a steady rate far from the bias. Before the first bias measurement at rest, such a rate is
-  /// accepted as the bias, regardless of assumed or stored values. Later it counts as a steady turn, unless
-  /// it lasts for a minute.
-  private mutating func judge(_ difference: Vector3, _ covariance: inout Covariance, _ interval: Double)
-    -> (isCredible: Bool, isDiscarded: Bool)
-  {
+  /// Observes that the device is not at rest.
+  mutating func observeMotion() { steadyRate.observeMotion() }
+
+  /// Evaluates a steady rate far from the bias, which is a steady turn or shows that the bias is wrong.
+  /// Without a magnetometer, it is accepted as the bias before the first bias measurement at rest, and after a
+  /// minute.
+  private mutating func judge(
+    _ mean: Vector3, _ covariance: inout Covariance, _ block: FilterBlock, up: Vector3,
+    hasMagnetometer: Bool
+  ) -> (isCredible: Bool, isDiscarded: Bool) {
+    let difference = mean - bias
     let variance = covariance[2, 2] + covariance[3, 3] + covariance[4, 4]
     let least = hasSeenBias ? Self.slowestTurn : 1 * Double.pi / 180
     let limit = max(least, 6 * variance.squareRoot())
     guard difference.length > limit else {
-      steadyTurn = 0
+      steadyRate = SteadyRate()
       return (true, false)
     }
-    steadyTurn += interval
-    guard restDuration < 1 || steadyTurn > 60 else { return (false, false) }
-    steadyTurn = 0
+    switch steadyRate.observe(difference, block, up: up) {
+    case .turn: return (false, false)
+    case .bias: break
+    case .unknown:
+      let isUsual = bias.length < Self.greatestUsualBias || mean.length > 0.5 * bias.length
+      let patience = isUsual ? Self.patience.usual : Self.patience.afterLargeBias
+      guard (restDuration < 1 && !hasMagnetometer) || steadyRate.duration > patience else {
+        return (false, false)
+      }
+    }
+    steadyRate = SteadyRate()
     covariance.inflate(ErrorState.bias, by: difference.dot(difference), among: 0..<ErrorState.hardIron)
     guard isExpected else { return (true, false) }
     (isExpected, isContradicted) = (false, true)

@@ -26,6 +26,8 @@ struct LastingForce: Sendable {
   /// Gain of speed in m/s that counts as impossible while vibration is as low as at rest. Smooth trains
   /// accelerate by 1.3 m/s² for 20 s, aircraft more.
   private static let greatestSpeed = 15.0
+  /// The same for a mean force in m/s² that no train reaches.
+  private static let (trainForce, carSpeed) = (1.6, 5.0)
 
   /// Processes the mean horizontal force of a block in m/s², level frame.
   ///
@@ -47,7 +49,9 @@ struct LastingForce: Sendable {
   /// it does not indicate tilt.
   static func atRest(_ force: SIMD2<Double>, duration: Double) -> Finding? {
     let size = (force * force).sum().squareRoot()
-    guard size > leastForce, size * duration > greatestSpeed else { return nil }
+    guard size > leastForce, size * duration > (size > trainForce ? carSpeed : greatestSpeed) else {
+      return nil
+    }
     return Finding(force: size, variance: 0)
   }
 }

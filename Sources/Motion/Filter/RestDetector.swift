@@ -56,7 +56,8 @@ struct RestDetector: Sendable {
 
   /// Processes the statistics of a block.
   mutating func process(_ block: FilterBlock, _ parameters: AttitudeFilter.Parameters) {
-    let (rate, force, interval) = (block.rate, block.force, block.duration)
+    // Nothing was measured in a gap, so it does not count as rest.
+    let (rate, force, interval) = (block.rate, block.force, block.duration - block.gap)
     guard force.count > 0, rate.count > 0 else {
       isStill = false
       return

@@ -1,6 +1,6 @@
 """Runs the PyPI packages vqf and imufusion on one trial.
 
-usage: peers.py INPUT FOLDER PERIOD
+usage: peers.py INPUT FOLDER PERIOD [vqf]
 
 INPUT holds float64 rows: time (s), rate (rad/s), specific force (m/s²), field (µT), 1 where the field is new. Each
 algorithm's attitudes (device to east-north-up, scalar first, float64) go to FOLDER/NAME.f64; where no field is new, only vqf
@@ -56,13 +56,13 @@ def main():
     folder, period = sys.argv[2], float(sys.argv[3])
     times = rows[:, 0].copy()
     rates, forces, fields = (np.ascontiguousarray(rows[:, k : k + 3]) for k in (1, 4, 7))
+    only = sys.argv[4] if len(sys.argv) > 4 else None
     held = np.maximum.accumulate(np.where(rows[:, 10] > 0.5, np.arange(len(rows)), 0))
     fields = np.ascontiguousarray(fields[held])
     if rows[:, 10].any():
-        results = {
-            "vqf": run_vqf(period, rates, forces, fields),
-            "imufusion": run_imufusion(times, rates, forces, fields),
-        }
+        results = {"vqf": run_vqf(period, rates, forces, fields)}
+        if only is None:
+            results["imufusion"] = run_imufusion(times, rates, forces, fields)
     else:
         start = time.perf_counter()
         result = vqf.VQF(period).updateBatch(rates, forces)["quat6D"]

@@ -110,7 +110,7 @@ enum Fault: String, CaseIterable {
   }
 
   /// Uniform on the sphere.
-  private static func direction(_ random: inout SeededRandom) -> Vector3 {
+  static func direction(_ random: inout SeededRandom) -> Vector3 {
     while true {
       let v = Vector3(
         Double.random(in: -1...1, using: &random), Double.random(in: -1...1, using: &random),

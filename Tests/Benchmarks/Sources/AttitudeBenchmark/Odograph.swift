@@ -24,6 +24,19 @@ enum Odograph {
     return Score(estimates, trial, nanoseconds: elapsed / .nanoseconds(1) / Double(max(1, trial.count)))
   }
 
+  /// The attitudes of a trial.
+  static func estimates(_ trial: Trial) -> [Quaternion?] {
+    var (screen, filter) = (ScanScreen(), AttitudeFilter())
+    return (0..<trial.count).map { i in
+      var scan = InertialScan(
+        timestamp: Timestamp(seconds: trial.times[i] + 1), specificForce: trial.forces[i],
+        rotationRate: trial.rates[i], magneticField: trial.hasField[i] ? trial.fields[i] : nil)
+      let doubts = screen.admit(&scan)
+      filter.process(scan, doubts: doubts)
+      return filter.quaternion9D
+    }
+  }
+
   /// Shares of the moving samples, ten a second, whose error is inside two of the deviations that the filter states of its inclination
   /// and of its heading.
   static func insideTwoDeviations(_ trial: Trial) -> (inclination: Double, heading: Double) {

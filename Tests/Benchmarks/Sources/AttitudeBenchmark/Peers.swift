@@ -9,6 +9,13 @@ enum Peers {
 
   /// Scores by algorithm, in the order of the script.
   static func run(_ trial: Trial) throws -> [(algorithm: String, score: Score)] {
+    try estimates(trial).map { ($0.algorithm, Score($0.estimates, trial, nanoseconds: $0.nanoseconds)) }
+  }
+
+  /// Attitudes by algorithm, in the order of the script, with the time of a sample in ns.
+  static func estimates(_ trial: Trial, only algorithm: String? = nil) throws
+    -> [(algorithm: String, estimates: [Quaternion?], nanoseconds: Double)]
+  {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("attitude-peers-\(ProcessInfo.processInfo.processIdentifier)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -20,7 +27,9 @@ enum Peers {
       .appendingPathComponent("Peers/peers.py")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", script.path, input.path, folder.path, String(1 / trial.rate)]
+    process.arguments =
+      ["python3", script.path, input.path, folder.path, String(1 / trial.rate)]
+      + (algorithm.map { [$0] } ?? [])
     let output = Pipe()
     process.standardOutput = output
     try process.run()
@@ -39,7 +48,7 @@ enum Peers {
       guard estimates.count == trial.count else {
         throw Failure(description: "\(name) gave \(estimates.count) attitudes for \(trial.count) samples")
       }
-      return (name, Score(estimates, trial, nanoseconds: nanoseconds))
+      return (name, estimates, nanoseconds)
     }
   }
 

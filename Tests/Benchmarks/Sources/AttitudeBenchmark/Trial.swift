@@ -6,6 +6,11 @@ struct Trial {
   struct Reference {
     var attitude: Quaternion
     var isMoving: Bool
+
+    /// The same for sensors turned in the device.
+    func turned(by turn: Quaternion) -> Reference {
+      Reference(attitude: attitude * turn, isMoving: isMoving)
+    }
   }
 
   var name: String
@@ -61,6 +66,11 @@ struct Trial {
   }
 
   var count: Int { times.count }
+
+  /// 1 for the trials that the filter's constants are chosen on, 2 for those that only test them.
+  var half: Int {
+    ["02", "07", "11", "16", "24", "34"].contains { name.hasPrefix($0 + "_") } ? 1 : 2
+  }
 
   /// The first sample with the movement flag, 0 when there is none.
   var movementStart: Int { references.firstIndex { $0?.isMoving ?? false } ?? 0 }

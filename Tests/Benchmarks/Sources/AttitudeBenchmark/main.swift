@@ -1,7 +1,7 @@
 import Foundation
 
 // attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager]
-//   [--deviations] [--rounds N]
+//   [--deviations] [--rounds N] [--experiment NAME|all] [--runs N] [--half 1|2]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -10,8 +10,9 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager] [--deviations]
-         [--rounds N]
+         [--rounds N] [--experiment NAME|all] [--runs N] [--half 1|2]
   faults: \(Fault.allCases.map(\.rawValue).joined(separator: " "))
+  experiments: \(Experiment.allCases.map(\.rawValue).joined(separator: " "))
   """
 
 var folder: String?
@@ -26,6 +27,11 @@ var every = 1
 // Programs take turns, and of each the quickest round counts: the machine's clock rate changes by half from second to
 // second.
 var rounds = 1
+// Events are planted into each trial so many times.
+var experiments: [Experiment] = []
+var runs = 10
+// Half of the trials: the six that constants are chosen on (1), and the six others (2).
+var half: Int?
 var arguments = CommandLine.arguments.dropFirst()
 while let argument = arguments.popFirst() {
   switch argument {
@@ -35,6 +41,23 @@ while let argument = arguments.popFirst() {
   case "--seed":
     guard let text = arguments.popFirst() else { fail(usage) }
     seed = text
+  case "--experiment":
+    guard let name = arguments.popFirst() else { fail(usage) }
+    if name == "all" {
+      experiments = Experiment.allCases
+    } else if let experiment = Experiment(rawValue: name) {
+      experiments = [experiment]
+    } else {
+      fail("unknown experiment \(name)\n\(usage)")
+    }
+  case "--runs":
+    guard let count = arguments.popFirst().flatMap({ Int($0) }), count > 0 else { fail(usage) }
+    runs = count
+  case "--half":
+    guard let number = arguments.popFirst().flatMap({ Int($0) }), (1...2).contains(number) else {
+      fail(usage)
+    }
+    half = number
   case "--every":
     guard let count = arguments.popFirst().flatMap({ Int($0) }), count > 0 else { fail(usage) }
     every = count
@@ -58,8 +81,12 @@ while let argument = arguments.popFirst() {
 guard let folder else { fail(usage) }
 
 do {
-  let trials = try Trial.all(in: folder)
+  let trials = try Trial.all(in: folder).filter { half == nil || $0.half == half }
   guard !trials.isEmpty else { fail("no .f32 trials in \(folder)") }
+  if !experiments.isEmpty {
+    try Experiment.report(experiments, trials, runs: runs, every: every, withPeers: withPeers)
+    exit(0)
+  }
   if withDeviations {
     print("trial,fault,inclination_inside,heading_inside")
     for fault in faults {

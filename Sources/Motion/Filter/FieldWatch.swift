@@ -1,0 +1,134 @@
+internal import Glibc
+internal import Spatial
+
+/// Compares the field's horizontal length and vertical component with those of the mean field. A wrong heading
+/// changes neither, so a difference is a disturbance, and the heading must rely on the gyroscope meanwhile
+/// (compare Laidig and Seel 2023, section 3.6).
+struct FieldWatch: Sendable {
+  /// Mean square difference in µT²; it rises within a block and decays within seconds.
+  private(set) var excess = 0.0
+  /// True if rotations have shown that mean field and iron in use are right.
+  private(set) var isProven = false
+  /// Time in s in motion in which the field agreed with the mean.
+  private var agreed = 0.0
+  /// Low-passed component in µT across the mean's horizontal direction: the error of the heading.
+  private var sideways = 0.0
+  /// Time in s in motion since it differed, and mean and variance per axis of the field since then.
+  private var differed = 0.0
+  private var local = Vector3.zero
+  private var localVariance = 0.0
+
+  /// Mean square difference in µT² from which the field differs: 2 µT.
+  static let limit = 4.0
+  private static let attackTime = 0.3
+  private static let releaseTime = 1.5
+  /// Factor of the excess in the disturbance's variance. A disturbance that lasts for a minute counts as 30
+  /// independent samples; at 4 they turn the heading by about 1°.
+  private static let weight = 4.0
+  /// Shortest and longest time in s after which a different, constant field replaces the mean.
+  private static let patience = (least: 5.0, most: 90.0)
+  /// A mean field that agreed for t s is defended for 4 (t - 10) s within these limits.
+  private static let defence = (factor: 4.0, delay: 10.0)
+  /// Component across the mean in µT, and the time in s for which a field of the right length and inclination
+  /// must have had it, that show a wrong heading.
+  private static let greatestSideways = 3.0
+  private static let turnedPatience = 15.0
+  /// Time constant in s and variance per axis in µT² of a constant field.
+  private static let localTime = 5.0
+  private static let constantVariance = 2.0
+  /// Heading bound in rad that proves mean field and iron.
+  private static let proof = 6 * Double.pi / 180
+
+  /// Variance of the disturbance in µT², from its usual one.
+  @inline(__always)
+  func disturbanceVariance(_ usual: Double) -> Double { usual + Self.weight * max(0, excess - usual) }
+
+  /// Processes a block's field in µT, level frame.
+  ///
+  /// - Parameter noise: variance in µT² of the difference that is not caused by the field.
+  /// - Returns: the field that replaces the mean, and its variance per axis; nil almost always.
+  @inline(__always)
+  mutating func observe(
+    _ field: Vector3, mean: Vector3, noise: Double, isStill: Bool, _ interval: Double
+  ) -> (field: Vector3, variance: Double)? {
+    let square = max(0, Self.difference(field, mean) - noise)
+    excess +=
+      (1 - exp(-interval / (square > excess ? Self.attackTime : Self.releaseTime))) * (square - excess)
+    guard !isStill else { return nil }
+    let length = (mean.x * mean.x + mean.y * mean.y).squareRoot()
+    let across = length > 5 ? (mean.x * field.y - mean.y * field.x) / length : 0
+    sideways += (1 - exp(-interval / Self.localTime)) * (across - sideways)
+    guard excess < Self.limit else { return replacement(field, patience: defence, interval) }
+    agreed += interval
+    guard abs(sideways) > Self.greatestSideways else {
+      differed = 0
+      return nil
+    }
+    return replacement(field, patience: Self.turnedPatience, interval)
+  }
+
+  /// Time in s for which the mean field is defended against a field of another length or inclination.
+  private var defence: Double {
+    max(
+      Self.patience.least, min(Self.patience.most, Self.defence.factor * (agreed - Self.defence.delay)))
+  }
+
+  private mutating func replacement(
+    _ field: Vector3, patience: Double, _ interval: Double
+  ) -> (field: Vector3, variance: Double)? {
+    if differed == 0 { (local, localVariance) = (field, 0) }
+    differed += interval
+    let gain = max(interval / differed, 1 - exp(-interval / Self.localTime))
+    let away = field - local
+    local += gain * away
+    localVariance += gain * (away.dot(away) / 3 - localVariance)
+    guard differed > patience, localVariance < Self.constantVariance else { return nil }
+    agreed = 0
+    adoptMean()
+    return (local, localVariance + 0.25)
+  }
+
+  /// Accepts a field determined from rotations, with the bound in rad of the heading error of `mean`, as a proof
+  /// of mean field and iron if both agree.
+  @inline(__always)
+  mutating func prove(_ mean: Vector3, by evidence: FieldEvidence, _ headingBound: Double) {
+    guard excess < Self.limit, headingBound < Self.proof, !isProven else { return }
+    isProven = Self.agrees(evidence, mean)
+  }
+
+  /// Returns whether the evidence's field has the length and, if that was observed, the inclination of `mean`.
+  static func agrees(_ evidence: FieldEvidence, _ mean: Vector3) -> Bool {
+    var field = evidence.field
+    // Turns about the vertical alone do not separate the vertical components of field and iron.
+    if evidence.covariance(2, 2) > limit { field.z = mean.z }
+    return difference(field, mean) < limit / 2
+  }
+
+  /// Resets the comparison after the mean field or the iron was replaced.
+  mutating func adoptMean() { (excess, differed, sideways, isProven) = (0, 0, 0, false) }
+
+  /// Returns the mean square difference of horizontal length and vertical component in µT².
+  static func difference(_ a: Vector3, _ b: Vector3) -> Double {
+    let lengths = ((a.x * a.x + a.y * a.y).squareRoot(), (b.x * b.x + b.y * b.y).squareRoot())
+    return 0.5 * (squared(lengths.0 - lengths.1) + squared(a.z - b.z))
+  }
+}
+
+/// Mean field and hard iron before new iron was accepted. A magnet that was brought to the device may be taken
+/// away again.
+struct FormerField: Sendable {
+  /// Mean field in µT, level frame.
+  let mean: Vector3
+  /// Hard iron in µT, device frame.
+  let iron: Vector3
+  /// Time in s for which the field has agreed with these.
+  private var agreed = 0.0
+
+  init(mean: Vector3, iron: Vector3) { (self.mean, self.iron) = (mean, iron) }
+
+  /// Returns whether the field without the former iron has had its former length and inclination for a second.
+  mutating func applies(to field: Vector3, _ interval: Double) -> Bool {
+    agreed = FieldWatch.difference(field, mean) < 0.75 * FieldWatch.limit ? agreed + interval : 0
+    return agreed > 1
+  }
+}
