@@ -1,7 +1,6 @@
+import FleetCommand
 import Spatial
 import Testing
-
-@testable import FleetCommand
 
 @Suite struct QuantityTextTests {
   @Test(arguments: [

@@ -1,3 +1,4 @@
+import FleetCommand
 import FleetFixtures
 import JSON
 import Spatial
@@ -5,7 +6,6 @@ import Telemetry
 import Testing
 
 @testable import Fleet
-@testable import FleetCommand
 @testable import FleetTerminal
 
 /// The newest trip and the newest driving event of a vehicle, known and shown.
