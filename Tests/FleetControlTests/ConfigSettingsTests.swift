@@ -1,9 +1,9 @@
+import Fleet
 import JSON
 import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetControl
 
 @Suite struct ConfigSettingsTests {

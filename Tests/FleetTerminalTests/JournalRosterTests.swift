@@ -1,3 +1,4 @@
+import Fleet
 import FleetCommand
 import FleetFixtures
 import JSON
@@ -5,7 +6,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetTerminal
 
 /// The newest trip and the newest driving event of a vehicle, known and shown.

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Fleet
+import FleetCommand
 import FleetFixtures
 import JSON
 import MQTT
@@ -7,8 +9,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
-@testable import FleetCommand
 @testable import FleetControl
 @testable import FleetTerminal
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Fleet
 import FleetFixtures
 import JSON
 import MQTT
@@ -6,7 +7,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetControl
 
 /// A fleet in parts says what it says in one process.

@@ -1,9 +1,8 @@
 import FleetFixtures
+import FleetStore
 import Simulation
 import Spatial
 import Telemetry
-
-@testable import FleetStore
 
 /// What vehicles tell of their trips and driving events, as topics below `odograph/v1/demo`, and payloads.
 enum JournalMessages {

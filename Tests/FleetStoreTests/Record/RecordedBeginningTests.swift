@@ -1,3 +1,5 @@
+import Fleet
+import FleetCommand
 import FleetFixtures
 import MQTT
 import Positioning
@@ -6,8 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
-@testable import FleetCommand
 @testable import FleetStore
 
 /// What commands begin from: the last of each topic, as a broker would have kept it.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Fleet
 import FleetFixtures
 import JSON
 import MQTT
@@ -7,7 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 @Suite struct ReplayRewriterTests {
