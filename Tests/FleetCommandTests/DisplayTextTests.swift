@@ -1,7 +1,6 @@
+import FleetCommand
 import FleetFixtures
 import Testing
-
-@testable import FleetCommand
 
 @Suite struct DisplayTextTests {
   @Test(arguments: [

@@ -1,10 +1,9 @@
+import FleetCommand
 import JSON
 import MQTT
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetCommand
 
 @Suite struct MessageLinesTests {
   private func line(_ topic: String, _ payload: [UInt8], qos: UInt8 = 1, retain: Bool = false) -> String {

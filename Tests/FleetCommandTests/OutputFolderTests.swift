@@ -1,9 +1,8 @@
 import Fleet
+import FleetCommand
 import Foundation
 import TestSupport
 import Testing
-
-@testable import FleetCommand
 
 /// Where a command writes a folder of files, as it lies on a disk.
 @Suite struct OutputFolderTests {

@@ -1,8 +1,8 @@
+import Fleet
 import JSON
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetControl
 
 @Suite struct ConfigSettingsTests {

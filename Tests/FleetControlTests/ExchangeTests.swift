@@ -1,6 +1,6 @@
+import Fleet
 import Testing
 
-@testable import Fleet
 @testable import FleetControl
 
 @Suite struct ExchangeTests {

@@ -1,6 +1,5 @@
+import Fleet
 import Testing
-
-@testable import Fleet
 
 @Suite struct RetainedReadingTests {
   private static let second: Int64 = 1_000_000_000

@@ -1,6 +1,6 @@
+import Fleet
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 @Suite struct CommitSizeTests {

@@ -1,3 +1,4 @@
+import FleetCommand
 import FleetFixtures
 import Foundation
 import JSON
@@ -7,7 +8,6 @@ import TestSupport
 import Testing
 
 @testable import Fleet
-@testable import FleetCommand
 @testable import FleetStore
 @testable import FleetTerminal
 

@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import Glibc
 import MQTT
@@ -8,7 +9,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 @Suite struct SQLiteStoreTests {

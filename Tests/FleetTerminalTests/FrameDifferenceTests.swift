@@ -1,8 +1,8 @@
+import FleetCommand
 import FleetFixtures
 import TestSupport
 import Testing
 
-@testable import FleetCommand
 @testable import FleetTerminal
 
 @Suite struct FrameDifferenceTests {

@@ -1,11 +1,11 @@
+import Fleet
+import FleetCommand
 import FleetFixtures
 import JSON
 import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
-@testable import FleetCommand
 @testable import FleetTerminal
 
 /// The newest trip and the newest driving event of a vehicle, known and shown.

@@ -1,10 +1,10 @@
+import Fleet
 import FleetFixtures
 import Positioning
 import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetTerminal
 
 /// What the OwnTracks format says becomes the same picture of a vehicle as the native messages make.

@@ -1,11 +1,11 @@
+import Fleet
+import FleetCommand
 import FleetFixtures
 import Positioning
 import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
-@testable import FleetCommand
 @testable import FleetTerminal
 
 /// What the roster knows of a vehicle between two of its bounded reports.

@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import JSON
 import Spatial
@@ -5,7 +6,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetCommand
 @testable import FleetTerminal
 

@@ -1,3 +1,4 @@
+import FleetCommand
 import FleetFixtures
 import Positioning
 import Spatial
@@ -6,7 +7,6 @@ import TestSupport
 import Testing
 
 @testable import Fleet
-@testable import FleetCommand
 @testable import FleetTerminal
 
 @Suite struct RosterTests {

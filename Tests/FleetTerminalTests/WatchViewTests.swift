@@ -1,8 +1,8 @@
+import Fleet
 import FleetFixtures
 import Spatial
 import Testing
 
-@testable import Fleet
 @testable import FleetCommand
 @testable import FleetTerminal
 

@@ -1,9 +1,8 @@
+import Fleet
 import FleetFixtures
 import MQTT
 import Platform
 import Testing
-
-@testable import Fleet
 
 @Suite struct BatchQueueTests {
   private final class Settled: Sendable {

@@ -1,7 +1,6 @@
+import Fleet
 import Telemetry
 import Testing
-
-@testable import Fleet
 
 @Suite struct FleetSelectionTests {
   @Test func selectionsAreProducts() throws {

@@ -1,11 +1,10 @@
+import Fleet
 import FleetFixtures
 import JSON
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Fleet
 
 @Suite struct MessageGlanceTests {
   private func glance(_ text: String) -> MessageGlance { MessageGlance(Array(text.utf8)) }

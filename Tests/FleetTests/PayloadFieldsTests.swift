@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import JSON
 import Sensors
@@ -5,8 +6,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Fleet
 
 @Suite struct PayloadFieldsTests {
   private func fields(_ text: String) -> PayloadFields { PayloadFields(Array(text.utf8)) }

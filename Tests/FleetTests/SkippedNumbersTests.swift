@@ -1,6 +1,5 @@
+import Fleet
 import Testing
-
-@testable import Fleet
 
 /// Numbers that a crash of the vehicle skipped are not missing.
 @Suite struct SkippedNumbersTests {

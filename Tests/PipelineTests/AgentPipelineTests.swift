@@ -1,4 +1,5 @@
 import JSON
+import Pipeline
 import Sensors
 import Spatial
 import Telemetry
@@ -6,7 +7,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The agent's decisions in exact virtual time.
 @Suite struct AgentPipelineTests {

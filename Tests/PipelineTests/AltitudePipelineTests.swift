@@ -1,5 +1,6 @@
 import Glibc
 import Motion
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -9,7 +10,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The barometer in the agent: altitudes of locations, levels of a garage, and `altitude` messages.
 @Suite struct AltitudePipelineTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Motion
+import Pipeline
 import Sensors
 import Simulation
 import Spatial
@@ -9,7 +10,6 @@ import Testing
 import Traces
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The messages of the pipeline do not depend on the size of the blocks in which samples arrive.
 @Suite struct BlockSizeTests {

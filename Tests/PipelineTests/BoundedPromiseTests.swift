@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -9,7 +10,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What a subscriber shows under a promise, against every fix that a receiver would have given, through whole drives with
 /// stops, tunnels and receivers that die: the agent's pipeline over sensors that do what it demands, in exact virtual time.

@@ -1,4 +1,5 @@
 import Motion
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -7,7 +8,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What coarse positions spare, in virtual time: the receiver's energy today beside that of receiver and radios together.
 ///

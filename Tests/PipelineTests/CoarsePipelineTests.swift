@@ -1,3 +1,4 @@
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -5,7 +6,6 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What becomes of scans in the pipeline, in exact virtual time.
 @Suite struct CoarsePipelineTests {

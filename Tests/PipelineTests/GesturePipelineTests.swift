@@ -1,5 +1,6 @@
 import JSON
 import Motion
+import Pipeline
 import Sensors
 import Simulation
 import Spatial
@@ -8,7 +9,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// Gestures, rest and orientation from the configuration to the message, in exact virtual time.
 @Suite struct GesturePipelineTests {

@@ -1,5 +1,6 @@
 import JSON
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -7,7 +8,6 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What messages say of the odometer, with a receiver, a bus and a privacy policy.
 @Suite struct OdometerPipelineTests {

@@ -1,4 +1,5 @@
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -7,7 +8,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// One-shot requests and new regions of a parked vehicle, in exact virtual time. Its receiver delivers only while it is powered.
 @Suite struct ParkedRequestTests {

@@ -1,11 +1,10 @@
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
-
-@testable import Pipeline
 
 /// Who asked for a position gets the first that is exact enough, or the best at the time limit, and is told which.
 @Suite struct PendingCommandsTests {

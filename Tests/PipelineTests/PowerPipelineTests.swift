@@ -1,4 +1,5 @@
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -7,7 +8,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The agent's demands as it runs, in exact virtual time.
 @Suite struct PowerPipelineTests {

@@ -1,11 +1,11 @@
 import JSON
+import Pipeline
 import Sensors
 import Spatial
 import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The command `samples`, in exact virtual time.
 @Suite struct RawSamplesTests {

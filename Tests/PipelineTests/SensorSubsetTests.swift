@@ -1,5 +1,6 @@
 import JSON
 import Motion
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -8,7 +9,6 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The agent with the default settings on every set of sensors that a vehicle may have, at rates from 10 to 1000 Hz: what it
 /// publishes, in which frame, and what its `status` says of the rest.

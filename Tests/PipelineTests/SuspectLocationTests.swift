@@ -1,5 +1,6 @@
 import JSON
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -9,7 +10,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// Positions that contradict other measurements, from the receiver's report to the messages.
 @Suite struct SuspectLocationTests {

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import Sensors
 import Simulation
 import Spatial
@@ -8,7 +9,6 @@ import Testing
 import Traces
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What the pipeline decides about traces: of blows, of moments that are asked for, and when it is over all at once.
 @Suite struct TracePipelineTests {

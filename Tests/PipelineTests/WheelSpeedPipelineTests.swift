@@ -1,4 +1,5 @@
 import Glibc
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -8,7 +9,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The speed of the vehicle's bus in the agent's navigation: a tunnel with it and without it, the scans in blocks as IIO hands
 /// them over, so that they come after the speeds of their time.

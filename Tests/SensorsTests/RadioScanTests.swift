@@ -1,7 +1,6 @@
+import Sensors
 import Spatial
 import Testing
-
-@testable import Sensors
 
 @Suite struct RadioScanTests {
   /// Address, and whether it is one device's for good.

@@ -1,8 +1,7 @@
 import Foundation
 import Platform
+import TOML
 import Testing
-
-@testable import TOML
 
 @Suite struct TOMLDocumentTests {
   private func entries(_ text: String) throws(TOMLError) -> [String] {

@@ -1,7 +1,6 @@
 import Foundation
+import TOML
 import Testing
-
-@testable import TOML
 
 @Suite struct TOMLFileTests {
   private func problem(reading path: String) -> String {

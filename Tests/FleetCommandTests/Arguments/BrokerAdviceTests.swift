@@ -1,10 +1,10 @@
 import ArgumentParser
+import Fleet
+import FleetCommand
+import FleetTerminal
 import TestSupport
 import Testing
 
-@testable import Fleet
-@testable import FleetCommand
-@testable import FleetTerminal
 @testable import MQTT
 
 /// Advice for a command that cannot connect: origin of the address, profile, next steps.

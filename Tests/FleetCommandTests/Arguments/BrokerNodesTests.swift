@@ -1,9 +1,8 @@
 import ArgumentParser
+import Fleet
+import FleetCommand
 import MQTT
 import Testing
-
-@testable import Fleet
-@testable import FleetCommand
 
 /// `--broker` with all nodes of a cluster.
 @Suite struct BrokerNodesTests {

@@ -1,9 +1,9 @@
 import ArgumentParser
+import Fleet
 import Foundation
 import MQTT
 import Testing
 
-@testable import Fleet
 @testable import FleetCommand
 
 @Suite struct ProfileFileTests {

@@ -1,10 +1,10 @@
+import Fleet
 import JSON
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetControl
 
 @Suite struct RegionFileTests {

@@ -1,9 +1,9 @@
+import Fleet
 import JSON
 import MQTT
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetControl
 
 @Suite struct RegionRemovalTests {

@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import MQTT
 import Spatial
@@ -5,7 +6,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// A recording says the same from SQLite and from PostgreSQL.

@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import Foundation
 import JSON
@@ -5,7 +6,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// What each form looks like, and that hostile names do no harm in any.

@@ -1,7 +1,7 @@
+import Fleet
 import Spatial
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 @Suite struct RecordingSelectionTests {

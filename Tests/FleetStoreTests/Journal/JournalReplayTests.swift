@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import JSON
 import MQTT
@@ -5,7 +6,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// Trips and driving events that are played back as if they happened now are others than those of the recording.

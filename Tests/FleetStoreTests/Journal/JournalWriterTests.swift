@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import Foundation
 import FoundationXML
@@ -6,7 +7,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// Trips and driving events as CSV, JSON lines, GeoJSON and GPX.

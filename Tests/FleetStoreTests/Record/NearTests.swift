@@ -1,10 +1,10 @@
+import Fleet
 import FleetFixtures
 import Foundation
 import Spatial
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// Positions around a point: PostgreSQL with PostGIS and without, SQLite by its R*Tree, and arithmetic say the same.

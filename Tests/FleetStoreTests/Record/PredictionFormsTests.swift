@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import Foundation
 import JSON
@@ -7,7 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// The documented forms of a prediction in Python, JavaScript and SQL agree with `ReportPredictor` on random messages.

@@ -1,9 +1,9 @@
+import Fleet
 import FleetFixtures
 import MQTT
 import Spatial
 import Telemetry
 
-@testable import Fleet
 @testable import FleetStore
 
 /// Rows as a recorder makes them of messages.

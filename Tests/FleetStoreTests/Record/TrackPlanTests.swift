@@ -1,8 +1,8 @@
+import Fleet
 import Spatial
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 /// A vehicle's day comes out of the index with its time.

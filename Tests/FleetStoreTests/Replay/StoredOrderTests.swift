@@ -1,10 +1,10 @@
+import Fleet
 import FleetFixtures
 import MQTT
 import Spatial
 import TestSupport
 import Testing
 
-@testable import Fleet
 @testable import FleetStore
 
 @Suite struct StoredOrderTests {

@@ -1,9 +1,9 @@
+import Fleet
+import FleetCommand
 import FleetFixtures
 import Spatial
 import Testing
 
-@testable import Fleet
-@testable import FleetCommand
 @testable import FleetTerminal
 
 @Suite struct MapClustersTests {

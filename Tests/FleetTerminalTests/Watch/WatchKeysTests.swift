@@ -1,7 +1,7 @@
+import Fleet
 import FleetFixtures
 import Testing
 
-@testable import Fleet
 @testable import FleetCommand
 @testable import FleetTerminal
 

@@ -1,6 +1,6 @@
+import FleetCommand
 import Testing
 
-@testable import FleetCommand
 @testable import FleetTerminal
 
 @Suite struct WatchLayoutTests {
