@@ -152,7 +152,7 @@ let package = Package(
       ]),
     // Settings, regions, commands and load tests of vehicles over MQTT: no options, no terminal.
     .target(
-      name: "FleetControl",
+      name: "FleetManagement",
       dependencies: [
         "Bytes", "Compression", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
         "Simulation", "Spatial", "Telemetry", "TOML", "XML",
@@ -161,7 +161,7 @@ let package = Package(
     .target(
       name: "FleetCommand",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "FleetControl", "JSON", "MQTT", "Platform", "Spatial", "Telemetry",
+        "Bytes", "CLinux", "Fleet", "FleetManagement", "JSON", "MQTT", "Platform", "Spatial", "Telemetry",
         "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -175,7 +175,7 @@ let package = Package(
     .target(
       name: "FleetStore",
       dependencies: [
-        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetControl", "JSON", "MQTT", "Platform",
+        "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetManagement", "JSON", "MQTT", "Platform",
         "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
       ]),
     // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
@@ -194,7 +194,7 @@ let package = Package(
       name: "FleetWeb",
       dependencies: [
         "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetCommand",
-        "FleetControl", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "Positioning", "SQLite",
+        "FleetManagement", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "Positioning", "SQLite",
         "Sensors",
         "Spatial",
         "Telemetry", "TOML",
@@ -212,7 +212,7 @@ let package = Package(
     .executableTarget(
       name: "odograph",
       dependencies: [
-        "AMQP", "Bytes", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl",
+        "AMQP", "Bytes", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
         "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Positioning", "Sensors",
         "Spatial",
         "Telemetry", "Traces",
@@ -347,16 +347,16 @@ let package = Package(
         "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
-      name: "FleetControlTests",
+      name: "FleetManagementTests",
       dependencies: [
-        "Fleet", "JSON", "FleetControl", "FleetFixtures", "MQTT", "Positioning", "Spatial", "Telemetry",
+        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Positioning", "Spatial", "Telemetry",
         "TestSupport",
       ]),
     // The commands of the program odograph, without a broker.
     .testTarget(
       name: "OdographTests",
       dependencies: [
-        "Fleet", "FleetCommand", "FleetControl", "FleetFixtures", "FleetStore", "Spatial",
+        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "Spatial",
         "Telemetry",
         "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -364,7 +364,7 @@ let package = Package(
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Bytes", "Fleet", "JSON", "FleetCommand", "FleetControl", "FleetFixtures", "FleetStore",
+        "Bytes", "Fleet", "JSON", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore",
         "FleetTerminal", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Simulation", "Spatial",
         "Telemetry", "TestSupport", "Traces", "Transfers",
       ]),
@@ -378,7 +378,7 @@ let package = Package(
     .testTarget(
       name: "FleetWebTests",
       dependencies: [
-        "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl", "FleetFixtures",
+        "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement", "FleetFixtures",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -448,7 +448,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
-  "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetControl",
+  "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
   "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",

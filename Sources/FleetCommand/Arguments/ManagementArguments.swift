@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetControl
+package import FleetManagement
 package import MQTT
 internal import Platform
 

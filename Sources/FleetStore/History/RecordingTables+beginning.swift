@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetControl
+internal import FleetManagement
 internal import MQTT
 internal import Positioning
 internal import Sensors

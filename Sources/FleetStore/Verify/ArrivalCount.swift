@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetControl
+package import FleetManagement
 
 /// A comparison of the messages that arrived at a consumer with those that vehicles sent, by sequence number.
 /// A pure value type.

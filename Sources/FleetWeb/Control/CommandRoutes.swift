@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetControl
+internal import FleetManagement
 internal import HTTPTypes
 package import Hummingbird
 internal import JSON

@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetControl
+package import FleetManagement
 internal import JSON
 package import MQTT
 package import Spatial

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Bytes
 internal import Fleet
 internal import FleetCommand
-internal import FleetControl
+internal import FleetManagement
 internal import JSON
 internal import MQTT
 internal import Telemetry

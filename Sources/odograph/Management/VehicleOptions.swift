@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
-internal import FleetControl
+internal import FleetManagement
 internal import FleetStore
 
 /// The options of a command that reads vehicles' retained messages.

@@ -2,7 +2,7 @@ internal import AMQP
 internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
-internal import FleetControl
+internal import FleetManagement
 internal import FleetStore
 internal import Glibc
 internal import MQTT

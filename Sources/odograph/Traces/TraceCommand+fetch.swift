@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
-internal import FleetControl
+internal import FleetManagement
 internal import FleetStore
 internal import Glibc
 internal import JSON

@@ -1,5 +1,5 @@
 import Fleet
-import FleetControl
+import FleetManagement
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Fleet
-import FleetControl
 import FleetFixtures
+import FleetManagement
 import FleetWeb
 import HTTPTypes
 import JSON

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Fleet
 import FleetCommand
-import FleetControl
+import FleetManagement
 import Testing
 
 @testable import odograph

@@ -1,4 +1,4 @@
-import FleetControl
+import FleetManagement
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Fleet
-import FleetControl
+import FleetManagement
 import Foundation
 import Spatial
 import Telemetry

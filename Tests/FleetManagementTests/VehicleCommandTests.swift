@@ -1,4 +1,4 @@
-import FleetControl
+import FleetManagement
 import Foundation
 import JSON
 import TestSupport

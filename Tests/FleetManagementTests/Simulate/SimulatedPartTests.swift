@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Fleet
-@testable import FleetControl
+@testable import FleetManagement
 
 /// A fleet in parts says what it says in one process.
 @Suite struct SimulatedPartTests {

@@ -2,7 +2,7 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import FleetControl
+@testable import FleetManagement
 
 /// Samples as rows of CSV.
 @Suite struct SampleTableTests {

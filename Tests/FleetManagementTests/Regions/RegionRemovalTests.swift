@@ -4,7 +4,7 @@ import MQTT
 import Telemetry
 import Testing
 
-@testable import FleetControl
+@testable import FleetManagement
 
 @Suite struct RegionRemovalTests {
   private let vehicles = (1...12).map { VehicleKey(fleet: "f", vehicle: "v\($0)") }.sorted()

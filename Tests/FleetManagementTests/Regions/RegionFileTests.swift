@@ -5,7 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import FleetControl
+@testable import FleetManagement
 
 @Suite struct RegionFileTests {
   private func read(_ text: String, radius: Double? = nil) throws(JSONError) -> RegionDocument {

@@ -1,7 +1,7 @@
 import Fleet
 import Testing
 
-@testable import FleetControl
+@testable import FleetManagement
 
 @Suite struct ExchangeTests {
   /// A command never continues with incomplete data.

@@ -3,7 +3,7 @@ import JSON
 import Telemetry
 import Testing
 
-@testable import FleetControl
+@testable import FleetManagement
 
 @Suite struct ConfigSettingsTests {
   private func settings(_ assignments: String...) throws -> ConfigSettings {

@@ -7,7 +7,7 @@ import Telemetry
 import Testing
 
 @testable import Fleet
-@testable import FleetControl
+@testable import FleetManagement
 
 @Suite struct SimulatedFleetTests {
   private func fleet(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FleetControl
+@testable import FleetManagement
 @testable import MQTT
 
 @Suite struct CheckTrialsTests {
