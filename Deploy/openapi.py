@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Writes openapi.json, and the types of the page's answers in types/server.d.ts, from openapi.yaml.
 
 openapi.py [--check]   --check: writes nothing, and fails if a file differs from what openapi.yaml describes

@@ -287,7 +287,10 @@ done
 passed "manual pages and completions are installed"
 
 # --- Another architecture --------------------------------------------------------------------------------------
-if [ "$architecture" != amd64 ] || [ -z "$(find "$packages" -name 'odograph_*_arm64.deb')" ]; then exit 0; fi
+if [ "$architecture" != amd64 ] || [ -z "$(find "$packages" -name "odograph_$version-*_arm64.deb")" ]; then
+  echo "skipped: the installation on arm64, because $packages has no packages of $version for arm64; Deploy/arm64.sh builds them"
+  exit 0
+fi
 install_packages qemu-user-static >&2
 for program in odographd odograph; do
   dpkg-deb -x "$(find "$packages" -name "${program}_*_arm64.deb" | sort -V | tail -n 1)" "$work/unpacked-arm64"

@@ -39,6 +39,13 @@ pid() {
     grep -qsaF "$directory" "/proc/$number/cmdline" "/proc/$number/environ" && echo "$number"
 }
 
+# ended N: succeeds if the process of node N has ended. While it starts another program, it has no command line for a moment.
+ended() {
+  ! pid "$1" >/dev/null || return 1
+  sleep 0.2
+  ! pid "$1" >/dev/null
+}
+
 # free COUNT: prints unused loopback ports.
 free() {
   python3 - "$1" <<'PYTHON'

@@ -30,7 +30,7 @@ struct PositionPlausibility: PipelinePart {
   /// repeats.
   mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
     if location.usesReceiver, let distance = repeated.distance {
-      location.horizontalAccuracy = max(location.horizontalAccuracy ?? 0, distance)
+      location.horizontalAccuracy = location.horizontalAccuracy.map { max($0, distance) }
     }
     location.suspicion = suspicion(against: location, context)
     location.contradictsBeacons = context.beaconContradiction != nil && location.positionSource != .coarse

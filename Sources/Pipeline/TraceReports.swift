@@ -82,7 +82,8 @@ struct TraceReports: OptionalPart {
   /// removed from stored traces.
   mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
     let new = context.configuration
-    if new.traces != settings {
+    let oldPlaces = places
+    if new.traces != settings || isStopped {
       appendAll()
       endAll()
       if var next = TraceReports(new) {
@@ -95,7 +96,7 @@ struct TraceReports: OptionalPart {
       }
     }
     let newPlaces = ExactPositions(new)
-    if newPlaces != places {
+    if newPlaces != oldPlaces {
       appendAll()
       places = newPlaces
       ring.removeAll()

@@ -27,6 +27,12 @@ import Testing
     }
   }
 
+  /// A vehicle that is named twice is one vehicle.
+  @Test func aRepeatedNameIsOneVehicle() {
+    let targets = VehicleTargets(root: "odograph/v1", fleets: ["f", "f"], vehicles: ["v", "v", "w"])
+    #expect(targets.named?.map(\.vehicle) == ["v", "w"])
+  }
+
   /// Table: a command, its arguments, and what is wrong with them; nothing where they are taken.
   @Test(arguments: [
     ("locate", #"{"accuracy":20}"#, ""), ("locate", "{}", ""),

@@ -75,15 +75,15 @@ import Testing
   ///   - bias: bias of the gyroscope in rad/s.
   ///   - iron: hard iron in µT; nil without a magnetometer.
   private func process(
-    _ filter: inout ScreenedFilter, _ seconds: Range<Int>, turn: Double = 0, bias: Vector3 = .zero,
-    iron: Vector3?
+    _ filter: inout ScreenedFilter, _ seconds: Range<Int>, hertz: Int = 100, turn: Double = 0,
+    bias: Vector3 = .zero, iron: Vector3?
   ) {
     var random = SplitMix(seed: UInt64(seconds.lowerBound + 1))
     func noise(_ deviation: Double) -> Vector3 {
       deviation * Vector3(random.normal(), random.normal(), random.normal())
     }
-    for index in (seconds.lowerBound * 100)..<(seconds.upperBound * 100) {
-      let time = Double(index) / 100
+    for index in (seconds.lowerBound * hertz)..<(seconds.upperBound * hertz) {
+      let time = Double(index) / Double(hertz)
       let attitude = Quaternion(angle: turn * time, axis: Vector3(0, 0, 1))
       let field = iron.map { attitude.conjugate.rotate(Vector3(0, 20, -44)) + $0 + noise(0.3) }
       filter.process(
@@ -143,6 +143,27 @@ import Testing
     #expect(filter.gyroscopeBias.length > 0.3)
     process(&filter, 5..<12, iron: nil)
     #expect(filter.gyroscopeBias.length < 0.005)
+  }
+
+  /// After a change to a quarter of the sample rate, the samples do not count as gaps, and rest corrects the bias.
+  @Test(arguments: [nil, Vector3.zero]) func aLowerRateIsNoSeriesOfGaps(iron: Vector3?) {
+    var filter = ScreenedFilter()
+    process(&filter, 0..<10, hertz: 400, iron: iron)
+    let bias = Vector3(0.1, -0.1, 0)
+    process(&filter, 10..<30, hertz: 100, bias: bias, iron: iron)
+    #expect((filter.gyroscopeBias - bias).length < 0.005)
+  }
+
+  /// A field that varies at rest, as of currents in the vehicle, looks like a turn again and again. The changed bias is
+  /// found after three minutes.
+  @Test func varyingFieldDelaysTheBiasOnly() {
+    var filter = ScreenedFilter()
+    process(&filter, 0..<10, iron: .zero)
+    let bias = Vector3(0, 0, 1.5.radians)
+    for start in stride(from: 10, to: 260, by: 10) {
+      process(&filter, start..<(start + 10), bias: bias, iron: Vector3(start % 20 == 0 ? 12 : 0, 0, 0))
+    }
+    #expect((filter.gyroscopeBias - bias).length < 0.005)
   }
 
   /// With a magnetometer, a bias that has changed by 3 °/s is found within 20 s of rest (before: after a minute).

@@ -26,14 +26,17 @@ import Traces
     var way = 0.0
     private(set) var steps: [TraceStep] = []
 
-    init(_ settings: [String] = [], seed: UInt64) throws {
-      let configuration = try AgentConfiguration(
+    static func configuration(_ settings: [String]) throws -> AgentConfiguration {
+      try AgentConfiguration(
         layers: [
           ConfigurationLayer(
             assignments: ["vehicle.id=v", "input.mode=simulation", "trace.enabled=true"] + settings)
         ], file: nil)
+    }
+
+    init(_ settings: [String] = [], seed: UInt64) throws {
       pipeline = AgentPipeline(
-        configuration: configuration.pipeline, start: Timestamp(seconds: now),
+        configuration: try Self.configuration(settings).pipeline, start: Timestamp(seconds: now),
         time: start.advanced(bySeconds: now), version: "1")
       random = SeededGenerator(seed: seed)
     }
@@ -62,6 +65,11 @@ import Traces
     }
 
     mutating func drain() { steps += pipeline.drainTraceSteps() }
+
+    mutating func reconfigure(_ settings: [String]) throws {
+      pipeline.reconfigure(try Self.configuration(settings).pipeline) { _ in }
+      drain()
+    }
 
     var begun: [(run: Int, message: TraceMessage)] {
       steps.compactMap { if case .begin(let run, let message, _, _) = $0 { (run, message) } else { nil } }
@@ -93,6 +101,32 @@ import Traces
     #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 0.01) < 1e-4 }, "\(what)")
     #expect(
       (times.first ?? .infinity) <= from + 0.011 && (times.last ?? 0) >= to - 0.02, "\(what): \(times.count)")
+  }
+
+  // MARK: Changes of the settings
+
+  /// Positions that become private are removed from stored traces, also if a trace setting changes at the same time.
+  @Test(arguments: [["trace.before=20"], []]) func privacyChangeRemovesStoredPositions(with others: [String])
+    throws
+  {
+    var vehicle = try Vehicle(seed: 7)
+    vehicle.run(until: 60)
+    _ = begun(vehicle.pipeline.requestTrace(TraceRequest()))
+    vehicle.run(until: 62)
+    try vehicle.reconfigure(others + ["location.desired_accuracy=reduced"])
+    let removals = vehicle.steps.count { if case .withhold = $0 { true } else { false } }
+    #expect(removals == 1)
+  }
+
+  /// Traces that are enabled again before the last steps of the previous ones were stored record again.
+  @Test func tracesCanBeEnabledAgain() throws {
+    var vehicle = try Vehicle(seed: 8)
+    vehicle.run(until: 60)
+    _ = begun(vehicle.pipeline.requestTrace(TraceRequest()))
+    vehicle.pipeline.reconfigure(try Vehicle.configuration(["trace.enabled=false"]).pipeline) { _ in }
+    try vehicle.reconfigure([])
+    vehicle.run(until: 80)
+    #expect(begun(vehicle.pipeline.requestTrace(TraceRequest())) != nil)
   }
 
   // MARK: Moments that are asked for

@@ -44,7 +44,7 @@ wait_for() {
     port=MQTT_$number
     for _ in $(seq 300); do
       if accepting "$(host "$number")" "${!port}"; then continue 2; fi
-      pid "$number" >/dev/null || break
+      ! ended "$number" || break
       sleep 0.1
     done
     tail -n 40 "$directory/$number/out" >&2

@@ -47,7 +47,7 @@ wait_for() {
     mqtt=MQTT_$number monitor=MONITOR_$number
     for _ in $(seq 600); do
       if accepting "$(host "$number")" "${!mqtt}" && (ready "${!monitor}" "$number"); then continue 2; fi
-      pid "$number" >/dev/null || break
+      ! ended "$number" || break
       sleep 0.2
     done
     tail -n 40 "$directory/$number/out" >&2
@@ -113,7 +113,7 @@ case $command in
     for number in 1 2 3; do
       kill -TERM "$(pid "$number")" 2>/dev/null || true
       for _ in $(seq 300); do
-        pid "$number" >/dev/null || break
+        ! ended "$number" || break
         sleep 0.1
       done
       up "$number"

@@ -75,7 +75,7 @@ export class Router {
 
   #read() {
     // Other fragments, for example an anchor, are not routes.
-    if (location.hash && !location.hash.startsWith("#/")) return;
+    if (this.isStarted && location.hash && !location.hash.startsWith("#/")) return;
     if (location.hash === this.#seen) return;
     const returning = this.#returning;
     this.#returning = undefined;

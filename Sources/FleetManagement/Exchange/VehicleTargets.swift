@@ -36,10 +36,10 @@ package struct VehicleTargets: Hashable, Sendable {
     BeginningQuery(root: root, fleets: fleets, vehicles: vehicles, paths: paths)
   }
 
-  /// The selected vehicles if fleets and vehicles are named; nil otherwise.
+  /// The selected vehicles, each once, if fleets and vehicles are named; nil otherwise.
   package var named: [VehicleKey]? {
     guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
-    return fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }.sorted()
+    return Set(fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }).sorted()
   }
 
   /// Returns whether no vehicle is selected: fleets or vehicles are not named, and there are no retained

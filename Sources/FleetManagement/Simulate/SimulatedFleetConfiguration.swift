@@ -39,8 +39,7 @@ extension SimulatedFleet {
     ///
     /// - Throws: `FleetError` with the option that is out of range.
     func check() throws(FleetError) {
-      try Self.check(vehicles, in: 1...1_000_000, "--vehicles")
-      try Self.check(first, in: 0...1_000_000_000, "--first")
+      try checkNumbers()
       guard part.count <= vehicles else {
         throw .usage("use", "--part \(part)", "more parts than vehicles (--vehicles \(vehicles))")
       }
@@ -52,6 +51,14 @@ extension SimulatedFleet {
       try Self.check(outagesPerHour, in: 0...3600, "--outages")
       try Self.check(outageSeconds, in: 1...86_400, "--outage-seconds")
       try Self.check(qos, in: 0...1, "--qos")
+    }
+
+    /// Checks the ranges of the vehicles' numbers.
+    ///
+    /// - Throws: `FleetError` with the option that is out of range.
+    package func checkNumbers() throws(FleetError) {
+      try Self.check(vehicles, in: 1...1_000_000, "--vehicles")
+      try Self.check(first, in: 0...1_000_000_000, "--first")
     }
 
     /// Checks the range of a setting.

@@ -53,7 +53,8 @@ package struct TraceDocument: Sendable {
     guard let text = TraceCSV.text(trace, title: title) else {
       throw .usage(
         "write", "\(name) as CSV",
-        "it has no samples of inertial sensors or a barometer; --format mcap writes the rest")
+        "it has no samples of inertial sensors or a barometer; --format mcap writes the rest"
+          + (damage.map { " (\($0))" } ?? ""))
     }
     self.bytes = Array(text.utf8)
   }

@@ -29,6 +29,9 @@ struct GyroscopeErrors: Sendable {
   /// Time in s of apparent rest after which its rate is the bias, if the magnetometer cannot show the cause.
   /// The shorter time applies if the bias in use is larger than that of usual chips, and the new one is not.
   private static let patience = (usual: 60.0, afterLargeBias: 3.0)
+  /// Time in s of apparent turns without motion after which the steady rate is the bias and the field varies for other
+  /// reasons.
+  private static let longestTurn = 180.0
   /// Largest usual bias in rad/s (5 °/s).
   private static let greatestUsualBias = 5 * Double.pi / 180
 
@@ -134,8 +137,8 @@ struct GyroscopeErrors: Sendable {
       return (true, false)
     }
     switch steadyRate.observe(difference, block, up: up) {
-    case .turn: return (false, false)
-    case .bias: break
+    case .turn where steadyRate.total < Self.longestTurn: return (false, false)
+    case .turn, .bias: break
     case .unknown:
       let isUsual = bias.length < Self.greatestUsualBias || mean.length > 0.5 * bias.length
       let patience = isUsual ? Self.patience.usual : Self.patience.afterLargeBias

@@ -11,6 +11,9 @@ struct SteadyRate: Sendable {
 
   /// Time in s since the rate has been steady and far from the bias in use.
   private(set) var duration = 0.0
+  /// The same, but not reset by an apparent turn. A field that changes for other reasons, as of currents in the
+  /// vehicle, looks like a turn again and again.
+  private(set) var total = 0.0
   /// Integral of the difference between rate and bias in rad, device frame.
   private var angle = Vector3.zero
   /// Integral of the vertical part of the difference in rad since `field`.
@@ -32,7 +35,7 @@ struct SteadyRate: Sendable {
 
   /// Observes that the device moves. Force and field before are no reference after the motion.
   mutating func observeMotion() {
-    (angle, turned, force, field) = (.zero, 0, nil, nil)
+    (angle, turned, force, field, total) = (.zero, 0, nil, nil, 0)
   }
 
   /// Processes a block of apparent rest.
@@ -43,7 +46,7 @@ struct SteadyRate: Sendable {
   mutating func observe(_ difference: Vector3, _ block: FilterBlock, up: Vector3) -> Cause {
     let cause = cause(difference, block, up: up)
     if cause == .turn {
-      observeMotion()
+      (angle, turned, force, field) = (.zero, 0, nil, nil)
       duration = 0
     }
     return cause
@@ -56,6 +59,7 @@ struct SteadyRate: Sendable {
     }
     let interval = block.duration - block.gap
     duration += interval
+    total += interval
     angle += interval * difference
     if (angle - angle.dot(up) * up).length > Self.leastTilt {
       return (block.force.mean - force).length < Self.leastForceChange ? .bias : .turn

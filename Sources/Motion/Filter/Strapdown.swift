@@ -100,6 +100,8 @@ struct Strapdown: Sendable {
       block.gapVariance += bridge.variance
       block.gap += interval
       blindUntil = time
+      // After a change to a quarter of the sample rate, 25 samples count as gaps.
+      period *= 1.02
       turn = bridge.factor * turn
       gapVariance = bridge.variance
     } else {

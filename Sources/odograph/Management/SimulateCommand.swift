@@ -111,6 +111,7 @@ struct SimulateOptions: BrokerOptions {
     configuration.eventsPerHour = eventsPerHour
     (configuration.outagesPerHour, configuration.outageSeconds) = (outagesPerHour, outageSeconds)
     (configuration.qos, configuration.seed) = (qos, seed)
+    try configuration.checkNumbers()
     configuration.part = try SimulatedPart(parsing: part)
     return configuration
   }
@@ -131,11 +132,11 @@ enum SimulateCommand {
     let waiter = try CommandWaiter()
     let begin = Moment.now
     let limit = try options.time.limit()
-    var fleet = try SimulatedFleet(options.configuration(), start: begin.time)
     guard options.told == nil || options.qos == 1 else {
       throw .usage("use", "--told", "messages with --qos 0 are not acknowledged; remove one of them")
     }
     if let limit { try SimulatedFleet.Configuration.check(limit, in: 0.1...1e8, "--seconds") }
+    var fleet = try SimulatedFleet(options.configuration(), start: begin.time)
     let ledger = options.told.map { _ in SimulateLedger() }
     var file: OutputFile? = nil
     if let path = options.told { file = try OutputFile(path: path, replaces: options.force) }

@@ -59,7 +59,7 @@ import Testing
     }
     // What would write is told where to go.
     let refused = try await ask(["record", "STORE", "--prepare"], replica.url)
-    #expect(refused.status == 74 && refused.output.contains("a replica"), "\(refused.output)")
+    #expect(refused.status == 74 && refused.output.contains("a read-only replica"), "\(refused.output)")
     #expect(refused.output.contains("name the primary server"))
   }
 }
