@@ -1,3 +1,4 @@
+import Fleet
 import FleetManagement
 import Foundation
 import JSON
