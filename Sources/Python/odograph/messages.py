@@ -606,10 +606,13 @@ class LocationPredict(Record):
     """With bounded reporting: how to predict positions from this one. Until `validity` seconds after `time`, the
     predicted position is at most `bound` metres from the receiver's fix of the same time, if that fix has been
     accepted by then. A fix that contradicts its predecessors is accepted only after later fixes have confirmed it
-    for 2 s (if it contradicts the velocity) or 5 s (at an impossible distance). After `validity`, without another
-    message, the bound grows by `growth` metres each second. Before sleep, a pause or a loss of the receiver, the
-    vehicle sends a last report with a validity that ends before a possible violation of the bound. A later message
-    with the same `time` replaces the earlier one.
+    for 2 s (if it contradicts the velocity) or 5 s (at an impossible distance). In an outage, the sum of the
+    prediction's error and twice the accuracy of the inertial position is within `bound`. At times without a fix,
+    the prediction is within `bound` if it is displayed after the next fix, at most 10 s after the previous one. A
+    silent receiver is detected after 1.75 s at one fix a second, and after at most 10.25 s if it often omits fixes.
+    After `validity`, without another message, the bound grows by `growth` metres each second. Before sleep, a pause
+    or a loss of the receiver, the vehicle sends a last report with a validity that ends before a possible violation
+    of the bound. A later message with the same `time` replaces the earlier one.
     """
 
     velocity_east: Annotated[float, Limits(minimum=-100000, maximum=100000)]
@@ -701,10 +704,13 @@ class Location(Message):
     """With bounded reporting: how to predict positions from this one. Until `validity` seconds after `time`, the
     predicted position is at most `bound` metres from the receiver's fix of the same time, if that fix has been
     accepted by then. A fix that contradicts its predecessors is accepted only after later fixes have confirmed it
-    for 2 s (if it contradicts the velocity) or 5 s (at an impossible distance). After `validity`, without another
-    message, the bound grows by `growth` metres each second. Before sleep, a pause or a loss of the receiver, the
-    vehicle sends a last report with a validity that ends before a possible violation of the bound. A later message
-    with the same `time` replaces the earlier one.
+    for 2 s (if it contradicts the velocity) or 5 s (at an impossible distance). In an outage, the sum of the
+    prediction's error and twice the accuracy of the inertial position is within `bound`. At times without a fix,
+    the prediction is within `bound` if it is displayed after the next fix, at most 10 s after the previous one. A
+    silent receiver is detected after 1.75 s at one fix a second, and after at most 10.25 s if it often omits fixes.
+    After `validity`, without another message, the bound grows by `growth` metres each second. Before sleep, a pause
+    or a loss of the receiver, the vehicle sends a last report with a validity that ends before a possible violation
+    of the bound. A later message with the same `time` replaces the earlier one.
     """
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Identifies the vehicle's store. A new store starts a new epoch."""
