@@ -301,7 +301,8 @@ cp -r "$work/both/repository" "$served/both"
 binfmt=/proc/sys/fs/binfmt_misc
 if [ ! -e "$binfmt/qemu-aarch64" ]; then
   if [ ! -e "$binfmt/register" ]; then
-    mount -t binfmt_misc binfmt_misc "$binfmt"
+    mount -t binfmt_misc binfmt_misc "$binfmt" ||
+      fail "cannot mount $binfmt, through which the kernel starts programs of arm64; run this check on a machine, not in a container"
     mounted=yes
   fi
   registered=yes

@@ -62,6 +62,7 @@ def use_modules(page):
     trips_under_way(tab)
     views_and_timers(tab)
     settings_without_range(tab)
+    other_fragment(tab)
     # Yaw 0 has the axis to the right in the north: the front is in the west then.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
@@ -163,6 +164,17 @@ def views_and_timers(tab):
         return {calls, hidden, stopped, kept, frames};""")
     assert told["calls"] == ["subscribe", "map true", "vehicle false", "stop", "closed"], told
     assert told["hidden"] == [True, False, False, True, True] and told["stopped"] == 1 and told["kept"] == 3 and told["frames"] == 1, told
+
+
+def other_fragment(tab):
+    """A page that is opened with a fragment that is no route shows the map."""
+    view = module(tab, {"router": ["Router"]}, """
+        history.replaceState(null, "", "#content");
+        let view;
+        new Router().start((route) => { view = route.view; });
+        history.replaceState(null, "", "#/fleet");
+        return view;""")
+    assert view == "map", view
 
 
 def settings_without_range(tab):
