@@ -10,8 +10,9 @@ import Testing
 /// The built agent beside the radios of the rig's guest, as its unit runs it: what the kernel hears becomes a map, and by the map a
 /// location.
 extension SensorRigTests {
-  /// Where it learns, on its way to the north.
-  private static let place = LiveReceiver.Epoch(latitude: 48.1, longitude: 11.5, speed: 12, course: 0)
+  /// Where it learns, on its way to the north. So slow that within the half minute between two scans it drives less than the
+  /// radius: whether the agent has learned from a scan that ran as the first fix came is left to it.
+  private static let place = LiveReceiver.Epoch(latitude: 48.1, longitude: 11.5, speed: 2, course: 0)
 
   /// Learned beside fixes with CAP_NET_ADMIN and nothing else; then without sky told by the map; what the ledger books is what the
   /// kernel has done; and without the capability nothing is scanned, which is said once.
