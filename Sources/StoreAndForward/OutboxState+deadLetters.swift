@@ -27,9 +27,10 @@ extension OutboxState {
     let fromMemory = unstored.find(place.place, in: place.lane)
     let isKept = attempt { () throws(SQLiteError) in
       guard let store else { return }
-      guard let record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
+      guard var record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
         return
       }
+      record.seq = places.lasting(record.seq)
       let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
       try transact(store) { () throws(SQLiteError) in
         if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
