@@ -58,7 +58,8 @@ extension OutboxState {
   /// Moves all dead letters back into their lanes. Returns their number.
   func retryDeadLetters() -> Int {
     preserveRecent()
-    // `deadLetters` returns the newest first; the records are moved in order of acceptance.
+    // `deadLetters` returns the newest first. The records are moved in order of acceptance, but a record that was rejected
+    // while it was only in memory is in the order of its rejection.
     let records = deadLetters(limit: .max).reversed().map(\.record)
     guard let store, !records.isEmpty else { return 0 }
     let isDone = attempt { () throws(SQLiteError) in

@@ -208,7 +208,8 @@ private struct OutboxRun {
       model.isInMemory(record.id ?? -1)
       ? outbox.deadLetters(limit: 10).contains { $0.record.id == record.id } : outbox.status.records < before
     history.append("reject \(record.id ?? -1) durable \(isDurable)")
-    model.reject(record.seq, isDurable: isDurable)
+    let letter = isDurable ? outbox.deadLetters(limit: 10).first { $0.record.id == record.id } : nil
+    model.reject(record.seq, isDurable: isDurable, number: letter?.record.seq)
   }
 
   private mutating func offerAgain() {
