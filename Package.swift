@@ -170,7 +170,6 @@ let package = Package(
       dependencies: [
         "Bytes", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
         "Spatial", "Telemetry",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
       name: "FleetStore",
@@ -336,8 +335,7 @@ let package = Package(
     .testTarget(
       name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Telemetry",
-        "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "MQTT", "Platform", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -356,9 +354,8 @@ let package = Package(
     .testTarget(
       name: "OdographTests",
       dependencies: [
-        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "Spatial",
-        "Telemetry",
-        "TestSupport", "odograph",
+        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "MQTT", "Spatial",
+        "Telemetry", "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Fleet
 import FleetCommand
-import FleetTerminal
 import TestSupport
 import Testing
 
 @testable import MQTT
+@testable import odograph
 
 /// Advice for a command that cannot connect: origin of the address, profile, next steps.
 @Suite struct BrokerAdviceTests {
@@ -14,7 +14,7 @@ import Testing
       broker: .init(host: "localhost", port: 1), phase: .tcp, cause: .unreachable("Connection refused")))
 
   private func advice(_ words: [String], on error: FleetError = refused) throws -> [String] {
-    try TailOptions.parse(words).advice(on: error)
+    try Tail.parse(words).advice(on: error)
   }
 
   @Test func namesTheOptionAndTheLocalBroker() throws {

@@ -1,7 +1,9 @@
 internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
 internal import FleetStore
 
-struct Trips: ParsableCommand {
+struct Trips: ParsableCommand, BrokerOptions {
   static let configuration = CommandConfiguration(
     commandName: "trips",
     abstract: "Lists trips, shows one trip, or writes routes as GPX or GeoJSON.",
@@ -32,34 +34,35 @@ struct Trips: ParsableCommand {
       130 Ctrl-C; 143 SIGTERM.
       """)
 
-  @OptionGroup var options: TripsOptions
+  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
+  var vehicle: String?
 
-  func run() throws { try perform(TripsCommand.run, options) }
-}
+  @Argument(
+    help: ArgumentHelp("Only the trip with this number, with all details.", valueName: "number"))
+  var number: Int64?
 
-struct Events: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "events",
-    abstract: "Lists driving events: braking, cornering, speeding, tow, and others.",
-    discussion: """
-      Harsh braking, acceleration and cornering, swerves, kerbs, potholes, speeding, idling; tow and tilt of a \
-      parked vehicle; low or unplugged supplies; positions that contradict the sensors. Reads what odograph record \
-      has written (--recording), by vehicle and time. Without --recording it prints events as vehicles report \
-      them, until it is stopped. An event that lasts is reported at its start, as ongoing, and at its end. From \
-      the broker, text and jsonl contain both reports; from a recording, only the last one.
+  @Option(
+    help: ArgumentHelp("Only driven, carried or unobserved trips; repeat for several.", valueName: "kind"))
+  var kind: [String] = []
 
-      Examples:
-        odograph events --fleet delivery --severity high
-        odograph events --recording fleet.sqlite van-1 --from 2026-11-21
-        odograph events --recording fleet.sqlite --event harshBraking -o there.gpx
-        odograph events --recording fleet.sqlite --json | jq .severity
+  @OptionGroup var journal: JournalOptions
 
-      Exit codes: 0 done, also if the pipe is closed; 64 usage, or the recording cannot be read; 69 broker \
-      unavailable or access refused; 74 output not writable; 75 timed out before the count was reached; 130 \
-      Ctrl-C; 143 SIGTERM.
-      """)
+  @OptionGroup(title: "Broker") var broker: BrokerArguments
 
-  @OptionGroup var options: EventsOptions
+  func run() throws { try perform(TripsCommand.run, self) }
 
-  func run() throws { try perform(EventsCommand.run, options) }
+  /// Returns the selection.
+  ///
+  /// - Throws: `FleetError` for invalid options.
+  func selection() throws(FleetError) -> TripSelection {
+    if let number, number < 1 { throw .usage("look for", "trip \(number)", "trips are numbered from 1") }
+    let known = ["driven", "carried", "unobserved"]
+    for kind in kind where !known.contains(kind) {
+      throw .usage("use", "--kind \(kind.prefix(40))", "must be \(known.joined(separator: ", "))")
+    }
+    var selection = TripSelection()
+    selection.part = try journal.selection(vehicles: vehicle.map { [$0] } ?? [])
+    (selection.number, selection.kinds) = (number, kind)
+    return selection
+  }
 }

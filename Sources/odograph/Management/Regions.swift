@@ -1,4 +1,7 @@
 internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetManagement
 
 struct Regions: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -51,7 +54,7 @@ struct Regions: ParsableCommand {
     func run() throws { try perform(RegionsCommand.list, options) }
   }
 
-  struct Push: ParsableCommand {
+  struct Push: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "push",
       abstract: "Sets the desired regions from a file.",
@@ -65,12 +68,25 @@ struct Regions: ParsableCommand {
         Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable, or a vehicle refused a region; \
         74 output not writable; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: RegionsPushOptions
 
-    func run() throws { try perform(RegionsCommand.push, options) }
+    @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file())
+    var file: String
+    @Flag(help: "Add to the desired regions; a region of the same name is replaced.") var add = false
+    @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
+    var radius: Double?
+    @Option(
+      help: ArgumentHelp(
+        "Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
+    var share: Double?
+
+    @OptionGroup var change: VehicleChangeOptions
+
+    func run() throws { try perform(RegionsCommand.push, self) }
+
+    var broker: BrokerArguments { change.broker }
   }
 
-  struct Remove: ParsableCommand {
+  struct Remove: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "remove",
       abstract: "Removes desired regions.",
@@ -84,12 +100,24 @@ struct Regions: ParsableCommand {
         Exit codes: 0 done; 64 usage, or no vehicle has such a region; 69 broker unavailable, or a vehicle \
         refused; 74 output not writable; 75 a vehicle did not report in time; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: RegionsRemoveOptions
 
-    func run() throws { try perform(RegionsCommand.remove, options) }
+    @Argument(help: "Names of regions.") var names: [String] = []
+    @Flag(help: "Remove all regions.") var all = false
+
+    @OptionGroup var change: VehicleChangeOptions
+
+    func run() throws { try perform(RegionsCommand.remove, self) }
+
+    var broker: BrokerArguments { change.broker }
+
+    func validate() throws {
+      if names.isEmpty != all {
+        throw ValidationError("name the regions to remove, or use --all, but not both")
+      }
+    }
   }
 
-  struct Diff: ParsableCommand {
+  struct Diff: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "diff",
       abstract: "Compares monitored regions with the desired ones or a file.",
@@ -101,8 +129,19 @@ struct Regions: ParsableCommand {
         Exit codes: 0 no differences; 1 differences found; 64 usage, or a file that cannot be read; 69 broker \
         unavailable; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: RegionsDiffOptions
 
-    func run() throws { try perform(RegionsCommand.diff, options) }
+    @OptionGroup(title: "Vehicles") var vehicles: VehicleArguments
+    @Argument(
+      help: "A GeoJSON, KML, KMZ or WKT file (default: the desired regions of each vehicle).",
+      completion: .file())
+    var file: String?
+    @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
+    var radius: Double?
+    @OptionGroup var beginning: BeginningArguments
+    @Flag(help: "Print a JSON line for each difference.") var json = false
+
+    @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+    func run() throws { try perform(RegionsCommand.diff, self) }
   }
 }

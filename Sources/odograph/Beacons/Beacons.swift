@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import FleetStore
+internal import Fleet
+internal import FleetCommand
 
 struct Beacons: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -48,9 +49,24 @@ struct Beacons: ParsableCommand {
         Exit codes: 0 done; 64 usage, or the recording cannot be read; 69 the service refuses, or contradicts the \
         vehicles' reports; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: BeaconsBuildOptions
 
-    func run() throws { try perform(BeaconsCommand.build, options) }
+    @OptionGroup(title: "Selection") var part: RecordingArguments
+
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp("The map to write (default: standard output).", valueName: "file"),
+      completion: .file())
+    var output: String?
+    @Flag(help: "Replace an existing file.") var force = false
+    @Option(help: ArgumentHelp("Minimum number of vehicles that agree on a beacon.", valueName: "count"))
+    var vehicles = 1
+    @Option(help: ArgumentHelp("Minimum number of receptions.", valueName: "count"))
+    var sightings = 2
+    @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
+    var isQuiet = false
+    @OptionGroup(title: "Outside service") var geolocate: GeolocateArguments
+
+    func run() throws { try perform(BeaconsCommand.build, self) }
   }
 
   struct Show: ParsableCommand {
@@ -70,12 +86,25 @@ struct Beacons: ParsableCommand {
         Exit codes: 0 done; 64 usage, or the map cannot be read or does not contain the beacon; 74 output not \
         writable.
         """)
-    @OptionGroup var options: BeaconsShowOptions
 
-    func run() throws { try perform(BeaconsCommand.show, options) }
+    @Argument(help: "The map, as odograph beacons build writes it.", completion: .file())
+    var map: String
+    @Option(
+      help: ArgumentHelp(
+        "Only this access point (b8:27:eb:00:12:34) or cell (lte-262-1-26385410).", valueName: "beacon"))
+    var beacon: String?
+    @Option(
+      parsing: .unconditional,
+      help: ArgumentHelp("Only beacons near a position, the nearest first.", valueName: "lat,lon"))
+    var near: String?
+    @Option(help: ArgumentHelp("Maximum distance in metres for --near.", valueName: "metres"))
+    var within = 200.0
+    @Flag(help: "Print JSON: an object with counts, or a line for each beacon.") var json = false
+
+    func run() throws { try perform(BeaconsCommand.show, self) }
   }
 
-  struct Serve: ParsableCommand {
+  struct Serve: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "serve",
       abstract: "Sends parts of a map to vehicles that request them.",
@@ -93,8 +122,16 @@ struct Beacons: ParsableCommand {
         Exit codes: 0 time limit reached; 64 usage, or the map cannot be read; 69 broker unavailable or access refused; \
         130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: BeaconsServeOptions
 
-    func run() throws { try perform(BeaconsCommand.serve, options) }
+    @Argument(help: "The map, as odograph beacons build writes it.", completion: .file())
+    var map: String
+    @OptionGroup(title: "Vehicles") var vehicles: VehicleArguments
+    @OptionGroup var time: TimeLimitArguments
+    @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Do not print the sent pieces.")
+    var isQuiet = false
+
+    @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+    func run() throws { try perform(BeaconsCommand.serve, self) }
   }
 }

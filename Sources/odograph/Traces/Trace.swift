@@ -1,5 +1,9 @@
 internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
 internal import FleetStore
+internal import JSON
+internal import Spatial
 
 struct Trace: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,7 +23,7 @@ struct Trace: ParsableCommand {
       """,
     subcommands: [List.self, Request.self, Fetch.self, Wait.self, Verify.self, Export.self])
 
-  struct List: ParsableCommand {
+  struct List: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "list",
       abstract: "Lists traces and the impacts that caused them.",
@@ -37,12 +41,37 @@ struct Trace: ParsableCommand {
         unavailable or access refused; 74 output not writable; 75 timed out before the count was reached; 130 \
         Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: TraceListOptions
 
-    func run() throws { try perform(TraceCommand.list, options) }
+    @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
+    var vehicle: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "Only traces caused by an impact, or by a command; repeat for several.", valueName: "cause"),
+      completion: .list(["impact", "command"]))
+    var cause: [String] = []
+
+    @OptionGroup var journal: JournalOptions
+
+    @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+    func run() throws { try perform(TraceCommand.list, self) }
+
+    /// Returns the selection.
+    ///
+    /// - Throws: `FleetError` for invalid options.
+    func selection() throws(FleetError) -> TraceSelection {
+      var selection = TraceSelection()
+      selection.part = try journal.selection(vehicles: vehicle.map { [$0] } ?? [])
+      for word in cause where !["impact", "command"].contains(word) {
+        throw .usage("use", "--cause \(word.prefix(40))", "must be impact or command")
+      }
+      selection.causes = cause
+      return selection
+    }
   }
 
-  struct Request: ParsableCommand {
+  struct Request: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "request",
       abstract: "Requests a trace of all sensors of a vehicle at a given time.",
@@ -60,9 +89,60 @@ struct Trace: ParsableCommand {
         Exit codes: 0 the vehicle records the trace; 64 usage; 69 broker unavailable, or the vehicle refuses; 74 \
         output not writable; 75 the vehicle did not answer in time; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: TraceRequestOptions
 
-    func run() throws { try perform(TraceCommand.request, options) }
+    @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
+    var vehicle: String
+
+    @Option(help: ArgumentHelp("Time, RFC 3339 (default: now).", valueName: "time"))
+    var at: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "Seconds of the trace before the time (default: the vehicle's setting).", valueName: "seconds")
+    )
+    var before: Double?
+
+    @Option(
+      help: ArgumentHelp(
+        "Seconds of the trace after the time (default: the vehicle's setting).", valueName: "seconds"))
+    var after: Double?
+
+    @Option(help: "The vehicle's fleet.")
+    var fleet: [String] = []
+
+    @Option(help: ArgumentHelp("Time limit for the response.", valueName: "seconds"))
+    var timeout = 30.0
+
+    @Flag(help: "Print a JSON line.")
+    var json = false
+
+    @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+    func run() throws { try perform(TraceCommand.request, self) }
+
+    /// Returns the arguments of the request.
+    ///
+    /// - Throws: `FleetError` for invalid options.
+    func arguments() throws(FleetError) -> [String: JSONValue] {
+      guard (0.1...3600).contains(timeout) else {
+        throw .usage("wait", "\(timeout) s", "--timeout must be 0.1 to 3600 seconds")
+      }
+      var arguments: [String: JSONValue] = [:]
+      if let at {
+        guard let time = UTCTime(rfc3339: at) else {
+          throw .usage("use", "--at \(at.prefix(60))", "write a time as in 2026-11-21T08:00:00Z")
+        }
+        arguments["at"] = .string(time.rfc3339)
+      }
+      for (name, seconds) in [("before", before), ("after", after)] {
+        guard let seconds else { continue }
+        guard (0...60).contains(seconds) else {
+          throw .usage("use", "--\(name) \(seconds)", "must be 0 to 60 seconds")
+        }
+        arguments[name] = .number(seconds)
+      }
+      return arguments
+    }
   }
 
   struct Fetch: ParsableCommand {
@@ -85,12 +165,35 @@ struct Trace: ParsableCommand {
         Exit codes: 0 done; 64 usage, or the recording cannot be read or lacks pieces of the trace; 74 the output \
         cannot be written; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: TraceFetchOptions
 
-    func run() throws { try perform(TraceCommand.fetch, options) }
+    @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
+    var vehicle: String
+
+    @Argument(
+      help: ArgumentHelp("The number of the trace, as odograph trace list prints it.", valueName: "number"))
+    var number: Int64
+
+    @Option(
+      help: ArgumentHelp(
+        "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
+        valueName: "store"), completion: .file())
+    var recording: String?
+
+    @Option(help: "The fleet, if several fleets have a vehicle of this name.")
+    var fleet: String?
+
+    @Option(
+      help: ArgumentHelp("The series, if the vehicle has restarted its trace numbers.", valueName: "series"))
+    var series: String?
+
+    @OptionGroup var output: TraceOutputArguments
+
+    func run() throws { try perform(TraceCommand.fetch, self) }
+
+    var place: String { recording ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
   }
 
-  struct Wait: ParsableCommand {
+  struct Wait: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "wait",
       abstract: "Waits until a vehicle's trace has arrived completely.",
@@ -105,9 +208,26 @@ struct Trace: ParsableCommand {
         Exit codes: 0 the trace has arrived; 64 usage; 69 broker unavailable or access refused; 74 output not \
         writable; 75 timed out before; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: TraceWaitOptions
 
-    func run() throws { try perform(TraceCommand.wait, options) }
+    @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
+    var vehicle: String
+
+    @Argument(help: ArgumentHelp("Only the trace with this number.", valueName: "number"))
+    var number: Int64?
+
+    @Option(help: "Only of this fleet; repeat for several.")
+    var fleet: [String] = []
+
+    @OptionGroup var output: TraceOutputArguments
+
+    @Flag(help: "Print the message as a JSON line.")
+    var json = false
+
+    @OptionGroup var time: TimeLimitArguments
+
+    @OptionGroup(title: "Broker") var broker: BrokerArguments
+
+    func run() throws { try perform(TraceCommand.wait, self) }
   }
 
   struct Verify: ParsableCommand {
@@ -126,9 +246,13 @@ struct Trace: ParsableCommand {
         Exit codes: 0 the trace is intact; 1 a part of it is lost; 64 usage, or the file is not a trace; 74 the \
         output cannot be written.
         """)
-    @OptionGroup var options: TraceVerifyOptions
 
-    func run() throws { try perform(TraceCommand.verify, options) }
+    @Argument(help: "The trace file; - is standard input.", completion: .file(extensions: ["odotrace"]))
+    var file: String
+
+    @Flag(help: "Print a JSON object.") var json = false
+
+    func run() throws { try perform(TraceCommand.verify, self) }
   }
 
   struct Export: ParsableCommand {
@@ -147,8 +271,12 @@ struct Trace: ParsableCommand {
         Exit codes: 0 done; 64 usage, or the file is not a trace or has no samples for the format; 74 output not \
         writable.
         """)
-    @OptionGroup var options: TraceExportOptions
 
-    func run() throws { try perform(TraceCommand.export, options) }
+    @Argument(help: "The trace file; - is standard input.", completion: .file(extensions: ["odotrace"]))
+    var file: String
+
+    @OptionGroup var output: TraceOutputArguments
+
+    func run() throws { try perform(TraceCommand.export, self) }
   }
 }

@@ -1,4 +1,8 @@
 internal import ArgumentParser
+internal import Fleet
+internal import FleetCommand
+internal import FleetManagement
+internal import Telemetry
 
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -56,7 +60,7 @@ struct Config: ParsableCommand {
     func run() throws { try perform(ConfigCommand.diff, options) }
   }
 
-  struct Set: ParsableCommand {
+  struct Set: ParsableCommand, BrokerOptions {
     static let configuration = CommandConfiguration(
       commandName: "set",
       abstract: "Sets vehicle settings and waits for confirmation.",
@@ -76,8 +80,66 @@ struct Config: ParsableCommand {
         Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output not writable; 75 a vehicle did not \
         report in time, or was not asked; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: ConfigSetOptions
 
-    func run() throws { try perform(ConfigCommand.set, options) }
+    @Argument(
+      help:
+        "Settings, as in location.distance_filter=50; an array as in 'motion.events=[\"impact\", \"shake\"]'.",
+      completion: .list(Config.Set.keys.map { $0 + "=" }))
+    var settings: [String] = []
+
+    @Option(
+      help: ArgumentHelp("Remove a desired setting; repeat for several.", valueName: "key"),
+      completion: .list(Config.Set.keys))
+    var unset: [String] = []
+
+    @Option(
+      help: ArgumentHelp("A JSON file with an object of settings.", valueName: "file"),
+      completion: .file(extensions: ["json"]))
+    var file: String?
+
+    @Option(help: ArgumentHelp("Name of this change (default: the time).", valueName: "name"))
+    var label: String?
+
+    @Option(
+      name: .customLong("stages"),
+      help: ArgumentHelp(
+        "Roll out to these percentages of the vehicles in stages, as in 5,25,100; --timeout applies to each.",
+        valueName: "list"))
+    var stageList: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
+    var share: Double?
+
+    @OptionGroup var change: VehicleChangeOptions
+
+    func run() throws { try perform(ConfigCommand.set, self) }
+
+    var broker: BrokerArguments { change.broker }
+
+    /// The settings that can be changed remotely.
+    private static var keys: [String] {
+      ConfigurationKey.all.map(\.path).filter { RemoteKeys.problem(with: $0) == nil }.sorted()
+    }
+
+    func validate() throws {
+      if let stageList, Self.numbers(stageList).contains(nil) {
+        throw ValidationError("--stages must be a list of percentages, as in 5,25,100")
+      }
+    }
+
+    /// Returns the ascending percentages of vehicles at which the roll-out waits for reports.
+    func stages() throws(FleetError) -> [Double] {
+      let stages = Self.numbers(stageList ?? "100").compactMap { $0 }
+      guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
+        throw .usage("use", "--stages", "must be rising percentages, for example 5,25,100")
+      }
+      return stages
+    }
+
+    private static func numbers(_ list: String) -> [Double?] {
+      list.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+    }
   }
 }

@@ -1,63 +1,39 @@
-package import ArgumentParser
 package import Fleet
 package import FleetCommand
 internal import Glibc
-internal import MQTT
+package import MQTT
 internal import Platform
 
-/// The options of `odograph tail`.
-package struct TailOptions: BrokerOptions {
-  @OptionGroup package var topics: TopicArguments
-
-  @Option(
-    help: ArgumentHelp(
-      "Join a shared subscription. Retained messages are not delivered to shared subscribers.",
-      valueName: "group"))
-  package var share: String?
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Stop after this number of messages.", valueName: "messages"))
-  package var count: Int?
-
-  @OptionGroup package var time: TimeLimitArguments
-
-  @Flag(
-    inversion: .prefixedNo,
-    help: "Print only, or no, retained messages (default: all messages).")
-  package var retained: Bool?
-
-  @OptionGroup package var quality: QualityArguments
-
-  @Flag(help: "No effect; the lines are always JSON.")
-  package var json = false
-
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
-
-  package init() {}
-}
-
-/// The `odograph tail` command: prints messages as JSON lines.
+/// A request to print messages as JSON lines (`odograph tail`).
 ///
 /// All work is done on the connection's thread: a batch is received, its lines are written immediately, and
 /// then the batch is acknowledged. A slow output therefore slows down the broker, and no messages are
 /// buffered in between.
-package enum TailCommand {
-  /// Runs until the count, the time limit, a closed output or a signal.
-  /// - Throws: `FleetError` for invalid options and an unreachable broker.
-  package static func run(_ options: TailOptions) throws(FleetError) -> ExitStatus {
-    if let count = options.count, count < 1 {
-      throw .usage("print", "\(count) messages", "--count must be 1 or more")
-    }
-    let filters = try options.topics.filters(options.broker, options.words)
-    let qos = try options.quality.level()
-    let timeout = try options.time.limit()
+package struct TailRequest: Sendable {
+  package var broker: MQTTConfiguration
+  package var filters: [String]
+  package var qos = QoS.atLeastOnce
+  /// The group of a shared subscription; nil for a subscription that is not shared.
+  package var share: String?
+  /// The number of messages to print; nil for all.
+  package var count: Int?
+  /// True for only retained messages, false for only live ones; nil for both.
+  package var retained: Bool?
+  /// The time limit in seconds; nil for none.
+  package var timeout: Double?
+
+  package init(broker: MQTTConfiguration, filters: [String]) {
+    (self.broker, self.filters) = (broker, filters)
+  }
+
+  /// Prints messages until the count, the time limit, a closed output or a signal.
+  /// - Throws: `FleetError` for an invalid topic filter and an unreachable broker.
+  package func run() throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
-    let printer = Locked(TailPrinter(options))
+    let printer = Locked(TailPrinter(self))
     let subscriber = try FleetSubscriber(
-      broker: options.broker.configuration(), filters: filters, qos: qos, share: options.share,
+      broker: broker, filters: filters, qos: qos, share: share,
       handlers: .init(
         received: { batch in
           if let end = printer.withLock({ $0.print(batch.messages) }) { waiter.end(end) }
@@ -65,12 +41,11 @@ package enum TailCommand {
         },
         connection: { waiter.observe($0) }))
     try subscriber.start()
-    defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
-    let ending = waiter.wait(seconds: timeout)
-    switch ending {
+    defer { subscriber.stop(drain: share == nil ? 2 : 30) }
+    switch waiter.wait(seconds: timeout) {
     case .timedOut:
       try waiter.requireAnswer(within: timeout)
-      guard let count = options.count else { return .done }
+      guard let count else { return .done }
       StandardError.sayMissed(count, came: count - (printer.withLock { $0.left } ?? 0))
       return .timedOut
     case .ended(let status): return status
@@ -91,10 +66,10 @@ struct TailPrinter {
   /// delivered to no other member, so they are printed, too.
   private let isMember: Bool
 
-  init(_ options: TailOptions) {
-    retained = options.retained
-    left = options.count
-    isMember = options.share != nil
+  init(_ request: TailRequest) {
+    retained = request.retained
+    left = request.count
+    isMember = request.share != nil
   }
 
   /// Writes a batch. Returns the ending if no further batch is required; nil otherwise.
