@@ -183,7 +183,6 @@ let package = Package(
       dependencies: [
         "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform",
         "Positioning", "SQLite", "Spatial", "Telemetry", "Transfers",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
@@ -197,7 +196,6 @@ let package = Package(
         "Sensors",
         "Spatial",
         "Telemetry", "TOML",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -378,7 +376,6 @@ let package = Package(
         "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement", "FleetFixtures",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -1,48 +1,20 @@
-package import ArgumentParser
 package import Fleet
 internal import FleetAlerts
 package import FleetCommand
 internal import FleetStore
 
-/// The options of `odograph serve`, which take precedence over the configuration file.
-package struct ServeOptions: BrokerOptions {
-  @Option(
-    help: ArgumentHelp(
-      "Configuration file: users, alerts, maps. Without one only this machine is served.",
-      valueName: "file"), completion: .file(extensions: ["toml"]))
-  package var config: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "The address and port to listen at (default: 127.0.0.1:8080).", valueName: "address"))
-  package var listen: String?
-
-  @OptionGroup package var history: HistoryArguments
-
-  @Option(
-    help: ArgumentHelp(
-      "The folder with Leaflet (default: /usr/share/javascript/leaflet, of the package libjs-leaflet).",
-      valueName: "folder"), completion: .directory)
-  package var leaflet: String?
-
-  @Option(
-    help: ArgumentHelp("Base map: a file of raster tiles (MBTiles).", valueName: "file"),
-    completion: .file(extensions: ["mbtiles"]))
-  package var map: String?
-
-  @OptionGroup package var vehicles: VehicleArguments
-
-  @OptionGroup package var time: TimeLimitArguments
-
-  @OptionGroup(title: "Broker") package var broker: BrokerArguments
-
-  @OptionGroup(title: "Broker") package var words: MessageProfileArguments
-
-  package init() {}
-}
-
-/// The configuration of the server from options and file.
+/// The configuration of the server from the command line and a file.
 package struct ServeConfiguration: Sendable {
+  /// The settings of the command line; nil for those that are not given.
+  package struct Overrides: Sendable {
+    /// The path of the configuration file.
+    package var file: String?
+    package var listen, recording, keep, leaflet, map: String?
+    package var records = false
+
+    package init(file: String? = nil) { self.file = file }
+  }
+
   /// The tables of the configuration file, in the order of the example configuration.
   package static let tables = ["server", "map"] + ConfiguredAccess.tables + AlertSettings.tables
 
@@ -94,12 +66,12 @@ package struct ServeConfiguration: Sendable {
     _ = try changes(in: file, since: file)
   }
 
-  /// Creates the configuration.
+  /// Creates the configuration from a file and the settings that take precedence over it.
   ///
   /// - Throws: `FleetError` for invalid settings, with their position.
-  package init(_ options: ServeOptions) throws(FleetError) {
+  package init(_ given: Overrides) throws(FleetError) {
     var listen: String?
-    if let path = options.config {
+    if let path = given.file {
       let file = try SettingsFile(path: path)
       try file.check(tables: Self.tables)
       let table = try ServerTable(file)
@@ -110,18 +82,18 @@ package struct ServeConfiguration: Sendable {
       capacity = table.vehicles ?? capacity
       self.file = file
     }
-    recording = options.history.recording ?? recording
-    records = options.history.record || records
-    keep = options.history.keep ?? keep
+    recording = given.recording ?? recording
+    records = given.records || records
+    keep = given.keep ?? keep
     if records, recording == nil {
       throw .usage("use", "--record", "set the recording with --recording")
     }
     if keep != nil, !records {
       throw .usage("use", "--keep", "requires --record; without a server, use odograph record --keep")
     }
-    leaflet = options.leaflet ?? leaflet
-    map = try MapSettings(file, file: options.map)
-    address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
+    leaflet = given.leaflet ?? leaflet
+    map = try MapSettings(file, file: given.map)
+    address = try ListenAddress(parsing: given.listen ?? listen ?? "127.0.0.1:8080")
   }
 
   /// Checks that the server is protected.

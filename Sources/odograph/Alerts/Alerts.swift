@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Fleet
 internal import FleetAlerts
-internal import FleetWeb
+internal import FleetCommand
 
 struct Alerts: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -38,9 +38,15 @@ struct Alerts: ParsableCommand {
 
         Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
         """)
-    @OptionGroup var options: AlertsListOptions
 
-    func run() throws { try perform(AlertsCommand.list, options) }
+    @OptionGroup var file: AlertsFileArguments
+    @Flag(help: "Also list ended alerts.") var all = false
+    @Option(help: ArgumentHelp("Only alerts of this rule.", valueName: "name")) var rule: String?
+    @Option(help: ArgumentHelp("Only alerts of this vehicle.", valueName: "fleet/vehicle"))
+    var vehicle: String?
+    @Flag(help: "Print a JSON line for each alert.") var json = false
+
+    func run() throws { try perform(AlertsCommand.list, self) }
   }
 
   struct Check: ParsableCommand {
@@ -56,15 +62,10 @@ struct Alerts: ParsableCommand {
 
         Exit codes: 0 the file is valid; 64 it has an error; 74 output not writable.
         """)
-    @OptionGroup var options: AlertsCheckOptions
 
-    func run() throws {
-      try perform(
-        { options throws(FleetError) in
-          try ServeConfiguration.check(options.file.config)
-          return try AlertsCommand.check(options)
-        }, options)
-    }
+    @OptionGroup var file: AlertsFileArguments
+
+    func run() throws { try perform(AlertsCommand.check, self) }
   }
 
   struct Test: ParsableCommand {
@@ -82,9 +83,12 @@ struct Alerts: ParsableCommand {
         Exit codes: 0 all receivers have accepted it; 64 usage; 69 a receiver has not accepted it; 74 output not \
         writable; 130 Ctrl-C; 143 SIGTERM.
         """)
-    @OptionGroup var options: AlertsTestOptions
 
-    func run() throws { try perform(AlertsCommand.test, options) }
+    @OptionGroup var file: AlertsFileArguments
+    @Option(help: ArgumentHelp("Only this receiver (default: all).", valueName: "name"))
+    var receiver: String?
+
+    func run() throws { try perform(AlertsCommand.test, self) }
   }
 
   struct Silence: ParsableCommand {
@@ -105,9 +109,18 @@ struct Alerts: ParsableCommand {
 
         Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
         """)
-    @OptionGroup var options: AlertsSilenceOptions
 
-    func run() throws { try perform(AlertsCommand.silence, options) }
+    @OptionGroup var file: AlertsFileArguments
+    @Option(help: ArgumentHelp("Alerts of this rule (default: all).", valueName: "name"))
+    var rule: String?
+    @Option(
+      help: ArgumentHelp("Alerts of a vehicle, or of a fleet (default: all).", valueName: "fleet[/vehicle]"))
+    var vehicle: String?
+    @Option(name: .customLong("for"), help: ArgumentHelp("Duration, as in 2h.", valueName: "time"))
+    var duration: String?
+    @Flag(help: "End silences of this rule and vehicle.") var end = false
+
+    func run() throws { try perform(AlertsCommand.silence, self) }
   }
 
   struct End: ParsableCommand {
@@ -126,9 +139,12 @@ struct Alerts: ParsableCommand {
         Exit codes: 0 done; 64 usage, an alert that is not open, or a file that cannot be used; 74 the output cannot be \
         written.
         """)
-    @OptionGroup var options: AlertsEndOptions
 
-    func run() throws { try perform(AlertsCommand.end, options) }
+    @OptionGroup var file: AlertsFileArguments
+    @Argument(help: ArgumentHelp("Names of alerts, as odograph alerts list prints them.", valueName: "id"))
+    var alerts: [String]
+
+    func run() throws { try perform(AlertsCommand.end, self) }
   }
 
   struct Retry: ParsableCommand {
@@ -144,8 +160,34 @@ struct Alerts: ParsableCommand {
 
         Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
         """)
-    @OptionGroup var options: AlertsRetryOptions
 
-    func run() throws { try perform(AlertsCommand.retry, options) }
+    @OptionGroup var file: AlertsFileArguments
+
+    func run() throws { try perform(AlertsCommand.retry, self) }
+  }
+}
+
+/// The configuration file of `odograph serve`, which contains the alert settings.
+struct AlertsFileArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The configuration of odograph serve.", valueName: "file"), completion: .file())
+  var config: String
+
+  @Option(
+    help: ArgumentHelp(
+      "File with the alerts (default: `store` of the table [alerts]).", valueName: "file"),
+    completion: .file())
+  var store: String?
+
+  /// Reads the alert settings.
+  /// - Throws: `FleetError` for an invalid file, and for a file without alerts.
+  func settings() throws(FleetError) -> AlertSettings {
+    let file = try SettingsFile(path: config)
+    guard var settings = try AlertSettings(file) else {
+      throw .usage(
+        "use", config, "it has no alerts; add [alerts] with store, and rules as [rules.NAME]")
+    }
+    settings.store = store ?? settings.store
+    return settings
   }
 }

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetWeb
 internal import Glibc
 
 /// A password prompt without echo.

@@ -9,27 +9,32 @@ internal import NIOCore
 internal import Platform
 internal import ServiceLifecycle
 
-/// The `odograph serve` command: shows a fleet in the browser.
-package enum ServeCommand {
+/// The server of `odograph serve`: shows a fleet in the browser.
+package enum FleetServer {
   /// The seconds for active requests to finish after a stop.
   private static let farewell = 5.0
 
   /// Runs until the time limit or a signal. Waits for a broker that is unavailable.
-  /// - Throws: `FleetError` for invalid options, and an address at which it cannot listen.
-  package static func run(_ options: ServeOptions) throws(FleetError) -> ExitStatus {
-    var configuration = try ServeConfiguration(options)
+  /// - Parameters:
+  ///   - context: the configuration, the broker and the served vehicles.
+  ///   - timeout: the time limit in seconds; nil for none.
+  ///   - advice: returns advice for a broker that is unavailable at the start.
+  /// - Returns: the reason for the end.
+  /// - Throws: `FleetError` for an invalid configuration, and an address at which it cannot listen.
+  package static func run(
+    _ context: ServeContext, timeout: Double?,
+    advice: @escaping @Sendable (FleetError.LinkFailure) -> [String]
+  ) throws(FleetError) -> CommandWaiter.Ending {
+    var context = context
     let descriptors = DescriptorLimit.raise()
     let room = DescriptorLimit.connections(within: descriptors)
-    if configuration.connections > room {
+    if context.configuration.connections > room {
       StandardError.report(
-        "accepts \(room) connections instead of \(configuration.connections): the process may open \(descriptors) "
+        "accepts \(room) connections instead of \(context.configuration.connections): the process may open \(descriptors) "
           + "files; raise LimitNOFILE of the service, or ulimit -n")
-      configuration.connections = room
+      context.configuration.connections = room
     }
-    let context = ServeContext(
-      configuration: configuration, broker: try options.broker.configuration(),
-      selection: try options.vehicles.selection(options.broker, options.words))
-    let timeout = try options.time.limit()
+    let configuration = context.configuration
     let leaflet = try LeafletFiles(folder: configuration.leaflet)
     SignalDescriptor.ignoreBrokenPipes()
     let waiter = try CommandWaiter()
@@ -46,7 +51,7 @@ package enum ServeCommand {
     let reloads = parts.reloads
     waiter.onHangUp { access.reload { file in for reload in reloads { reload(file) } } }
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
-    let subscriber = try subscriber(of: feed, context, options)
+    let subscriber = try subscriber(of: feed, context, advice)
     var server = WebServer(
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub, recording: parts.recording)]
         + parts.subjects,
@@ -67,7 +72,7 @@ package enum ServeCommand {
     hub.stop(reason: "the server ends")
     listener.stop(timeout: farewell)
     subscriber.stop(drain: 0.5)
-    return ending.isTimeOver ? .done : try ending.status()
+    return ending
   }
 
   /// Returns a roster with the newest messages of the recording, as if the broker had retained them, because
@@ -94,7 +99,8 @@ package enum ServeCommand {
   }
 
   private static func subscriber(
-    of feed: FleetFeed, _ context: ServeContext, _ options: ServeOptions
+    of feed: FleetFeed, _ context: ServeContext,
+    _ advice: @escaping @Sendable (FleetError.LinkFailure) -> [String]
   ) throws(FleetError) -> FleetSubscriber {
     let filters = try context.selection.filters()
     var configuration = context.broker
@@ -117,8 +123,8 @@ package enum ServeCommand {
             defer { needed = false }
             return needed
           }
-          if isFirst, case .disconnected(let reason) = connection {
-            options.advice(on: FleetError(reason)).forEach(StandardError.report)
+          if isFirst, case .disconnected(let reason) = connection, let failure = FleetError(reason).link {
+            advice(failure).forEach(StandardError.report)
           }
         }), queue: nil,
       mark: RetainedReading.mark(behind: filters).map { (filter: $0, answered: { feed.markKept(at: .now) }) })
