@@ -129,7 +129,7 @@ let package = Package(
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
       resources: [.embedInCode("Presets")]),
-    // What both programs print for -h and --help, and a suggestion for a mistyped command.
+    // The short help of both programs (-h), and a suggestion for a mistyped command.
     .target(
       name: "CommandHelp",
       dependencies: [

@@ -42,7 +42,7 @@ struct Odograph: ParsableCommand {
         subcommands: [Command.self, Config.self, Regions.self]),
       CommandGroup(name: "Radio beacon map", subcommands: [Beacons.self]),
       CommandGroup(
-        name: "Broker: test, load, clean up",
+        name: "Broker test, load and clean-up",
         subcommands: [Check.self, Simulate.self, Verify.self, Forget.self]),
       CommandGroup(name: "Shell", subcommands: [Completion.self]),
     ])

@@ -12,10 +12,13 @@ struct Trips: ParsableCommand, BrokerOptions {
       prints trips as vehicles report them, until it is stopped. The last report of a trip counts, whatever the \
       order of arrival. A trip belongs to the month in which it started.
 
-        text     a line for each trip; with a vehicle and a number all details and the trip's driving events
-        csv      a header and a line for each trip, as for a logbook: metres, seconds, m/s, litres, kWh
+        text     a line for each trip; with a vehicle and a number all details and
+                 the trip's driving events
+        csv      a header and a line for each trip, as for a logbook: metres,
+                 seconds, m/s, litres, kWh
         jsonl    each message unchanged, with fleet and vehicle
-        geojson  the route of each trip with the time of every point; other data is in the properties
+        geojson  the route of each trip with the time of every point; other data is
+                 in the properties
         gpx      a track for each trip
 
       From the broker, csv, geojson and gpx contain finished trips, text and jsonl also trips under way. A file \

@@ -10,20 +10,29 @@ struct Command: ParsableCommand, BrokerOptions {
     commandName: "command",
     abstract: "Sends a command to vehicles and waits for their responses.",
     discussion: """
-        locate             a position that meets --accuracy, or the best one before --timeout; the receiver is \
-      powered unless the vehicle has not moved since such a position
+        locate             a position that meets --accuracy, or the best one before
+                           --timeout; the receiver is powered unless the vehicle has
+                           not moved since such a position
         status             a status message now
         reload             read the configuration file again
-        track              positions of a period from the vehicle's own history (--from, --to)
+        track              positions of a period from the vehicle's own history
+                           (--from, --to)
         reset-regions      reset the states of all regions and determine them again
-        forget-regions     delete the regions that were set remotely; those of the configuration apply again (--yes)
-        region-state       inside, outside or unknown, and since when: all regions, or one (--region)
-        zero               also report attitudes relative to the present one (--clear ends this)
-        level              at rest on level ground: remove the tilt of the device from attitudes (--clear)
-        set-odometer       set the odometer to the reading of the instrument panel (--km)
+        forget-regions     delete the regions that were set remotely; those of the
+                           configuration apply again (--yes)
+        region-state       inside, outside or unknown, and since when: all regions,
+                           or one (--region)
+        zero               also report attitudes relative to the present one (--clear
+                           ends this)
+        level              at rest on level ground: remove the tilt of the device
+                           from attitudes (--clear)
+        set-odometer       set the odometer to the reading of the instrument panel
+                           (--km)
         set-trip           set driver and purpose of the trip (--driver, --purpose)
-        record             record the accelerometer from now on (--seconds); odograph history fetches the samples
-        simulate-location  replace the position of a recorded or simulated vehicle (--at, --track, --none, --clear)
+        record             record the accelerometer from now on (--seconds); odograph
+                           history fetches the samples
+        simulate-location  replace the position of a recorded or simulated vehicle
+                           (--at, --track, --none, --clear)
 
       Without --vehicle, the command goes to every vehicle of the fleet with a retained status, or in the recording \
       (--recording). All fleets require --every-vehicle. A vehicle that is asleep or offline responds when it \
@@ -37,10 +46,12 @@ struct Command: ParsableCommand, BrokerOptions {
         odograph command region-state --fleet delivery --json | jq .result
         odograph command level --fleet delivery --vehicle van-1 --clear
         odograph command set-odometer --fleet delivery --vehicle van-1 --km 48213
-        odograph command set-trip --fleet delivery --vehicle van-1 --driver "A. Jansen" --purpose delivery
+        odograph command set-trip --fleet delivery --vehicle van-1 \\
+          --driver "A. Jansen" --purpose delivery
         odograph command track --fleet delivery --from 2026-11-21T08:00:00Z
         odograph command record --fleet delivery --vehicle van-1 --seconds 60
-        odograph command simulate-location --fleet delivery --vehicle van-1 --at 48.1372,11.5756
+        odograph command simulate-location --fleet delivery --vehicle van-1 \\
+          --at 48.1372,11.5756
 
       Exit codes: 0 all vehicles have executed the command; 64 usage; 69 broker unavailable, or a vehicle refused \
       or failed; 74 output not writable; 75 a vehicle did not answer in time; 130 Ctrl-C; 143 SIGTERM.

@@ -28,7 +28,8 @@ struct Simulate: ParsableCommand, BrokerOptions {
         odograph simulate --vehicles 500 --connections 500    # one for each
         odograph simulate --vehicles 20 --outages 30 --outage-seconds 20
         odograph simulate --vehicles 100 --seconds 10 --clear --json
-        odograph simulate --vehicles 2000 --seed 7 --part 1/4 --seconds 60 --told one.jsonl
+        odograph simulate --vehicles 2000 --seed 7 --part 1/4 --seconds 60 \\
+          --told one.jsonl
 
       Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)

@@ -14,13 +14,16 @@ struct Export: ParsableCommand {
       existing file is replaced only with --force, and keeps its mode. Pipes and devices are written directly. \
       Memory use is constant.
 
-        gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
+        gpx      a track for each vehicle; speed and course as Garmin's
+                 TrackPointExtension
         geojson  a FeatureCollection of points
         kml      a gx:Track for each vehicle, which a map can play over time
-        csv      with a header; a name that a spreadsheet would evaluate, such as =1+1, gets an apostrophe in front
+        csv      with a header; a name that a spreadsheet would evaluate, such as
+                 =1+1, gets an apostrophe in front
         jsonl    an object in each line; with --messages all messages unchanged
-        parquet  a folder for each day and fleet, date=2026-11-22/fleet-demo/positions.parquet, for DuckDB, pandas, \
-      pyarrow and Spark
+        parquet  a folder for each day and fleet,
+                 date=2026-11-22/fleet-demo/positions.parquet, for DuckDB, pandas,
+                 pyarrow and Spark
 
       A Parquet folder, too, appears only when it is complete. --force replaces a folder only if it contains \
       nothing but exported days. --update replaces single days in an existing folder: each exported day of a fleet \
@@ -32,7 +35,8 @@ struct Export: ParsableCommand {
         odograph export fleet.sqlite --vehicle van-1 --format csv | grep van-1
         odograph export fleet.sqlite --region depots.geojson -o there.kml
         odograph export fleet.sqlite --format parquet -o positions
-        odograph export fleet.sqlite --format parquet -o positions --update --from 2026-11-21 --to 2026-11-22
+        odograph export fleet.sqlite --format parquet -o positions --update \\
+          --from 2026-11-21 --to 2026-11-22
         odograph export --messages --from 2026-11-21 --to 2026-11-22 > day.jsonl
 
       Exit codes: 0 done, also if the pipe is closed; 64 usage, or the recording cannot be read; 74 the output \

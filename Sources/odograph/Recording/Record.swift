@@ -38,8 +38,11 @@ struct Record: ParsableCommand, BrokerOptions {
       Examples:
         odograph record                                  # into odograph.sqlite
         odograph record fleet.sqlite --fleet demo
-        odograph record postgres://fleet@db.example/fleet --share recorders --client-id odograph-recorder-1
-        odograph record postgres://fleet@db.example/fleet --from amqps://broker.example --queue odograph-record --ca ca.crt --cert dashboard.crt --key dashboard.key
+        odograph record postgres://fleet@db.example/fleet --share recorders \\
+          --client-id odograph-recorder-1
+        odograph record postgres://fleet@db.example/fleet \\
+          --from amqps://broker.example --queue odograph-record --ca ca.crt \\
+          --cert dashboard.crt --key dashboard.key
         odograph record --message-profile owntracks phones.sqlite
         odograph record --topic 'sensors/#' other.sqlite
         odograph record fleet.sqlite --fleet demo --forget

@@ -13,10 +13,14 @@ struct Verify: ParsableCommand {
       recordings, such as those of recorders that split a fleet, count as one.
 
       Examples:
-        odograph simulate --vehicles 2000 --seed 7 --part 1/2 --seconds 900 --told one.jsonl
-        odograph simulate --vehicles 2000 --seed 7 --part 2/2 --seconds 900 --told two.jsonl
-        odograph verify one.jsonl two.jsonl --recording postgres://fleet@db.example/fleet
-        odograph verify one.jsonl two.jsonl --recording a.sqlite --recording b.sqlite --json
+        odograph simulate --vehicles 2000 --seed 7 --part 1/2 --seconds 900 \\
+          --told one.jsonl
+        odograph simulate --vehicles 2000 --seed 7 --part 2/2 --seconds 900 \\
+          --told two.jsonl
+        odograph verify one.jsonl two.jsonl \\
+          --recording postgres://fleet@db.example/fleet
+        odograph verify one.jsonl two.jsonl --recording a.sqlite \\
+          --recording b.sqlite --json
         # odograph verify one.jsonl --lines heard.jsonl
 
       Exit codes: 0 each number is recorded once; 1 numbers are missing or duplicated; 64 usage, or a file or \

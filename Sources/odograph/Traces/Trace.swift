@@ -151,8 +151,10 @@ struct Trace: ParsableCommand {
       abstract: "Assembles a trace from a recording, and writes it.",
       discussion: """
           odotrace  the original bytes, for odograph trace verify and export
-          csv       inertial sensors and barometer, which odographd plays with replay.sensors
-          mcap      everything, a channel for each kind of sample and each vehicle signal, for Foxglove
+          csv       inertial sensors and barometer, which odographd plays with
+                    replay.sensors
+          mcap      everything, a channel for each kind of sample and each vehicle
+                    signal, for Foxglove
 
         Size and checksum must match those that the vehicle reported; otherwise nothing is written, and the missing \
         pieces are listed. SI units, device frame.
@@ -260,8 +262,10 @@ struct Trace: ParsableCommand {
       commandName: "export",
       abstract: "Writes a trace file as CSV or MCAP.",
       discussion: """
-          csv   inertial sensors and barometer, which odographd plays with replay.sensors
-          mcap  everything, a channel for each kind of sample and each vehicle signal, for Foxglove
+          csv   inertial sensors and barometer, which odographd plays with
+                replay.sensors
+          mcap  everything, a channel for each kind of sample and each vehicle signal,
+                for Foxglove
 
         Examples:
           odograph trace fetch van-1 3 --recording fleet.sqlite -o blow.odotrace
