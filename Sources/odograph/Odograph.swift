@@ -57,7 +57,7 @@ func perform<Options>(
 ) throws {
   let status: ExitStatus
   do throws(FleetError) { status = try command(options) } catch {
-    StandardError.report(error.description)
+    StandardError.report(error.commandText)
     (options as? any BrokerOptions)?.advice(on: error).forEach(StandardError.report)
     status = ExitStatus(error.kind)
   }

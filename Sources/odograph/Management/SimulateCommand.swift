@@ -26,7 +26,7 @@ enum SimulateCommand {
     guard options.told == nil || options.qos == 1 else {
       throw .usage("use", "--told", "messages with --qos 0 are not acknowledged; remove one of them")
     }
-    if let limit { try SimulatedFleet.Configuration.check(limit, in: 0.1...1e8, "--seconds") }
+    if let limit { try SimulatedFleet.Configuration.check(limit, in: 0.1...1e8, "seconds") }
     var fleet = try SimulatedFleet(options.fleetConfiguration(), start: begin.time)
     let ledger = options.told.map { _ in SimulateLedger() }
     var file: OutputFile? = nil

@@ -91,7 +91,9 @@ struct Export: ParsableCommand {
       throw .usage("use", "--json", "it contradicts --format; use one of them")
     }
     if let givenFormat { return givenFormat }
-    let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
+    let named = try advising(", or use --format") { () throws(FleetError) in
+      try output.flatMap(ExportFormat.named(by:))
+    }
     if json || exportsMessages, let output, let named, named != .jsonl {
       throw .usage(
         "write", "JSON lines to \(output)",
