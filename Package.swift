@@ -129,7 +129,7 @@ let package = Package(
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
       resources: [.embedInCode("Presets")]),
-    // What both programs print for -h and --help, and a suggestion for a mistyped command.
+    // The short help of both programs (-h), and a suggestion for a mistyped command.
     .target(
       name: "CommandHelp",
       dependencies: [
@@ -170,7 +170,6 @@ let package = Package(
       dependencies: [
         "Bytes", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
         "Spatial", "Telemetry",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
       name: "FleetStore",
@@ -184,7 +183,6 @@ let package = Package(
       dependencies: [
         "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform",
         "Positioning", "SQLite", "Spatial", "Telemetry", "Transfers",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
@@ -198,7 +196,6 @@ let package = Package(
         "Sensors",
         "Spatial",
         "Telemetry", "TOML",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -336,8 +333,7 @@ let package = Package(
     .testTarget(
       name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Telemetry",
-        "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "MQTT", "Platform", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -356,9 +352,8 @@ let package = Package(
     .testTarget(
       name: "OdographTests",
       dependencies: [
-        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "Spatial",
-        "Telemetry",
-        "TestSupport", "odograph",
+        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "MQTT", "Spatial",
+        "Telemetry", "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -381,7 +376,6 @@ let package = Package(
         "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement", "FleetFixtures",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
