@@ -30,7 +30,7 @@ package struct RegionRoutes: RouteGroup {
 
   private func show(_ context: WebContext) async throws -> Response {
     let key = try desk.vehicle(try context.requireVehicle()).key
-    try await desk.session.waitUntilRead()
+    try await desk.waitUntilRead()
     let documents = try desk.documents(.regions, of: key).parsed
     let body = JSONWriter.object { json in
       json.field("fleet", key.fleet)
@@ -44,7 +44,7 @@ package struct RegionRoutes: RouteGroup {
     let principal = try context.requirePrincipal()
     try request.refuseQueries(but: ["region"])
     let region = try request.query("region")
-    try await desk.session.waitUntilRead()
+    try await desk.waitUntilRead()
     let keys = desk.vehicles(of: principal)
     let documents = try keys.map { ($0, try desk.documents(.regions, of: $0)) }
     // Parsing thousands of documents would block the cooperative pool.
@@ -65,11 +65,8 @@ package struct RegionRoutes: RouteGroup {
       try await desk.turns.begin([key])
       defer { desk.turns.end([key]) }
       let (version, messages) = try await messages([key: document])
-      let deliveries = try await desk.session.publish(messages)
-      if case .refused(let problem)? = deliveries[key] {
-        throw WebError(.badGateway, "broker-refused", "The regions were refused \(problem).")
-      }
-      return (desk.accepted(version, deliveries), ControlDesk.outcome(deliveries))
+      let reports = try await desk.publish(messages, refusable: "regions")
+      return (desk.accepted(version, reports), ControlDesk.outcome(reports))
     }
   }
 
@@ -83,7 +80,7 @@ package struct RegionRoutes: RouteGroup {
     let vehicles = try keys.map(desk.vehicle)
     let change = try Change(members)
     return try await desk.changing("regions", keys, detail: change.detail, context) {
-      if change.needsDesiredDocument { try await desk.session.waitUntilRead() }
+      if change.needsDesiredDocument { try await desk.waitUntilRead() }
       try await desk.turns.begin(keys)
       defer { desk.turns.end(keys) }
       let managed = vehicles.filter(\.isManaged).map(\.key)
@@ -92,12 +89,12 @@ package struct RegionRoutes: RouteGroup {
       // Parsing thousands of documents would block the cooperative pool.
       let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
       let (version, messages) = try await messages(wanted)
-      let deliveries = try await desk.session.publish(messages)
+      let reports = try await desk.publish(messages)
       let unmanaged = vehicles.filter { !$0.isManaged }.map(\.key)
       return (
         desk.accepted(
-          version, deliveries, unmanaged: unmanaged, unchanged: Set(managed).subtracting(wanted.keys)),
-        ControlDesk.outcome(deliveries, unmanaged: unmanaged.count)
+          version, reports, unmanaged: unmanaged, unchanged: Set(managed).subtracting(wanted.keys)),
+        ControlDesk.outcome(reports, unmanaged: unmanaged.count)
       )
     }
   }
@@ -106,7 +103,7 @@ package struct RegionRoutes: RouteGroup {
     _ wanted: [VehicleKey: RegionDocument]
   ) async throws -> (version: String, messages: [(VehicleKey, MQTTMessage)]) {
     let version = Moment.now.time.rfc3339
-    let root = desk.session.root
+    let root = desk.client.root
     return try await desk.threads.run {
       // Regions that many vehicles share are encoded once.
       var payloads: [RegionDocument: [UInt8]] = [:]

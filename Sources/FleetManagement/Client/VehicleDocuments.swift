@@ -17,44 +17,16 @@ package struct VehicleDocuments: Hashable, Sendable {
 
 /// The retained documents of one subject for several vehicles.
 package struct RetainedDocuments {
-  /// The subject of a desired document and of the vehicle's report about it.
-  package enum Subject: String, Sendable {
-    case config
-    case regions
-
-    var desired: String { rawValue + "/desired" }
-    var reported: String { rawValue + "/reported" }
-    fileprivate var state: String { rawValue + "/state" }
-
-    /// The paths of the retained messages. `status` also finds vehicles without documents.
-    var paths: [String] { [desired, reported] + (self == .regions ? [state] : []) + ["status"] }
-
-    fileprivate var contentType: String {
-      switch self {
-      case .config: "application/json"
-      case .regions: "application/geo+json"
-      }
-    }
-  }
-
   package let vehicles: [VehicleKey]
-  private var documents: [VehicleKey: VehicleDocuments] = [:]
+  private let documents: [VehicleKey: VehicleDocuments]
 
-  /// Collects the documents.
+  /// Parses the documents.
   ///
   /// - Parameter vehicles: the vehicles, including those without retained messages.
-  init(vehicles: [VehicleKey], subject: Subject, from messages: [MQTTMessage], root: String) {
+  init(vehicles: [VehicleKey], subject: DocumentStore.Subject, from store: DocumentStore) {
     self.vehicles = vehicles
-    for message in messages {
-      guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
-      let json = try? JSONValue(parsing: message.payload)
-      switch address.path {
-      case subject.desired: documents[address.key, default: VehicleDocuments()].desired = json
-      case subject.reported: documents[address.key, default: VehicleDocuments()].reported = json
-      case subject.state: documents[address.key, default: VehicleDocuments()].state = json
-      default: break
-      }
-    }
+    documents = Dictionary(
+      uniqueKeysWithValues: vehicles.map { ($0, store.documents(subject, of: $0).parsed) })
   }
 
   package subscript(key: VehicleKey) -> VehicleDocuments { documents[key] ?? VehicleDocuments() }
@@ -65,10 +37,9 @@ package struct RetainedDocuments {
 /// Desired documents are retained, so that a vehicle that is asleep reads them when it reconnects. The
 /// vehicle's report is retained, too.
 package final class DocumentSession {
-  private let subject: RetainedDocuments.Subject
+  private let subject: DocumentStore.Subject
   private let targets: VehicleTargets
-  private let exchange: FleetExchange
-  private let retained: [MQTTMessage]
+  private let operation: ManagementOperation
 
   /// Connects, and reads the documents.
   ///
@@ -76,34 +47,40 @@ package final class DocumentSession {
   /// - Throws: `FleetError` for an invalid selection, and for a broker that is unreachable or rejects a
   ///   request.
   package init(
-    _ subject: RetainedDocuments.Subject, of targets: VehicleTargets, at broker: MQTTConfiguration,
+    _ subject: DocumentStore.Subject, of targets: VehicleTargets, at broker: MQTTConfiguration,
     beginning: BeginningQuery.Source
   ) throws(FleetError) {
     (self.subject, self.targets) = (subject, targets)
-    (exchange, retained) = try FleetExchange.reading(broker, targets, subject.paths, beginning: beginning)
+    // `status` also finds vehicles without documents.
+    operation = try ManagementOperation.reading(
+      broker, targets, subject.paths + [MessageKind.status.rawValue], beginning: beginning)
   }
 
   /// True if no vehicle is selected: fleets or vehicles are not named, and there are no retained messages.
-  package var isEmptySelection: Bool { targets.isEmptySelection(retained) }
+  package var isEmptySelection: Bool { targets.isEmptySelection(found: store.vehicles) }
 
-  /// Returns the documents that were retained when the session started.
+  private var store: DocumentStore { operation.client.withState { $0.documents } }
+
+  /// Returns the retained documents.
   /// - Throws: `FleetError` if no vehicle is found.
   package func documents() throws(FleetError) -> RetainedDocuments {
-    RetainedDocuments(
-      vehicles: try targets.resolve(retained), subject: subject, from: retained, root: targets.root)
+    let store = store
+    return RetainedDocuments(
+      vehicles: try targets.resolve(found: store.vehicles), subject: subject, from: store)
   }
 
   /// Publishes desired documents.
   ///
   /// - Parameters:
+  ///   - timeout: the seconds to wait for reports; 0 to wait only for the broker's acknowledgements.
   ///   - document: returns the text of a vehicle's document.
   ///   - outcome: returns the outcome of a vehicle's report; nil for a report about another document.
   func request(
-    _ vehicles: [VehicleKey], document: (VehicleKey) -> String,
-    outcome: @escaping (VehicleKey, _ report: JSONValue) -> VehicleOutcome?
+    _ vehicles: [VehicleKey], timeout: Double, document: (VehicleKey) -> String,
+    outcome: @escaping @Sendable (VehicleKey, _ report: JSONValue) -> VehicleOutcome?
   ) -> VehicleRequests {
     let (subject, root) = (subject, targets.root)
-    return VehicleRequests(exchange, vehicles, retained: retained, root: root) { key in
+    return VehicleRequests(operation, vehicles, timeout: timeout) { key in
       MQTTMessage(
         topic: key.topic(root: root, subject.desired), text: document(key), qos: .atLeastOnce, retain: true,
         properties: MQTTMessageProperties(contentType: subject.contentType))
@@ -116,5 +93,5 @@ package final class DocumentSession {
   }
 
   /// Disconnects from the broker.
-  package func close() { exchange.close() }
+  package func close() { operation.close() }
 }
