@@ -1,5 +1,6 @@
 package import Fleet
 package import JSON
+internal import MQTT
 
 /// The retained messages of vehicles, above all desired and reported documents.
 ///
@@ -17,11 +18,13 @@ package struct DocumentStore: Sendable {
     /// The paths of the retained messages below a vehicle.
     package var paths: [String] { [desired, reported] + (self == .regions ? [state] : []) }
 
-    var contentType: String {
-      switch self {
-      case .config: "application/json"
-      case .regions: "application/geo+json"
-      }
+    /// Returns the message with a vehicle's desired document. It is retained, so that a vehicle that is asleep
+    /// receives it when it reconnects.
+    func message(_ payload: [UInt8], to key: VehicleKey, root: String) -> MQTTMessage {
+      MQTTMessage(
+        topic: key.topic(root: root, desired), payload: payload, qos: .atLeastOnce, retain: true,
+        properties: MQTTMessageProperties(
+          contentType: self == .regions ? "application/geo+json" : "application/json"))
     }
   }
 

@@ -227,18 +227,16 @@ extension ManagementClient {
     guard case .read = await wait(for: ticket) else { throw .notRead }
   }
 
-  /// Publishes desired documents, one for each vehicle, and waits a limited time for the broker's
-  /// acknowledgements.
+  /// Publishes desired documents, and waits a limited time for the broker's acknowledgements.
   /// - Throws: `unreachable`, or `tooManyMessages` if too many messages wait for the broker.
-  package func publish(_ messages: [(VehicleKey, MQTTMessage)]) async throws(ManagementProblem)
-    -> VehicleReports
-  {
-    let byVehicle = Dictionary(messages) { first, _ in first }
+  package func publish(
+    _ subject: DocumentStore.Subject, _ documents: [VehicleKey: [UInt8]]
+  ) async throws(ManagementProblem) -> VehicleReports {
     let request = VehicleReports(
-      messages.map(\.0), at: SystemClock.monotonic, timeout: Self.timeout, answer: nil)
-    guard !messages.isEmpty else { return request }
-    try check(messages.count, problem: .tooManyMessages)
-    let ticket = send(request) { byVehicle[$0] ?? MQTTMessage(topic: "", payload: []) }
+      documents.keys.sorted(), at: SystemClock.monotonic, timeout: Self.timeout, answer: nil)
+    guard !documents.isEmpty else { return request }
+    try check(documents.count, problem: .tooManyMessages)
+    let ticket = send(request) { subject.message(documents[$0] ?? [], to: $0, root: root) }
     guard case .reports(let reports) = await wait(for: ticket) else { return request }
     return reports
   }

@@ -21,10 +21,7 @@ package struct ManagementState: Sendable {
   }
 
   /// The end of an operation, with its outcome.
-  package struct Effect: Sendable {
-    package var ticket: Ticket
-    package var outcome: Outcome
-  }
+  package typealias Effect = (ticket: Ticket, outcome: Outcome)
 
   /// An operation that waits until a time.
   private struct Wait: Sendable {
@@ -205,7 +202,7 @@ package struct ManagementState: Sendable {
     let pending = waits
     return pending.compactMap { ticket, wait in
       guard isComplete(ticket, wait.subject) || deadline(of: ticket) ?? 0 <= now else { return nil }
-      return end(ticket, wait.subject).map { Effect(ticket: ticket, outcome: $0) }
+      return end(ticket, wait.subject).map { (ticket, $0) }
     }
   }
 

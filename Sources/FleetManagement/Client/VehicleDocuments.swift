@@ -33,9 +33,6 @@ package struct RetainedDocuments {
 }
 
 /// A connection that reads and changes the retained documents of the selected vehicles.
-///
-/// Desired documents are retained, so that a vehicle that is asleep reads them when it reconnects. The
-/// vehicle's report is retained, too.
 package final class DocumentSession {
   private let subject: DocumentStore.Subject
   private let targets: VehicleTargets
@@ -81,9 +78,7 @@ package final class DocumentSession {
   ) -> VehicleRequests {
     let (subject, root) = (subject, targets.root)
     return VehicleRequests(operation, vehicles, timeout: timeout) { key in
-      MQTTMessage(
-        topic: key.topic(root: root, subject.desired), text: document(key), qos: .atLeastOnce, retain: true,
-        properties: MQTTMessageProperties(contentType: subject.contentType))
+      subject.message(Array(document(key).utf8), to: key, root: root)
     } answer: { message in
       guard let address = TopicAddress(topic: message.topic, root: root), address.path == subject.reported,
         let report = try? JSONValue(parsing: message.payload)

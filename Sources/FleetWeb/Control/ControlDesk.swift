@@ -3,7 +3,6 @@ package import FleetManagement
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
-internal import MQTT
 internal import NIOCore
 internal import Spatial
 internal import Telemetry
@@ -53,13 +52,13 @@ package struct ControlDesk: Sendable {
   }
 
   /// Publishes desired documents, and waits for the broker's acknowledgements.
-  /// - Throws: 503 without a connection, and if too many messages are waiting; 502 for a rejected document of
-  ///   a single vehicle.
+  /// - Parameter what: the documents in words, if a rejection is an error.
+  /// - Throws: 503 without a connection, and if too many messages are waiting; 502 for a rejected document.
   func publish(
-    _ messages: [(VehicleKey, MQTTMessage)], refusable what: String? = nil
+    _ subject: DocumentStore.Subject, _ documents: [VehicleKey: [UInt8]], refusable what: String? = nil
   ) async throws(WebError) -> VehicleReports {
     let reports: VehicleReports
-    do throws(ManagementProblem) { reports = try await client.publish(messages) } catch {
+    do throws(ManagementProblem) { reports = try await client.publish(subject, documents) } catch {
       throw WebError(error)
     }
     if let what, let problem = reports.outcomes.values.first(where: { !$0.isGood })?.problem {

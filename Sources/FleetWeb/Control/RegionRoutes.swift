@@ -3,7 +3,6 @@ internal import FleetManagement
 internal import HTTPTypes
 package import Hummingbird
 internal import JSON
-internal import MQTT
 internal import Spatial
 internal import Telemetry
 
@@ -64,8 +63,8 @@ package struct RegionRoutes: RouteGroup {
       try vehicle.requireManaged()
       try await desk.turns.begin([key])
       defer { desk.turns.end([key]) }
-      let (version, messages) = try await messages([key: document])
-      let reports = try await desk.publish(messages, refusable: "regions")
+      let (version, payloads) = try await payloads([key: document])
+      let reports = try await desk.publish(.regions, payloads, refusable: "regions")
       return (desk.accepted(version, reports), ControlDesk.outcome(reports))
     }
   }
@@ -88,8 +87,8 @@ package struct RegionRoutes: RouteGroup {
         try change.needsDesiredDocument ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
       // Parsing thousands of documents would block the cooperative pool.
       let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
-      let (version, messages) = try await messages(wanted)
-      let reports = try await desk.publish(messages)
+      let (version, payloads) = try await payloads(wanted)
+      let reports = try await desk.publish(.regions, payloads)
       let unmanaged = vehicles.filter { !$0.isManaged }.map(\.key)
       return (
         desk.accepted(
@@ -99,15 +98,15 @@ package struct RegionRoutes: RouteGroup {
     }
   }
 
-  private func messages(
+  private func payloads(
     _ wanted: [VehicleKey: RegionDocument]
-  ) async throws -> (version: String, messages: [(VehicleKey, MQTTMessage)]) {
+  ) async throws -> (version: String, payloads: [VehicleKey: [UInt8]]) {
     let version = Moment.now.time.rfc3339
-    let root = desk.client.root
     return try await desk.threads.run {
       // Regions that many vehicles share are encoded once.
       var payloads: [RegionDocument: [UInt8]] = [:]
-      let messages = try wanted.sorted { $0.key < $1.key }.map { key, document in
+      var documents: [VehicleKey: [UInt8]] = [:]
+      for (key, document) in wanted.sorted(by: { $0.key < $1.key }) {
         let payload = payloads[document] ?? Array(document.json(version: version).text.utf8)
         guard payload.count <= RegionDocument.largestSize else {
           throw WebError(
@@ -115,15 +114,9 @@ package struct RegionRoutes: RouteGroup {
             "The regions of \(key) are \(payload.count) bytes; a vehicle accepts \(RegionDocument.largestSize).",
             remedy: "Simplify outlines, or leave out regions.")
         }
-        payloads[document] = payload
-        return (
-          key,
-          MQTTMessage(
-            topic: key.topic(root: root, TopicScheme.regionsDesired), payload: payload, qos: .atLeastOnce,
-            retain: true, properties: MQTTMessageProperties(contentType: "application/geo+json"))
-        )
+        (payloads[document], documents[key]) = (payload, payload)
       }
-      return (version, messages)
+      return (version, documents)
     }
   }
 

@@ -3,7 +3,6 @@ internal import FleetManagement
 internal import HTTPTypes
 package import Hummingbird
 internal import JSON
-internal import MQTT
 internal import Spatial
 internal import Telemetry
 
@@ -132,15 +131,7 @@ package struct SettingsRoutes: RouteGroup {
       try vehicle.requireManaged()
       let wanted = settings.document(on: documents, version: version)
       let reports = try await desk.publish(
-        [
-          (
-            key,
-            MQTTMessage(
-              topic: key.topic(root: desk.client.root, TopicScheme.configDesired), text: wanted.json.text,
-              qos: .atLeastOnce, retain: true,
-              properties: MQTTMessageProperties(contentType: "application/json"))
-          )
-        ], refusable: "settings")
+        .config, [key: Array(wanted.json.text.utf8)], refusable: "settings")
       return (
         desk.accepted(version, reports) { $0.write(refused: wanted.leftBehind, as: "leftBehind") },
         ControlDesk.outcome(reports)

@@ -116,15 +116,16 @@ import Testing
     // One region alone, with who has not said yet that it watches it no more.
     let version = try await probe.ask(.get, "/vehicles/demo/van/regions").json?["request"]?.string ?? ""
     for (vehicle, version, accepted) in [("van", version, #""b","c""#), ("bus", "earlier", #""d","c""#)] {
-      _ = try await client.publish([
-        (
-          VehicleKey(fleet: "demo", vehicle: vehicle),
-          MQTTMessage(
-            topic: "odograph/v1/demo/\(vehicle)/regions/reported",
-            text: #"{"version":"\#(version)","state":"applied","accepted":[\#(accepted)],"refused":[]}"#,
-            qos: .atLeastOnce, retain: true)
+      let report = #"{"version":"\#(version)","state":"applied","accepted":[\#(accepted)],"refused":[]}"#
+      client.publish(
+        MQTTMessage(
+          topic: "odograph/v1/demo/\(vehicle)/regions/reported", text: report, qos: .atLeastOnce, retain: true
         )
-      ])
+      )
+      let key = VehicleKey(fleet: "demo", vehicle: vehicle)
+      try await eventually {
+        client.withState { $0.documents.documents(.regions, of: key).reported } == Array(report.utf8)
+      }
     }
     func told(_ name: String) async throws -> (watching: [String], accepted: [String]) {
       let answer = try await probe.ask(.get, "/regions?region=\(name)")
