@@ -1,5 +1,3 @@
-package import MQTT
-
 /// An observer of all messages that change a vehicle's state.
 ///
 /// Methods are called on the connection's thread, and block the connection. They must return quickly, and
@@ -7,10 +5,11 @@ package import MQTT
 package protocol FleetObserver: Sendable {
   /// Observes a message.
   /// - Parameters:
-  ///   - message: the message as received.
+  ///   - message: the decoded message.
+  ///   - isRetained: true if the broker sent the message as a retained one.
   ///   - vehicle: the vehicle's state, to which the message was already applied.
   ///   - moment: the time of arrival.
-  func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment)
+  func observe(_ message: FleetMessage, isRetained: Bool, of vehicle: VehicleRecord, at moment: Moment)
   /// Observes the removal of a vehicle, whose state was deleted. A later message creates the vehicle again.
   func observe(removalOf key: VehicleKey, at moment: Moment)
   /// Observes a change of the connection, also on the connection's thread.

@@ -92,9 +92,20 @@ public struct Roster: Sendable {
   ///   - moment: the time of arrival.
   @discardableResult
   public mutating func apply(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) -> Outcome {
+    applyDecoding(topic: topic, payload: payload, retained: retained, at: moment).outcome
+  }
+
+  /// Applies a message, and also returns its vehicle and its decoded content, so that observers need not parse
+  /// it again. Both are nil for a message that was not decoded.
+  package mutating func applyDecoding(
+    topic: String, payload: [UInt8], retained: Bool, at moment: Moment
+  ) -> (outcome: Outcome, vehicle: VehicleKey?, content: FleetMessage?) {
     counters.messages += 1
     counters.bytes += topic.utf8.count + payload.count
-    let outcome = place(topic: topic, payload: payload, retained: retained, at: moment)
+    var vehicle: VehicleKey?
+    var content: FleetMessage?
+    let outcome = place(
+      topic: topic, payload: payload, retained: retained, at: moment, of: &vehicle, content: &content)
     switch outcome {
     case .applied, .removed: break
     case .duplicate: counters.duplicates += 1
@@ -103,7 +114,7 @@ public struct Roster: Sendable {
     case .ignored: counters.ignored += 1
     case .refused: counters.refused += 1
     }
-    return outcome
+    return (outcome, vehicle, content)
   }
 
   /// Restarts the counting of sequence numbers for all vehicles. Must be called after a time without a
@@ -113,16 +124,19 @@ public struct Roster: Sendable {
   }
 
   private mutating func place(
-    topic: String, payload: [UInt8], retained: Bool, at moment: Moment
+    topic: String, payload: [UInt8], retained: Bool, at moment: Moment, of vehicle: inout VehicleKey?,
+    content decoded: inout FleetMessage?
   ) -> Outcome {
     guard let address = profile.address(of: topic, root: root) else { return .ignored }
     guard profile.reads(address.path) else { return .ignored }
     let key = address.key
+    vehicle = key
     guard !payload.isEmpty else { return takeBack(address.path, of: key) }
     // If the capacity is reached, messages of invented vehicles are rejected here, without parsing them.
     guard vehicles.count < capacity || places[key] != nil || !replaceable.isEmpty else { return .refused }
     do throws(JSONError) {
       guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
+      decoded = message
       // A `track` alone does not create a vehicle.
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) ?? placeOfReplaced(by: key) else { return .refused }

@@ -126,11 +126,19 @@ public final class FleetSubscriber: Sendable {
 
   /// Creates a subscriber.
   ///
-  /// - Parameter mark: a marker filter that is subscribed to after all others, and a function that is called
+  /// - Parameters:
+  ///   - mark: a marker filter that is subscribed to after all others, and a function that is called
   ///   when the broker grants or rejects it.
+  ///   - kept: further filters for retained messages, at QoS 0. They are subscribed to before all others: if
+  ///   the messages at QoS 1 fill the broker's queue, it also drops messages at QoS 0. A rejection of such a
+  ///   filter is not a change of the connection.
+  ///   - outbound: the provider of messages to publish; nil for none.
+  ///   - answered: called with the broker's answer to each filter except the marker filter.
   package init(
     _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
-    queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil
+    queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil, kept: [String] = [],
+    outbound: (any OutboundProvider)? = nil,
+    answered: @escaping @Sendable (_ filter: String, MQTTReasonCode) -> Void = { _, _ in }
   ) throws(FleetError) {
     self.queue = queue
     let level = Locked<UInt8?>(nil)
@@ -187,6 +195,8 @@ public final class FleetSubscriber: Sendable {
       },
       subscriptionAnswered: { filter, reason in
         if let mark, filter == mark.filter { return mark.answered() }
+        answered(filter, reason)
+        guard all.contains(filter) else { return }
         if reason.isError {
           handlers.connection(.refused(filter: filter, reason: reason.description))
           return
@@ -203,8 +213,9 @@ public final class FleetSubscriber: Sendable {
     do throws(MQTTError) {
       session = try MQTTSession(
         configuration: configuration,
-        subscriptions: (filters + [mark?.filter].compactMap(\.self)).map { MQTTSubscription($0, qos: qos) },
-        handlers: sessionHandlers)
+        subscriptions: kept.map { MQTTSubscription($0, qos: .atMostOnce) }
+          + (filters + [mark?.filter].compactMap(\.self)).map { MQTTSubscription($0, qos: qos) },
+        outbound: outbound, handlers: sessionHandlers)
     } catch { throw FleetError(error) }
   }
 
@@ -236,6 +247,12 @@ public final class FleetSubscriber: Sendable {
   package func unsubscribe(_ filters: [String], session settings: SubscriberSession) throws(FleetError) {
     for filter in try settings.filters(filters) { session.unsubscribe(filter) }
   }
+
+  /// Removes a subscription.
+  package func unsubscribe(_ filter: String) { session.unsubscribe(filter) }
+
+  /// Notifies the connection that the provider has new messages.
+  package func wakeUp() { session.wakeUp() }
 
   /// Records that all batches up to a number are stored, so that they are acknowledged to the broker.
   package func settle(through number: UInt64) { session.settle(through: number) }

@@ -45,6 +45,9 @@ package struct RetainedReading: Hashable, Sendable {
     last = max(last, time)
   }
 
+  /// The time at which reading is complete if no further message arrives; nil before the answer to the marker.
+  package var completion: Int64? { isMarked ? deadline : nil }
+
   /// The time until which to wait for the next retained message, in monotonic nanoseconds.
   package var deadline: Int64 { last + (isMarked ? silence : timeout) }
 

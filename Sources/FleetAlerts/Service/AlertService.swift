@@ -1,7 +1,7 @@
 internal import DequeModule
 package import Fleet
 internal import JSON
-package import MQTT
+internal import MQTT
 internal import Platform
 internal import SQLite
 internal import Spatial
@@ -132,8 +132,12 @@ package final class AlertService: FleetObserver {
     started?.join()
   }
 
-  package func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment) {
-    guard let facts = facts(message, at: moment, { vehicle }) else { return }
+  package func observe(
+    _ message: FleetMessage, isRetained: Bool, of vehicle: VehicleRecord, at moment: Moment
+  ) {
+    guard case .message(let decoded) = message,
+      let facts = facts(decoded, isRetained: isRetained, of: vehicle, at: moment)
+    else { return }
     // Events are ignored here, because they also arrive in a separate session, which the broker stores.
     guard source.withLock({ $0 }) == nil || !facts.topic.isOfEvents else { return observePlace(facts) }
     observe(facts)
@@ -151,33 +155,27 @@ package final class AlertService: FleetObserver {
     observe(facts)
   }
 
-  /// Returns the facts of a message; nil if no rule uses the message.
-  /// - Parameter vehicle: returns the state of the message's vehicle.
-  func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
-    guard let address = profile.address(of: message.topic, root: root), asks(for: address.path),
-      let json = try? JSONValue(parsing: message.payload),
-      case .message(let decoded)? = try? profile.read(address, json),
-      let facts = VehicleFacts(
-        decoded, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment),
-      asked.withLock({ $0.topics.contains(facts.topic) })
+  /// Returns the facts of a decoded message; nil if no rule uses the message.
+  private func facts(
+    _ message: VehicleMessage, isRetained: Bool, of vehicle: VehicleRecord, at moment: Moment
+  ) -> VehicleFacts? {
+    let topics = asked.withLock { $0.topics }
+    guard !topics.isEmpty,
+      let facts = VehicleFacts(message, isRetained: isRetained, of: vehicle, at: moment),
+      topics.contains(facts.topic)
     else { return nil }
     return facts
   }
 
-  /// Returns whether a rule can use messages of a topic, so that payloads of other topics need not be parsed.
-  private func asks(for path: String) -> Bool {
-    let topics = asked.withLock { $0.topics }
-    guard !topics.isEmpty, profile == .native, let kind = MessageKind(rawValue: path) else {
-      return !topics.isEmpty
-    }
-    switch kind {
-    case .status: return topics.contains(.status)
-    case .location: return topics.contains(.position)
-    case .region: return topics.contains(.regions)
-    case .motion, .locationEvent, .drivingEvent: return topics.contains(.event)
-    case .trace: return topics.contains(.trace)
-    default: return false
-    }
+  /// Returns the facts of a message; nil if no rule uses the message.
+  /// - Parameter vehicle: returns the state of the message's vehicle.
+  func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
+    guard let address = profile.address(of: message.topic, root: root),
+      let json = try? JSONValue(parsing: message.payload),
+      case .message(let decoded)? = try? profile.read(address, json)
+    else { return nil }
+    return facts(
+      decoded, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment)
   }
 
   /// Adds facts to the queue of the alerts' thread. Returns immediately, because it is called on the

@@ -36,17 +36,14 @@ extension PublishLink {
       waiter.observe(change)
     }
     try link.start()
-    while !isConnected.withLock({ $0 }) {
-      switch waiter.wait(seconds: 0.02) {
-      case .timedOut: continue
-      case .failed(let error): throw error
-      case .ended(let status):
-        link.stop(drain: 0)
-        throw .interrupted(
-          signal: status.rawValue - 128, operation: "reach", object: "the broker",
-          cause: "interrupted before it answered")
-      }
+    switch waiter.wait(seconds: nil, until: { isConnected.withLock { $0 } }) {
+    case .timedOut: return link
+    case .failed(let error): throw error
+    case .ended(let status):
+      link.stop(drain: 0)
+      throw .interrupted(
+        signal: status.rawValue - 128, operation: "reach", object: "the broker",
+        cause: "interrupted before it answered")
     }
-    return link
   }
 }

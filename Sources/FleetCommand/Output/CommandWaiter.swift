@@ -98,6 +98,7 @@ package final class CommandWaiter: Sendable {
       return state.wasConnected && !state.hasLeft
     }
     if isBack { StandardError.report("connected again") }
+    wake.signal()
   }
 
   /// Reports a lost connection of any protocol.
@@ -165,10 +166,12 @@ package final class CommandWaiter: Sendable {
   }
 
   /// Waits for an ending, a signal or the time limit; nil for no limit.
-  package func wait(seconds: Double?) -> Ending {
+  /// - Parameter isDone: checked after each established connection; true ends the wait like the time limit.
+  package func wait(seconds: Double?, until isDone: () -> Bool = { false }) -> Ending {
     let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
     while true {
       if let ending = state.withLock({ $0.ending }) { return ending }
+      if isDone() { return .timedOut }
       var left: Int32 = -1
       if let deadline {
         let nanoseconds = deadline - SystemClock.monotonic

@@ -12,7 +12,7 @@ struct CheckRights {
 
   private let root: String
   private let isVersion5: Bool
-  private let exchange: FleetExchange
+  private let operation: ManagementOperation
   private let filters: [String]
   private let probes: [(topic: String, purpose: String)]
   private let nonce = "check-\(String(UInt64.random(in: 0 ... .max), radix: 16))"
@@ -32,12 +32,12 @@ struct CheckRights {
     // A short reconnection delay, because some brokers close the connection at each rejection.
     var broker = broker
     broker.backoffBase = 0.2
-    exchange = try FleetExchange(broker, filters: filters)
+    operation = try ManagementOperation(broker, root: root, filters: filters)
   }
 
   func run() throws(FleetError) -> [CheckFinding] {
-    try exchange.start()
-    defer { exchange.close() }
+    try operation.start()
+    defer { operation.close() }
     var findings: [CheckFinding] = []
     var granted: Set<String> = []
     var statuses: Set<String> = []
@@ -46,7 +46,7 @@ struct CheckRights {
     var waiting = Set(filters)
     var deadline = Self.time(after: Self.answerTimeout)
     while true {
-      guard let event = try exchange.next(until: deadline) else {
+      guard let event = try operation.next(until: deadline) else {
         // The time limit for a subscription's answer or a returning message has expired. This is not a
         // failure: the next trial starts.
         guard trials.isAnswered, !trials.isOver, trials.isConnected else { break }
@@ -60,7 +60,7 @@ struct CheckRights {
         guard trials.ended(reason) else { throw FleetError(reason) }
         // The message of the trial is withdrawn, so that its repetition does not end the next connection,
         // too.
-        if let lost { exchange.withdraw(lost) }
+        if let lost { operation.client.withdraw(lost) }
         deadline = Self.time(after: Self.answerTimeout)
       case .answered(let filter, let reason):
         // After a reconnection the filters are subscribed to again; only the first answer to each filter
@@ -107,7 +107,7 @@ struct CheckRights {
   /// Publishes the next trial.
   private func begin(_ trials: inout CheckTrials, _ deadline: inout Int64) {
     let topic = probes[trials.begun].topic
-    trials.began(exchange.publish(MQTTMessage(topic: topic, text: nonce, qos: .atLeastOnce)))
+    trials.began(operation.client.publish(MQTTMessage(topic: topic, text: nonce, qos: .atLeastOnce)))
     deadline = Self.time(after: Self.answerTimeout)
   }
 

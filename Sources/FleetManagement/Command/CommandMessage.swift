@@ -28,10 +28,15 @@ package enum CommandMessage {
         responseTopic: vehicle.topic(root: root, responsePath(of: command)), correlationData: Array(id.utf8)))
   }
 
-  /// Returns the response in a message to the request with an identifier; nil for any other message.
-  static func response(in message: MQTTMessage, to id: String) -> JSONValue? {
+  /// Returns the response in a message, and the identifier of its request; nil for any other message.
+  static func response(in message: MQTTMessage) -> (id: String, json: JSONValue)? {
     guard !message.retain, let json = try? JSONValue(parsing: message.payload) else { return nil }
     let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
-    return correlation ?? json["id"]?.string == id ? json : nil
+    return (correlation ?? json["id"]?.string).map { ($0, json) }
+  }
+
+  /// Returns the response in a message to the request with an identifier; nil for any other message.
+  static func response(in message: MQTTMessage, to id: String) -> JSONValue? {
+    response(in: message).flatMap { $0.id == id ? $0.json : nil }
   }
 }

@@ -7,7 +7,7 @@ extension VehicleRequests {
   /// Connects, and sends a command to the selected vehicles.
   ///
   /// - Parameters:
-  ///   - seconds: the time after which the broker may discard a request.
+  ///   - seconds: the time to wait for responses, after which the broker may discard a request.
   ///   - beginning: returns messages of a recording, which name vehicles for brokers without retained
   ///     messages.
   /// - Throws: `FleetError` if no vehicle is found, for several vehicles if the command applies to one, and for
@@ -17,10 +17,10 @@ extension VehicleRequests {
     to targets: VehicleTargets, at broker: MQTTConfiguration, beginning: BeginningQuery.Source
   ) throws(FleetError) {
     let responsePath = CommandMessage.responsePath(of: command.name)
-    let (exchange, retained) = try FleetExchange.reading(
-      broker, targets, ["status"], answers: [responsePath], beginning: beginning)
+    let operation = try ManagementOperation.reading(
+      broker, targets, [MessageKind.status.rawValue], answers: [responsePath], beginning: beginning)
     do throws(FleetError) {
-      let vehicles = try targets.resolve(retained)
+      let vehicles = try targets.resolve(found: operation.client.withState { $0.documents.vehicles })
       guard !command.isForOne || vehicles.count == 1 else {
         throw FleetError.usage(
           "send", command.name,
@@ -28,7 +28,7 @@ extension VehicleRequests {
       }
       let root = targets.root
       let ids = Dictionary(uniqueKeysWithValues: vehicles.map { ($0, CommandMessage.newIdentifier()) })
-      self.init(exchange, vehicles, retained: retained, root: root) { key in
+      self.init(operation, vehicles, timeout: seconds) { key in
         CommandMessage.request(
           command.name, arguments, id: ids[key] ?? "", to: key, root: root, expiringAfter: seconds)
       } answer: { message in
@@ -44,7 +44,7 @@ extension VehicleRequests {
         )
       }
     } catch {
-      exchange.close()
+      operation.close()
       throw error
     }
   }

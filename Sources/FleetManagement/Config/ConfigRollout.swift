@@ -58,10 +58,11 @@ package struct ConfigRollout {
 
   /// Publishes the desired settings of a stage's vehicles. Returns the requests, and the previously desired
   /// settings that the new documents do not contain.
-  package func request(_ stage: Stage) -> (VehicleRequests, dropped: [DroppedSetting]) {
+  /// - Parameter timeout: the seconds to wait for reports; 0 to wait only for the broker's acknowledgements.
+  package func request(_ stage: Stage, timeout: Double) -> (VehicleRequests, dropped: [DroppedSetting]) {
     var dropped: [DroppedSetting] = []
     let version = version
-    let requests = session.request(stage.vehicles) { key in
+    let requests = session.request(stage.vehicles, timeout: timeout) { key in
       let document = settings.document(on: documents[key], version: version)
       dropped += document.leftBehind.map { DroppedSetting(vehicle: key, key: $0.key, reason: $0.reason) }
       return document.json.text

@@ -7,11 +7,12 @@ extension DocumentSession {
   /// - Parameters:
   ///   - wanted: the desired regions of each vehicle.
   ///   - version: the name of this change.
+  ///   - timeout: the seconds to wait for reports; 0 to wait only for the broker's acknowledgements.
   package func request(
-    _ vehicles: [VehicleKey], regions wanted: [VehicleKey: RegionDocument], version: String
+    _ vehicles: [VehicleKey], regions wanted: [VehicleKey: RegionDocument], version: String, timeout: Double
   ) -> VehicleRequests {
     let documents = wanted.mapValues { $0.json(version: version) }
-    return request(vehicles) {
+    return request(vehicles, timeout: timeout) {
       documents[$0]?.text ?? ""
     } outcome: { key, json in
       // Reports about other documents are ignored. A report without a version was sent after this request, so

@@ -8,10 +8,18 @@ internal import Telemetry
 package struct RetainedVehicle: Hashable, Sendable {
   package let key: VehicleKey
   /// The topics with a payload.
-  fileprivate(set) var topics: Set<String> = []
+  fileprivate let topics: [String]
   /// The paths below the vehicle's topic.
-  package fileprivate(set) var paths: Set<String> = []
-  package fileprivate(set) var isOnline = false
+  package let paths: Set<String>
+  package let isOnline: Bool
+
+  fileprivate init(key: VehicleKey, _ payloads: [String: [UInt8]], root: String) {
+    self.key = key
+    paths = Set(payloads.keys)
+    topics = payloads.keys.map { key.topic(root: root, $0) }
+    let status = payloads[MessageKind.status.rawValue].flatMap { try? JSONValue(parsing: $0) }
+    isOnline = status?["state"]?.string == StatusMessage.State.online.rawValue
+  }
 }
 
 /// The removal of vehicles: their retained messages, found on creation and deleted on request.
@@ -30,7 +38,7 @@ package final class VehicleRemoval {
   /// True if the broker delivers retained messages for exact topics only, so that messages on other topics can
   /// exist.
   package let hasUnknownTopics: Bool
-  private let exchange: FleetExchange
+  private let operation: ManagementOperation
 
   /// Connects, and finds the retained messages of vehicles.
   ///
@@ -42,34 +50,19 @@ package final class VehicleRemoval {
     let exact = (targets.named ?? []).flatMap { key in
       TopicScheme.kept.map { key.topic(root: targets.root, $0) }
     }
-    let (exchange, kept) = try FleetExchange.reading(broker, kept: try targets.filters(["#"]) + exact)
-    self.exchange = exchange
-    vehicles = Self.vehicles(kept, root: targets.root)
+    operation = try ManagementOperation.reading(broker, targets, ["#"], exact: exact)
+    let (store, copies) = operation.client.withState { ($0.documents, $0.copies) }
+    vehicles = store.vehicles.map { RetainedVehicle(key: $0, store.payloads(of: $0), root: targets.root) }
     // If no message has arrived twice, the broker has not delivered messages for the wildcard: otherwise each
     // would arrive for the wildcard and for its exact topic.
-    hasUnknownTopics = !exact.isEmpty && Set(kept.map(\.topic)).count == kept.count
+    hasUnknownTopics = !exact.isEmpty && copies == 0
     guard vehicles.isEmpty, targets.named == nil else { return }
-    exchange.close()
+    operation.close()
     throw FleetError(
       operation: "find", object: "their retained messages",
       cause:
         "the broker has no retained messages of these names, or delivers them for exact topics only; "
         + "name the fleet, too, with --fleet", kind: .unavailable)
-  }
-
-  private static func vehicles(_ kept: [MQTTMessage], root: String) -> [RetainedVehicle] {
-    var vehicles: [VehicleKey: RetainedVehicle] = [:]
-    for message in kept where !message.payload.isEmpty {
-      guard let key = TopicAddress(topic: message.topic, root: root)?.key else { continue }
-      let path = String(message.topic.dropFirst(key.topic(root: root, "").count))
-      vehicles[key, default: RetainedVehicle(key: key)].topics.insert(message.topic)
-      vehicles[key]?.paths.insert(path)
-      if path == MessageKind.status.rawValue {
-        let state = (try? JSONValue(parsing: message.payload))?["state"]?.string
-        vehicles[key]?.isOnline = state == StatusMessage.State.online.rawValue
-      }
-    }
-    return vehicles.values.sorted { $0.key < $1.key }
   }
 
   /// Deletes the messages.
@@ -80,13 +73,13 @@ package final class VehicleRemoval {
     for topic in vehicles.flatMap(\.topics) {
       // An empty payload clears a retained message (MQTT 5, 3.3.1.3).
       let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
-      waiting[exchange.publish(message)] = topic
+      waiting[operation.client.publish(message)] = topic
     }
     let all = waiting.count
     var refused: [String] = []
     let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     while !waiting.isEmpty {
-      switch try exchange.next(until: deadline) {
+      switch try operation.next(until: deadline) {
       case .published(let token, let reason)?:
         guard let topic = waiting.removeValue(forKey: token), let reason, reason.isError else { continue }
         refused.append("\(topic): \(reason)")
@@ -100,7 +93,7 @@ package final class VehicleRemoval {
   }
 
   /// Disconnects from the broker.
-  package func close() { exchange.close() }
+  package func close() { operation.close() }
 }
 
 extension TopicScheme {

@@ -15,7 +15,7 @@ package final class VehicleQuestion {
   }
 
   package let vehicle: VehicleKey
-  private let exchange: FleetExchange
+  private let operation: ManagementOperation
   private let command: String
   private let root: String
   private let lost: (MQTTDisconnection) -> Void
@@ -31,38 +31,37 @@ package final class VehicleQuestion {
     _ broker: MQTTConfiguration, _ targets: VehicleTargets, command: String,
     lost: @escaping (MQTTDisconnection) -> Void
   ) throws(FleetError) {
-    let (exchange, retained) = try FleetExchange.reading(
-      broker, filters: try targets.filters([CommandMessage.responsePath(of: command)]),
-      kept: try targets.filters(["status"]))
+    let operation = try ManagementOperation.reading(
+      broker, targets, ["status"], answers: [CommandMessage.responsePath(of: command)])
     do throws(FleetError) {
-      let vehicles = try targets.resolve(retained, canBegin: false)
+      let found = operation.client.withState { $0.documents.vehicles }
+      let vehicles = try targets.resolve(found: found, canBegin: false)
       guard let vehicle = vehicles.first, vehicles.count == 1 else {
         throw FleetError.usage(
           "ask", "\(vehicles.count) vehicles", "name one, with --fleet and --vehicle")
       }
-      guard VehicleRequests.unmanaged(retained, root: targets.root).isEmpty else {
+      guard operation.client.withState({ $0.isManaged(vehicle) }) else {
         throw FleetError(
-          operation: "ask", object: vehicle.description, cause: VehicleRequests.notManaged, kind: .unavailable
-        )
+          operation: "ask", object: vehicle.description, cause: VehicleReports.notManaged, kind: .unavailable)
       }
-      (self.exchange, self.vehicle, self.command, self.lost) = (exchange, vehicle, command, lost)
+      (self.operation, self.vehicle, self.command, self.lost) = (operation, vehicle, command, lost)
       root = targets.root
     } catch {
-      exchange.close()
+      operation.close()
       throw error
     }
   }
 
-  package func close() { exchange.close() }
+  package func close() { operation.close() }
 
   /// Returns the number of a received signal; nil if there is none.
-  package func interruption() -> Int32? { exchange.interruption() }
+  package func interruption() -> Int32? { operation.interruption() }
 
   /// Sends a request; answers to earlier requests are ignored from now on.
   /// - Parameter timeout: the seconds after which the broker may discard the request.
   package func ask(_ arguments: [String: JSONValue], timeout: Double) {
     id = CommandMessage.newIdentifier()
-    token = exchange.publish(
+    token = operation.client.publish(
       CommandMessage.request(command, arguments, id: id, to: vehicle, root: root, expiringAfter: timeout))
   }
 
@@ -70,7 +69,7 @@ package final class VehicleQuestion {
   package func answer(within seconds: Double) throws(FleetError) -> Answer {
     let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     let topic = vehicle.topic(root: root, CommandMessage.responsePath(of: command))
-    while let event = try exchange.next(until: deadline) {
+    while let event = try operation.next(until: deadline) {
       switch event {
       case .published(let published, let reason?) where published == token:
         return .problem("by the broker: \(reason); check its access list for this user")

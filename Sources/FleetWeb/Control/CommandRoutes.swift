@@ -28,7 +28,7 @@ package struct CommandRoutes: RouteGroup {
     }
     router.get("vehicles/{fleet}/{vehicle}/commands") { _, context in
       let key = try desk.vehicle(try context.requireVehicle()).key
-      return Self.answers(desk.session.withState { $0.requests(to: key) })
+      return Self.answers(desk.client.withState { $0.commands.requests(to: key) })
     }
     router.post("vehicles/{fleet}/{vehicle}/commands") { request, context in
       try await give(request, context)
@@ -51,8 +51,11 @@ package struct CommandRoutes: RouteGroup {
       "command \(command.name)", [key], detail: detail, context
     ) {
       try vehicle.requireManaged()
-      let given = try await desk.session.give(
-        command.name, sent, to: key, by: principal.name, seconds: sleeps ? 0 : timeout, lifetime: lifetime)
+      let given: CommandRequest
+      do throws(ManagementProblem) {
+        given = try await desk.client.give(
+          command.name, sent, to: key, by: principal.name, seconds: sleeps ? 0 : timeout, lifetime: lifetime)
+      } catch { throw WebError(error) }
       if let refusal = given.brokerRefusal {
         throw WebError(.badGateway, "broker-refused", "The command was refused \(refusal).")
       }

@@ -1,4 +1,5 @@
 internal import Fleet
+package import FleetManagement
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
@@ -13,16 +14,57 @@ extension WebError {
   }
 }
 
+extension WebError {
+  /// Creates the response to a request that the management client cannot serve.
+  init(_ problem: ManagementProblem) {
+    switch problem {
+    case .notRead:
+      self.init(
+        .serviceUnavailable, "not-read", "The vehicles' retained messages have not been read yet.",
+        remedy: "Retry in a few seconds; if the error persists, check whether the broker is reachable.",
+        headers: [.retryAfter: "5"])
+    case .unreachable:
+      self.init(
+        .serviceUnavailable, "broker-unreachable", "There is no connection to the broker; nothing was sent.",
+        remedy: "Check whether the broker runs, and retry.", headers: [.retryAfter: "5"])
+    case .tooManyMessages: self = .busy("Too many messages wait for the broker.")
+    case .tooManyCommands: self = .busy("Too many commands wait for their answers.")
+    }
+  }
+}
+
 /// The shared state of the routes that manage vehicles.
 package struct ControlDesk: Sendable {
   let feed: FleetFeed
-  let session: ManagementSession
+  let client: ManagementClient
   /// Threads for slow work, such as parsing the documents of many vehicles.
   let threads: WorkerThreads
   let turns = VehicleTurns()
 
-  package init(feed: FleetFeed, session: ManagementSession, threads: WorkerThreads) {
-    (self.feed, self.session, self.threads) = (feed, session, threads)
+  package init(feed: FleetFeed, client: ManagementClient, threads: WorkerThreads) {
+    (self.feed, self.client, self.threads) = (feed, client, threads)
+  }
+
+  /// Waits until the vehicles' retained messages were read.
+  /// - Throws: 503 after the time limit.
+  func waitUntilRead() async throws(WebError) {
+    do throws(ManagementProblem) { try await client.waitUntilRead() } catch { throw WebError(error) }
+  }
+
+  /// Publishes desired documents, and waits for the broker's acknowledgements.
+  /// - Parameter what: the documents in words, if a rejection is an error.
+  /// - Throws: 503 without a connection, and if too many messages are waiting; 502 for a rejected document.
+  func publish(
+    _ subject: DocumentStore.Subject, _ documents: [VehicleKey: [UInt8]], refusable what: String? = nil
+  ) async throws(WebError) -> VehicleReports {
+    let reports: VehicleReports
+    do throws(ManagementProblem) { reports = try await client.publish(subject, documents) } catch {
+      throw WebError(error)
+    }
+    if let what, let problem = reports.outcomes.values.first(where: { !$0.isGood })?.problem {
+      throw WebError(.badGateway, "broker-refused", "The \(what) were refused \(problem).")
+    }
+    return reports
   }
 
   /// The properties of a vehicle that matter for requests to it.
@@ -70,9 +112,9 @@ package struct ControlDesk: Sendable {
   /// - Throws: 503 if some documents exceeded the memory limit, because a change would be based on incomplete
   ///   data.
   func documents(
-    _ subject: ManagementState.Subject, of key: VehicleKey
-  ) throws(WebError) -> ManagementState.Documents {
-    let documents = session.withState { $0.documents(subject, of: key) }
+    _ subject: DocumentStore.Subject, of key: VehicleKey
+  ) throws(WebError) -> DocumentStore.Documents {
+    let documents = client.withState { $0.documents.documents(subject, of: key) }
     guard !documents.isIncomplete else {
       throw WebError(
         .serviceUnavailable, "too-much", "The documents of all vehicles exceed this server's limit.",
@@ -101,27 +143,26 @@ package struct ControlDesk: Sendable {
   ///   - unmanaged: vehicles that decline management.
   ///   - unchanged: vehicles whose desired state is already as requested.
   func accepted(
-    _ version: String, _ deliveries: [VehicleKey: ManagementSession.Delivery], unmanaged: [VehicleKey] = [],
+    _ version: String, _ reports: VehicleReports, unmanaged: [VehicleKey] = [],
     unchanged: Set<VehicleKey> = [], _ more: (inout JSONWriter) -> Void = { _ in }
   ) -> Response {
+    let declining = Set(unmanaged)
     let body = JSONWriter.object { json in
       json.field("request", version)
       json.key("vehicles")
       json.openArray()
-      for key in (Array(deliveries.keys) + unmanaged + unchanged).sorted() {
+      for key in (reports.vehicles + unmanaged + unchanged).sorted() {
         json.openObject()
         json.field("fleet", key.fleet)
         json.field("vehicle", key.vehicle)
-        switch deliveries[key] {
-        case .sent: json.field("state", "sent")
-        case .unsent: json.field("state", "unsent")
-        case .refused(let problem):
-          json.field("state", "refused")
-          json.field("problem", problem)
-        case nil where unchanged.contains(key): json.field("state", "unchanged")
-        case nil:
+        if unchanged.contains(key) {
+          json.field("state", "unchanged")
+        } else if declining.contains(key) {
           json.field("state", "unmanaged")
           json.field("problem", "nothing was sent: the vehicle is not managed over MQTT")
+        } else {
+          json.field("state", reports.state(of: key))
+          json.field("problem", reports.outcomes[key]?.problem)
         }
         json.closeObject()
       }
@@ -131,9 +172,9 @@ package struct ControlDesk: Sendable {
     return .json(body, status: .accepted)
   }
 
-  static func outcome(_ deliveries: [VehicleKey: ManagementSession.Delivery], unmanaged: Int = 0) -> String {
-    let sent = deliveries.values.count { $0 == .sent }
-    return sent == deliveries.count + unmanaged
-      ? "sent" : "sent to \(sent) of \(deliveries.count + unmanaged)"
+  static func outcome(_ reports: VehicleReports, unmanaged: Int = 0) -> String {
+    let sent = reports.outcomes.values.count(where: \.isGood)
+    let count = reports.vehicles.count + unmanaged
+    return sent == count ? "sent" : "sent to \(sent) of \(count)"
   }
 }

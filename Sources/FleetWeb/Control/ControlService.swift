@@ -1,40 +1,27 @@
 package import Fleet
 package import FleetManagement
-package import MQTT
 internal import Platform
 
-/// The management of vehicles: connection, threads and routes.
+/// The management of vehicles: threads and routes.
 package struct ControlService: ServePart {
-  private let session: ManagementSession
   private let threads: WorkerThreads
   private let desk: ControlDesk
 
   /// Creates the service.
   ///
-  /// - Throws: `FleetError` for invalid broker settings.
-  package init(
-    _ broker: MQTTConfiguration, _ targets: VehicleTargets, _ feed: FleetFeed
-  ) throws(FleetError) {
-    var broker = broker
-    // A broker allows one connection per client identifier, and the subscription to the fleet's messages uses
-    // the configured one.
-    broker.clientID += "-control"
-    session = try ManagementSession(broker, targets)
+  /// - Throws: `FleetError` if no thread can be created.
+  package init(_ client: ManagementClient, _ feed: FleetFeed) throws(FleetError) {
     do throws(SystemError) {
       threads = try WorkerThreads(name: "control", count: 2, capacity: 64)
     } catch { throw FleetError(error) }
-    desk = ControlDesk(feed: feed, session: session, threads: threads)
+    desk = ControlDesk(feed: feed, client: client, threads: threads)
   }
 
   package var routes: [any RouteGroup] { [RegionRoutes(desk), SettingsRoutes(desk), CommandRoutes(desk)] }
 
-  /// Starts to connect.
-  package func start() throws(FleetError) { try session.start() }
+  package func start() throws(FleetError) {}
 
-  package func stop() {
-    session.stop()
-    threads.stop()
-  }
+  package func stop() { threads.stop() }
 }
 
 /// The base map and the thread that reads its file.
@@ -61,12 +48,11 @@ extension ServeParts {
   /// Returns whether vehicles can be managed, which requires the native profile.
   static func canControl(_ context: ServeContext) -> Bool { context.selection.profile == .native }
 
-  mutating func addControl(_ feed: FleetFeed, _ context: ServeContext) throws(FleetError) {
+  mutating func addControl(
+    _ client: ManagementClient, _ feed: FleetFeed, _ context: ServeContext
+  ) throws(FleetError) {
     guard Self.canControl(context) else { return }
-    let selection = context.selection
-    let control = try ControlService(
-      context.broker,
-      VehicleTargets(root: selection.root, fleets: selection.fleets, vehicles: selection.vehicles), feed)
+    let control = try ControlService(client, feed)
     subjects += control.routes
     parts.append(control)
   }

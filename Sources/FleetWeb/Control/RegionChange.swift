@@ -68,7 +68,7 @@ extension RegionRoutes {
     /// Returns the new desired regions of each vehicle whose regions change.
     /// - Parameter known: the current desired documents; not used if the change replaces all regions.
     func wanted(
-      of keys: [VehicleKey], _ known: [(VehicleKey, ManagementState.Documents)]
+      of keys: [VehicleKey], _ known: [(VehicleKey, DocumentStore.Documents)]
     ) -> [VehicleKey: RegionDocument] {
       var wanted: [VehicleKey: RegionDocument] = [:]
       switch self {

@@ -70,7 +70,7 @@ struct RegionOverview {
   /// Creates the overview.
   ///
   /// - Parameter region: the only region to include; nil for all.
-  init(_ documents: [(VehicleKey, ManagementState.Documents)], region: String? = nil) {
+  init(_ documents: [(VehicleKey, DocumentStore.Documents)], region: String? = nil) {
     if region != nil { watchingStill = [] }
     var places: [RegionDocument.Feature: Int] = [:]
     // Vehicles with the same document share its bytes, so each document is parsed only once.
@@ -82,7 +82,7 @@ struct RegionOverview {
         }
         continue
       }
-      let wanted = read[desired] ?? VehicleDocuments(desired: ManagementState.Documents.json(desired))
+      let wanted = read[desired] ?? VehicleDocuments(desired: DocumentStore.Documents.json(desired))
       read[desired] = wanted
       var own = documents.parsed
       own.desired = wanted.desired

@@ -3,7 +3,6 @@ internal import FleetManagement
 internal import HTTPTypes
 package import Hummingbird
 internal import JSON
-internal import MQTT
 internal import Spatial
 internal import Telemetry
 
@@ -30,7 +29,7 @@ package struct RegionRoutes: RouteGroup {
 
   private func show(_ context: WebContext) async throws -> Response {
     let key = try desk.vehicle(try context.requireVehicle()).key
-    try await desk.session.waitUntilRead()
+    try await desk.waitUntilRead()
     let documents = try desk.documents(.regions, of: key).parsed
     let body = JSONWriter.object { json in
       json.field("fleet", key.fleet)
@@ -44,7 +43,7 @@ package struct RegionRoutes: RouteGroup {
     let principal = try context.requirePrincipal()
     try request.refuseQueries(but: ["region"])
     let region = try request.query("region")
-    try await desk.session.waitUntilRead()
+    try await desk.waitUntilRead()
     let keys = desk.vehicles(of: principal)
     let documents = try keys.map { ($0, try desk.documents(.regions, of: $0)) }
     // Parsing thousands of documents would block the cooperative pool.
@@ -64,12 +63,9 @@ package struct RegionRoutes: RouteGroup {
       try vehicle.requireManaged()
       try await desk.turns.begin([key])
       defer { desk.turns.end([key]) }
-      let (version, messages) = try await messages([key: document])
-      let deliveries = try await desk.session.publish(messages)
-      if case .refused(let problem)? = deliveries[key] {
-        throw WebError(.badGateway, "broker-refused", "The regions were refused \(problem).")
-      }
-      return (desk.accepted(version, deliveries), ControlDesk.outcome(deliveries))
+      let (version, payloads) = try await payloads([key: document])
+      let reports = try await desk.publish(.regions, payloads, refusable: "regions")
+      return (desk.accepted(version, reports), ControlDesk.outcome(reports))
     }
   }
 
@@ -83,7 +79,7 @@ package struct RegionRoutes: RouteGroup {
     let vehicles = try keys.map(desk.vehicle)
     let change = try Change(members)
     return try await desk.changing("regions", keys, detail: change.detail, context) {
-      if change.needsDesiredDocument { try await desk.session.waitUntilRead() }
+      if change.needsDesiredDocument { try await desk.waitUntilRead() }
       try await desk.turns.begin(keys)
       defer { desk.turns.end(keys) }
       let managed = vehicles.filter(\.isManaged).map(\.key)
@@ -91,26 +87,26 @@ package struct RegionRoutes: RouteGroup {
         try change.needsDesiredDocument ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
       // Parsing thousands of documents would block the cooperative pool.
       let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
-      let (version, messages) = try await messages(wanted)
-      let deliveries = try await desk.session.publish(messages)
+      let (version, payloads) = try await payloads(wanted)
+      let reports = try await desk.publish(.regions, payloads)
       let unmanaged = vehicles.filter { !$0.isManaged }.map(\.key)
       return (
         desk.accepted(
-          version, deliveries, unmanaged: unmanaged, unchanged: Set(managed).subtracting(wanted.keys)),
-        ControlDesk.outcome(deliveries, unmanaged: unmanaged.count)
+          version, reports, unmanaged: unmanaged, unchanged: Set(managed).subtracting(wanted.keys)),
+        ControlDesk.outcome(reports, unmanaged: unmanaged.count)
       )
     }
   }
 
-  private func messages(
+  private func payloads(
     _ wanted: [VehicleKey: RegionDocument]
-  ) async throws -> (version: String, messages: [(VehicleKey, MQTTMessage)]) {
+  ) async throws -> (version: String, payloads: [VehicleKey: [UInt8]]) {
     let version = Moment.now.time.rfc3339
-    let root = desk.session.root
     return try await desk.threads.run {
       // Regions that many vehicles share are encoded once.
       var payloads: [RegionDocument: [UInt8]] = [:]
-      let messages = try wanted.sorted { $0.key < $1.key }.map { key, document in
+      var documents: [VehicleKey: [UInt8]] = [:]
+      for (key, document) in wanted.sorted(by: { $0.key < $1.key }) {
         let payload = payloads[document] ?? Array(document.json(version: version).text.utf8)
         guard payload.count <= RegionDocument.largestSize else {
           throw WebError(
@@ -118,15 +114,9 @@ package struct RegionRoutes: RouteGroup {
             "The regions of \(key) are \(payload.count) bytes; a vehicle accepts \(RegionDocument.largestSize).",
             remedy: "Simplify outlines, or leave out regions.")
         }
-        payloads[document] = payload
-        return (
-          key,
-          MQTTMessage(
-            topic: key.topic(root: root, TopicScheme.regionsDesired), payload: payload, qos: .atLeastOnce,
-            retain: true, properties: MQTTMessageProperties(contentType: "application/geo+json"))
-        )
+        (payloads[document], documents[key]) = (payload, payload)
       }
-      return (version, messages)
+      return (version, documents)
     }
   }
 

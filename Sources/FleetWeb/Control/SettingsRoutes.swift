@@ -3,7 +3,6 @@ internal import FleetManagement
 internal import HTTPTypes
 package import Hummingbird
 internal import JSON
-internal import MQTT
 internal import Spatial
 internal import Telemetry
 
@@ -69,7 +68,7 @@ package struct SettingsRoutes: RouteGroup {
 
   private func show(_ context: WebContext) async throws -> Response {
     let key = try desk.vehicle(try context.requireVehicle()).key
-    try await desk.session.waitUntilRead()
+    try await desk.waitUntilRead()
     let documents = try desk.documents(.config, of: key).parsed
     let body = JSONWriter.object { json in
       json.field("fleet", key.fleet)
@@ -112,7 +111,7 @@ package struct SettingsRoutes: RouteGroup {
         "body", "key \"settings\": missing or empty", remedy: "Send an object of keys; null removes one.")
     }
     let version = try Self.version(members["label"])
-    try await desk.session.waitUntilRead()
+    try await desk.waitUntilRead()
     // The desired settings are read, changed and published under the vehicle's lock, so that the second of
     // two concurrent changes is based on the first.
     try await desk.turns.begin([key])
@@ -131,21 +130,11 @@ package struct SettingsRoutes: RouteGroup {
     ) {
       try vehicle.requireManaged()
       let wanted = settings.document(on: documents, version: version)
-      let deliveries = try await desk.session.publish([
-        (
-          key,
-          MQTTMessage(
-            topic: key.topic(root: desk.session.root, TopicScheme.configDesired), text: wanted.json.text,
-            qos: .atLeastOnce, retain: true,
-            properties: MQTTMessageProperties(contentType: "application/json"))
-        )
-      ])
-      if case .refused(let problem)? = deliveries[key] {
-        throw WebError(.badGateway, "broker-refused", "The settings were refused \(problem).")
-      }
+      let reports = try await desk.publish(
+        .config, [key: Array(wanted.json.text.utf8)], refusable: "settings")
       return (
-        desk.accepted(version, deliveries) { $0.write(refused: wanted.leftBehind, as: "leftBehind") },
-        ControlDesk.outcome(deliveries)
+        desk.accepted(version, reports) { $0.write(refused: wanted.leftBehind, as: "leftBehind") },
+        ControlDesk.outcome(reports)
       )
     }
   }

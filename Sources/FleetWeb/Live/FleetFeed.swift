@@ -31,7 +31,7 @@ package final class FleetFeed: Sendable {
 
   /// An event for the observers.
   private enum News {
-    case message(MQTTMessage, VehicleRecord)
+    case message(FleetMessage, isRetained: Bool, VehicleRecord)
     case removal(VehicleKey)
   }
 
@@ -47,14 +47,12 @@ package final class FleetFeed: Sendable {
   package func receive(_ batch: FleetBatch) {
     let news = roster.withLock { roster in
       batch.messages.compactMap { message -> News? in
-        let outcome = roster.apply(
+        let (outcome, key, content) = roster.applyDecoding(
           topic: message.topic, payload: message.payload, retained: message.retain, at: batch.receivedAt)
-        guard !observers.isEmpty, let key = roster.key(of: message.topic) else { return nil }
-        switch outcome {
-        case .applied: return roster[key].map { .message(message, $0) }
-        case .removed: return .removal(key)
-        default: return nil
-        }
+        guard !observers.isEmpty, let key else { return nil }
+        if outcome == .removed { return .removal(key) }
+        guard outcome == .applied, let content, let vehicle = roster[key] else { return nil }
+        return .message(content, isRetained: message.retain, vehicle)
       }
     }
     state.withLock { state in
@@ -67,8 +65,8 @@ package final class FleetFeed: Sendable {
     for item in news {
       for observer in observers {
         switch item {
-        case .message(let message, let vehicle):
-          observer.observe(message, of: vehicle, at: batch.receivedAt)
+        case .message(let message, let isRetained, let vehicle):
+          observer.observe(message, isRetained: isRetained, of: vehicle, at: batch.receivedAt)
         case .removal(let key): observer.observe(removalOf: key, at: batch.receivedAt)
         }
       }

@@ -1,5 +1,6 @@
 package import Fleet
 package import FleetCommand
+internal import FleetManagement
 internal import FleetStore
 internal import Glibc
 internal import Hummingbird
@@ -18,12 +19,10 @@ package enum FleetServer {
   /// - Parameters:
   ///   - context: the configuration, the broker and the served vehicles.
   ///   - timeout: the time limit in seconds; nil for none.
-  ///   - advice: returns advice for a broker that is unavailable at the start.
   /// - Returns: the reason for the end.
   /// - Throws: `FleetError` for an invalid configuration, and an address at which it cannot listen.
   package static func run(
-    _ context: ServeContext, timeout: Double?,
-    advice: @escaping @Sendable (FleetError.LinkFailure) -> [String]
+    _ context: ServeContext, timeout: Double?
   ) throws(FleetError) -> CommandWaiter.Ending {
     var context = context
     let descriptors = DescriptorLimit.raise()
@@ -47,11 +46,10 @@ package enum FleetServer {
     let feed = FleetFeed(roster(context), observers: parts.observers)
     let fleet = LiveFleet(feed)
     access.know { key in feed.withRoster { $0[key] != nil } }
-    try parts.add(fleet, context)
+    let client = try parts.add(fleet, context)
     let reloads = parts.reloads
     waiter.onHangUp { access.reload { file in for reload in reloads { reload(file) } } }
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
-    let subscriber = try subscriber(of: feed, context, advice)
     var server = WebServer(
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub, recording: parts.recording)]
         + parts.subjects,
@@ -67,11 +65,11 @@ package enum FleetServer {
     let listener = try WebListener(
       server, configuration, started: { StandardError.report("the page is at \(scheme)://\($0.text)/") },
       failed: { waiter.end(.failed($0)) })
-    try subscriber.start()
+    try client.start()
     let ending = waiter.wait(seconds: timeout)
     hub.stop(reason: "the server ends")
     listener.stop(timeout: farewell)
-    subscriber.stop(drain: 0.5)
+    client.stop(drain: 0.5)
     return ending
   }
 
@@ -96,38 +94,6 @@ package enum FleetServer {
       }
     }
     return roster
-  }
-
-  private static func subscriber(
-    of feed: FleetFeed, _ context: ServeContext,
-    _ advice: @escaping @Sendable (FleetError.LinkFailure) -> [String]
-  ) throws(FleetError) -> FleetSubscriber {
-    let filters = try context.selection.filters()
-    var configuration = context.broker
-    // A broker sends the retained messages of thousands of vehicles at once. It drops messages that exceed
-    // both the receive maximum and its queue.
-    configuration.receiveMaximum = .max
-    return try FleetSubscriber(
-      configuration, filters, .atLeastOnce,
-      .init(
-        received: {
-          feed.receive($0)
-          if let notice = feed.noticeOfRefused(at: $0.receivedAt) { StandardError.report(notice) }
-          return .kept
-        },
-        connection: { [needsAdvice = Locked(true)] connection in
-          if let news = feed.observe(connection, at: .now) { StandardError.report(news) }
-          // Advice on the broker's address is only useful if the first attempt to connect fails; after a
-          // connection, the address is correct.
-          let isFirst = needsAdvice.withLock { needed in
-            defer { needed = false }
-            return needed
-          }
-          if isFirst, case .disconnected(let reason) = connection, let failure = FleetError(reason).link {
-            advice(failure).forEach(StandardError.report)
-          }
-        }), queue: nil,
-      mark: RetainedReading.mark(behind: filters).map { (filter: $0, answered: { feed.markKept(at: .now) }) })
   }
 }
 

@@ -1,4 +1,5 @@
 package import Fleet
+package import FleetManagement
 package import FleetStore
 package import MQTT
 
@@ -9,9 +10,15 @@ package struct ServeContext: Sendable {
   package let broker: MQTTConfiguration
   /// The served vehicles.
   package let selection: FleetSelection
+  /// Returns advice for the operator if the first attempt to connect fails.
+  package let advice: @Sendable (FleetError.LinkFailure) -> [String]
 
-  package init(configuration: ServeConfiguration, broker: MQTTConfiguration, selection: FleetSelection) {
+  package init(
+    configuration: ServeConfiguration, broker: MQTTConfiguration, selection: FleetSelection,
+    advice: @escaping @Sendable (FleetError.LinkFailure) -> [String] = { _ in [] }
+  ) {
     (self.configuration, self.broker, self.selection) = (configuration, broker, selection)
+    self.advice = advice
   }
 }
 
@@ -65,8 +72,10 @@ package struct ServeParts: Sendable {
     alerts?.join(&self)
   }
 
-  /// Adds the parts that need the feed.
-  package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {
+  /// Adds the parts that need the feed, and returns the connection that fills it, which must be started last.
+  package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError)
+    -> ManagementClient
+  {
     if let alerts {
       let events = alerts.events(fleet.feed, context)
       parts.append(events)
@@ -77,6 +86,8 @@ package struct ServeParts: Sendable {
     } else {
       reloads.append { AlertPart.logSettingsThatNeedARestart($0) }
     }
-    try addControl(fleet.feed, context)
+    let client = try ManagementClient.serving(fleet.feed, context)
+    try addControl(client, fleet.feed, context)
+    return client
   }
 }

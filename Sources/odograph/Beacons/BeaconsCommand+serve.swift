@@ -15,12 +15,12 @@ extension BeaconsCommand {
   static func serve(_ options: Beacons.Serve) throws(FleetError) -> ExitStatus {
     let limit = try options.time.limit()
     var service = try PieceService(options)
-    defer { service.exchange.close() }
-    try service.exchange.open()
+    defer { service.operation.close() }
+    try service.operation.open()
     let deadline = limit.map { SystemClock.monotonic + Int64($0 * 1e9) } ?? .max
     while SystemClock.monotonic < deadline {
       let look = SystemClock.monotonic + PieceService.lookInterval
-      if let event = try service.exchange.next(until: min(deadline, look)) {
+      if let event = try service.operation.next(until: min(deadline, look)) {
         if let status = service.process(event) { return status }
       }
       service.renewMap(at: SystemClock.monotonic)
@@ -32,7 +32,7 @@ extension BeaconsCommand {
 
 /// A server of map parts to vehicles over a broker.
 private struct PieceService {
-  let exchange: FleetExchange
+  let operation: ManagementOperation
   private let options: Beacons.Serve
   private let targets: VehicleTargets
   private var server: PieceServer
@@ -61,15 +61,16 @@ private struct PieceService {
     let map = try FleetMapFile.read(options.map)
     server = PieceServer(map)
     targets = options.vehicles.targets(options.broker)
-    exchange = try FleetExchange(
-      options.broker.configuration(), filters: try targets.filters([TopicScheme.beaconsWanted]))
+    operation = try ManagementOperation(
+      options.broker.configuration(), root: targets.root,
+      filters: try targets.filters([TopicScheme.beaconsWanted]))
     if !options.isQuiet { StandardError.report("serving \(map.count) beacons in \(server.cellCount) cells") }
   }
 
   /// Handles an event.
   ///
   /// - Returns: the exit status after a signal; nil otherwise.
-  mutating func process(_ event: FleetExchange.Event) -> ExitStatus? {
+  mutating func process(_ event: ManagementOperation.Event) -> ExitStatus? {
     switch event {
     case .interrupted(let signal): return ExitStatus(signal: signal)
     case .disconnected(let reason): StandardError.report("the broker is unreachable: \(reason)")
@@ -128,7 +129,7 @@ private struct PieceService {
       for (cell, payloads) in server.answer(wanted, from: vehicle, at: Double(SystemClock.monotonic) * 1e-9) {
         for payload in payloads {
           underWay += 1
-          exchange.publish(
+          operation.client.publish(
             MQTTMessage(
               topic: vehicle.topic(root: targets.root, TopicScheme.beaconsPiece), payload: payload,
               qos: .atLeastOnce,

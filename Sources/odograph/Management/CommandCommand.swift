@@ -18,10 +18,10 @@ enum CommandCommand {
       command, arguments, expiringAfter: timeout, to: targets, at: options.broker.configuration(),
       beginning: options.beginning.recorded)
     defer { requests.close() }
-    let ending = try requests.waitWithProgress(timeout: timeout)
+    let ending = try requests.waitWithProgress()
     try print(requests, after: ending == nil ? timeout : requests.elapsed, options)
     if let ending { return ending }
-    return requests.outcomes.count < requests.vehicles.count ? .timedOut : requests.status
+    return requests.reports.outcomes.count < requests.vehicles.count ? .timedOut : requests.status
   }
 
   private static func request(
@@ -73,9 +73,9 @@ enum CommandCommand {
     _ requests: VehicleRequests, after seconds: Double, _ options: Command
   ) throws(FleetError) {
     try CommandOutput.print(requests.vehicles, asJSON: options.json) { key in
-      let answer = requests.outcomes[key]
+      let answer = requests.reports.outcomes[key]
       var members: [String: JSONValue] = [
-        "command": .string(options.name), "state": .string(requests.state(of: key)),
+        "command": .string(options.name), "state": .string(requests.reports.state(of: key)),
       ]
       members["problem"] = answer?.problem.map { .string($0) }
       members["result"] = answer?.result
@@ -83,7 +83,7 @@ enum CommandCommand {
       return members
     } lines: { key in
       var line = StyledText(key.description, style: .bold)
-      guard let answer = requests.outcomes[key] else {
+      guard let answer = requests.reports.outcomes[key] else {
         let text = requests.pendingText(
           of: key, unanswered: "no answer within \(QuantityText.fixed(seconds, decimals: 0) ?? "–") s")
         line.append("  \(text)", style: TextStyle(.red))

@@ -78,13 +78,13 @@ enum ConfigCommand {
         StandardError.report(
           "stage \(stage.number) of \(percentages.count): \(stage.vehicles.count) vehicles")
       }
-      var (requests, dropped) = rollout.request(stage)
+      var (requests, dropped) = rollout.request(stage, timeout: change.timeout)
       for setting in dropped {
         StandardError.report(
           "\(setting.vehicle): \(setting.key) is no longer requested, because the vehicle refuses it: \(setting.reason)"
         )
       }
-      let ending = try requests.waitWithProgress(timeout: change.timeout)
+      let ending = try requests.waitWithProgress()
       try print(requests, rollout.version, asJSON: change.json)
       status = ending ?? requests.status
       if status != .done { break }
@@ -147,12 +147,12 @@ enum ConfigCommand {
   ) throws(FleetError) {
     try CommandOutput.print(requests.vehicles.sorted(), asJSON: asJSON) { key in
       var members: [String: JSONValue] = [
-        "version": .string(version), "state": .string(requests.state(of: key)),
+        "version": .string(version), "state": .string(requests.reports.state(of: key)),
       ]
-      members["problem"] = requests.outcomes[key]?.problem.map { .string($0) }
+      members["problem"] = requests.reports.outcomes[key]?.problem.map { .string($0) }
       return members
     } lines: { key in
-      let outcome = requests.outcomes[key]
+      let outcome = requests.reports.outcomes[key]
       var line = StyledText(key.description, style: .bold)
       line.append(
         "  \(outcome?.state ?? requests.pendingText(of: key))",

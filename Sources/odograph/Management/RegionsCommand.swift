@@ -192,16 +192,16 @@ enum RegionsCommand {
   ) throws(FleetError) -> ExitStatus {
     let regions = Dictionary(uniqueKeysWithValues: wanted.map { ($0.key, $0.regions) })
     var requests = session.request(
-      wanted.map(\.key), regions: regions, version: Moment.now.time.rfc3339)
-    let ending = try requests.waitWithProgress(timeout: options.timeout)
+      wanted.map(\.key), regions: regions, version: Moment.now.time.rfc3339, timeout: options.timeout)
+    let ending = try requests.waitWithProgress()
     func count(_ key: VehicleKey) -> Int { regions[key]?.features.count ?? 0 }
     try CommandOutput.print(requests.vehicles, asJSON: options.json) { key in
-      let outcome = requests.outcomes[key]
+      let outcome = requests.reports.outcomes[key]
       return [
         "wanted": .integer(Int64(count(key))),
         "accepted": outcome.map { .integer(Int64($0.accepted)) } ?? .null,
         "problems": .array(outcome?.problems.map { .string($0) } ?? []),
-        "state": outcome?.state == "refused" ? .string("reported") : .string(requests.state(of: key)),
+        "state": outcome?.state == "refused" ? .string("reported") : .string(requests.reports.state(of: key)),
       ]
     } lines: { key in
       [line(key, requests, count: count(key))]
@@ -211,7 +211,7 @@ enum RegionsCommand {
 
   private static func line(_ key: VehicleKey, _ requests: VehicleRequests, count: Int) -> StyledText {
     var line = StyledText(key.description, style: .bold)
-    guard let outcome = requests.outcomes[key] else {
+    guard let outcome = requests.reports.outcomes[key] else {
       line.append(
         "  " + requests.pendingText(of: key), style: TextStyle(.yellow))
       return line

@@ -26,10 +26,10 @@ extension VehicleKey {
 extension VehicleRequests {
   /// Waits for the vehicles' reports, and shows the progress.
   /// - Returns: the exit status if a signal arrived; nil otherwise.
-  mutating func waitWithProgress(timeout: Double) throws(FleetError) -> ExitStatus? {
+  mutating func waitWithProgress() throws(FleetError) -> ExitStatus? {
     var line = ProgressLine()
     defer { line.clear() }
-    let signal = try wait(timeout: timeout) { progress in
+    let signal = try wait { progress in
       switch progress {
       case .reported(let count, let all): line.show { "\(count) of \(all) have reported" }
       case .disconnected(let reason): StandardError.report("\(reason); connecting again")
@@ -40,7 +40,7 @@ extension VehicleRequests {
 
   /// The exit status after waiting.
   var status: ExitStatus {
-    switch completion {
+    switch reports.completion {
     case .done: .done
     case .refused: .unavailable
     case .unanswered: .timedOut
@@ -53,6 +53,6 @@ extension VehicleRequests {
   func pendingText(
     of key: VehicleKey, unanswered: String = "has not reported; the vehicle receives this when it reconnects"
   ) -> String {
-    unsent.contains(key) ? "possibly not sent: the broker has not confirmed it" : unanswered
+    reports.unsent.contains(key) ? "possibly not sent: the broker has not confirmed it" : unanswered
   }
 }

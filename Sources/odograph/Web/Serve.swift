@@ -87,8 +87,8 @@ struct Serve: ParsableCommand, BrokerOptions {
   private func serve() throws(FleetError) -> ExitStatus {
     let context = ServeContext(
       configuration: try ServeConfiguration(overrides), broker: try broker.configuration(),
-      selection: try vehicles.selection(broker, words))
-    let ending = try FleetServer.run(context, timeout: time.limit()) { [broker] in broker.advice(on: $0) }
+      selection: try vehicles.selection(broker, words), advice: { [broker] in broker.advice(on: $0) })
+    let ending = try FleetServer.run(context, timeout: time.limit())
     return ending.isTimeOver ? .done : try ending.status()
   }
 

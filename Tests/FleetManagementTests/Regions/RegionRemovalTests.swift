@@ -24,8 +24,10 @@ import Testing
   private func removal(
     _ names: [String], from vehicles: [VehicleKey], _ messages: [MQTTMessage]
   ) throws(FleetError) -> RegionRemoval {
-    try RegionRemoval(
-      names, from: RetainedDocuments(vehicles: vehicles, subject: .regions, from: messages, root: "r"))
+    var state = ManagementState(root: "r")
+    for message in messages { state.store(message) }
+    return try RegionRemoval(
+      names, from: RetainedDocuments(vehicles: vehicles, subject: .regions, from: state.documents))
   }
 
   @Test func whatNobodyHasIsRefused() throws {

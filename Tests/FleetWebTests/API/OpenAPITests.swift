@@ -29,7 +29,7 @@ import Testing
     var parts = try ServeParts(context)
     let feed = FleetFeed(Roster(), observers: parts.observers)
     let fleet = LiveFleet(feed)
-    try parts.add(fleet, context)
+    _ = try parts.add(fleet, context)
     let hub = StreamHub(fleet, sources: parts.sources, limits: context.configuration.streams)
     let server = WebServer(
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub)] + parts.subjects,
@@ -52,7 +52,7 @@ import Testing
     let abilities = try #require(parts.sources.first { $0.event == "server" })
     let told = try JSONValue(parsing: try #require(abilities.json(for: .local)))
     #expect(told["control"]?.bool == isManaging && told["recording"]?.bool == false)
-    try parts.add(LiveFleet(FleetFeed(Roster(), observers: parts.observers)), context)
+    _ = try parts.add(LiveFleet(FleetFeed(Roster(), observers: parts.observers)), context)
     #expect(parts.subjects.contains { $0 is CommandRoutes } == isManaging)
   }
 

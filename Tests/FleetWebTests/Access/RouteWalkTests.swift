@@ -48,7 +48,7 @@ struct RouteWalkTests {
     let feed = FleetFeed(
       Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)
     let fleet = LiveFleet(feed)
-    try parts.add(fleet, context)
+    _ = try parts.add(fleet, context)
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
     let access = try ConfiguredAccess(
       configuration.file, listening: configuration.address, isAuditSaid: false)

@@ -20,15 +20,20 @@ import Testing
     roster.receive(
       "status", #"{"state":"online","time":"\#(time)","sessionStart":"\#(time)","remote":false}"#, at: 0,
       vehicle: "island")
-    let targets = VehicleTargets(root: "odograph/v1", fleets: [], vehicles: [])
-    let session = try ManagementSession(
-      MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: 1)], clientID: "t"), targets)
+    let feed = FleetFeed(roster)
     let desk = ControlDesk(
-      feed: FleetFeed(roster), session: session,
+      feed: feed, client: try .serving(feed, Self.context(port: 1)),
       threads: try WorkerThreads(name: "test", count: 1, capacity: 4))
     return RouteProbe(
       [RegionRoutes(desk), SettingsRoutes(desk), CommandRoutes(desk)],
       as: Principal(name: "ann", role: role, scope: scope))
+  }
+
+  private static func context(port: Int) throws -> ServeContext {
+    ServeContext(
+      configuration: try ServeConfiguration(address: ListenAddress(parsing: "127.0.0.1:0")),
+      broker: MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: port)], clientID: "t"),
+      selection: FleetSelection())
   }
 
   /// Two changes within a round trip: the second builds on the first, and both are wanted then.
@@ -36,16 +41,15 @@ import Testing
     let broker = try BrokerFixture()
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: "van")
-    let session = try ManagementSession(
-      MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: broker.port)], clientID: "t"),
-      VehicleTargets(root: "odograph/v1", fleets: [], vehicles: []))
-    try session.start()
-    defer { session.stop() }
+    let feed = FleetFeed(roster)
+    let client = try ManagementClient.serving(feed, Self.context(port: broker.port))
+    try client.start()
+    defer { client.stop() }
     let desk = ControlDesk(
-      feed: FleetFeed(roster), session: session,
+      feed: feed, client: client,
       threads: try WorkerThreads(name: "test", count: 1, capacity: 4))
     let probe = RouteProbe([SettingsRoutes(desk)])
-    try await session.waitUntilRead(seconds: 60)
+    try await client.waitUntilRead(seconds: 60)
     let keys = ["status.interval", "location.distance_filter", "location.deferral_timeout"]
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
       for key in keys {
@@ -70,16 +74,15 @@ import Testing
     for vehicle in ["van", "bus"] {
       roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: vehicle)
     }
-    let session = try ManagementSession(
-      MQTTConfiguration(brokers: [.init(host: "127.0.0.1", port: broker.port)], clientID: "t"),
-      VehicleTargets(root: "odograph/v1", fleets: [], vehicles: []))
-    try session.start()
-    defer { session.stop() }
+    let feed = FleetFeed(roster)
+    let client = try ManagementClient.serving(feed, Self.context(port: broker.port))
+    try client.start()
+    defer { client.stop() }
     let desk = ControlDesk(
-      feed: FleetFeed(roster), session: session,
+      feed: feed, client: client,
       threads: try WorkerThreads(name: "test", count: 2, capacity: 16))
     let probe = RouteProbe([RegionRoutes(desk)])
-    try await session.waitUntilRead(seconds: 60)
+    try await client.waitUntilRead(seconds: 60)
     @Sendable func put(_ body: String) async throws -> RouteProbe.Answer {
       try await probe.ask(.put, "/regions", body, type: "application/json")
     }
@@ -113,15 +116,16 @@ import Testing
     // One region alone, with who has not said yet that it watches it no more.
     let version = try await probe.ask(.get, "/vehicles/demo/van/regions").json?["request"]?.string ?? ""
     for (vehicle, version, accepted) in [("van", version, #""b","c""#), ("bus", "earlier", #""d","c""#)] {
-      _ = try await session.publish([
-        (
-          VehicleKey(fleet: "demo", vehicle: vehicle),
-          MQTTMessage(
-            topic: "odograph/v1/demo/\(vehicle)/regions/reported",
-            text: #"{"version":"\#(version)","state":"applied","accepted":[\#(accepted)],"refused":[]}"#,
-            qos: .atLeastOnce, retain: true)
+      let report = #"{"version":"\#(version)","state":"applied","accepted":[\#(accepted)],"refused":[]}"#
+      client.publish(
+        MQTTMessage(
+          topic: "odograph/v1/demo/\(vehicle)/regions/reported", text: report, qos: .atLeastOnce, retain: true
         )
-      ])
+      )
+      let key = VehicleKey(fleet: "demo", vehicle: vehicle)
+      try await eventually {
+        client.withState { $0.documents.documents(.regions, of: key).reported } == Array(report.utf8)
+      }
     }
     func told(_ name: String) async throws -> (watching: [String], accepted: [String]) {
       let answer = try await probe.ask(.get, "/regions?region=\(name)")

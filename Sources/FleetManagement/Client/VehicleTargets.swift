@@ -1,6 +1,5 @@
 internal import Bytes
 package import Fleet
-internal import MQTT
 internal import Telemetry
 
 /// The vehicles of an operation.
@@ -44,18 +43,17 @@ package struct VehicleTargets: Hashable, Sendable {
 
   /// Returns whether no vehicle is selected: fleets or vehicles are not named, and there are no retained
   /// messages.
-  func isEmptySelection(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
-
-  private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
-    Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })
-  }
+  /// - Parameter found: the vehicles with retained messages.
+  func isEmptySelection(found: [VehicleKey]) -> Bool { named == nil && found.isEmpty }
 
   /// Returns the selected vehicles: the named ones, or those with retained messages, reduced to the share of
   /// `--share`.
-  /// - Parameter canBegin: true if the command has `--recording`, which the error then recommends.
+  /// - Parameters:
+  ///   - found: the vehicles with retained messages, sorted.
+  ///   - canBegin: true if the command has `--recording`, which the error then recommends.
   /// - Throws: `FleetError` if no vehicle is found.
-  func resolve(_ kept: [MQTTMessage], canBegin: Bool = true) throws(FleetError) -> [VehicleKey] {
-    let keys = named ?? found(kept).sorted()
+  func resolve(found: [VehicleKey], canBegin: Bool = true) throws(FleetError) -> [VehicleKey] {
+    let keys = named ?? found
     guard !keys.isEmpty else {
       throw FleetError(
         operation: "find", object: "the vehicles",
