@@ -3,6 +3,7 @@ import MQTT
 import Sensors
 import SensorsGPSD
 import SensorsIIO
+import Settings
 import Spatial
 import Telemetry
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import Pipeline
 import Positioning
+import Settings
 import Spatial
 import Telemetry
 import TestSupport

@@ -1,6 +1,7 @@
 import JSON
 import Positioning
 import Sensors
+import Settings
 import Spatial
 import Telemetry
 import TestSupport

@@ -1,10 +1,10 @@
 import Fleet
 import FleetCommand
 import FleetFixtures
-import Positioning
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import FleetTerminal
 

@@ -1,10 +1,9 @@
 import JSON
-import Motion
-import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct MessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)

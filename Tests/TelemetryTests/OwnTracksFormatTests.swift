@@ -1,9 +1,9 @@
 import JSON
-import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct OwnTracksFormatTests {
   private static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)

@@ -1,11 +1,11 @@
 import JSON
-import Positioning
 import Recordings
 import Sensors
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @Suite struct TrackMessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)

@@ -1,9 +1,8 @@
-import Motion
-import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 /// What all messages of the contract have in common.
 @Suite struct VehicleMessageTests {

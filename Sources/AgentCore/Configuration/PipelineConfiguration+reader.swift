@@ -2,6 +2,7 @@ internal import Motion
 internal import Navigation
 internal import Pipeline
 internal import Positioning
+internal import Settings
 internal import Telemetry
 internal import Traces
 

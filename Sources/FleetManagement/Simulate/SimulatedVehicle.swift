@@ -1,11 +1,10 @@
 internal import Fleet
 internal import MQTT
-internal import Motion
-internal import Positioning
 internal import Sensors
 internal import Simulation
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// A vehicle of a simulated fleet: its position on the shared route, its messages and its outages.
 ///

@@ -1,10 +1,10 @@
 package import Fleet
 internal import FleetManagement
 internal import MQTT
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 extension RecordedBeginning {
   /// Reads the vehicles' last messages from a recording.

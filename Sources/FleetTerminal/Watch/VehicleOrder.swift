@@ -1,8 +1,8 @@
 internal import Bytes
 internal import Fleet
-internal import Positioning
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The sort order of the table.
 struct VehicleOrder: Hashable, Sendable {

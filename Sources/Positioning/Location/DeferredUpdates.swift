@@ -1,4 +1,5 @@
 internal import Spatial
+internal import VehicleData
 
 /// Limits of a deferral.
 package struct DeferralLimits: Hashable, Sendable {

@@ -1,6 +1,6 @@
-public import Motion
 internal import Sensors
 public import Spatial
+public import VehicleData
 
 /// Decides which locations are reported, as Core Location's manager does.
 ///
@@ -146,7 +146,7 @@ public struct LocationManager: Sendable {
   /// Processes a change between standstill and motion detected by the accelerometer; nil if the accelerometer
   /// has stopped.
   public mutating func observe(
-    _ state: StationaryDetector.State?, at timestamp: Timestamp
+    _ state: MotionState?, at timestamp: Timestamp
   ) -> [LocationEvent] {
     guard isUpdating, pausesLocationUpdatesAutomatically else { return [] }
     return consequences(of: pause.observe(state, at: timestamp))

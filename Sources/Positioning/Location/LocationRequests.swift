@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// A request for one location: the first one with sufficient accuracy, or the most accurate one at the time
 /// limit.

@@ -1,8 +1,7 @@
 public import JSON
-internal import Motion
-public import Positioning
 internal import Sensors
 public import Spatial
+public import VehicleData
 
 /// Payload of `location`: the last position of a vehicle.
 public struct LocationMessage: Hashable, Sendable {

@@ -1,7 +1,7 @@
 public import JSON
-internal import Positioning
 internal import Sensors
 public import Spatial
+internal import VehicleData
 
 /// A location of the OwnTracks format (`_type` location).
 public struct OwnTracksLocation: Hashable, Sendable {

@@ -4,9 +4,9 @@ internal import FleetCommand
 internal import FleetManagement
 internal import JSON
 internal import MQTT
-internal import Positioning
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The options of `odograph regions push`.
 struct RegionsPushOptions: BrokerOptions {

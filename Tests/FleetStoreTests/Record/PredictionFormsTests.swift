@@ -2,11 +2,11 @@ import Fleet
 import FleetFixtures
 import Foundation
 import JSON
-import Positioning
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
