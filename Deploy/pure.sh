@@ -50,6 +50,12 @@ while read -r module row; do
   if [ -n "$found" ]; then printf '%s uses symbols that may do I/O:\n%s\n' "$module" "$found" >&2; status=1; fi
 done <<<"$pure_modules"
 
+# In the agent, only the configured privacy policy makes positions that messages accept.
+if grep -rn 'unrestricted(' "$sources"/{Pipeline,AgentCore,odographd} >&2; then
+  echo "the agent publishes a position without its privacy policy" >&2
+  status=1
+fi
+
 # A backend needs the values in messages, and not the attitude filter or the power planner.
 backend=$build/FleetExample
 if [ -e "$backend" ]; then

@@ -198,6 +198,30 @@ import Testing
     }
   }
 
+  /// With reduced accuracy, events of regions that the 5 km cell decides have the cell's centre, and those of
+  /// smaller regions are missing.
+  @Test func regionEventsHaveReducedPositions() throws {
+    var pipeline = AgentPipeline(
+      configuration: try configuration("location.desired_accuracy=reduced").pipeline,
+      start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    for (name, radius) in [("yard", 300.0), ("state", 100_000)] {
+      let center = Coordinate(latitude: 48.02, longitude: 11.00777)
+      try pipeline.regions.add(Region(identifier: name, center: center, radius: radius, dwell: 100))
+    }
+    var events: [RegionMessage] = []
+    var cells: Set<Coordinate> = []
+    try drive(&pipeline) { kind, text in
+      let json = try JSONValue(parsing: Array(text.utf8))
+      if kind == .region { events.append(try RegionMessage(json: json)) }
+      if kind == .location { cells.insert(try LocationMessage(json: json).location.coordinate) }
+    }
+    #expect(!events.isEmpty && events.allSatisfy { $0.region == "state" }, "\(events)")
+    for event in events {
+      #expect(cells.contains(try #require(event.coordinate)), "\(event)")
+      #expect(event.horizontalAccuracy ?? 0 > 2500)
+    }
+  }
+
   /// Subscribers of a vehicle that drives into a private place see it stand at its edge, not driving on for ever.
   @Test func boundedPredictionEndsAtThePrivacyZone() throws {
     var pipeline = AgentPipeline(

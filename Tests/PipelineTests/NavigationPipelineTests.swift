@@ -104,7 +104,9 @@ import Testing
     let way = corrections.first?.fixes ?? []
     #expect(way.count > 50)
     let squares = way.map { fix -> Double in
-      let offset = error(LocationMessage(identity: nil, time: fix.time, location: location(fix)), samples)
+      let offset = error(
+        LocationMessage(identity: nil, time: fix.time, location: PrivacyPolicy.unrestricted(location(fix))),
+        samples)
       return offset * offset
     }
     #expect((squares.reduce(0, +) / Double(max(1, squares.count))).squareRoot() < 2)

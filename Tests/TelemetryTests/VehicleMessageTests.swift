@@ -19,7 +19,9 @@ import VehicleData
       return [
         (.status(StatusMessage(state: .online, time: time, sessionStart: time)), "status", .state, true),
         (
-          .location(LocationMessage(identity: nil, time: time, location: location)), "location", .tracks, true
+          .location(
+            LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))),
+          "location", .tracks, true
         ),
         (
           .track(TrackMessage(identity: nil, fixes: [.init(time: time, coordinate: location.coordinate)])),

@@ -111,7 +111,9 @@ package struct SimulatedVehicle: Sendable {
       messages.append(NumberedMessage(message: will))
       return remember(location, at: time)
     }
-    var report = numbered(.location(LocationMessage(identity: nil, time: time, location: location)))
+    var report = numbered(
+      .location(
+        LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))))
     report.message.qos = QoS(rawValue: configuration.qos) ?? .atLeastOnce
     messages.append(report)
     if let next = nextEvent, seconds >= next {

@@ -128,7 +128,7 @@ extension OwnTracksLocation {
     location.speed = speed
     location.course = course
     if isCoarse { location.positionSource = .coarse }
-    return LocationMessage(identity: nil, time: time, location: location)
+    return LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))
   }
 }
 

@@ -1,8 +1,8 @@
 internal import Sensors
 public import Spatial
 
-/// Privacy zones, and the accuracy of positions outside of them. Only its results may be stored and
-/// published.
+/// Privacy zones, and the accuracy of positions outside of them. Only its results (`ShownLocation`) may be
+/// stored and published.
 ///
 /// A blurred position is the centre of its cell in a grid over the earth: even many blurred positions, or
 /// knowledge of the grid, reveal no more than the cell. Speed, course and altitude are removed with the exact
@@ -36,16 +36,19 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   /// Returns the location in the form in which it may be published; nil if it must be withheld.
-  public func shown(_ location: Location) -> Location? {
+  public func shown(_ location: Location) -> ShownLocation? {
     // A position that may be inside of a zone counts as inside.
     let radius = location.horizontalAccuracy ?? Self.address
     let margin = location.positionSource == .coarse && radius <= Self.address ? radius : 0
     switch shown(location.coordinate, margin: margin) {
-    case .exact: return location
+    case .exact: return ShownLocation(location)
     case .withheld: return nil
-    case .blurred(let cell): return location.blurred(to: cell)
+    case .blurred(let cell): return ShownLocation(location.blurred(to: cell))
     }
   }
+
+  /// Returns a location unchanged, for vehicles without privacy: those of other programs, and simulated ones.
+  public static func unrestricted(_ location: Location) -> ShownLocation { ShownLocation(location) }
 
   /// Returns whether a position may be published exactly.
   package func isExact(_ coordinate: Coordinate) -> Bool { shown(coordinate, margin: 0) == .exact }

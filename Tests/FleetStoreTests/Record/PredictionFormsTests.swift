@@ -42,8 +42,9 @@ import VehicleData
       // Some vehicles do not report within bounds.
       let message =
         Int.random(in: 0..<20, using: &random) == 0
-        ? LocationMessage(identity: identity, time: time, location: location)
-        : LocationMessage(identity: identity, time: time, location: location, report: report)
+        ? LocationMessage(identity: identity, time: time, location: PrivacyPolicy.unrestricted(location))
+        : LocationMessage(
+          identity: identity, time: time, location: PrivacyPolicy.unrestricted(location), report: report)
       return String(decoding: message.payload, as: UTF8.self)
     }
   }
