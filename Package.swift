@@ -311,8 +311,8 @@ let package = Package(
     .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "AgentCore", "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Traces",
+        "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces", "VehicleData",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
