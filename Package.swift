@@ -135,7 +135,7 @@ let package = Package(
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
       resources: [.embedInCode("Presets")]),
-    // What both programs print for -h and --help, and a suggestion for a mistyped command.
+    // The short help of both programs (-h), and a suggestion for a mistyped command.
     .target(
       name: "CommandHelp",
       dependencies: [
@@ -176,7 +176,6 @@ let package = Package(
       dependencies: [
         "Bytes", "Fleet", "FleetCommand", "JSON", "MQTT", "Platform", "Sensors", "Spatial", "Telemetry",
         "VehicleData",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
       name: "FleetStore",
@@ -190,7 +189,6 @@ let package = Package(
       dependencies: [
         "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "MQTT", "Platform", "SQLite", "Spatial",
         "Telemetry", "Transfers", "VehicleData",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
@@ -202,7 +200,6 @@ let package = Package(
         "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetCommand",
         "FleetManagement", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "SQLite", "Sensors",
         "Settings", "Spatial", "Telemetry", "TOML", "VehicleData",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -342,8 +339,7 @@ let package = Package(
     .testTarget(
       name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "MQTT", "Platform", "Telemetry",
-        "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "MQTT", "Platform", "Telemetry", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -362,9 +358,8 @@ let package = Package(
     .testTarget(
       name: "OdographTests",
       dependencies: [
-        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "Spatial",
-        "Telemetry",
-        "TestSupport", "odograph",
+        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "MQTT", "Spatial",
+        "Telemetry", "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
@@ -387,7 +382,6 @@ let package = Package(
         "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement", "FleetFixtures",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -164,12 +164,13 @@ computing=(
 # The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print, and days
 # that `check` estimates.
 longest=(
-  AccuracyThroughGPSDTests AgentDiagnosticsTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
+  AccuracyThroughGPSDTests AgentDiagnosticsTests AgentTripKillTests DocumentationTests GPSDReplayTests OwnTracksDayTests
+  ParkedReceiverTests WatchdogTests WireContractTests
 )
 # Those that wait for minutes to pass, and use seconds of the processor; and the page in its browser, which is as long.
 waiting=(
-  AgentTraceTests AgentTripKillTests BrokerTableTests ClusterAccessTests ClusterChaosTests
-  ClusterTableTests FleetBeaconsTests ModemTests PageTests SimulatedClusterTests StatusTests WatchdogTests
+  AgentTraceTests BrokerTableTests ClusterAccessTests ClusterChaosTests
+  ClusterTableTests FleetBeaconsTests ModemTests PageTests SimulatedClusterTests StatusTests
 )
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 documentation() {

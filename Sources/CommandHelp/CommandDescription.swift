@@ -19,8 +19,6 @@ package struct CommandDescription: Hashable, Sendable {
     /// Names with their dashes, the short ones first.
     var names: [String]
     var valueName: String
-    var defaultValue: String?
-    var allValues: [String]
     var abstract: String
   }
 
@@ -51,16 +49,6 @@ package struct CommandDescription: Hashable, Sendable {
     subcommands.removeAll { $0.name == "help" }
   }
 
-  /// Adds the flag `--version`, which every command of a program with a version accepts, but the parser lists
-  /// only for some.
-  mutating func addVersion() {
-    guard !arguments.contains(where: { $0.names.contains("--version") }) else { return }
-    let version = Argument(
-      kind: .flag, isOptional: true, isRepeating: false, names: ["--version"], valueName: "version",
-      allValues: [], abstract: "Show the version.")
-    arguments.insert(version, at: arguments.lastIndex { $0.names.contains("--help") } ?? arguments.count)
-  }
-
   /// The first of the description's examples, if it is a single line.
   var example: String? {
     let lines = discussion.split(separator: "\n", omittingEmptySubsequences: false)
@@ -89,21 +77,13 @@ extension CommandDescription.Argument {
     }
     names = all.filter { !$0.isLong }.map(\.text) + all.filter(\.isLong).map(\.text)
     valueName = json["valueName"]?.string ?? ""
-    defaultValue = json["defaultValue"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-    allValues = json["allValues"]?.array?.compactMap(\.string) ?? []
     abstract = json["abstract"]?.string ?? ""
-    // The parser's own text for `--help` does not mention the short form, `-h`.
-    if names.contains("--help") { abstract = "Show all of this; -h shows one screen." }
   }
 
-  /// Returns the argument as on a command line, as in `-o, --output <file>`.
-  /// - Parameter isShort: true for at most one short and one long name.
-  func label(isShort: Bool = false) -> String {
+  /// The argument as on a command line, with at most one short and one long name, as in `-o, --output <file>`.
+  var label: String {
     guard kind != .positional else { return "<\(valueName)>" + (isRepeating ? " ..." : "") }
-    var shown = names
-    if isShort {
-      shown = [names.first { !$0.hasPrefix("--") }, names.first { $0.hasPrefix("--") }].compactMap(\.self)
-    }
+    let shown = [names.first { !$0.hasPrefix("--") }, names.first { $0.hasPrefix("--") }].compactMap(\.self)
     return shown.joined(separator: ", ") + (kind == .option ? " <\(valueName)>" : "")
   }
 

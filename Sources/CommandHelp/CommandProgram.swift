@@ -3,7 +3,7 @@ internal import Bytes
 internal import Glibc
 internal import Telemetry
 
-/// Runs a program's commands, with a short and a long help, and a suggestion for a mistyped command. The
+/// Runs a program's commands, with a short help of one screen, and a suggestion for a mistyped command. The
 /// parser does everything else.
 package enum CommandProgram {
   /// The action for the words of a command line before parsing.
@@ -22,14 +22,16 @@ package enum CommandProgram {
     switch answer(to: words, of: root) {
     case .parse: break
     case .help(let path, let isShort):
-      guard let help = help(of: root, path: path) else { break }
-      let columns = columns
-      let lines =
-        isShort ? help.short(width: max(40, min(columns, 100))) : help.long(width: max(40, min(columns, 100)))
-      print(lines.joined(separator: "\n"))
+      if isShort {
+        guard let help = help(of: root, path: path) else { break }
+        print(help.short(width: max(40, min(columns, 100))).joined(separator: "\n"))
+      } else {
+        guard let text = longHelp(of: root, path: path) else { break }
+        print(text)
+      }
       return
     case .unknown(let word, let path, let commands):
-      let name = ([root._commandName] + path).joined(separator: " ")
+      let name = ([root.name] + path).joined(separator: " ")
       let meant =
         Spelling.nearest(to: word, among: commands).map { "Did you mean '\($0)'?" }
         ?? "There are \(commands.joined(separator: ", "))."
@@ -59,26 +61,56 @@ package enum CommandProgram {
       }, nil)
   }
 
-  /// Returns the help of the command at the end of a path; nil if there is none. Only the description of that
-  /// command is requested, because the descriptions of all fifty commands require a second in a debug build.
+  /// Returns the short help of the command at the end of a path; nil if there is none.
   static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
+    guard let command = command(of: root, path: path),
+      let description = CommandDescription(dump: description(of: root, path: path))
+    else { return nil }
+    return HelpText(
+      of: description, name: ([root.name] + path).joined(separator: " "), groups: groups(of: command))
+  }
+
+  /// Returns the parser's help of the command at the end of a path; nil if there is none. Its lines have 80 to
+  /// 100 columns: a narrower terminal continues them, so that an example can be copied.
+  static func longHelp(of root: any ParsableCommand.Type, path: [String]) -> String? {
+    guard let command = command(of: root, path: path) else { return nil }
+    let width = max(80, min(columns, 100))
+    let lines = root.helpMessage(for: command, columns: width)
+      .split(separator: "\n", omittingEmptySubsequences: false)
+    // The parser wraps everything else.
+    let usage = "USAGE:"
+    return lines.flatMap { line in
+      line.hasPrefix(usage)
+        ? TextLayout.lines(
+          String(line.dropFirst(usage.count)), width: width, indent: usage.count + 1, first: usage)
+        : [String(line)]
+    }.joined(separator: "\n")
+  }
+
+  /// Returns the parser's description of a command in JSON. Only that command's is requested, because the
+  /// descriptions of all fifty commands require a second in a debug build.
+  static func description(of root: any ParsableCommand.Type, path: [String]) -> String {
+    do {
+      _ = try root.parseAsRoot(path + ["--experimental-dump-help"])
+      return ""
+    } catch { return root.message(for: error) }
+  }
+
+  private static func command(
+    of root: any ParsableCommand.Type, path: [String]
+  ) -> (any ParsableCommand.Type)? {
     var command = root
     for name in path {
-      guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else {
-        return nil
-      }
+      guard let next = command.configuration.subcommands.first(where: { $0.name == name }) else { return nil }
       command = next
     }
-    guard var description = CommandDescription(dump: command._dumpHelp()) else { return nil }
-    if !root.configuration.version.isEmpty { description.addVersion() }
-    return HelpText(
-      of: description, name: ([root._commandName] + path).joined(separator: " "), groups: groups(of: command))
+    return command
   }
 
   /// Returns the groups of a command's subcommands.
   static func groups(of command: any ParsableCommand.Type) -> [HelpText.Group] {
     command.configuration.groupedSubcommands.map {
-      HelpText.Group(title: $0.name, commands: $0.subcommands.map { $0._commandName })
+      HelpText.Group(title: $0.name, commands: $0.subcommands.map { $0.name })
     }
   }
 
@@ -99,8 +131,8 @@ package enum CommandProgram {
       !command.configuration.subcommands.isEmpty
     {
       let commands = command.configuration.subcommands
-      guard let next = commands.first(where: { $0._commandName == rest[place] }) else {
-        return .unknown(word: rest[place], path: path, commands: commands.map { $0._commandName })
+      guard let next = commands.first(where: { $0.name == rest[place] }) else {
+        return .unknown(word: rest[place], path: path, commands: commands.map { $0.name })
       }
       command = next
       path.append(rest[place])
@@ -132,7 +164,7 @@ package enum CommandProgram {
   ) -> String {
     let script = root.completionScript(for: shell)
     guard shell == .bash else { return script }
-    let name = root._commandName
+    let name = root.name
     return script + """
 
       _\(name)_without_blank() {
@@ -143,4 +175,9 @@ package enum CommandProgram {
       complete -o filenames -F _\(name)_without_blank \(name)
       """
   }
+}
+
+extension ParsableCommand {
+  /// The name on the command line. Every command states it.
+  fileprivate static var name: String { configuration.commandName ?? "" }
 }

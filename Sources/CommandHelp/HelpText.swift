@@ -1,11 +1,11 @@
-/// The output of `-h` and `--help`, from the parser's own description of the commands.
+/// The output of `-h`, one screen, from the parser's own description of the commands. The parser writes the complete
+/// help.
 package struct HelpText {
   /// Lines of a usual terminal, without the one for the next prompt.
   private static let screenRows = 23
-  /// Heading of the options common to all commands; shown last, and in the long form only.
+  /// Heading of the options common to all commands; shown in the complete help only.
   private static let connection = "Broker"
-  private static let longLabel = 26
-  private static let shortLabel = 22
+  private static let longestLabel = 22
 
   /// Related commands, by their names.
   package struct Group: Hashable, Sendable {
@@ -31,7 +31,7 @@ package struct HelpText {
     guard command.subcommands.isEmpty else { return "\(name) <command> [options]" }
     var parts = [name]
     for argument in command.arguments {
-      let label = argument.label(isShort: true)
+      let label = argument.label
       if argument.kind == .positional {
         parts.append(argument.isOptional ? "[\(label)]" : label)
       } else if !argument.isOptional {
@@ -56,8 +56,8 @@ extension HelpText {
       return lines + ["Commands:"] + commands(room: room, width: width) + [""] + rest
     }
     let own = command.arguments.filter { $0.section != Self.connection && !$0.isGeneral }
-    let labels = Self.withoutTwins(own).map { ("  " + $0.label(isShort: true), $0.abstract) }
-    let column = min(labels.reduce(0) { max($0, $1.0.count) }, Self.shortLabel) + 2
+    let labels = Self.withoutTwins(own).map { ("  " + $0.label, $0.abstract) }
+    let column = min(labels.reduce(0) { max($0, $1.0.count) }, Self.longestLabel) + 2
     let room = max(1, Self.screenRows - lines.count - rest.count - 2)
     var shown = labels.prefix(labels.count > room ? room - 1 : room).map { label, abstract in
       // A longer label leaves less space on its own line only.
@@ -132,72 +132,5 @@ extension HelpText {
 
   private static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(2, width - text.count))
-  }
-}
-
-extension HelpText {
-  /// Returns the complete help: description, examples, exit codes, options, and the broker options at the
-  /// end.
-  /// - Parameter width: columns at which text is wrapped; examples are never wrapped.
-  package func long(width: Int) -> [String] {
-    var lines = TextLayout.lines(command.abstract, width: width) + [""]
-    if !command.discussion.isEmpty {
-      lines += TextLayout.description(command.discussion, width: width) + [""]
-    }
-    lines += TextLayout.lines(usage, width: width, indent: 7, first: "Usage:")
-    var sections: [String] = []
-    for section in command.arguments.compactMap(\.section) where !sections.contains(section) {
-      sections.append(section)
-    }
-    sections.removeAll { $0 == Self.connection }
-    let arguments = command.arguments
-    lines += list("Arguments", arguments.filter { $0.section == nil && $0.kind == .positional }, width)
-    lines += list("Options", arguments.filter { $0.section == nil && $0.kind != .positional }, width)
-    for section in sections + [Self.connection] {
-      lines += list(section, arguments.filter { $0.section == section }, width)
-    }
-    guard !command.subcommands.isEmpty else { return lines }
-    let grouped = groups.flatMap(\.commands)
-    lines += list("Commands", command.subcommands.filter { !grouped.contains($0.name) }, width)
-    for group in groups {
-      lines += list(group.title, command.subcommands.filter { group.commands.contains($0.name) }, width)
-    }
-    return lines + [""] + TextLayout.lines("\(name) <command> --help describes a command.", width: width)
-  }
-
-  private func list(_ title: String, _ commands: [CommandDescription], _ width: Int) -> [String] {
-    guard !commands.isEmpty else { return [] }
-    return ["", "\(title):"]
-      + commands.flatMap {
-        TextLayout.lines($0.abstract, width: width, indent: Self.longLabel, first: "  " + $0.name)
-      }
-  }
-
-  private func list(
-    _ title: String, _ arguments: [CommandDescription.Argument], _ width: Int
-  ) -> [String] {
-    guard !arguments.isEmpty else { return [] }
-    var lines = ["", "\(title):"]
-    var names: [String] = []
-    for (place, argument) in arguments.enumerated() {
-      names.append(argument.label())
-      let hasTwin =
-        place + 1 < arguments.count && argument.kind == .flag && arguments[place + 1].kind == .flag
-        && arguments[place + 1].abstract == argument.abstract
-      if hasTwin { continue }
-      lines += TextLayout.lines(
-        Self.description(of: argument), width: width, indent: Self.longLabel,
-        first: "  " + names.joined(separator: "/"))
-      names = []
-    }
-    return lines
-  }
-
-  /// Returns the description with valid values and the default.
-  private static func description(of argument: CommandDescription.Argument) -> String {
-    let values = argument.allValues.isEmpty ? nil : "values: " + argument.allValues.joined(separator: ", ")
-    let usual = argument.defaultValue.map { "default: \($0)" }
-    let notes = [values, usual].compactMap(\.self).joined(separator: "; ")
-    return notes.isEmpty ? argument.abstract : "\(argument.abstract) (\(notes))"
   }
 }

@@ -12,6 +12,9 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
   public var kind: Kind
   /// The kind of failure to connect to the broker; nil for errors of other operations.
   package var link: LinkFailure?
+  /// The name of the invalid setting, with which `object` starts; nil for other errors. On a command line, the
+  /// setting is an option.
+  package var setting: String?
 
   /// The kinds of errors.
   public enum Kind: Hashable, Sendable {
@@ -47,6 +50,17 @@ extension FleetError {
   /// Creates an error for an invalid command line, or for an invalid file that the command line names.
   package static func usage(_ operation: String, _ object: String, _ cause: String) -> FleetError {
     FleetError(operation: operation, object: object, cause: cause, kind: .invalidInput)
+  }
+
+  /// Creates an error for an invalid value of a setting.
+  ///
+  /// - Parameter setting: the name in words, such as "live rate" for the option `--live-rate`.
+  package static func invalid(
+    _ setting: String, _ value: String, _ cause: String, operation: String = "use"
+  ) -> FleetError {
+    var error = usage(operation, "\(setting) \(value)", cause)
+    error.setting = setting
+    return error
   }
 
   /// Creates an error for a subscription that the broker rejected.

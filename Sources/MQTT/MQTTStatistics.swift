@@ -73,23 +73,24 @@ package struct LinkMeter: Sendable {
 
 /// Returns the bytes sent and received by a TCP socket according to the kernel; nil if unavailable.
 func bytesCarried(by socket: Int32) -> Int? {
-  guard let received = counter(of: socket, at: 128), let sent = counter(of: socket, at: 200) else {
-    return nil
-  }
-  return Int(clamping: received &+ sent)
+  counters(of: socket, at: 128, 200).map { received, sent in Int(clamping: received &+ sent) }
 }
 
 /// Returns whether the peer has acknowledged the SYN of a TCP socket, which counts as one byte; nil if
 /// unavailable.
-func wasAccepted(_ socket: Int32) -> Bool? { counter(of: socket, at: 120).map { $0 > 0 } }
+func wasAccepted(_ socket: Int32) -> Bool? { counters(of: socket, at: 120, 120).map { $0.0 > 0 } }
 
-/// Returns a kernel counter of a TCP socket by its offset in `struct tcp_info` of <linux/tcp.h>, because
-/// Glibc's definition ends before these fields.
-private func counter(of socket: Int32, at offset: Int) -> UInt64? {
-  var info = [UInt8](repeating: 0, count: offset + 8)
-  var size = socklen_t(info.count)
-  guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0, size == info.count else {
-    return nil
+/// Returns two kernel counters of a TCP socket by their offsets in `struct tcp_info` of <linux/tcp.h>, because
+/// Glibc's definition ends before these fields. Nil if the kernel's structure is shorter.
+private func counters(of socket: Int32, at first: Int, _ second: Int) -> (UInt64, UInt64)? {
+  unsafe withUnsafeTemporaryAllocation(byteCount: max(first, second) + 8, alignment: 8) { info in
+    var size = socklen_t(info.count)
+    guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0,
+      size == info.count
+    else { return nil }
+    return unsafe (
+      info.loadUnaligned(fromByteOffset: first, as: UInt64.self),
+      info.loadUnaligned(fromByteOffset: second, as: UInt64.self)
+    )
   }
-  return unsafe info.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
 }

@@ -10,6 +10,10 @@ final class SessionLoop {
   let mailbox: Mailbox
   let heartbeat: Heartbeat
   private var meter: LinkMeter
+  /// Monotonic time in ns up to which the measurements of the link are used up (`measureLink`).
+  private var measuredUntil: Int64 = 0
+  /// Monotonic time in ns at which a postponed measurement is due; nil if there is none.
+  private(set) var measurementDue: Int64?
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
@@ -97,10 +101,28 @@ final class SessionLoop {
   }
 
   /// Resets the meter for a new connection, because the kernel counts the bytes of each connection from zero.
-  func beginMeter() { meter.begin() }
+  func beginMeter() {
+    meter.begin()
+    measurementDue = nil
+  }
 
-  /// Adds the traffic of the connection since the last measurement.
-  func measureLink(_ socket: Int32) {
+  /// Mean interval in ns of measurements while messages stream. Each is a system call of about 1 µs.
+  private static let measuringInterval: Int64 = 1_000_000
+  /// Number of measurements without that interval after a pause.
+  private static let measuringBurst: Int64 = 8
+
+  /// Adds the traffic of the connection since the last measurement. While messages stream, most measurements
+  /// are postponed (`measurementDue`).
+  /// - Parameter isLast: true to measure in any case.
+  func measureLink(_ socket: Int32, isLast: Bool = false) {
+    let now = SystemClock.monotonic
+    let due = measuredUntil - Self.measuringBurst * Self.measuringInterval
+    guard isLast || now >= due else {
+      measurementDue = due
+      return
+    }
+    measurementDue = nil
+    measuredUntil = max(measuredUntil, now) + Self.measuringInterval
     guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: SystemClock.boottime)
     else { return }
     let use = meter.use

@@ -64,7 +64,11 @@ internal import Glibc
   }
 
   /// Calls `body` with exclusive access to the value, without waking waiting threads.
-  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result { locked.withLock(body) }
+  package func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try locked.withLock(body)
+  }
 
   /// Waits until `body` returns a value, at most until `deadline` (`SystemClock.monotonic`, ns; nil for no
   /// limit). Calls `body` at least once, and after each change.

@@ -40,13 +40,17 @@ struct Agenda {
   }
 
   /// Monotonic time of the next due task; nil if there is none.
-  var deadline: Int64? { [dueAt, recentDue].compactMap { $0 }.min() }
+  var deadline: Int64? {
+    guard let dueAt, let recentDue else { return dueAt ?? recentDue }
+    return min(dueAt, recentDue)
+  }
 
   /// Sets the timer to the deadline if that has changed.
   mutating func set(_ timer: TimerDescriptor) {
+    let deadline = deadline
     guard deadline != timerDeadline else { return }
     timerDeadline = deadline
-    timer.set(timerDeadline)
+    timer.set(deadline)
   }
 
   /// Returns whether housekeeping is due; the caller then performs it.

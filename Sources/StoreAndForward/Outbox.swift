@@ -33,7 +33,7 @@ public import Telemetry
 /// records are deleted in groups, within half a second: after a crash in between they are sent again, with
 /// the same seq.
 public final class Outbox: Sendable {
-  let keeper: Locked<OutboxState>
+  let keeper: Monitor<OutboxState>
   private let arrivals = Locked<[Batch]>([])
   private let wake: EventDescriptor
   /// Timer for housekeeping, set when a record is accepted. Records that are acknowledged in time cause no
@@ -67,7 +67,7 @@ public final class Outbox: Sendable {
     self.notice = notice
     let isClosing = Locked(false)
     self.isClosing = isClosing
-    keeper = Locked(
+    keeper = Monitor(
       try OutboxState(path: path, configuration: configuration) { isClosing.withLock { $0 } || isCancelled() }
     )
     use { _ in }
@@ -159,6 +159,12 @@ public final class Outbox: Sendable {
 
   public var status: OutboxStatus { use { $0.status } }
 
+  /// Waits until fewer than `count` records remain, at most until `deadline` (`SystemClock.monotonic`, ns).
+  /// Returns the number of records.
+  package func waitForFewer(than count: Int, until deadline: Int64) -> Int {
+    keeper.wait(until: deadline) { $0.status.records < count ? $0.status.records : nil } ?? status.records
+  }
+
   /// Makes all accepted records safe from a power cut; retries a disk that was not writable.
   public func flush() { use { $0.flush() } }
 
@@ -176,7 +182,7 @@ public final class Outbox: Sendable {
 
   /// Runs `body` with the lock held, then releases the lock and reports the notices.
   private func use<Result>(_ body: (OutboxState) -> Result) -> Result {
-    let (result, notices) = keeper.withLock { keeper in
+    let (result, notices) = keeper.update { keeper in
       let result = body(keeper)
       keeper.schedule(timer)
       return (result, keeper.removeNotices())

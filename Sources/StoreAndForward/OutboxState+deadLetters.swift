@@ -27,9 +27,10 @@ extension OutboxState {
     let fromMemory = unstored.find(place.place, in: place.lane)
     let isKept = attempt { () throws(SQLiteError) in
       guard let store else { return }
-      guard let record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
+      guard var record = fromMemory != nil ? fromMemory : try store.find(place.place, in: place.lane) else {
         return
       }
+      record.seq = places.lasting(record.seq)
       let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
       try transact(store) { () throws(SQLiteError) in
         if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
@@ -57,7 +58,8 @@ extension OutboxState {
   /// Moves all dead letters back into their lanes. Returns their number.
   func retryDeadLetters() -> Int {
     preserveRecent()
-    // `deadLetters` returns the newest first; the records are moved in order of acceptance.
+    // `deadLetters` returns the newest first. The records are moved in order of acceptance, but a record that was rejected
+    // while it was only in memory is in the order of its rejection.
     let records = deadLetters(limit: .max).reversed().map(\.record)
     guard let store, !records.isEmpty else { return 0 }
     let isDone = attempt { () throws(SQLiteError) in

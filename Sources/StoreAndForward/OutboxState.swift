@@ -16,7 +16,7 @@ final class OutboxState {
   var drain = Drain()
   var agenda = Agenda()
   private var temporary = TemporarySequence()
-  private var places = RecordPositions()
+  var places = RecordPositions()
   private var documents = PreservedDocuments()
   /// The reason why the disk is not writable; nil if it is.
   private var degradation: String?

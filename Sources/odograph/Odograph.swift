@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import CommandHelp
 internal import Fleet
 internal import FleetCommand
-internal import FleetStore
 internal import Platform
 
 @main
@@ -43,7 +42,7 @@ struct Odograph: ParsableCommand {
         subcommands: [Command.self, Config.self, Regions.self]),
       CommandGroup(name: "Radio beacon map", subcommands: [Beacons.self]),
       CommandGroup(
-        name: "Broker: test, load, clean up",
+        name: "Broker test, load and clean-up",
         subcommands: [Check.self, Simulate.self, Verify.self, Forget.self]),
       CommandGroup(name: "Shell", subcommands: [Completion.self]),
     ])
@@ -54,28 +53,13 @@ struct Odograph: ParsableCommand {
 /// Runs a command with its options, and ends the process with its exit status. A failure to connect to the
 /// broker is reported with the origin of the address and the next steps.
 func perform<Options>(
-  _ command: (Options) throws(FleetError) -> ExitStatus,
-  _ options: @autoclosure () throws(FleetError) -> Options
+  _ command: (Options) throws(FleetError) -> ExitStatus, _ options: Options
 ) throws {
-  var given: Options?
   let status: ExitStatus
-  do throws(FleetError) {
-    let parsed = try options()
-    given = parsed
-    status = try command(parsed)
-  } catch {
-    StandardError.report(error.description)
-    (given as? any BrokerOptions)?.advice(on: error).forEach(StandardError.report)
+  do throws(FleetError) { status = try command(options) } catch {
+    StandardError.report(error.commandText)
+    (options as? any BrokerOptions)?.advice(on: error).forEach(StandardError.report)
     status = ExitStatus(error.kind)
   }
   if status != .done { throw ExitCode(status.rawValue) }
-}
-
-/// Runs a command whose initial state can come from a recording instead of the broker's retained messages.
-func performBeginning<Options>(
-  _ command: (Options, BeginningReader) throws(FleetError) -> ExitStatus,
-  _ options: @autoclosure () throws(FleetError) -> Options
-) throws {
-  try perform(
-    { options throws(FleetError) in try command(options, RecordedBeginning.read) }, try options())
 }

@@ -63,26 +63,24 @@ import Testing
         """)
   }
 
-  @Test func theLongFormHasTheConnectionLast() throws {
-    let text = try help(["group", "walk"]).long(width: 40).joined(separator: "\n")
-    #expect(text.hasPrefix("Goes somewhere.\n\nRunning text that is longer than a\nnarrow terminal is wide"))
-    // What is copied goes on below as a shell reads it.
-    let example =
-      "Examples:\n  tool walk --to \\\n    http://a-very-long-host-name.example/with/a/path \\\n    --quickly\n  tool walk there\n"
-    #expect(text.contains(example), "\(text)")
-    #expect(text.contains("Usage: tool group walk [<place>]"))
+  /// The parser writes the complete help. A command's own options are at its end, next to the prompt.
+  @Test func completeHelpEndsWithTheCommandsOwnOptions() throws {
+    let text = try #require(CommandProgram.longHelp(of: Tool.self, path: ["walk"]))
+    #expect(text.hasPrefix("OVERVIEW: Goes somewhere.\n\nRunning text that is longer than a narrow terminal"))
     #expect(
-      text.contains("  --hat/--no-hat          With a hat.") && text.contains("Steps.\n")
-        && text.contains("(default: 7)"))
-    #expect(
-      text.split { $0 == " " || $0 == "\n" }.suffix(6).joined(separator: " ")
-        == "Broker: --host <host> Where it listens.")
+      text.contains(
+        "Examples:\n  tool walk --to http://a-very-long-host-name.example/with/a/path --quickly\n"))
+    #expect(text.contains("USAGE: tool walk [--host <host>] [<place>] --pace <speed>"), "\(text)")
+    #expect(text.contains("  --hat/--no-hat          With a hat.") && text.contains("Steps. (default: 7)"))
+    let headings = text.split(separator: "\n").filter { $0.hasSuffix(":") && $0 == $0.uppercased() }
+    #expect(headings == ["ARGUMENTS:", "BROKER:", "OPTIONS:"])
+    #expect(CommandProgram.longHelp(of: Tool.self, path: ["run"]) == nil)
   }
 
   @Test func theFormsOfAGroup() throws {
     let short = try help([]).short(width: 80)
     #expect(short.contains("  walk   Goes somewhere") && short.contains("Usage: tool <command> [options]"))
-    #expect(try help(["group"]).long(width: 80).contains("Commands:"))
+    #expect(CommandProgram.longHelp(of: Tool.self, path: ["group"])?.contains("SUBCOMMANDS:") == true)
     #expect(CommandProgram.help(of: Tool.self, path: ["run"]) == nil && CommandDescription(dump: "{}") == nil)
   }
 
@@ -95,16 +93,15 @@ import Testing
       ])
   }
 
-  /// Groups take the place of commands where there are too many of those for a screen.
+  /// The short help lists groups if there are too many commands for a screen.
   @Test func theFormsOfAProgramWithGroups() throws {
     let groups = CommandProgram.groups(of: Large.self)
     #expect(
       groups.map(\.title) == ["On foot, or not", "Others"] && groups.map(\.commands) == [["walk"], ["group"]])
     #expect(CommandProgram.groups(of: Group.self).isEmpty)
-    let program = try #require(CommandDescription(dump: Large._dumpHelp()))
+    let program = try #require(CommandDescription(dump: CommandProgram.description(of: Large.self, path: [])))
     let few = HelpText(of: program, name: "large", groups: groups)
     #expect(few.short(width: 80).contains("  walk   Goes somewhere"))
-    #expect(few.long(width: 80).contains("On foot, or not:"))
     var large = program
     let more = (1...20).map { number in
       var command = program.subcommands[0]
@@ -145,24 +142,6 @@ import Testing
   ])
   func briefly(text: String, width: Int, brief: String) {
     #expect(HelpText.brief(text, width: width) == brief)
-  }
-
-  @Test func rowsAndQuotesStayReadable() {
-    let text =
-      "  go      to a place that is far away from here\n\nExamples:\n  tool 'one two three' four   # why\n  a | \\\n    b"
-    #expect(
-      TextLayout.description(text, width: 24).joined(separator: "\n") == """
-          go      to a place
-                  that is far
-                  away from here
-
-        Examples:
-          tool 'one two three' \\
-            four
-          a | \\
-            b
-        """)
-    #expect(TextLayout.description(text, width: 80).joined(separator: "\n") == text)
   }
 
   @Test func wordsStayWhole() {

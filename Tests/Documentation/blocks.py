@@ -66,7 +66,9 @@ def of_help(program):
         ):
             if not there:
                 faults.append(f"{name} --help: no {part}")
-        lines = textwrap.dedent(examples.group(1)).strip().split("\n") if examples else []
+        # A command that continues on the next line is one example.
+        text = re.sub(r" *\\\n *", " ", textwrap.dedent(examples.group(1))) if examples else ""
+        lines = text.strip().split("\n") if text else []
         fresh = [line for line in lines if line not in seen]
         seen.update(fresh)
         if fresh:

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Fleet
 import FleetAlerts
 import FleetCommand
@@ -7,11 +6,11 @@ import Platform
 import TestSupport
 import Testing
 
-/// `Config/serve.toml` says of itself that what stands in it without a comment sign holds without it, but for rules.
+/// The keys in `Config/serve.toml` that are not commented out have their default values, except for rules.
 struct ExampleConfigurationTests {
   private static let tables = ["server", "map", "access", "alerts"]
 
-  /// The example, and the same without the keys of those tables.
+  /// Returns the example, and the example without the keys of `tables`.
   private func texts() throws -> (example: String, bare: String, removed: [String]) {
     let example = String(
       decoding: try #require(try AtomicFile.read("\(ContractScript.repository)/Config/serve.toml")),
@@ -27,7 +26,7 @@ struct ExampleConfigurationTests {
     return (example, bare.joined(separator: "\n"), removed)
   }
 
-  @Test func whatStandsThereHoldsWithoutIt() throws {
+  @Test func keysOfTheExampleHaveTheirDefaults() throws {
     let (example, bare, removed) = try texts()
     #expect(
       removed == [
@@ -40,7 +39,7 @@ struct ExampleConfigurationTests {
     let folder = try TemporaryDirectory()
     func read(_ text: String) throws -> (ServeConfiguration, AccessConfiguration, AlertSettings?) {
       let path = try folder.write("serve.toml", text)
-      let configuration = try ServeConfiguration(try ServeOptions.parse(["--config", path]))
+      let configuration = try ServeConfiguration(.init(file: path))
       let file = try SettingsFile(path: path)
       return (configuration, try AccessConfiguration(file), try AlertSettings(file))
     }
@@ -51,12 +50,12 @@ struct ExampleConfigurationTests {
     #expect(!said.0.allowsPlain && !unsaid.0.allowsPlain)
     #expect(said.0.recording == nil && !said.0.records && said.0.keep == nil && said.0.leaflet == nil)
     #expect(said.1 == unsaid.1 && said.2 == unsaid.2 && said.2 != nil)
-    // Nor does anything hold that a whole file without a line would not have.
+    // An empty file has the same defaults.
     let empty = try read("")
     #expect(said.0.address == empty.0.address && said.0.streams == empty.0.streams && said.1 == empty.1)
   }
 
-  /// A rule that is taken out does not hold, as the file says.
+  /// The rules of the example are not defaults: an empty file has none.
   @Test func rulesAreSamples() throws {
     let folder = try TemporaryDirectory()
     let settings = try AlertSettings(SettingsFile(path: try folder.write("serve.toml", texts().example)))

@@ -184,8 +184,10 @@ struct OutboxModel {
     }
   }
 
-  /// - Parameter isDurable: whether the disk took it as a dead letter.
-  mutating func reject(_ seq: UInt64, isDurable: Bool) {
+  /// - Parameters:
+  ///   - isDurable: whether the disk took it as a dead letter.
+  ///   - number: under which it is stored; nil if it is not.
+  mutating func reject(_ seq: UInt64, isDurable: Bool, number: UInt64?) {
     guard let id = held.removeValue(forKey: seq) else { return }
     let wasInMemory = isInMemory(id)
     guard isDurable || wasInMemory else { return }
@@ -195,7 +197,7 @@ struct OutboxModel {
       return
     }
     if !wasInMemory { answered.removeLast() }
-    entry.number = seq
+    entry.number = number ?? seq
     dead.append(entry)
     if dead.count > configuration.deadLetters, let oldest = dead.map(\.number).min() {
       dead.removeAll { $0.number == oldest }

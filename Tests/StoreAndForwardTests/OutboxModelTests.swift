@@ -34,6 +34,39 @@ import Testing
     }
   }
 
+  /// Where the first record of a process cannot be stored, the number of the record is one that the next process gives again.
+  @Test func whatIsRejectedOnABrokenDiskLeavesTheOrderAsItIs() throws {
+    try #require(faulty_disk_install() == 0)
+    defer { faulty_disk_repair() }
+    let directory = try TemporaryDirectory()
+    let path = directory.file("outbox.sqlite")
+    var letters: [String] = []
+    var expected: [String] = []
+    for run in 0..<3 {
+      let outbox = try Outbox(path: path)
+      faulty_disk_break(path, FAULTY_DISK_WRITE, SQLiteError.Code.inputOutput.rawValue, 0, -1)
+      let texts = (0..<5).map { "\($0) of \(run)" }
+      outbox.append(texts.map { draft(.events, $0) })
+      guard case .memory = outbox.status.mode else {
+        Issue.record("expected memory, got \(outbox.status)")
+        return
+      }
+      let offered = outbox.next(limit: 1000)
+      #expect(offered.map(\.text) == expected + texts)
+      faulty_disk_repair()
+      let rejected = try #require(offered.first { $0.text == texts[0] })
+      outbox.reject(rejected.seq, reason: "not authorized (0x87)")
+      letters.append(texts[0])
+      outbox.flush()
+      outbox.append(draft(.events, "last of \(run)"))
+      expected += texts.dropFirst() + ["last of \(run)"]
+      #expect(outbox.deadLetters().reversed().map(\.record.text) == letters)
+      outbox.close()
+    }
+    let outbox = try Outbox(path: path)
+    #expect(outbox.next(limit: 1000).map(\.text) == expected)
+  }
+
   private func play(_ seed: UInt64, steps: Int, keepsRecent: Bool = false) throws {
     var run = try OutboxRun(seed: seed, keepsRecent: keepsRecent)
     for step in 0..<steps {
@@ -175,7 +208,8 @@ private struct OutboxRun {
       model.isInMemory(record.id ?? -1)
       ? outbox.deadLetters(limit: 10).contains { $0.record.id == record.id } : outbox.status.records < before
     history.append("reject \(record.id ?? -1) durable \(isDurable)")
-    model.reject(record.seq, isDurable: isDurable)
+    let letter = isDurable ? outbox.deadLetters(limit: 10).first { $0.record.id == record.id } : nil
+    model.reject(record.seq, isDurable: isDurable, number: letter?.record.seq)
   }
 
   private mutating func offerAgain() {

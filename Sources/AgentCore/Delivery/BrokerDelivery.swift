@@ -231,10 +231,9 @@ final class BrokerDelivery: MessageDelivery {
       linkState.withLock { $0.problem } == nil ? Self.stallLimit : Self.unreachableLimit
     }
     while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < limit() {
-      // Polls, because the session's thread receives the acknowledgements and cannot notify this loop. This
-      // happens only when the agent stops.
-      usleep(20_000)
-      let now = outbox.status.records
+      // The link may fail meanwhile, which makes the limit shorter.
+      let deadline = SystemClock.monotonic + Int64(Self.unreachableLimit * 1e9)
+      let now = outbox.waitForFewer(than: left, until: deadline)
       if now < left { since = SystemClock.monotonic }
       left = now
     }

@@ -38,7 +38,7 @@ public struct FleetSelection: Hashable, Sendable {
       }
     }
     do throws(TopicError) { _ = try TopicScheme(root: root, fleet: "f", vehicle: "v") } catch {
-      throw .usage("use", "--root \"\(root.prefix(80))\"", error.description)
+      throw .invalid("root", "\"\(root.prefix(80))\"", error.description)
     }
     let fleets: [String?] = self.fleets.isEmpty ? [nil] : self.fleets
     let vehicles: [String?] = self.vehicles.isEmpty ? [nil] : self.vehicles
@@ -59,9 +59,9 @@ public struct FleetSelection: Hashable, Sendable {
     var paths: [String] = []
     for kind in kinds {
       guard let own = profile.paths(of: kind) else {
-        throw .usage(
-          "select", "--kind \(kind.rawValue)",
-          "the message profile \(profile.rawValue) has no such messages; leave it out")
+        throw .invalid(
+          "kind", kind.rawValue, "the message profile \(profile.rawValue) has no such messages; leave it out",
+          operation: "select")
       }
       paths += own.filter { !paths.contains($0) }
     }

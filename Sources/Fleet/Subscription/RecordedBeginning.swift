@@ -35,9 +35,6 @@ extension BeginningQuery {
   package typealias Source = (BeginningQuery) throws(FleetError) -> RecordedBeginning
 }
 
-/// A function that queries a recording by its path or URL.
-package typealias BeginningReader = (_ place: String, BeginningQuery) throws(FleetError) -> RecordedBeginning
-
 /// The messages of a recording that a broker would have retained.
 package struct RecordedBeginning: Hashable, Sendable {
   /// The name for display: a path, or a database's address without credentials.

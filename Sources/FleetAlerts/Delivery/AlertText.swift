@@ -81,7 +81,7 @@ package enum AlertText {
     return "\(notice.rule): \(parts.joined(separator: ", ")), \(vehicles) vehicles"
   }
 
-  static func line(_ item: Notice.Item) -> String {
+  package static func line(_ item: Notice.Item) -> String {
     let reason = item.alert.reason.map { ": \($0.words)" } ?? ""
     let end = item.transition == .ended ? ", ended\(reason)" : ""
     // Names come from the network and can contain line breaks, but each alert in a mail must be one line.

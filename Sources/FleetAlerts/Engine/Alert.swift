@@ -36,7 +36,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
   case byHand = "operator"
 
   /// The reason in words, as in "ended: the vehicle was removed".
-  var words: String {
+  package var words: String {
     switch self {
     case .forgotten: "the vehicle was removed"
     case .rule: "the rule was changed or removed"

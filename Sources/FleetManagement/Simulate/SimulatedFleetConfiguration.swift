@@ -37,37 +37,37 @@ extension SimulatedFleet {
 
     /// Checks the ranges of all settings.
     ///
-    /// - Throws: `FleetError` with the option that is out of range.
+    /// - Throws: `FleetError` with the setting that is out of range.
     func check() throws(FleetError) {
       try checkNumbers()
       guard part.count <= vehicles else {
-        throw .usage("use", "--part \(part)", "more parts than vehicles (--vehicles \(vehicles))")
+        throw .invalid("part", "\(part)", "more parts than vehicles: \(vehicles)")
       }
-      try Self.check(connections, in: 1...min(4096, part.share(of: vehicles)), "--connections")
-      try Self.check(rate, in: 0.001...100, "--rate")
-      try Self.check(liveRate, in: 0...100, "--live-rate")
-      try Self.check(speed, in: 0.1...100, "--speed")
-      try Self.check(eventsPerHour, in: 0...36_000, "--events")
-      try Self.check(outagesPerHour, in: 0...3600, "--outages")
-      try Self.check(outageSeconds, in: 1...86_400, "--outage-seconds")
-      try Self.check(qos, in: 0...1, "--qos")
+      try Self.check(connections, in: 1...min(4096, part.share(of: vehicles)), "connections")
+      try Self.check(rate, in: 0.001...100, "rate")
+      try Self.check(liveRate, in: 0...100, "live rate")
+      try Self.check(speed, in: 0.1...100, "speed")
+      try Self.check(eventsPerHour, in: 0...36_000, "events")
+      try Self.check(outagesPerHour, in: 0...3600, "outages")
+      try Self.check(outageSeconds, in: 1...86_400, "outage seconds")
+      try Self.check(qos, in: 0...1, "qos")
     }
 
     /// Checks the ranges of the vehicles' numbers.
     ///
-    /// - Throws: `FleetError` with the option that is out of range.
+    /// - Throws: `FleetError` with the setting that is out of range.
     package func checkNumbers() throws(FleetError) {
-      try Self.check(vehicles, in: 1...1_000_000, "--vehicles")
-      try Self.check(first, in: 0...1_000_000_000, "--first")
+      try Self.check(vehicles, in: 1...1_000_000, "vehicles")
+      try Self.check(first, in: 0...1_000_000_000, "first")
     }
 
     /// Checks the range of a setting.
-    /// - Throws: `FleetError` with the option if the value is out of range.
+    /// - Throws: `FleetError` with the setting if the value is out of range.
     package static func check<Value: Comparable>(
-      _ value: Value, in range: ClosedRange<Value>, _ option: String
+      _ value: Value, in range: ClosedRange<Value>, _ setting: String
     ) throws(FleetError) {
       guard range.contains(value) else {
-        throw .usage("use", "\(option) \(value)", "must be \(range.lowerBound) to \(range.upperBound)")
+        throw .invalid(setting, "\(value)", "must be \(range.lowerBound) to \(range.upperBound)")
       }
     }
   }

@@ -21,8 +21,8 @@ package struct SimulatedPart: Hashable, Sendable, CustomStringConvertible {
     guard numbers.count == 2, let number = numbers[0], let count = numbers[1], (1...1000).contains(count),
       (1...count).contains(number)
     else {
-      throw .usage(
-        "use", "--part \(text.prefix(40))", "write 2/4 for the second of four; there are 1000 at most")
+      throw .invalid(
+        "part", "\(text.prefix(40))", "write 2/4 for the second of four; there are 1000 at most")
     }
     (index, self.count) = (number - 1, count)
   }

@@ -28,7 +28,7 @@ package enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     if let format = ExportFormat(end: end.lowercased()) { return format }
     throw .usage(
       "write", path,
-      ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms), or use --format")
+      ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms)")
   }
 
   private static var forms: String { allCases.map { ".\($0.rawValue)" }.joined(separator: ", ") }

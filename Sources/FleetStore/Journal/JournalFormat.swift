@@ -28,8 +28,8 @@ package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
     if let format = JournalFormat(rawValue: end) { return format }
     throw .usage(
       "write", path,
-      ".\(end.prefix(20)) is none of the forms; name a file that ends with .txt, .csv, .jsonl, .geojson or .gpx, or "
-        + "use --format")
+      ".\(end.prefix(20)) is none of the forms; name a file that ends with .txt, .csv, .jsonl, .geojson or .gpx"
+    )
   }
 
   /// True for formats whose files programs read only when complete. In these formats, a live trip is written

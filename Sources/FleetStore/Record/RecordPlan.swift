@@ -63,11 +63,11 @@ package struct RecordPlan: Sendable {
     }
   }
 
-  /// Parses the days of `--keep`.
+  /// Parses a number of days, such as `90d`.
   /// - Throws: `FleetError` for an invalid number of days.
   package static func days(_ keep: String) throws(FleetError) -> Int {
     guard keep.hasSuffix("d"), let days = Int(keep.dropLast()), (1...36_500).contains(days) else {
-      throw .usage("use", "--keep \(keep.prefix(40))", "write days as 90d, 1d to 36500d")
+      throw .invalid("keep", "\(keep.prefix(40))", "write days as 90d, 1d to 36500d")
     }
     return days
   }

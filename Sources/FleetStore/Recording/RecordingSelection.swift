@@ -30,10 +30,10 @@ package struct RecordingSelection: Sendable {
   /// Parses and sets the time range.
   /// - Throws: `FleetError` for an invalid time or range.
   package mutating func setTimes(from: String?, to: String?) throws(FleetError) {
-    self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
-    self.to = try to.map { text throws(FleetError) in try Self.time(text, "--to") }
+    self.from = try from.map { text throws(FleetError) in try Self.time(text, "from") }
+    self.to = try to.map { text throws(FleetError) in try Self.time(text, "to") }
     guard let begin = self.from, let end = self.to, end <= begin else { return }
-    throw .usage("use", "--to \(end.rfc3339)", "must be after --from")
+    throw .invalid("to", end.rfc3339, "must be after \(begin.rfc3339)")
   }
 
   /// True if the time range consists of whole days (UTC).
@@ -49,10 +49,10 @@ package struct RecordingSelection: Sendable {
   }
 
   /// Parses an RFC 3339 time, or a day, which means its start at midnight UTC.
-  private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
+  private static func time(_ text: String, _ setting: String) throws(FleetError) -> UTCTime {
     if let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") { return time }
-    throw .usage(
-      "use", "\(option) \(text.prefix(40))",
+    throw .invalid(
+      setting, "\(text.prefix(40))",
       "write a time as 2026-11-21T08:15:30Z, with an offset like +01:00, or a day as 2026-11-21")
   }
 }

@@ -17,7 +17,7 @@ package enum TraceFormat: String, Hashable, Sendable, CaseIterable {
     if let format = TraceFormat(rawValue: end) { return format }
     throw .usage(
       "write", path,
-      ".\(end.prefix(20)) is none of the forms; name a file that ends with .odotrace, .csv or .mcap, or use --format"
+      ".\(end.prefix(20)) is none of the forms; name a file that ends with .odotrace, .csv or .mcap"
     )
   }
 }
@@ -53,7 +53,7 @@ package struct TraceDocument: Sendable {
     guard let text = TraceCSV.text(trace, title: title) else {
       throw .usage(
         "write", "\(name) as CSV",
-        "it has no samples of inertial sensors or a barometer; --format mcap writes the rest"
+        "it has no samples of inertial sensors or a barometer; the format mcap contains the rest"
           + (damage.map { " (\($0))" } ?? ""))
     }
     self.bytes = Array(text.utf8)

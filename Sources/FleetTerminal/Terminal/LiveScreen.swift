@@ -12,7 +12,7 @@ enum LiveAction: Hashable, Sendable {
 
 /// A full-screen live view. One thread waits for keys, signals and updates, and redraws at most once per
 /// interval, so that a thousand messages cost one redraw.
-struct LiveScreen {
+package struct LiveScreen {
   /// The interval in seconds for redrawing without updates, because ages change.
   private static let idleInterval = 1.0
   /// The time in seconds within which the rest of an escape sequence follows.
@@ -107,7 +107,7 @@ struct LiveScreen {
 
   /// True if input and output are a terminal that supports control sequences. The terminal window of an
   /// editor does not (`TERM=dumb`).
-  static var isPossible: Bool {
+  package static var isPossible: Bool {
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return false }
     guard let term = unsafe getenv("TERM") else { return false }
     return unsafe String(cString: term) != "dumb"

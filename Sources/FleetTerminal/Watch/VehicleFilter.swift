@@ -2,11 +2,13 @@ internal import Fleet
 internal import FleetCommand
 
 /// The filter for shown vehicles.
-struct VehicleFilter: Hashable, Sendable {
+package struct VehicleFilter: Hashable, Sendable {
   /// Words that must all occur in the name or the state, ignoring case.
-  var text = ""
+  package var text = ""
   /// The minimum silence in seconds; nil to show all vehicles.
-  var silence: Double?
+  package var silence: Double?
+
+  package init(text: String = "", silence: Double? = nil) { (self.text, self.silence) = (text, silence) }
 
   /// The minimum silences in seconds, through which the key `n` steps.
   private static let steps = [60.0, 600, 3600, 86_400]

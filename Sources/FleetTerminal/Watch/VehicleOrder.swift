@@ -1,13 +1,13 @@
 internal import Bytes
-internal import Fleet
+package import Fleet
 internal import Spatial
 internal import Telemetry
 internal import VehicleData
 
 /// The sort order of the table.
-struct VehicleOrder: Hashable, Sendable {
+package struct VehicleOrder: Hashable, Sendable {
   /// The criteria in the order of the columns.
-  enum Criterion: Int, CaseIterable, Hashable, Sendable {
+  package enum Criterion: Int, CaseIterable, Hashable, Sendable {
     case vehicle
     case state
     case age
@@ -76,9 +76,9 @@ struct VehicleOrder: Hashable, Sendable {
   var mark: String { criterion.beginsWithMost == isReversed ? "▲" : "▼" }
 
   /// The names on the command line.
-  static let names = Criterion.allCases.map(\.name)
+  package static let names = Criterion.allCases.map(\.name)
 
-  init(criterion: Criterion = .vehicle, isReversed: Bool = false) {
+  package init(criterion: Criterion = .vehicle, isReversed: Bool = false) {
     self.criterion = criterion
     self.isReversed = isReversed
   }
@@ -86,7 +86,7 @@ struct VehicleOrder: Hashable, Sendable {
   /// Parses the order of `--sort`: a name, preceded by `-` for descending or `+` for ascending order. Without a
   /// sign, `beginsWithMost` determines the direction.
   /// - Throws: `FleetError` listing the valid names, for an unknown name.
-  init(parsing name: String) throws(FleetError) {
+  package init(parsing name: String) throws(FleetError) {
     let sign = name.first.flatMap { "+-".contains($0) ? $0 : nil }
     let plain = sign == nil ? name : String(name.dropFirst())
     guard let criterion = Criterion.allCases.first(where: { $0.name == plain }) else {

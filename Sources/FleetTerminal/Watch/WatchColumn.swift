@@ -1,10 +1,10 @@
 internal import Bytes
-internal import Fleet
+package import Fleet
 internal import FleetCommand
 internal import Telemetry
 
 /// A column of the live table.
-enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
+package enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   case vehicle
   case state
   case age
@@ -26,7 +26,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   var name: String { "\(self)" }
 
   /// The names on the command line.
-  static let names = allCases.map(\.name)
+  package static let names = allCases.map(\.name)
 
   var title: String {
     switch self {
@@ -109,7 +109,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   /// Parses a list such as `battery,backlog`. The column of the vehicle's name is put first if it is not in
   /// the list.
   /// - Throws: `FleetError` with all columns and the nearest match for an unknown one.
-  static func columns(parsing list: String) throws(FleetError) -> [WatchColumn] {
+  package static func columns(parsing list: String) throws(FleetError) -> [WatchColumn] {
     var columns: [WatchColumn] = []
     for part in list.split(separator: ",", omittingEmptySubsequences: false) {
       var name = part[...]

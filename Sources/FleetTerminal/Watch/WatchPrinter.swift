@@ -10,18 +10,13 @@ struct WatchPrinter {
   /// The width in columns of an output that is not a terminal.
   private static let defaultWidth = 160
 
-  let options: WatchOptions
-  let order: VehicleOrder
-  let filter: VehicleFilter
-  /// The chosen columns; nil for the default.
-  let columns: [WatchColumn]?
-  let timeout: Double?
+  let request: WatchRequest
   let model: LiveModel<Roster>
   let signals: SignalDescriptor
 
   func run() throws(FleetError) -> ExitStatus {
-    let interval = options.once ? 0.05 : options.interval ?? 1
-    let end = timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    let interval = request.isOnce ? 0.05 : request.interval ?? 1
+    let end = request.timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
     var seen: UInt64 = 0
     var longestName = 0
     var lastTrouble: String?
@@ -32,8 +27,8 @@ struct WatchPrinter {
       if let failure { throw failure }
       // Without a connection to the broker its retained messages are unknown, so an empty table would be
       // wrong.
-      if isOver, !wasConnected, let timeout { throw FleetError.unanswered(within: timeout) }
-      if options.once {
+      if isOver, !wasConnected, let timeout = request.timeout { throw FleetError.unanswered(within: timeout) }
+      if request.isOnce {
         switch reading {
         case .complete: return printTable()
         case .pending where isOver: return printTable()
@@ -72,20 +67,20 @@ struct WatchPrinter {
     let since = seen
     let (changed, revision) = model.withState { state in
       (
-        state.value.vehicles.filter { $0.revision > since && filter.matches($0, at: now) },
+        state.value.vehicles.filter { $0.revision > since && request.filter.matches($0, at: now) },
         state.value.revision
       )
     }
     seen = revision
     var text = ""
     for record in changed.sorted(by: { $0.key < $1.key }) {
-      if options.json {
+      if request.isJSON {
         text += String(decoding: record.json(at: now), as: UTF8.self) + "\n"
         continue
       }
       longestName = max(longestName, VehicleRow.nameWidth(record.key, withFleet: true))
       let layout = WatchColumn.layout(
-        width: width(longestName: longestName), longestName: longestName, chosen: columns)
+        width: width(longestName: longestName), longestName: longestName, chosen: request.columns)
       var line = StyledText(now.time.rfc3339 + "  ")
       line.append(WatchView.line(VehicleRow(record: record, now: now, namesFleet: true), layout))
       text += line.plain.trimmingTrailingBlanks + "\n"
@@ -95,7 +90,7 @@ struct WatchPrinter {
 
   /// Returns the width for an output that is not a terminal, with space for all chosen columns.
   private func width(longestName: Int) -> Int {
-    columns.map { max(Self.defaultWidth, WatchColumn.widthNeeded(by: $0, longestName: longestName)) }
+    request.columns.map { max(Self.defaultWidth, WatchColumn.widthNeeded(by: $0, longestName: longestName)) }
       ?? Self.defaultWidth
   }
 
@@ -104,16 +99,16 @@ struct WatchPrinter {
     let isTerminal = isatty(STDOUT_FILENO) == 1
     let width = isTerminal ? TerminalSize(of: STDOUT_FILENO)?.columns ?? 80 : width(longestName: 40)
     var view = WatchView(size: TerminalSize(columns: width, rows: 1), title: "")
-    view.order = order
-    view.filter = filter
-    view.chosenColumns = columns
+    view.order = request.order
+    view.filter = request.filter
+    view.chosenColumns = request.columns
     let (text, remarks) = model.withState { state in
       let text =
-        options.json
+        request.isJSON
         ? Self.json(of: state.value, at: now, &view)
         : Self.table(of: state.value, at: now, &view, styles: isTerminal && CommandOutput.usesColor)
       return (
-        text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options, at: now)
+        text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, request, at: now)
       )
     }
     // Remarks are printed on standard error, because scripts parse the table.
@@ -122,7 +117,7 @@ struct WatchPrinter {
   }
 
   /// Returns the reason for an empty table; empty otherwise.
-  static func absence(in roster: Roster, _ filter: VehicleFilter, _ options: WatchOptions, at now: Moment)
+  static func absence(in roster: Roster, _ filter: VehicleFilter, _ request: WatchRequest, at now: Moment)
     -> [String]
   {
     guard !roster.vehicles.contains(where: { filter.matches($0, at: now) }) else { return [] }
@@ -132,10 +127,10 @@ struct WatchPrinter {
       let what = [names, silence].compactMap(\.self).joined(separator: " and ")
       return ["none of \(roster.vehicles.count) vehicles \(what)"]
     }
-    if options.share != nil {
+    if request.share != nil {
       return ["no vehicle: retained messages are not delivered to shared subscribers; remove --share"]
     }
-    let isChosen = !options.vehicles.fleet.isEmpty || !options.vehicles.vehicle.isEmpty
+    let isChosen = request.selectsVehicles
     return [
       "no vehicle: the broker has no retained status or location \(isChosen ? "of the selected vehicles" : "below \(roster.root)"); "
         + (isChosen

@@ -4,7 +4,7 @@ package import MQTT
 
 /// The context for creating the server's parts.
 package struct ServeContext: Sendable {
-  package let configuration: ServeConfiguration
+  package var configuration: ServeConfiguration
   /// The broker, for parts that send to vehicles.
   package let broker: MQTTConfiguration
   /// The served vehicles.

@@ -118,6 +118,7 @@ final class EstablishedConnection {
     if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
     if let leavingEnd { deadline = min(deadline, leavingEnd) }
+    if let measurement = loop.measurementDue { deadline = min(deadline, measurement) }
     return deadline
   }
 
@@ -237,6 +238,9 @@ final class EstablishedConnection {
 
   private func keepAlive() -> Ending? {
     let now = SystemClock.monotonic
+    if let measurement = loop.measurementDue, now >= measurement {
+      loop.measureLink(connection.client.socket)
+    }
     let slept = Double(SystemClock.boottime - now - sleptBefore) * 1e-9
     if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
@@ -346,6 +350,7 @@ final class EstablishedConnection {
       return nil
     }
     loop.mailbox.setLeftCleanly(!isLate && outflow.isIdle)
+    loop.measureLink(connection.client.socket, isLast: true)
     connection.client.disconnect(endsSession: loop.configuration.endsSession)
     _ = connection.client.loopWrite()
     return Ending(cause: leaving.cause, phase: .established)

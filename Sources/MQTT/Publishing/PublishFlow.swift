@@ -97,8 +97,8 @@ struct PublishFlow {
   }
 
   /// Advances the time. Returns true at the end of a pause, when the provider must offer records again.
-  /// - Parameter jitter: random number in 0...1, drawn by the caller.
-  mutating func tick(now: Int64, jitter: Double) -> Bool {
+  /// - Parameter jitter: random number in 0...1, drawn only if a pause begins.
+  mutating func tick(now: Int64, jitter: @autoclosure () -> Double) -> Bool {
     switch pace {
     case .open:
       return false
@@ -106,7 +106,7 @@ struct PublishFlow {
       if inFlight.isEmpty {
         let ceiling = min(60, Double(UInt64(1) << UInt64(min(backoff, 10))))
         backoff += 1
-        pace = .paused(until: now + Int64((0.25 + jitter * ceiling) * 1e9))
+        pace = .paused(until: now + Int64((0.25 + jitter() * ceiling) * 1e9))
       }
       return false
     case .paused(let end):

@@ -58,6 +58,10 @@ struct RecordPositions {
 
   /// Returns a position after all used ones.
   mutating func next() -> UInt64 { next(atLeast: 0) }
+
+  /// Returns the position under which a record can be stored: its own, or a new one if its own is a number of
+  /// `TemporarySequence`, which the next process assigns again.
+  mutating func lasting(_ place: UInt64) -> UInt64 { place < TemporarySequence.first ? place : next() }
 }
 
 /// Identities for messages accepted while the store cannot assign numbers, in an epoch that exists in memory

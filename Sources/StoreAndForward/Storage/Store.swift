@@ -82,11 +82,13 @@ final class Store {
     }
   }
 
-  /// Returns the largest position that was used for a lane, a dead letter or an overtaking record.
+  /// Returns the largest position that was used for a lane, a dead letter or an overtaking record. Numbers of
+  /// `TemporarySequence`, under which earlier versions stored dead letters, are no positions.
   func lastPlace() throws(SQLiteError) -> UInt64 {
     var last = newest.max() ?? 0
     for table in ["dead", "overtaken"] {
-      last = max(last, UInt64(clamping: try database.integer("SELECT max(seq) FROM \(table)") ?? 0))
+      let query = "SELECT max(seq) FROM \(table) WHERE seq < \(TemporarySequence.first)"
+      last = max(last, UInt64(clamping: try database.integer(query) ?? 0))
     }
     return last
   }

@@ -12,7 +12,7 @@ extension BeaconsCommand {
   /// change.
   ///
   /// - Throws: `FleetError` for an unreadable map, and for a broker that is unreachable or rejects a request.
-  static func serve(_ options: BeaconsServeOptions) throws(FleetError) -> ExitStatus {
+  static func serve(_ options: Beacons.Serve) throws(FleetError) -> ExitStatus {
     let limit = try options.time.limit()
     var service = try PieceService(options)
     defer { service.exchange.close() }
@@ -33,7 +33,7 @@ extension BeaconsCommand {
 /// A server of map parts to vehicles over a broker.
 private struct PieceService {
   let exchange: FleetExchange
-  private let options: BeaconsServeOptions
+  private let options: Beacons.Serve
   private let targets: VehicleTargets
   private var server: PieceServer
   private var requests = PieceRequests()
@@ -52,7 +52,7 @@ private struct PieceService {
   /// The maximum number of unacknowledged map parts, together up to 8 MB.
   private static let window = 128
 
-  init(_ options: BeaconsServeOptions) throws(FleetError) {
+  init(_ options: Beacons.Serve) throws(FleetError) {
     self.options = options
     // The modification time is determined before the file is read: a change during the read causes another
     // read.

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetStore
@@ -7,29 +6,10 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// The options of `odograph beacons show`.
-struct BeaconsShowOptions: ParsableArguments {
-  @Argument(help: "The map, as odograph beacons build writes it.", completion: .file())
-  var map: String
-  @Option(
-    help: ArgumentHelp(
-      "Only this access point (b8:27:eb:00:12:34) or cell (lte-262-1-26385410).", valueName: "beacon"))
-  var beacon: String?
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Only beacons near a position, the nearest first.", valueName: "lat,lon"))
-  var near: String?
-  @Option(help: ArgumentHelp("Maximum distance in metres for --near.", valueName: "metres"))
-  var within = 200.0
-  @Flag(help: "Print JSON: an object with counts, or a line for each beacon.") var json = false
-
-  init() {}
-}
-
 extension BeaconsCommand {
   /// Prints a summary of a map, or some of its beacons.
   /// - Throws: `FleetError` for an unreadable map, and for invalid options.
-  static func show(_ options: BeaconsShowOptions) throws(FleetError) -> ExitStatus {
+  static func show(_ options: Beacons.Show) throws(FleetError) -> ExitStatus {
     guard options.within > 0, options.within <= 1e6 else {
       throw .usage("use", "--within \(options.within)", "must be metres, up to 1000000")
     }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetStore
@@ -6,46 +5,11 @@ internal import JSON
 internal import Sensors
 internal import Telemetry
 
-/// The options of `odograph beacons build`.
-struct BeaconsBuildOptions: ParsableArguments {
-  @OptionGroup(title: "Selection") var part: RecordingArguments
-
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp("The map to write (default: standard output).", valueName: "file"),
-    completion: .file())
-  var output: String?
-  @Flag(help: "Replace an existing file.") var force = false
-  @Option(help: ArgumentHelp("Minimum number of vehicles that agree on a beacon.", valueName: "count"))
-  var vehicles = 1
-  @Option(help: ArgumentHelp("Minimum number of receptions.", valueName: "count"))
-  var sightings = 2
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
-  var isQuiet = false
-  @OptionGroup(title: "Outside service") var geolocate: GeolocateArguments
-
-  init() {}
-}
-
-/// The options of `odograph beacons serve`.
-struct BeaconsServeOptions: BrokerOptions {
-  @Argument(help: "The map, as odograph beacons build writes it.", completion: .file())
-  var map: String
-  @OptionGroup(title: "Vehicles") var vehicles: VehicleArguments
-  @OptionGroup var time: TimeLimitArguments
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Do not print the sent pieces.")
-  var isQuiet = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
-
 /// The `odograph beacons` commands: build the fleet's map of radio beacons, and serve it to vehicles.
 enum BeaconsCommand {
   /// Builds a map from the scans in a recording.
   /// - Throws: `FleetError` for invalid options, a missing recording, and a failed output.
-  static func build(_ options: BeaconsBuildOptions) throws(FleetError) -> ExitStatus {
+  static func build(_ options: Beacons.Build) throws(FleetError) -> ExitStatus {
     guard (1...1_000_000).contains(options.vehicles), (1...65_535).contains(options.sightings) else {
       throw .usage(
         "require", "\(options.vehicles) vehicles and \(options.sightings) sightings",

@@ -1,49 +1,8 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetStore
 internal import Glibc
 internal import Telemetry
-
-/// The options of `odograph events`.
-struct EventsOptions: BrokerOptions {
-  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
-  var vehicle: String?
-
-  @Option(
-    help: ArgumentHelp("Only events of this kind, for example tow; may be repeated.", valueName: "event"),
-    completion: .list(DrivingEventMessage.Kind.known.map(\.name)))
-  var event: [String] = []
-
-  @Option(
-    help: ArgumentHelp("Only low, medium or high severity; repeat for several.", valueName: "severity"),
-    completion: .list(DrivingEventMessage.Severity.allCases.map(\.rawValue)))
-  var severity: [String] = []
-
-  @OptionGroup var journal: JournalOptions
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// Returns the selection.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func selection() throws(FleetError) -> DrivingEventSelection {
-    let severities = DrivingEventMessage.Severity.allCases.map(\.rawValue)
-    for word in severity where !severities.contains(word) {
-      throw .usage("use", "--severity \(word.prefix(40))", "must be \(severities.joined(separator: ", "))")
-    }
-    let known = DrivingEventMessage.Kind.known.map(\.name)
-    for word in event where !known.contains(word) {
-      throw .usage("use", "--event \(word.prefix(40))", "must be one of \(known.joined(separator: ", "))")
-    }
-    var selection = DrivingEventSelection()
-    selection.part = try journal.selection(vehicles: vehicle.map { [$0] } ?? [])
-    (selection.events, selection.severities) = (event, severity)
-    return selection
-  }
-}
 
 /// The `odograph events` command: shows driving events from a recording, or live.
 enum EventsCommand {
@@ -51,7 +10,7 @@ enum EventsCommand {
   ///
   /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
   ///   output.
-  static func run(_ options: EventsOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Events) throws(FleetError) -> ExitStatus {
     let selection = try options.selection()
     let format = try options.journal.format()
     signal(SIGPIPE, SIG_IGN)

@@ -64,7 +64,9 @@ struct JournalOptions: ParsableArguments {
       throw .usage("use", "--json", "it contradicts --format; use one of them")
     }
     if let givenFormat { return givenFormat }
-    let named: JournalFormat? = if let output { try JournalFormat.named(by: output) } else { nil }
+    let named = try advising(", or use --format") { () throws(FleetError) in
+      try output.flatMap(JournalFormat.named(by:))
+    }
     if json, let output, let named, named != .jsonl {
       throw .usage("write", "JSON lines to \(output)", "its name says \(named.rawValue); name it .jsonl")
     }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetStore
@@ -6,48 +5,13 @@ internal import Glibc
 internal import Spatial
 internal import Telemetry
 
-/// The options of `odograph trips`.
-struct TripsOptions: BrokerOptions {
-  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
-  var vehicle: String?
-
-  @Argument(
-    help: ArgumentHelp("Only the trip with this number, with all details.", valueName: "number"))
-  var number: Int64?
-
-  @Option(
-    help: ArgumentHelp("Only driven, carried or unobserved trips; repeat for several.", valueName: "kind"))
-  var kind: [String] = []
-
-  @OptionGroup var journal: JournalOptions
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// Returns the selection.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func selection() throws(FleetError) -> TripSelection {
-    if let number, number < 1 { throw .usage("look for", "trip \(number)", "trips are numbered from 1") }
-    let known = ["driven", "carried", "unobserved"]
-    for kind in kind where !known.contains(kind) {
-      throw .usage("use", "--kind \(kind.prefix(40))", "must be \(known.joined(separator: ", "))")
-    }
-    var selection = TripSelection()
-    selection.part = try journal.selection(vehicles: vehicle.map { [$0] } ?? [])
-    (selection.number, selection.kinds) = (number, kind)
-    return selection
-  }
-}
-
 /// The `odograph trips` command: shows trips from a recording, or live.
 enum TripsCommand {
   /// Runs the command.
   ///
   /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
   ///   output.
-  static func run(_ options: TripsOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Trips) throws(FleetError) -> ExitStatus {
     let selection = try options.selection()
     let format = try options.journal.format()
     signal(SIGPIPE, SIG_IGN)
@@ -64,7 +28,7 @@ enum TripsCommand {
   }
 
   private static func read(
-    _ options: TripsOptions, _ selection: TripSelection, _ format: JournalFormat, _ place: String
+    _ options: Trips, _ selection: TripSelection, _ format: JournalFormat, _ place: String
   ) throws(FleetError) -> ExitStatus {
     let isSheet = options.number != nil && format == .text
     let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))

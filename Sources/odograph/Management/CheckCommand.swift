@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -8,23 +7,10 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// The options of `odograph check`.
-struct CheckOptions: BrokerOptions {
-  @Option(help: "Fleet whose topics to test (default: all); repeat for several.")
-  var fleet: [String] = []
-
-  @Flag(help: "Print a JSON array of the findings.")
-  var json = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
-
 /// The `odograph check` command: tests a broker's configuration and permissions.
 enum CheckCommand {
   /// Runs all checks. Returns `.done` if none failed; warnings are not failures.
-  static func run(_ options: CheckOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Check) throws(FleetError) -> ExitStatus {
     let check = try BrokerCheck(
       options.broker.configuration(), root: options.broker.topicRoot,
       fleets: options.broker.fleets(options.fleet))

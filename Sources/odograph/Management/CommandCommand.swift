@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Bytes
 internal import Fleet
 internal import FleetCommand
@@ -7,98 +6,11 @@ internal import JSON
 internal import MQTT
 internal import Telemetry
 
-/// The options of `odograph command`.
-struct CommandOptions: BrokerOptions {
-  @Argument(
-    help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"),
-    completion: .list(CommandOptions.names))
-  var name: String
-
-  @OptionGroup(title: "Vehicles") var chosen: ChangedVehicleArguments
-
-  @OptionGroup var beginning: BeginningArguments
-
-  @Option(help: ArgumentHelp("For track: start, RFC 3339.", valueName: "time"))
-  var from: String?
-
-  @Option(help: ArgumentHelp("For track: end, RFC 3339 (default: now).", valueName: "time"))
-  var to: String?
-
-  @Option(
-    help: ArgumentHelp("For locate: required accuracy at 68 % (default: 50).", valueName: "meters"))
-  var accuracy: Double?
-
-  @Option(help: ArgumentHelp("For region-state: the region (default: all).", valueName: "name"))
-  var region: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "For set-odometer: the reading of the vehicle's instrument panel.", valueName: "kilometers"))
-  var km: Double?
-
-  @Option(
-    help: ArgumentHelp(
-      "For set-trip: the driver from now on; \"\" for an unknown one.", valueName: "name"))
-  var driver: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "For set-trip: purpose of the current or next trip; \"\" deletes it.", valueName: "text")
-  )
-  var purpose: String?
-
-  @Option(help: ArgumentHelp("For record: duration.", valueName: "seconds"))
-  var seconds: Double?
-
-  @Option(
-    help: ArgumentHelp(
-      "For simulate-location: a fixed position in degrees, as in --at 48.1372,11.5756.",
-      valueName: "latitude,longitude"))
-  var at: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "For simulate-location: a file in the vehicle's folder of tracks (simulation.tracks).",
-      valueName: "file"))
-  var track: String?
-
-  @Flag(help: "For simulate-location: a receiver without a fix.")
-  var none = false
-
-  @Flag(
-    help:
-      "For zero: report no relative attitudes. For level: remove the correction. For simulate-location: use the vehicle's own input."
-  )
-  var clear = false
-
-  @Flag(help: "For forget-regions: confirm the deletion.")
-  var yes = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Time limit for responses (default: 30, for locate 60). For locate: time limit for a sufficient fix; then the best fix is reported.",
-      valueName: "seconds"))
-  var timeout: Double?
-
-  /// The time limit in seconds for the vehicles' responses.
-  var effectiveTimeout: Double { timeout ?? (name == "locate" ? 60 : 30) }
-
-  @Flag(help: "Print a JSON line for each vehicle.")
-  var json = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// The commands of the wire contract.
-  static let names = VehicleCommand.all.map(\.name)
-}
-
 /// The `odograph command` command: sends a request to vehicles and waits for their responses.
 enum CommandCommand {
   /// Runs the command. Returns `.done` if all vehicles have executed it.
   /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
-  static func run(_ options: CommandOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Command) throws(FleetError) -> ExitStatus {
     let (command, arguments) = try request(options)
     let targets = try options.chosen.targets(options.broker)
     let timeout = options.effectiveTimeout
@@ -113,14 +25,14 @@ enum CommandCommand {
   }
 
   private static func request(
-    _ options: CommandOptions
+    _ options: Command
   ) throws(FleetError) -> (VehicleCommand, arguments: [String: JSONValue]) {
     guard let command = VehicleCommand.named(options.name) else {
       let meant =
-        Spelling.nearest(to: options.name, among: CommandOptions.names).map { "did you mean \($0)? " } ?? ""
+        Spelling.nearest(to: options.name, among: Command.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "send", "\"\(options.name.prefix(40))\"",
-        "\(meant)the commands are \(CommandOptions.names.joined(separator: ", ")); history, samples and trace request are odograph's own"
+        "\(meant)the commands are \(Command.names.joined(separator: ", ")); history, samples and trace request are odograph's own"
       )
     }
     guard (0.1...3600).contains(options.effectiveTimeout) else {
@@ -158,7 +70,7 @@ enum CommandCommand {
   }
 
   private static func print(
-    _ requests: VehicleRequests, after seconds: Double, _ options: CommandOptions
+    _ requests: VehicleRequests, after seconds: Double, _ options: Command
   ) throws(FleetError) {
     try CommandOutput.print(requests.vehicles, asJSON: options.json) { key in
       let answer = requests.outcomes[key]
@@ -182,76 +94,6 @@ enum CommandCommand {
       if let result = answer.result { line.append("  \(result.text)") }
       line.append("  \(QuantityText.delay(answer.seconds))", style: .dim)
       return [line]
-    }
-  }
-}
-
-extension CommandOptions {
-  /// An option that is an argument of the request.
-  struct Given {
-    var option: String
-    var text = ""
-    var parameter: String
-    var value: JSONValue
-    /// The values that the option accepts, if its unit differs from that of the argument; nil otherwise.
-    var accepted: String?
-  }
-
-  /// The position of `--at` in degrees; nil if the option is missing or is not two numbers.
-  fileprivate var place: (latitude: Double, longitude: Double)? {
-    let parts = (at ?? "").split(separator: ",", omittingEmptySubsequences: false)
-      .map { Double($0.trimmingSpaces()) }
-    guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
-    return (latitude, longitude)
-  }
-
-  /// The arguments of the request that were given on the command line.
-  var given: [Given] {
-    var given: [Given] = []
-    func add(_ option: String, _ text: String?, _ parameter: String? = nil) {
-      guard let text else { return }
-      given.append(
-        Given(option: option, text: text, parameter: parameter ?? option, value: .string(text)))
-    }
-    if let accuracy {
-      given.append(
-        Given(option: "accuracy", text: "\(accuracy)", parameter: "accuracy", value: .number(accuracy)))
-    }
-    func add(_ option: String, _ number: Double?, _ parameter: String? = nil) {
-      guard let number else { return }
-      given.append(
-        Given(
-          option: option, text: "\(number)", parameter: parameter ?? option, value: .number(number)))
-    }
-    add("seconds", seconds)
-    add("at", place?.latitude, "latitude")
-    add("at", place?.longitude, "longitude")
-    add("track", track)
-    if none { given.append(Given(option: "none", parameter: "none", value: .bool(true))) }
-    add("region", region)
-    if clear { given.append(Given(option: "clear", parameter: "clear", value: .bool(true))) }
-    if let km {
-      given.append(
-        Given(
-          option: "km", text: "\(km)", parameter: "odometer", value: .number(1000 * km),
-          accepted: "0 to 10000000"))
-    }
-    add("driver", driver)
-    add("purpose", purpose)
-    add("from", from)
-    add("to", to)
-    return given
-  }
-
-  /// Returns the remedy for a missing argument; nil for commands without required arguments.
-  fileprivate func remedy(of command: String) -> String? {
-    switch command {
-    case "set-odometer": "set the reading of the instrument panel, for example --km 48213.4"
-    case "set-trip": "set the driver or the purpose, for example --driver \"A. Jansen\""
-    case "record": "set a duration, for example --seconds 60"
-    case "simulate-location": "give --at LATITUDE,LONGITUDE, --track FILE, --none or --clear"
-    case "track": "set the start, for example --from 2026-11-21T08:00:00Z"
-    default: nil
     }
   }
 }

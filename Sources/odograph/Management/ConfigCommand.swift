@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -7,69 +6,6 @@ internal import MQTT
 internal import Settings
 internal import Spatial
 internal import Telemetry
-
-/// The options of `odograph config set`.
-struct ConfigSetOptions: BrokerOptions {
-  @Argument(
-    help:
-      "Settings, as in location.distance_filter=50; an array as in 'motion.events=[\"impact\", \"shake\"]'.",
-    completion: .list(ConfigSetOptions.keys.map { $0 + "=" }))
-  var settings: [String] = []
-
-  @Option(
-    help: ArgumentHelp("Remove a desired setting; repeat for several.", valueName: "key"),
-    completion: .list(ConfigSetOptions.keys))
-  var unset: [String] = []
-
-  @Option(
-    help: ArgumentHelp("A JSON file with an object of settings.", valueName: "file"),
-    completion: .file(extensions: ["json"]))
-  var file: String?
-
-  @Option(help: ArgumentHelp("Name of this change (default: the time).", valueName: "name"))
-  var label: String?
-
-  @Option(
-    name: .customLong("stages"),
-    help: ArgumentHelp(
-      "Roll out to these percentages of the vehicles in stages, as in 5,25,100; --timeout applies to each.",
-      valueName: "list"))
-  var stageList: String?
-
-  @Option(
-    help: ArgumentHelp("Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
-  var share: Double?
-
-  @OptionGroup var change: VehicleChangeOptions
-
-  init() {}
-
-  var broker: BrokerArguments { change.broker }
-
-  /// The settings that can be changed remotely.
-  private static var keys: [String] {
-    ConfigurationKey.all.map(\.path).filter { RemoteKeys.problem(with: $0) == nil }.sorted()
-  }
-
-  func validate() throws {
-    if let stageList, Self.numbers(stageList).contains(nil) {
-      throw ValidationError("--stages must be a list of percentages, as in 5,25,100")
-    }
-  }
-
-  /// Returns the ascending percentages of vehicles at which the roll-out waits for reports.
-  func stages() throws(FleetError) -> [Double] {
-    let stages = Self.numbers(stageList ?? "100").compactMap { $0 }
-    guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
-      throw .usage("use", "--stages", "must be rising percentages, for example 5,25,100")
-    }
-    return stages
-  }
-
-  private static func numbers(_ list: String) -> [Double?] {
-    list.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-  }
-}
 
 /// The `odograph config` commands: show and change vehicles' remote settings.
 ///
@@ -122,7 +58,7 @@ enum ConfigCommand {
 
   /// Adds desired settings to the existing ones in stages, and waits until the vehicles have applied them.
   /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
-  static func set(_ options: ConfigSetOptions) throws(FleetError) -> ExitStatus {
+  static func set(_ options: Config.Set) throws(FleetError) -> ExitStatus {
     let file = try options.file.map { path throws(FleetError) in (path: path, bytes: try InputFile.read(path))
     }
     let settings = try ConfigSettings(assignments: options.settings, removals: options.unset, file: file)

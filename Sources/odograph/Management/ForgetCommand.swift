@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -7,29 +6,13 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// The options of `odograph forget`.
-struct ForgetOptions: BrokerOptions {
-  @OptionGroup(title: "Vehicles") var vehicles: VehicleArguments
-  @Flag(help: "Delete the retained messages (default: only list them).")
-  var yes = false
-  @Flag(help: "Include vehicles that are online; they publish most of the messages again.")
-  var online = false
-  @Option(help: ArgumentHelp("Time limit for the broker's responses.", valueName: "seconds"))
-  var timeout = 30.0
-  @Flag(help: "Print a JSON line for each vehicle.") var json = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
-
 /// The `odograph forget` command: removes vehicles by deleting their retained messages, after showing them.
 enum ForgetCommand {
   /// Runs the command.
   ///
   /// - Throws: `FleetError` if no vehicle is named, for vehicles that are online, and for a broker that is
   ///   unreachable or rejects a request.
-  static func run(_ options: ForgetOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Forget) throws(FleetError) -> ExitStatus {
     guard (0.1...86_400).contains(options.timeout) else {
       throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 86400 seconds")
     }
@@ -82,7 +65,7 @@ enum ForgetCommand {
     }
   }
 
-  private static func print(_ vehicle: RetainedVehicle, _ options: ForgetOptions) throws(FleetError) {
+  private static func print(_ vehicle: RetainedVehicle, _ options: Forget) throws(FleetError) {
     guard options.json else {
       let state = vehicle.isOnline ? "  online" : ""
       return try CommandOutput.print(

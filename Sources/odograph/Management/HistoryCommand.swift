@@ -1,34 +1,9 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
 internal import JSON
 internal import Spatial
 internal import Telemetry
-
-/// The options of `odograph history`.
-struct HistoryOptions: BrokerOptions {
-  @OptionGroup(title: "Vehicle") var vehicles: VehicleArguments
-
-  @Option(help: ArgumentHelp("Start, RFC 3339.", valueName: "time"))
-  var from: String
-
-  @Option(help: ArgumentHelp("End, RFC 3339 (default: now).", valueName: "time"))
-  var to: String?
-
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp("Output file; an existing one is resumed.", valueName: "file"),
-    completion: .file())
-  var output: String?
-
-  @Option(help: ArgumentHelp("Time limit for each piece.", valueName: "seconds"))
-  var timeout = 30.0
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
 
 /// The `odograph history` command: downloads the data of a vehicle's accelerometer recorder for a time range,
 /// piece by piece, into a sensor recording in CSV.
@@ -39,7 +14,7 @@ enum HistoryCommand {
   /// Runs the command. Returns `.done` if all data of the vehicle for the time range are written.
   /// - Throws: `FleetError` for invalid options, a broker or vehicle that rejects the request, and a file
   ///   with other data.
-  static func run(_ options: HistoryOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: History) throws(FleetError) -> ExitStatus {
     let from = try time(options.from, "--from")
     let to = try options.to.map { text throws(FleetError) in try time(text, "--to") }
     if let to, to < from { throw .usage("use", "--to", "must not be before --from") }
@@ -101,7 +76,7 @@ enum HistoryCommand {
 
   private static func finish(
     _ download: HistoryDownload, _ isResumed: Bool, _ vehicle: VehicleKey, from: UTCTime,
-    _ options: HistoryOptions
+    _ options: History
   ) throws(FleetError) -> ExitStatus {
     let table = download.table
     guard table.rowCount > 0 || isResumed else {

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -7,59 +6,6 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 internal import VehicleData
-
-/// The options of `odograph regions push`.
-struct RegionsPushOptions: BrokerOptions {
-  @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file())
-  var file: String
-  @Flag(help: "Add to the desired regions; a region of the same name is replaced.") var add = false
-  @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
-  var radius: Double?
-  @Option(
-    help: ArgumentHelp("Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
-  var share: Double?
-
-  @OptionGroup var change: VehicleChangeOptions
-
-  init() {}
-
-  var broker: BrokerArguments { change.broker }
-}
-
-/// The options of `odograph regions remove`.
-struct RegionsRemoveOptions: BrokerOptions {
-  @Argument(help: "Names of regions.") var names: [String] = []
-  @Flag(help: "Remove all regions.") var all = false
-
-  @OptionGroup var change: VehicleChangeOptions
-
-  init() {}
-
-  var broker: BrokerArguments { change.broker }
-
-  func validate() throws {
-    if names.isEmpty != all {
-      throw ValidationError("name the regions to remove, or use --all, but not both")
-    }
-  }
-}
-
-/// The options of `odograph regions diff`.
-struct RegionsDiffOptions: BrokerOptions {
-  @OptionGroup(title: "Vehicles") var vehicles: VehicleArguments
-  @Argument(
-    help: "A GeoJSON, KML, KMZ or WKT file (default: the desired regions of each vehicle).",
-    completion: .file())
-  var file: String?
-  @Option(help: ArgumentHelp("Radius of points without a radius property.", valueName: "metres"))
-  var radius: Double?
-  @OptionGroup var beginning: BeginningArguments
-  @Flag(help: "Print a JSON line for each difference.") var json = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
 
 /// The `odograph regions` commands: show and change the regions that vehicles monitor.
 ///
@@ -98,7 +44,7 @@ enum RegionsCommand {
   /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
   ///   request.
   static func diff(
-    _ options: RegionsDiffOptions
+    _ options: Regions.Diff
   ) throws(FleetError) -> ExitStatus {
     // Files are read before any request is sent.
     let file: RegionDocument? =
@@ -140,7 +86,7 @@ enum RegionsCommand {
   /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
   ///   request.
   static func push(
-    _ options: RegionsPushOptions
+    _ options: Regions.Push
   ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
     let file = try regions(options.file, radius: options.radius)
@@ -161,7 +107,7 @@ enum RegionsCommand {
   /// - Throws: `FleetError` for regions that no vehicle has, and for a broker that is unreachable or rejects
   ///   a request.
   static func remove(
-    _ options: RegionsRemoveOptions
+    _ options: Regions.Remove
   ) throws(FleetError) -> ExitStatus {
     let session = try session(
       try options.change.targets(), options.change.broker, options.change.beginning)

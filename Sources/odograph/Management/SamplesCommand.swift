@@ -1,45 +1,9 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
 internal import JSON
 internal import Spatial
 internal import Telemetry
-
-/// The options of `odograph samples`.
-struct SamplesOptions: BrokerOptions {
-  @OptionGroup(title: "Vehicle") var vehicles: VehicleArguments
-
-  @Option(help: ArgumentHelp("Duration; the vehicle limits it.", valueName: "seconds"))
-  var seconds = 10.0
-
-  @Option(help: ArgumentHelp("Rate of each sensor in Hz; the vehicle limits it.", valueName: "hertz"))
-  var rate = 50.0
-
-  @Option(
-    help: ArgumentHelp(
-      "accelerometer, gyroscope, magnetometer or barometer; repeat for several (default: all available).",
-      valueName: "kind"),
-    completion: .list(["accelerometer", "gyroscope", "magnetometer", "barometer"]))
-  var sensor: [String] = []
-
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp("The file to write (default: standard output).", valueName: "file"),
-    completion: .file())
-  var output: String?
-
-  @Flag(help: "Replace an existing file.")
-  var force = false
-
-  @Option(
-    help: ArgumentHelp("Time limit for the first samples, and between samples.", valueName: "seconds"))
-  var timeout = 30.0
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
 
 /// The `odograph samples` command: requests raw samples of a vehicle for a while, as a sensor recording in
 /// CSV.
@@ -48,7 +12,7 @@ enum SamplesCommand {
   /// timeout are written, too.
   /// - Throws: `FleetError` for invalid options, an output that is not writable, and a broker or vehicle that
   ///   rejects the request.
-  static func run(_ options: SamplesOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Samples) throws(FleetError) -> ExitStatus {
     let request = try request(options)
     let question = try VehicleQuestion(
       options.broker, options.vehicles.targets(options.broker), command: "samples")
@@ -66,7 +30,7 @@ enum SamplesCommand {
   }
 
   private static func write(
-    _ options: SamplesOptions, _ question: VehicleQuestion, to output: inout OutputFile,
+    _ options: Samples, _ question: VehicleQuestion, to output: inout OutputFile,
     _ stop: inout StopSignal
   ) throws(FleetError) -> ExitStatus {
     var stream = SampleStream(of: question.vehicle)
@@ -97,7 +61,7 @@ enum SamplesCommand {
     return ending ?? .done
   }
 
-  private static func request(_ options: SamplesOptions) throws(FleetError) -> SampleRequest {
+  private static func request(_ options: Samples) throws(FleetError) -> SampleRequest {
     guard (0.1...86_400).contains(options.seconds) else {
       throw .usage("use", "--seconds \(options.seconds)", "give 0.1 to 86400 seconds")
     }

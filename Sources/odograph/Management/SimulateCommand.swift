@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -8,114 +7,6 @@ internal import MQTT
 internal import Platform
 internal import Spatial
 internal import Telemetry
-
-/// The default settings.
-private let usual = SimulatedFleet.Configuration(root: "")
-
-/// The options of `odograph simulate`.
-struct SimulateOptions: BrokerOptions {
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Number of vehicles.", valueName: "number"))
-  var vehicles = usual.vehicles
-
-  @Option(help: "Fleet of the simulated vehicles.")
-  var fleet = usual.fleet
-
-  @Option(help: "Prefix of the vehicles' names, before the number.")
-  var prefix = usual.prefix
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("The first vehicle's number.", valueName: "number"))
-  var first = usual.first
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Number of connections that the vehicles share.", valueName: "number")
-  )
-  var connections = usual.connections
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Locations of each vehicle per second.", valueName: "hertz"))
-  var rate = usual.rate
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Headings and attitudes of each vehicle per second.", valueName: "hertz"))
-  var liveRate = usual.liveRate
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Speed factor relative to real time.", valueName: "factor"))
-  var speed = usual.speed
-
-  @Option(
-    name: .customLong("events"), parsing: .unconditional,
-    help: ArgumentHelp("Mean number of motion events of each vehicle per hour.", valueName: "number"))
-  var eventsPerHour = usual.eventsPerHour
-
-  @Option(
-    name: .customLong("outages"), parsing: .unconditional,
-    help: ArgumentHelp("Connection losses of each vehicle per hour.", valueName: "number"))
-  var outagesPerHour = usual.outagesPerHour
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Duration of a connection loss.", valueName: "seconds"))
-  var outageSeconds = usual.outageSeconds
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Quality of service of locations: 0 or 1.", valueName: "level"))
-  var qos = usual.qos
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Seed of positions, noise, events and outages.", valueName: "number"))
-  var seed = usual.seed
-
-  @Option(
-    help: ArgumentHelp(
-      "Simulate only this part of the vehicles, for example 2/4; run other processes with the same options and --seed for the other parts.",
-      valueName: "part"))
-  var part: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "At the end, write the sequence numbers that each vehicle has published, for odograph verify.",
-      valueName: "file"),
-    completion: .file(extensions: ["jsonl"]))
-  var told: String?
-
-  @Flag(help: "Replace an existing file of --told.")
-  var force = false
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @Flag(name: .customLong("clear"), help: "At the end, delete the vehicles' retained messages.")
-  var clears = false
-
-  @Flag(help: "Print the summary as a JSON object.")
-  var json = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// Returns the settings of the fleet.
-  ///
-  /// - Throws: `FleetError` for an invalid part.
-  func configuration() throws(FleetError) -> SimulatedFleet.Configuration {
-    var configuration = SimulatedFleet.Configuration(root: broker.topicRoot)
-    (configuration.vehicles, configuration.first) = (vehicles, first)
-    (configuration.fleet, configuration.prefix) = (fleet, prefix)
-    configuration.connections = connections
-    (configuration.rate, configuration.liveRate, configuration.speed) = (rate, liveRate, speed)
-    configuration.eventsPerHour = eventsPerHour
-    (configuration.outagesPerHour, configuration.outageSeconds) = (outagesPerHour, outageSeconds)
-    (configuration.qos, configuration.seed) = (qos, seed)
-    try configuration.checkNumbers()
-    configuration.part = try SimulatedPart(parsing: part)
-    return configuration
-  }
-}
 
 /// The `odograph simulate` command: drives many virtual vehicles as a load for tests and for sizing a broker.
 enum SimulateCommand {
@@ -127,7 +18,7 @@ enum SimulateCommand {
 
   /// Runs until the time limit or a signal; then every vehicle signs off, and a summary is printed.
   /// - Throws: `FleetError` for invalid options and an unreachable broker.
-  static func run(_ options: SimulateOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Simulate) throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
     let begin = Moment.now
@@ -135,8 +26,8 @@ enum SimulateCommand {
     guard options.told == nil || options.qos == 1 else {
       throw .usage("use", "--told", "messages with --qos 0 are not acknowledged; remove one of them")
     }
-    if let limit { try SimulatedFleet.Configuration.check(limit, in: 0.1...1e8, "--seconds") }
-    var fleet = try SimulatedFleet(options.configuration(), start: begin.time)
+    if let limit { try SimulatedFleet.Configuration.check(limit, in: 0.1...1e8, "seconds") }
+    var fleet = try SimulatedFleet(options.fleetConfiguration(), start: begin.time)
     let ledger = options.told.map { _ in SimulateLedger() }
     var file: OutputFile? = nil
     if let path = options.told { file = try OutputFile(path: path, replaces: options.force) }
@@ -202,7 +93,7 @@ enum SimulateCommand {
 
   /// Prints the summary; returns false if the output is closed.
   private static func summary(
-    _ options: SimulateOptions, _ vehicles: Int, _ links: SimulateLinks, seconds: Double
+    _ options: Simulate, _ vehicles: Int, _ links: SimulateLinks, seconds: Double
   ) -> Bool {
     let counters = links.counters
     let cpu = Double(clock()) / Double(CLOCKS_PER_SEC)

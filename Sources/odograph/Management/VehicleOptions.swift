@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
-internal import FleetStore
 
 /// The options of a command that reads vehicles' retained messages.
 struct VehicleQueryOptions: BrokerOptions {
@@ -66,14 +65,5 @@ struct ChangedVehicleArguments: ParsableArguments {
     throw .usage(
       "change", "every vehicle of every fleet",
       "name a --fleet or --vehicle (or --every-vehicle for all)")
-  }
-}
-
-extension BeginningArguments {
-  /// Reads the initial state from the recording, and reports it on standard error; empty if no recording is
-  /// named.
-  /// - Throws: `FleetError` for a recording that is missing or cannot be queried.
-  func recorded(_ query: BeginningQuery) throws(FleetError) -> RecordedBeginning {
-    try read(query, RecordedBeginning.read)
   }
 }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetStore
@@ -7,105 +6,6 @@ internal import MQTT
 internal import Platform
 internal import Spatial
 
-/// The options of `odograph export`.
-struct ExportOptions: ParsableArguments {
-  @OptionGroup(title: "Selection") var part: RecordingArguments
-
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "The file to write (default: standard output); for Parquet the folder.", valueName: "file"),
-    completion: .file())
-  var output: String?
-
-  @Flag(help: "Replace an existing file or Parquet folder.")
-  var force = false
-
-  @Flag(
-    help:
-      "In an existing Parquet folder, replace the days of --from and --to of the exported fleets."
-  )
-  var update = false
-
-  @Option(
-    name: .customLong("format"),
-    help: ArgumentHelp(
-      "\(ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")) (default: by the file's name, else jsonl).",
-      valueName: "form"), completion: .list(ExportFormat.allCases.map(\.rawValue)))
-  var givenFormat: ExportFormat?
-
-  @Flag(
-    name: .customLong("messages"), help: "Write all messages unchanged as JSON lines, instead of positions.")
-  var exportsMessages = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Start a new GPX or KML track after a gap of this length.", valueName: "seconds"))
-  var gap = 300.0
-
-  @Flag(help: "The same as --format jsonl.")
-  var json = false
-
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
-  var isQuiet = false
-
-  init() {}
-
-  /// Returns the format; contradictory options are an error, and the default follows from the file name.
-  func format() throws(FleetError) -> ExportFormat {
-    if json, let givenFormat, givenFormat != .jsonl {
-      throw .usage("use", "--json", "it contradicts --format; use one of them")
-    }
-    if let givenFormat { return givenFormat }
-    let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
-    if json || exportsMessages, let output, let named, named != .jsonl {
-      throw .usage(
-        "write", "JSON lines to \(output)",
-        "its name says \(named.rawValue); name it .jsonl, or add --format jsonl")
-    }
-    return named ?? .jsonl
-  }
-
-  /// Checks the options.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func check(_ format: ExportFormat) throws(FleetError) {
-    guard gap > 0, gap <= 1e9 else {
-      throw .usage("use", "--gap \(gap)", "must be above 0, in seconds")
-    }
-    guard format != .parquet || (output ?? "-") != "-" else {
-      throw .usage("write", "Parquet to standard output", "it is a folder of files; name one with -o")
-    }
-    if update { try checkUpdate(format) }
-    guard !exportsMessages || format == .jsonl else {
-      throw .usage(
-        "write", "messages as \(format.rawValue)",
-        "messages go into JSON lines only; leave out --messages, or use --format jsonl")
-    }
-  }
-}
-
-extension ExportOptions {
-  /// Checks the options that `--update` allows. It replaces whole days: an export of a part of a day would
-  /// delete the remaining positions of the day.
-  private func checkUpdate(_ format: ExportFormat) throws(FleetError) {
-    guard format == .parquet else {
-      throw .usage("use", "--update", "requires --format parquet; \(format.rawValue) is a single file")
-    }
-    guard !force else {
-      throw .usage("use", "--update", "--force replaces the whole folder; give one of them")
-    }
-    let selection = try part.selection()
-    guard selection.isOfWholeDays, selection.vehicles.isEmpty, selection.areas.isEmpty else {
-      throw .usage(
-        "use", "--update",
-        "it replaces whole days of whole fleets; give --from and --to as days, and no vehicle or region")
-    }
-  }
-}
-
-extension ExportFormat: ExpressibleByArgument {}
-
 /// The `odograph export` command: writes a recording or a part of it in a common format.
 ///
 /// Rows are read and written one by one, so that a year needs no more memory than a day.
@@ -113,7 +13,7 @@ enum ExportCommand {
   /// Runs the command.
   ///
   /// - Throws: `FleetError` for invalid options, a missing recording, and a failed output.
-  static func run(_ options: ExportOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Export) throws(FleetError) -> ExitStatus {
     let format = try options.format()
     try options.check(format)
     let selection = try options.part.selection()
@@ -133,7 +33,7 @@ private struct RunningExport: ~Copyable {
   private static let portion = 256 << 10
 
   let monitor: WorkMonitor
-  private let options: ExportOptions
+  private let options: Export
   private let selection: RecordingSelection
   private var output: OutputFile?
   private var partitions: PositionPartitions?
@@ -146,7 +46,7 @@ private struct RunningExport: ~Copyable {
   /// False after the process at the other end of the output pipe has closed it.
   private var hasReader = true
 
-  init(_ options: ExportOptions, _ selection: RecordingSelection) throws(FleetError) {
+  init(_ options: Export, _ selection: RecordingSelection) throws(FleetError) {
     self.options = options
     self.selection = selection
     monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)

@@ -28,11 +28,11 @@ struct QueueArguments: ParsableArguments {
   var exchange: String?
 }
 
-extension RecordOptions {
+extension Record {
   /// Returns the options with `--from` as the broker, which also prevents the use of a broker from the
   /// profile.
   /// - Throws: `FleetError` for an option that requires `--from`, or cannot be combined with it.
-  func settled() throws(FleetError) -> RecordOptions {
+  func settled() throws(FleetError) -> Record {
     guard let from = queues.from else {
       for (value, option) in [(queues.queue, "--queue"), (queues.exchange, "--exchange")] where value != nil {
         throw .usage("use", option, "requires --from amqp://…")

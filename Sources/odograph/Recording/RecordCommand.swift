@@ -1,5 +1,4 @@
 internal import AMQP
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -7,131 +6,6 @@ internal import FleetStore
 internal import Glibc
 internal import MQTT
 internal import Platform
-
-/// The options of `odograph record`.
-struct RecordOptions: BrokerOptions {
-  @Argument(
-    help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"),
-    completion: .file())
-  var givenStore: String?
-
-  @OptionGroup var topics: TopicArguments
-
-  @Option(
-    help: ArgumentHelp("Split the messages with the other members of this group.", valueName: "group"))
-  var share: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "The session's name at the broker (default: one for this machine, store and selection).",
-      valueName: "name"))
-  var clientID: String?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Expiry of the session at the broker (default: \(RecordEntry.usualSessionExpiry), a day); not with MQTT 3.1.1.",
-      valueName: "seconds"))
-  var sessionExpiry: UInt32?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Maximum number of messages per commit.", valueName: "messages"))
-  var commitCount = RecordPlan.usualCommitCount
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Maximum time before a commit.", valueName: "seconds"))
-  var commitInterval = RecordPlan.usualCommitInterval
-
-  @Option(
-    name: .customLong("buffer"), parsing: .unconditional,
-    help: ArgumentHelp(
-      "Maximum messages in memory while the database fails.", valueName: "messages"))
-  var bufferedMessages = RecordPlan.usualBufferedMessages
-
-  @Option(
-    help: ArgumentHelp(
-      "Delete messages older than this, for example 90d, at the start and every hour (default: never).",
-      valueName: "days"))
-  var keep: String?
-
-  @Flag(
-    name: .customLong("prepare"),
-    help:
-      "Only create or migrate the tables, and apply --keep."
-  )
-  var prepares = false
-
-  @Flag(
-    name: .customLong("forget"),
-    help:
-      "Delete this command's session and queued messages. A recorder that runs with the same --client-id on another machine loses its session, too."
-  )
-  var forgets = false
-
-  @OptionGroup var queues: QueueArguments
-
-  @OptionGroup var quality: QualityArguments
-
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("Stop after this number of messages.", valueName: "messages"))
-  var count: Int?
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @Flag(name: .customLong("json"), help: "Print progress and result as JSON lines.")
-  var isJSON = false
-
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
-  var isQuiet = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  @OptionGroup(title: "Broker") var words: MessageProfileArguments
-
-  init() {}
-
-  /// A `postgres://` URL or the path of an SQLite file.
-  var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
-
-  /// Returns the number of days of `--keep`; nil without the option, which retains all days.
-  /// - Throws: `FleetError` for an invalid number of days.
-  func keptDays() throws(FleetError) -> Int? {
-    try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
-  }
-
-  /// Returns the plan.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func plan() throws(FleetError) -> RecordPlan {
-    var plan = RecordPlan(
-      store: store, filters: try topics.filters(broker, words), root: try words.root(broker),
-      profile: try words.profile(broker))
-    (plan.share, plan.clientID, plan.sessionExpiry) = (share, clientID, sessionExpiry)
-    (plan.commitCount, plan.commitInterval) = (commitCount, commitInterval)
-    (plan.bufferedMessages, plan.count) = (bufferedMessages, count)
-    plan.keptDays = try keptDays()
-    return plan
-  }
-
-  /// Checks the options.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func check() throws(FleetError) {
-    _ = try keptDays()
-    func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
-      if !holds { throw .usage("use", option, cause) }
-    }
-    try RecordPlan.check(store: store)
-    try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "must be 1 to 100000")
-    try demand(
-      (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "must be 0 to 60 seconds")
-    try demand(
-      (1...10_000_000).contains(bufferedMessages), "--buffer \(bufferedMessages)", "must be 1 to 10000000")
-    try demand(count ?? 1 >= 1, "--count \(count ?? 0)", "must be 1 or more")
-    try demand((clientID?.utf8.count ?? 1) > 0, "--client-id", "it is empty")
-  }
-}
 
 /// The `odograph record` command: records a fleet's messages into a database, each message once.
 ///
@@ -148,7 +22,7 @@ enum RecordCommand {
 
   /// Runs until `--count` messages are recorded, the time limit is over, or a signal arrives.
   /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
-  static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ given: Record) throws(FleetError) -> ExitStatus {
     let options = try given.settled()
     var plan = try options.plan()
     let queue = try options.queueConfiguration(plan.filters)
@@ -255,7 +129,7 @@ enum RecordCommand {
 
   /// Deletes a queue of the cluster with its messages.
   private static func forget(
-    _ queue: AMQPConfiguration, _ options: RecordOptions
+    _ queue: AMQPConfiguration, _ options: Record
   ) throws(FleetError) -> ExitStatus {
     let wasThere: Bool
     do throws(AMQPDisconnection) { wasThere = try AMQPConsumer.deleteQueue(queue) } catch {
@@ -274,7 +148,7 @@ enum RecordCommand {
 
   /// Deletes the sessions of earlier runs at the broker.
   private static func forget(
-    _ options: RecordOptions, _ broker: MQTTConfiguration, _ plan: RecordPlan, _ waiter: CommandWaiter
+    _ options: Record, _ broker: MQTTConfiguration, _ plan: RecordPlan, _ waiter: CommandWaiter
   ) throws(FleetError) -> ExitStatus {
     let slots = options.clientID == nil ? try SessionSlot.left(for: plan.identity(broker)) : []
     let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)

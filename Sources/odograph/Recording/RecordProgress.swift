@@ -6,14 +6,14 @@ internal import Platform
 
 /// The progress display of a recording: a line on a terminal, JSON lines for a program, and a summary.
 struct RecordProgress {
-  private let options: RecordOptions
+  private let options: Record
   private let start = SystemClock.monotonic
   private var last: (time: Int64, received: Int)
   private var line = ProgressLine()
   /// The interval in seconds between updates.
   let interval = 1.0
 
-  init(_ options: RecordOptions) {
+  init(_ options: Record) {
     self.options = options
     last = (start, 0)
   }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -8,87 +7,6 @@ internal import JSON
 internal import MQTT
 internal import Spatial
 internal import Telemetry
-
-/// The options of `odograph replay`.
-struct ReplayOptions: BrokerOptions {
-  @OptionGroup(title: "Selection") var part: RecordingArguments
-
-  @Option(
-    name: .customLong("speed"), parsing: .unconditional,
-    help: ArgumentHelp(
-      "Speed factor, as in 1 or 10; max is as fast as the broker accepts.",
-      valueName: "factor"))
-  var speedText = "1"
-
-  @Option(
-    name: .customLong("times"),
-    help: ArgumentHelp("shift: move times to now; keep: leave times unchanged.", valueName: "times"))
-  var timesText = "shift"
-
-  @Option(
-    name: .customLong("to-fleet"),
-    help: ArgumentHelp("Publish to the topics of this fleet.", valueName: "fleet"))
-  var fleet: String?
-
-  @Flag(help: "Publish to the recorded topics, as the vehicles would.")
-  var asLive = false
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Shorten pauses of the recording to this length.", valueName: "seconds"))
-  var longestPause: Double?
-
-  @Flag(
-    name: .customLong("orders"),
-    help: "Also publish commands and desired settings and regions; live vehicles obey them.")
-  var playsOrders = false
-
-  @Flag(help: "Print the summary as a JSON object.")
-  var json = false
-
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
-  var isQuiet = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// Returns the speed of the replay relative to real time; nil for as fast as the broker accepts messages.
-  func speed() throws(FleetError) -> Double? {
-    if speedText == "max" { return nil }
-    guard let number = Double(speedText), (0.001...100_000).contains(number) else {
-      throw .usage("use", "--speed \(speedText.prefix(40))", "must be 0.001 to 100000, or max")
-    }
-    return number
-  }
-
-  func times() throws(FleetError) -> ReplayTimes {
-    if let times = ReplayTimes(rawValue: timesText) { return times }
-    throw .usage("use", "--times \(timesText.prefix(40))", "must be shift or keep")
-  }
-
-  /// Checks the options.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func check() throws(FleetError) {
-    if let longestPause, !(longestPause >= 0) {
-      throw .usage("use", "--longest-pause \(longestPause)", "must be 0 or more seconds")
-    }
-    guard let fleet else {
-      guard asLive else {
-        throw .usage(
-          "replay", "under the recorded topics",
-          "subscribers there would take the messages for live ones; name a fleet with --to-fleet, or add --as-live"
-        )
-      }
-      return
-    }
-    if asLive { throw .usage("use", "--as-live", "it contradicts --to-fleet; use one of them") }
-    do throws(TopicError) { _ = try TopicScheme(root: broker.topicRoot, fleet: fleet, vehicle: "v") } catch {
-      throw .usage("use", "--to-fleet \"\(fleet.prefix(80))\"", error.description)
-    }
-  }
-}
 
 /// The `odograph replay` command: publishes a recording to a broker. Messages from vehicles are always
 /// published, messages to vehicles only on request.
@@ -108,7 +26,7 @@ enum ReplayCommand {
 
   /// Replays until the end of the recording or a signal, and then waits for acknowledgements.
   /// - Throws: `FleetError` for invalid options, a missing recording, and an unreachable broker.
-  static func run(_ options: ReplayOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Replay) throws(FleetError) -> ExitStatus {
     let (times, speed) = (try options.times(), try options.speed())
     let selection = try options.part.selection()
     try options.check()
@@ -124,7 +42,7 @@ enum ReplayCommand {
   }
 
   private static func run(
-    _ options: ReplayOptions, _ selection: RecordingSelection, _ times: ReplayTimes, _ speed: Double?,
+    _ options: Replay, _ selection: RecordingSelection, _ times: ReplayTimes, _ speed: Double?,
     _ waiter: CommandWaiter, _ monitor: WorkMonitor
   ) throws(FleetError) -> ExitStatus {
     let recording = try RecordingAddress.open(options.part.place) { monitor.shouldContinue() }
@@ -161,7 +79,7 @@ enum ReplayCommand {
 
   /// Publishes messages when they are due.
   private struct Player {
-    let options: ReplayOptions
+    let options: Replay
     let rewriter: ReplayRewriter
     let total: Int
     let monitor: WorkMonitor
@@ -208,7 +126,7 @@ enum ReplayCommand {
 
   /// Prints a summary; returns false if standard output is closed.
   private static func summary(
-    _ options: ReplayOptions, _ queue: PublishQueue, _ name: String, leftOut: Int, seconds: Double
+    _ options: Replay, _ queue: PublishQueue, _ name: String, leftOut: Int, seconds: Double
   ) -> Bool {
     let counters = queue.counters
     if options.json {

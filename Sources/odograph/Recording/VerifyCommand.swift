@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -7,31 +6,6 @@ internal import Glibc
 internal import JSON
 internal import MQTT
 internal import Telemetry
-
-/// The options of `odograph verify`.
-struct VerifyOptions: ParsableArguments {
-  @Argument(
-    help: ArgumentHelp("Files of odograph simulate --told, one for each process.", valueName: "file"),
-    completion: .file(extensions: ["jsonl"]))
-  var told: [String]
-
-  @Option(
-    help: ArgumentHelp(
-      "The recording: an SQLite file, or a postgres:// URL; repeat for several recorders' "
-        + "(ODOGRAPH_STORE; default: odograph.sqlite).", valueName: "store"), completion: .file())
-  var recording: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "Instead of a recording: lines of odograph tail; - for standard input.", valueName: "file"),
-    completion: .file())
-  var lines: String?
-
-  @Flag(name: .customLong("json"), help: "Print the result as a JSON object.")
-  var isJSON = false
-
-  init() {}
-}
 
 /// The `odograph verify` command: compares the messages that a simulated fleet has sent with those that
 /// arrived at a consumer, by sequence number.
@@ -42,7 +16,7 @@ enum VerifyCommand {
   /// Runs the command.
   ///
   /// - Throws: `FleetError` for an invalid file, and for an unreadable recording.
-  static func run(_ options: VerifyOptions) throws(FleetError) -> ExitStatus {
+  static func run(_ options: Verify) throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     guard options.lines == nil || options.recording.isEmpty else {
       throw .usage("use", "--lines", "it cannot be combined with --recording")
@@ -71,7 +45,7 @@ enum VerifyCommand {
     return result.isWhole ? .done : .differs
   }
 
-  private static func places(_ options: VerifyOptions) -> [String] {
+  private static func places(_ options: Verify) -> [String] {
     options.recording.isEmpty ? [environment("ODOGRAPH_STORE") ?? "odograph.sqlite"] : options.recording
   }
 

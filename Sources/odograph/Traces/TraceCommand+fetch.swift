@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -11,40 +10,11 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The options of `odograph trace fetch`.
-struct TraceFetchOptions: ParsableArguments {
-  @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
-  var vehicle: String
-
-  @Argument(
-    help: ArgumentHelp("The number of the trace, as odograph trace list prints it.", valueName: "number"))
-  var number: Int64
-
-  @Option(
-    help: ArgumentHelp(
-      "The recording: an SQLite file, or a postgres:// URL (ODOGRAPH_STORE; default: odograph.sqlite).",
-      valueName: "store"), completion: .file())
-  var recording: String?
-
-  @Option(help: "The fleet, if several fleets have a vehicle of this name.")
-  var fleet: String?
-
-  @Option(
-    help: ArgumentHelp("The series, if the vehicle has restarted its trace numbers.", valueName: "series"))
-  var series: String?
-
-  @OptionGroup var output: TraceOutputArguments
-
-  init() {}
-
-  var place: String { recording ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
-}
-
 extension TraceCommand {
   /// Assembles a trace from a recording and writes it.
   /// - Throws: `FleetError` for invalid options, a recording that is missing or incomplete, and a failed
   ///   output.
-  static func fetch(_ options: TraceFetchOptions) throws(FleetError) -> ExitStatus {
+  static func fetch(_ options: Trace.Fetch) throws(FleetError) -> ExitStatus {
     guard options.number >= 1 else {
       throw .usage("look for", "trace \(options.number)", "traces are numbered from 1")
     }
@@ -80,7 +50,7 @@ extension TraceCommand {
   }
 
   private static func fetched(
-    _ selection: TraceSelection, _ options: TraceFetchOptions, from recording: any Recording,
+    _ selection: TraceSelection, _ options: Trace.Fetch, from recording: any Recording,
     as form: TraceFormat
   ) throws(FleetError) -> [UInt8] {
     let name = "trace \(options.number) of \(options.vehicle)"

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -11,68 +10,11 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The options of `odograph trace request`.
-struct TraceRequestOptions: BrokerOptions {
-  @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
-  var vehicle: String
-
-  @Option(help: ArgumentHelp("Time, RFC 3339 (default: now).", valueName: "time"))
-  var at: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Seconds of the trace before the time (default: the vehicle's setting).", valueName: "seconds")
-  )
-  var before: Double?
-
-  @Option(
-    help: ArgumentHelp(
-      "Seconds of the trace after the time (default: the vehicle's setting).", valueName: "seconds"))
-  var after: Double?
-
-  @Option(help: "The vehicle's fleet.")
-  var fleet: [String] = []
-
-  @Option(help: ArgumentHelp("Time limit for the response.", valueName: "seconds"))
-  var timeout = 30.0
-
-  @Flag(help: "Print a JSON line.")
-  var json = false
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// Returns the arguments of the request.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  fileprivate func arguments() throws(FleetError) -> [String: JSONValue] {
-    guard (0.1...3600).contains(timeout) else {
-      throw .usage("wait", "\(timeout) s", "--timeout must be 0.1 to 3600 seconds")
-    }
-    var arguments: [String: JSONValue] = [:]
-    if let at {
-      guard let time = UTCTime(rfc3339: at) else {
-        throw .usage("use", "--at \(at.prefix(60))", "write a time as in 2026-11-21T08:00:00Z")
-      }
-      arguments["at"] = .string(time.rfc3339)
-    }
-    for (name, seconds) in [("before", before), ("after", after)] {
-      guard let seconds else { continue }
-      guard (0...60).contains(seconds) else {
-        throw .usage("use", "--\(name) \(seconds)", "must be 0 to 60 seconds")
-      }
-      arguments[name] = .number(seconds)
-    }
-    return arguments
-  }
-}
-
 extension TraceCommand {
   /// Requests a vehicle to store a trace of the time around a given moment, and prints the trace's number.
   /// - Throws: `FleetError` for invalid options, an unreachable broker, and a vehicle that rejects the
   ///   request.
-  static func request(_ options: TraceRequestOptions) throws(FleetError) -> ExitStatus {
+  static func request(_ options: Trace.Request) throws(FleetError) -> ExitStatus {
     let arguments = try options.arguments()
     signal(SIGPIPE, SIG_IGN)
     let question = try VehicleQuestion(

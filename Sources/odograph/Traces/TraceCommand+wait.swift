@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -11,35 +10,12 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The options of `odograph trace wait`.
-struct TraceWaitOptions: BrokerOptions {
-  @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
-  var vehicle: String
-
-  @Argument(help: ArgumentHelp("Only the trace with this number.", valueName: "number"))
-  var number: Int64?
-
-  @Option(help: "Only of this fleet; repeat for several.")
-  var fleet: [String] = []
-
-  @OptionGroup var output: TraceOutputArguments
-
-  @Flag(help: "Print the message as a JSON line.")
-  var json = false
-
-  @OptionGroup var time: TimeLimitArguments
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-}
-
 extension TraceCommand {
   /// Waits until a trace is complete, and prints a line about it. Writes the trace if an output file is
   /// named.
   /// - Throws: `FleetError` for invalid options, a broker that is unreachable or rejects a request, and a
   ///   failed output.
-  static func wait(_ options: TraceWaitOptions) throws(FleetError) -> ExitStatus {
+  static func wait(_ options: Trace.Wait) throws(FleetError) -> ExitStatus {
     if let number = options.number, number < 1 {
       throw .usage("wait for", "trace \(number)", "traces are numbered from 1")
     }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
@@ -11,57 +10,6 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The options of `odograph trace list`.
-struct TraceListOptions: BrokerOptions {
-  @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
-  var vehicle: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Only traces caused by an impact, or by a command; repeat for several.", valueName: "cause"),
-    completion: .list(["impact", "command"]))
-  var cause: [String] = []
-
-  @OptionGroup var journal: JournalOptions
-
-  @OptionGroup(title: "Broker") var broker: BrokerArguments
-
-  init() {}
-
-  /// Returns the selection.
-  ///
-  /// - Throws: `FleetError` for invalid options.
-  func selection() throws(FleetError) -> TraceSelection {
-    var selection = TraceSelection()
-    selection.part = try journal.selection(vehicles: vehicle.map { [$0] } ?? [])
-    for word in cause where !["impact", "command"].contains(word) {
-      throw .usage("use", "--cause \(word.prefix(40))", "must be impact or command")
-    }
-    selection.causes = cause
-    return selection
-  }
-}
-
-/// The options of `odograph trace verify`.
-struct TraceVerifyOptions: ParsableArguments {
-  @Argument(help: "The trace file; - is standard input.", completion: .file(extensions: ["odotrace"]))
-  var file: String
-
-  @Flag(help: "Print a JSON object.") var json = false
-
-  init() {}
-}
-
-/// The options of `odograph trace export`.
-struct TraceExportOptions: ParsableArguments {
-  @Argument(help: "The trace file; - is standard input.", completion: .file(extensions: ["odotrace"]))
-  var file: String
-
-  @OptionGroup var output: TraceOutputArguments
-
-  init() {}
-}
-
 /// The `odograph trace` commands: list, fetch, wait for, verify and convert traces.
 enum TraceCommand {
   /// The maximum size of a trace file in bytes: four times the maximum size of a trace.
@@ -70,7 +18,7 @@ enum TraceCommand {
   /// Shows traces from a recording, or live.
   /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
   ///   output.
-  static func list(_ options: TraceListOptions) throws(FleetError) -> ExitStatus {
+  static func list(_ options: Trace.List) throws(FleetError) -> ExitStatus {
     let selection = try options.selection()
     let format = try options.journal.format()
     signal(SIGPIPE, SIG_IGN)
@@ -100,7 +48,7 @@ enum TraceCommand {
   /// Prints the content of a trace, and whether it is intact. Returns `.differs` if a part is damaged or
   /// missing.
   /// - Throws: `FleetError` for a file that is unreadable or not a trace.
-  static func verify(_ options: TraceVerifyOptions) throws(FleetError) -> ExitStatus {
+  static func verify(_ options: Trace.Verify) throws(FleetError) -> ExitStatus {
     let bytes = try file(options.file)
     let trace = try TraceReading(bytes, of: options.file)
     try CommandOutput.print(
@@ -111,7 +59,7 @@ enum TraceCommand {
 
   /// Converts a trace to another format.
   /// - Throws: `FleetError` for a file that is unreadable or not a trace, and for a failed output.
-  static func export(_ options: TraceExportOptions) throws(FleetError) -> ExitStatus {
+  static func export(_ options: Trace.Export) throws(FleetError) -> ExitStatus {
     let form = try options.output.form(usual: .csv)
     let bytes = try file(options.file)
     let trace = try TraceReading(bytes, of: options.file)

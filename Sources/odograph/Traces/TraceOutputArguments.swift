@@ -32,7 +32,9 @@ struct TraceOutputArguments: ParsableArguments {
   /// - Parameter usual: the format if neither an option nor the file name determines it.
   /// - Throws: `FleetError` for an unsupported file name, and for binary output to a terminal.
   func form(usual: TraceFormat = .odotrace) throws(FleetError) -> TraceFormat {
-    let named: TraceFormat? = if let output, format == nil { try TraceFormat.named(by: output) } else { nil }
+    let named = try advising(", or use --format") { () throws(FleetError) in
+      try (format == nil ? output : nil).flatMap(TraceFormat.named(by:))
+    }
     let form = format ?? named ?? usual
     if form != .csv, output ?? "-" == "-", isatty(STDOUT_FILENO) == 1 {
       throw .usage(

@@ -143,19 +143,19 @@ import VehicleData
     #expect(try places(1) != places(2))
   }
 
-  @Test(arguments: ["--vehicles", "--rate", "--connections", "--qos"]) func settingsOutOfBounds(
-    option: String
+  @Test(arguments: ["vehicles", "rate", "connections", "qos"]) func settingsOutOfBounds(
+    setting: String
   ) throws {
     let error = try #require(throws: FleetError.self) {
-      try fleet { options in
-        switch option {
-        case "--vehicles": options.vehicles = 0
-        case "--rate": options.rate = .nan
-        case "--connections": options.connections = 21
-        default: options.qos = 2
+      try fleet { settings in
+        switch setting {
+        case "vehicles": settings.vehicles = 0
+        case "rate": settings.rate = .nan
+        case "connections": settings.connections = 21
+        default: settings.qos = 2
         }
       }
     }
-    #expect(error.object.hasPrefix(option) && error.kind == .invalidInput)
+    #expect(error.object.hasPrefix(setting) && error.kind == .invalidInput)
   }
 }

@@ -59,9 +59,9 @@ import Testing
   }
 
   @Test(arguments: ["/", "2", "0/4", "5/4", "a/4", "1/", "1/4/2", "-1/4", "1/1001", "1/24"])
-  func whatIsNoPart(text: String) throws {
+  func rejectsInvalidParts(text: String) throws {
     let error = try #require(throws: FleetError.self) { try fleet(text) }
-    #expect(error.object.hasPrefix("--part \(text)") && error.kind == .invalidInput)
+    #expect(error.object.hasPrefix("part \(text)") && error.kind == .invalidInput)
   }
 
   @Test func toldNumbersComeBack() throws {

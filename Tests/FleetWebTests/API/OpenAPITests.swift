@@ -1,4 +1,3 @@
-import ArgumentParser
 import Fleet
 import FleetCommand
 import Foundation
@@ -11,19 +10,22 @@ import Testing
 
 @testable import FleetWeb
 
-/// The document against the server's own routes: each is in the other.
+/// Compares the document with the server's routes in both directions.
 @Suite struct OpenAPITests {
   private func document() throws -> JSONValue {
     let path = "\(ContractScript.repository)/Sources/CFleetPage/page/openapi.json"
     return try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path))))
   }
 
-  /// Routes that the server has, but for the page's files, as `GET /api/v1/vehicles`.
+  private func context(_ selection: FleetSelection) throws -> ServeContext {
+    ServeContext(
+      configuration: try ServeConfiguration(.init()),
+      broker: .consumer(of: BrokerAddress(host: "127.0.0.1", port: 1)), selection: selection)
+  }
+
+  /// Returns the server's routes without the page's files, as in `GET /api/v1/vehicles`.
   private func routes() throws -> Set<String> {
-    let options = try ServeOptions.parse([])
-    let context = ServeContext(
-      configuration: try ServeConfiguration(options), broker: try options.broker.configuration(),
-      selection: try options.vehicles.selection(options.broker, options.words))
+    let context = try context(FleetSelection())
     var parts = try ServeParts(context)
     let feed = FleetFeed(Roster(), observers: parts.observers)
     let fleet = LiveFleet(feed)
@@ -42,13 +44,10 @@ import Testing
       })
   }
 
-  /// The page offers what this server can do: vehicles of another profile than the native one are not managed.
-  @Test(arguments: [([], true), (["--message-profile", "owntracks"], false)] as [([String], Bool)])
-  func whetherVehiclesCanBeManagedIsTold(arguments: [String], isManaging: Bool) throws {
-    let options = try ServeOptions.parse(arguments)
-    let context = ServeContext(
-      configuration: try ServeConfiguration(options), broker: try options.broker.configuration(),
-      selection: try options.vehicles.selection(options.broker, options.words))
+  /// Vehicles of other profiles than the native one cannot be managed, so the page offers no control.
+  @Test(arguments: [(MessageProfile.native, true), (.ownTracks, false)])
+  func reportsWhetherVehiclesCanBeManaged(profile: MessageProfile, isManaging: Bool) throws {
+    let context = try context(FleetSelection(profile: profile))
     var parts = try ServeParts(context)
     let abilities = try #require(parts.sources.first { $0.event == "server" })
     let told = try JSONValue(parsing: try #require(abilities.json(for: .local)))

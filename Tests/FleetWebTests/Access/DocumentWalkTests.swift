@@ -32,7 +32,7 @@ struct DocumentWalkTests {
       when = "speed"
       above = 10
       """
-    try await RouteWalkTests().run(rules, arguments: ["--recording", recording.address], isWhole: true) {
+    try await RouteWalkTests().run(rules, recording: recording.address, isWhole: true) {
       web, _, _ in
       func ask(_ operation: DocumentOperation, _ vehicle: String, _ token: String) throws -> RawClient.Answer
       {

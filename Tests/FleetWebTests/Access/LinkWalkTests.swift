@@ -91,7 +91,7 @@ struct LinkWalkTests {
       when = "speed"
       above = 10
       """
-    try await RouteWalkTests().run(rules, arguments: ["--recording", recording.address], isWhole: true) {
+    try await RouteWalkTests().run(rules, recording: recording.address, isWhole: true) {
       web, feed, _ in
       receive("taxi/t-1", in: feed)
       let owner = ["Authorization: Bearer \(RouteWalkTests.ownerToken)"]

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Fleet
 import FleetCommand
 import FleetWeb
@@ -9,12 +8,12 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Every route that `odograph serve` has, asked by those who may not.
+/// Requests to every route of `odograph serve` without permission.
 struct RouteWalkTests {
   private static let otherToken = String(repeating: "x", count: 32)
   static let ownerToken = String(repeating: "w", count: 32)
 
-  /// What anybody may ask for: nothing of the fleet is there.
+  /// Routes without data of the fleet, which require no login.
   private static let open = ["/", "/health/live", "/health/ready", "/s/{secret}", "/openapi.json"]
 
   private static func settings() -> String {
@@ -29,20 +28,22 @@ struct RouteWalkTests {
 
   /// Runs the server with all of its subjects, a vehicle in each of two fleets, and no broker.
   /// - Parameters:
-  ///   - more: of the configuration.
-  ///   - isWhole: whether its parts are started, too: alerts, and the connection to a broker that is not there.
+  ///   - more: further lines of the configuration.
+  ///   - recording: the recording; nil for no history.
+  ///   - isWhole: true to start the parts, too: alerts, and the connection to an unreachable broker.
   func run(
-    _ more: String = "", arguments: [String] = [], isWhole: Bool = false,
+    _ more: String = "", recording: String? = nil, isWhole: Bool = false,
     _ body:
       @Sendable @escaping (AccessFixture, FleetFeed, [(method: String, path: String)]) async throws -> Void
   ) async throws {
     let folder = try TemporaryDirectory()
     let file = try folder.write("serve.toml", Self.settings() + "\n" + more)
-    let options = try ServeOptions.parse(["--config", file] + arguments)
-    let configuration = try ServeConfiguration(options)
+    var overrides = ServeConfiguration.Overrides(file: file)
+    overrides.recording = recording
+    let configuration = try ServeConfiguration(overrides)
     let context = ServeContext(
-      configuration: configuration, broker: try options.broker.configuration(),
-      selection: try options.vehicles.selection(options.broker, options.words))
+      configuration: configuration, broker: .consumer(of: BrokerAddress(host: "127.0.0.1", port: 1)),
+      selection: FleetSelection())
     var parts = try ServeParts(context)
     let feed = FleetFeed(
       Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)

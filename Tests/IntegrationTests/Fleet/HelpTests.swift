@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What both programs say of themselves: on one screen, in full, and when a word is mistyped.
+/// The short and the complete help of both programs, and suggestions for mistyped words.
 @Suite struct HelpTests {
   private static let programs = ["odograph", "odographd"]
 
@@ -50,15 +50,19 @@ import Testing
     }
   }
 
+  /// A command's own options are at the end of its help, next to the prompt, and the broker's above them. Lines fit
+  /// into 80 columns, so that an example can be copied.
   @Test(.timeLimit(.minutes(6)), arguments: programs)
-  func theLongHelpHasTheConnectionLast(program: String) async throws {
+  func completeHelpEndsWithTheCommandsOwnOptions(program: String) async throws {
     for command in try await commands(of: program) {
       let path = BuiltProduct.path(program)
       let long = try await runTool(path, command + ["--help"])
       let same = try await runTool(path, ["help"] + command)
       #expect(long == same && long.contains("Exit codes: "), "\(command)")
-      guard let broker = long.range(of: "\nBroker:\n") else { continue }
-      #expect(!long[broker.upperBound...].contains("\n\n") && long.contains("\nOptions:\n"), "\(long)")
+      let lines = long.split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(lines.allSatisfy { $0.count <= 80 }, "\(long)")
+      guard let broker = lines.firstIndex(of: "BROKER:") else { continue }
+      #expect(lines.lastIndex(of: "OPTIONS:").map { $0 > broker } == true, "\(long)")
     }
   }
 
@@ -75,15 +79,14 @@ import Testing
     check(try JSONDecoder().decode(ProgramHelp.self, from: Data(dump.utf8)).command)
   }
 
-  /// On a terminal of any width, words stay whole, so that an example can be copied.
-  @Test(.timeLimit(.minutes(6))) func examplesStayWholeOnANarrowTerminal() async throws {
+  /// A narrow terminal continues a line of 80 columns itself, so that a copied example has no line break.
+  @Test(.timeLimit(.minutes(6))) func examplesHaveNoLineBreakOnANarrowTerminal() async throws {
     let terminal = try await Terminal(
       columns: 50, rows: 400, command: "'\(OdographProcess.path)' regions --help; tput cols")
-    try await eventually { try await terminal.text().contains("Commands:") }
-    let lines = try await terminal.screen()
-    let text = lines.joined(separator: "\n")
-    #expect(lines.contains { $0.hasPrefix("  push ") } && lines.allSatisfy { $0.count <= 50 })
-    #expect(text.contains("regions push stops.kml --radius 80 \\\n    --add --fleet delivery\n"), "\(text)")
+    try await eventually { try await terminal.text().contains("SUBCOMMANDS:") }
+    let text = try await terminal.screen().joined(separator: "\n")
+    let example = "  odograph regions push stops.kml --radius 80 --add --fleet delivery"
+    #expect(text.contains("\(example.prefix(50))\n\(example.dropFirst(50))\n"), "\(text)")
   }
 
   @Test(

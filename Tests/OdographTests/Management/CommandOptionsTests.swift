@@ -8,7 +8,7 @@ import Testing
 @Suite struct CommandOptionsTests {
   /// Returns the error of a command whose broker is unreachable.
   private func error(_ arguments: String...) throws -> String {
-    let options = try CommandOptions.parse(
+    let options = try Command.parse(
       arguments + ["--broker", "mqtt://127.0.0.1:1", "--fleet", "test", "--vehicle", "van"])
     do {
       return "\(try CommandCommand.run(options))"
@@ -19,9 +19,9 @@ import Testing
 
   /// A receiver that starts cold searches for 35 s, and the vehicle answers a second before the time is over.
   @Test func locateWaitsForAColdStart() throws {
-    #expect(try CommandOptions.parse(["locate"]).effectiveTimeout >= 40)
-    #expect(try CommandOptions.parse(["status"]).effectiveTimeout == 30)
-    #expect(try CommandOptions.parse(["locate", "--timeout", "5"]).effectiveTimeout == 5)
+    #expect(try Command.parse(["locate"]).effectiveTimeout >= 40)
+    #expect(try Command.parse(["status"]).effectiveTimeout == 30)
+    #expect(try Command.parse(["locate", "--timeout", "5"]).effectiveTimeout == 5)
   }
 
   private static let clearable = ["zero", "level", "simulate-location"]
@@ -30,7 +30,7 @@ import Testing
     #expect(try !error(command, "--clear").contains("--clear"))
   }
 
-  @Test(arguments: CommandOptions.names.filter { !clearable.contains($0) })
+  @Test(arguments: Command.names.filter { !clearable.contains($0) })
   func clearIsRejectedByOtherCommands(command: String) throws {
     #expect(
       try error(command, "--clear", "--yes").contains("it belongs to zero, level and simulate-location"))
