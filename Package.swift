@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
+    .library(name: "VehicleData", targets: ["VehicleData"]),
     .library(name: "Recordings", targets: ["Recordings"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "SensorsIIO", targets: ["SensorsIIO"]),
@@ -79,6 +80,8 @@ let package = Package(
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
     .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Spatial"]),
+    // Values of a vehicle that messages contain, and the privacy policy. No algorithm that estimates them.
+    .target(name: "VehicleData", dependencies: ["Sensors", "Spatial"]),
     .target(name: "Recordings", dependencies: ["Bytes", "Platform", "Sensors", "Spatial", "XML"]),
     .target(name: "Simulation", dependencies: ["Sensors", "Spatial"]),
     .target(name: "SensorsIIO", dependencies: ["Bytes", "CIIO", "Platform", "Sensors", "Spatial"]),
@@ -88,11 +91,11 @@ let package = Package(
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
-    .target(name: "Motion", dependencies: ["Bytes", "Sensors", "Spatial"]),
+    .target(name: "Motion", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
     // Samples of all sensors at full rate: ring buffer, codec, crash detection.
     .target(name: "Traces", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
-    .target(name: "Positioning", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
+    .target(name: "Positioning", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
     .target(
       name: "LiveSensors",
@@ -100,8 +103,11 @@ let package = Package(
         "Bytes", "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN", "SensorsGPSD",
         "SensorsIIO", "SensorsRadio", "Simulation", "Spatial",
       ]),
+    .target(name: "Telemetry", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
+    // Configuration keys with their ranges and defaults, and the names of the presets.
     .target(
-      name: "Telemetry", dependencies: ["Bytes", "JSON", "Motion", "Positioning", "Sensors", "Spatial"]),
+      name: "Settings",
+      dependencies: ["Bytes", "JSON", "Motion", "Positioning", "Spatial", "Telemetry", "VehicleData"]),
     // From inputs to messages.
     .target(
       name: "Pipeline",
@@ -123,8 +129,8 @@ let package = Package(
       dependencies: [
         "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
         "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN", "SensorsGPSD",
-        "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry",
-        "TOML", "Traces",
+        "SensorsIIO", "SensorsRadio", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward",
+        "Telemetry", "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),
       ],
       // A link to Config/presets, so that the files there are the settings themselves.
@@ -138,7 +144,7 @@ let package = Package(
     .executableTarget(
       name: "odographd",
       dependencies: [
-        "AgentCore", "CommandHelp", "Telemetry",
+        "AgentCore", "CommandHelp", "Settings", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     // Posts by HTTP and letters by SMTP, bounded and checked.
@@ -147,15 +153,15 @@ let package = Package(
     .target(
       name: "Fleet",
       dependencies: [
-        "Bytes", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "Bytes", "JSON", "MQTT", "Platform", "Sensors", "Spatial", "Telemetry", "VehicleData",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     // Settings, regions, commands and load tests of vehicles over MQTT: no options, no terminal.
     .target(
       name: "FleetManagement",
       dependencies: [
-        "Bytes", "Compression", "Fleet", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        "Bytes", "Compression", "Fleet", "JSON", "MQTT", "Platform", "Sensors", "Settings", "Simulation",
+        "Spatial", "Telemetry", "TOML", "VehicleData", "XML",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(
@@ -168,21 +174,21 @@ let package = Package(
     .target(
       name: "FleetTerminal",
       dependencies: [
-        "Bytes", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Spatial", "Telemetry",
+        "Bytes", "Fleet", "FleetCommand", "JSON", "MQTT", "Platform", "Sensors", "Spatial", "Telemetry",
+        "VehicleData",
       ]),
     .target(
       name: "FleetStore",
       dependencies: [
         "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetManagement", "JSON", "MQTT", "Platform",
-        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers",
+        "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers", "VehicleData",
       ]),
     // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
     .target(
       name: "FleetAlerts",
       dependencies: [
-        "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "Motion", "MQTT", "Platform",
-        "Positioning", "SQLite", "Spatial", "Telemetry", "Transfers",
+        "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "MQTT", "Platform", "SQLite", "Spatial",
+        "Telemetry", "Transfers", "VehicleData",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
@@ -192,10 +198,8 @@ let package = Package(
       name: "FleetWeb",
       dependencies: [
         "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetCommand",
-        "FleetManagement", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "Positioning", "SQLite",
-        "Sensors",
-        "Spatial",
-        "Telemetry", "TOML",
+        "FleetManagement", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "SQLite", "Sensors",
+        "Settings", "Spatial", "Telemetry", "TOML", "VehicleData",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -210,9 +214,8 @@ let package = Package(
       name: "odograph",
       dependencies: [
         "AMQP", "Bytes", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
-        "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Positioning", "Sensors",
-        "Spatial",
-        "Telemetry", "Traces",
+        "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Sensors", "Settings",
+        "Spatial", "Telemetry", "Traces", "VehicleData",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
@@ -300,14 +303,13 @@ let package = Package(
     .testTarget(
       name: "TelemetryTests",
       dependencies: [
-        "Bytes", "JSON", "Motion", "Positioning", "Recordings", "Sensors", "Spatial", "Telemetry",
-        "TestSupport",
+        "Bytes", "JSON", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport", "VehicleData",
       ]),
     .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "AgentCore", "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
-        "Spatial", "Telemetry", "TestSupport", "Traces",
+        "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
+        "Telemetry", "TestSupport", "Traces", "VehicleData",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
@@ -323,6 +325,10 @@ let package = Package(
     .target(
       name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry"],
       path: "Tests/FleetFixtures"),
+    // A backend, in which Deploy/pure.sh looks for what a backend does not need.
+    .executableTarget(
+      name: "FleetExample", dependencies: ["Fleet", "MQTT", "Telemetry"],
+      path: "Tests/Examples/Sources/FleetExample"),
     .testTarget(
       name: "FleetTests",
       dependencies: [
@@ -339,14 +345,14 @@ let package = Package(
     .testTarget(
       name: "FleetTerminalTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "Platform", "Positioning",
-        "Spatial", "Telemetry", "TestSupport",
+        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "Platform", "Spatial",
+        "Telemetry", "TestSupport", "VehicleData",
       ]),
     .testTarget(
       name: "FleetManagementTests",
       dependencies: [
-        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Positioning", "Spatial", "Telemetry",
-        "TestSupport",
+        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Spatial", "Telemetry", "TestSupport",
+        "VehicleData",
       ]),
     // The commands of the program odograph, without a broker.
     .testTarget(
@@ -360,8 +366,8 @@ let package = Package(
       name: "FleetStoreTests",
       dependencies: [
         "Bytes", "Fleet", "JSON", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore",
-        "FleetTerminal", "MQTT", "Platform", "Positioning", "SQLite", "Sensors", "Simulation", "Spatial",
-        "Telemetry", "TestSupport", "Traces", "Transfers",
+        "FleetTerminal", "MQTT", "Platform", "SQLite", "Sensors", "Simulation", "Spatial", "Telemetry",
+        "TestSupport", "Traces", "Transfers", "VehicleData",
       ]),
     .testTarget(
       name: "FleetAlertsTests",
@@ -397,8 +403,8 @@ let package = Package(
       dependencies: [
         "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
         "Pipeline", "Platform", "Positioning", "Prometheus", "Recordings", "Sensors", "SensorsGPSD",
-        "SensorsIIO", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry", "TestSupport",
-        "Traces",
+        "SensorsIIO", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry",
+        "TestSupport", "Traces",
         .product(name: "Logging", package: "swift-log"),
       ]),
     // The agent as a process, with an emulated iiod and a real gpsd at real pace.
@@ -406,15 +412,15 @@ let package = Package(
       name: "AgentLiveTests",
       dependencies: [
         "AgentCore", "JSON", "MQTT", "odographd", "Platform", "Positioning", "SensorFixtures", "Sensors",
-        "SensorsIIO", "Simulation", "Spatial", "Telemetry", "TestSupport",
+        "SensorsIIO", "Settings", "Simulation", "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "AgentCore", "Bytes", "CFleetPage", "Compression", "DeliveryChild", "Fleet", "JSON", "LiveSensors",
         "Motion", "MQTT", "Navigation", "odograph", "odographd", "Platform", "Positioning", "RadioChild",
-        "Recordings", "SensorFixtures", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
-        "Telemetry", "TestSupport", "Traces",
+        "Recordings", "SensorFixtures", "Sensors", "SensorsGPSD", "SensorsIIO", "Settings", "Simulation",
+        "Spatial", "Telemetry", "TestSupport", "Traces",
       ]),
   ],
   cxxLanguageStandard: .cxx17
@@ -453,12 +459,12 @@ let modulesTouchingC: Set<String> = [
 let isOptimized = Context.environment["ODOGRAPH_OPTIMIZED"] != nil
 let modulesThatCompute: Set<String> = [
   "AgentCore", "LiveSensors", "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors",
-  "Simulation", "Spatial", "TestSupport", "Traces",
+  "Simulation", "Spatial", "TestSupport", "Traces", "VehicleData",
   // These count what is allocated.
   "MotionTests", "NavigationTests", "TracesTests",
 ]
 // The examples compile with the settings of their own package.
-let examples: Set<String> = ["LocationExample", "MotionExample", "RegionsExample"]
+let examples: Set<String> = ["FleetExample", "LocationExample", "MotionExample", "RegionsExample"]
 for target in package.targets where target.type != .system && !examples.contains(target.name) {
   var settings = target.swiftSettings ?? []
   settings += [

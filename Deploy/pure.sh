@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fails if a module that decides can do I/O. Each of these modules may import only the modules in its row, and of C its objects
-# may use only memory and mathematics. Prints the number of objects that were checked.
+# may use only memory and mathematics. Fails also if a program of a backend (FleetExample, if it was built) contains code of the
+# modules that compute on a vehicle. Prints the number of objects that were checked.
 #
 # usage: Deploy/pure.sh BUILD-FOLDER      for example .build/debug
 set -euo pipefail
@@ -13,11 +14,13 @@ Bytes        Glibc
 JSON         Bytes
 Spatial      Glibc
 Sensors      Spatial
-Motion       Bytes Glibc Sensors Spatial
+VehicleData  Glibc Sensors Spatial
+Motion       Bytes Glibc Sensors Spatial VehicleData
 Traces       Bytes Glibc Sensors Spatial
 Navigation   Bytes Glibc Motion Sensors Spatial
-Positioning  Bytes Glibc Motion Sensors Spatial
-Telemetry    Bytes JSON Motion Positioning Sensors Spatial
+Positioning  Bytes Glibc Sensors Spatial VehicleData
+Telemetry    Bytes JSON Sensors Spatial VehicleData
+Settings     Bytes JSON Motion Positioning Spatial Telemetry VehicleData
 Pipeline     DequeModule JSON Motion Navigation Positioning Sensors Spatial Telemetry Traces
 '
 c_symbols='mem(cpy|set|move|cmp)|strlen|malloc|malloc_usable_size|posix_memalign|free|__stack_chk_fail|(a?(sin|cos|tan)h?|atan2|sincos|exp2?|expm1|erfc?|log(2|10|1p)?|pow|sqrt|cbrt|hypot|floor|ceil|round|trunc|rint|nearbyint|fmod|remainder|fma|fmin|fmax|copysign)f?'
@@ -46,5 +49,22 @@ while read -r module row; do
   found+=$(grep -E '^\$s(8Platform|5Glibc|10Foundation|11SwiftGlibc|8Dispatch)' <<<"$undefined" || true)
   if [ -n "$found" ]; then printf '%s uses symbols that may do I/O:\n%s\n' "$module" "$found" >&2; status=1; fi
 done <<<"$pure_modules"
+
+# In the agent, only the configured privacy policy makes positions that messages accept.
+if grep -rn 'unrestricted(' "$sources"/{Pipeline,AgentCore,odographd} >&2; then
+  echo "the agent publishes a position without its privacy policy" >&2
+  status=1
+fi
+
+# A backend needs the values in messages, and not the attitude filter or the power planner.
+backend=$build/FleetExample
+if [ -e "$backend" ]; then
+  names=$(nm "$backend" | awk '{ print $NF }')
+  # shellcheck disable=SC2016
+  found=$(grep -oE '^\$s(6Motion|8Pipeline|8Settings|10Navigation|11Positioning)' <<<"$names" | sort | uniq -c || true)
+  if [ -n "$found" ]; then printf '%s has symbols of modules that compute on a vehicle:\n%s\n' "$backend" "$found" >&2; status=1; fi
+  # shellcheck disable=SC2016
+  if ! grep -qE '^\$s11VehicleData8LocationV' <<<"$names"; then echo "no symbols of VehicleData in $backend" >&2; status=1; fi
+fi
 [ "$status" -eq 0 ] || exit 1
 echo "pure: $count objects of $(grep -c . <<<"$pure_modules") modules"

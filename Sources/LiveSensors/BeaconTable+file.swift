@@ -1,5 +1,6 @@
 public import Positioning
 public import Recordings
+internal import Sensors
 
 extension BeaconTable {
   /// Reads the beacon map from a file that `odograph beacons build` has written.

@@ -377,7 +377,7 @@ package struct AgentPipeline: Sendable {
   /// The newest position that may be published, even if it was not published; nil before the first.
   package var lastKnown: LocationMessage? {
     location.manager.location.map {
-      LocationMessage(identity: nil, time: context.timeBase.utc(of: $0), location: $0)
+      LocationMessage(identity: nil, time: context.timeBase.utc(of: $0.location), location: $0)
     }
   }
 

@@ -7,15 +7,15 @@ struct BoundedReports: Sendable {
   private var reporter: BoundedReporter
   private let activity: ActivityType
   /// Locations at which a later report can still take effect, with civil times, in order of time.
-  private var recent: [Location] = []
+  private var recent: [ShownLocation] = []
   /// The location at which the newest report took effect.
-  private var effective: Location?
+  private var effective: ShownLocation?
   private var newest: Timestamp?
   /// Nanoseconds to add to civil time for the device's monotonic time, as of the newest location.
   private var offset: Int64 = 0
 
   /// A report with the location at which it takes effect.
-  typealias Report = (predictor: ReportPredictor, location: Location)
+  typealias Report = (predictor: ReportPredictor, location: ShownLocation)
 
   /// Maximum step back of civil time in s. After a larger step, the stored locations are discarded.
   private static let largestStepBack = 2.0
@@ -41,7 +41,7 @@ struct BoundedReports: Sendable {
     reporter.nextDeadline.map { Timestamp(nanoseconds: $0.nanoseconds &+ offset) }
   }
 
-  mutating func process(_ location: Location, time: UTCTime) -> [Report] {
+  mutating func process(_ location: ShownLocation, time: UTCTime) -> [Report] {
     var reports: [Report] = []
     let moment = Self.milliseconds(time)
     if let newest, newest.seconds(since: moment) > Self.largestStepBack {
@@ -51,9 +51,8 @@ struct BoundedReports: Sendable {
     }
     offset = location.timestamp.nanoseconds &- moment.nanoseconds
     newest = moment
-    var sample = location
-    sample.timestamp = moment
-    let predictors = reporter.process(sample)
+    let sample = location.dated(moment, time: location.time)
+    let predictors = reporter.process(sample.location)
     // Reports have the attributes of fixes that the reporter considered.
     if reporter.newestMoment == moment { recent.append(sample) }
     return reports + pair(predictors)

@@ -163,10 +163,10 @@ struct DrivingEventReports: OptionalPart {
   }
 
   /// Returns the position of an event as far as privacy permits; nil if it is private or unknown.
-  private static func shownPlace(of event: DrivingEvent, _ context: PipelineContext) -> Location? {
+  private static func shownPlace(of event: DrivingEvent, _ context: PipelineContext) -> ShownLocation? {
     guard context.configuration.location.isEnabled, !context.isReduced, let coordinate = event.coordinate
     else { return nil }
-    return context.privacy.shown(Location(timestamp: event.start, coordinate: coordinate))
+    return context.shown(Location(timestamp: event.start, coordinate: coordinate))
   }
 
   /// Converts a peak or limit to the unit of the message; nil for kinds of events that have neither.
@@ -185,7 +185,10 @@ extension PipelineConfiguration {
     package var kinds: Set<DrivingEvent.Kind>
     package var limits: DrivingEventLimits
 
-    package init(kinds: Set<DrivingEvent.Kind> = [], limits: DrivingEventLimits = DrivingEventLimits()) {
+    package init(
+      kinds: Set<DrivingEvent.Kind> = Set(DrivingEvent.Kind.allCases),
+      limits: DrivingEventLimits = DrivingEventLimits()
+    ) {
       (self.kinds, self.limits) = (kinds, limits)
     }
   }

@@ -208,7 +208,7 @@ struct LocationReports: PipelinePart {
     if suspicion != nil { endSuspicion(exact, location, &context) }
     process(manager.process(exact, shown: location), at: exact.timestamp, &context)
     if !manager.isPaused, let told = manager.location, isBounded(exact, context) {
-      publish(bounded?.process(told, time: context.timeBase.utc(of: told)), &context)
+      publish(bounded?.process(told, time: context.timeBase.utc(of: told.location)), &context)
     }
   }
 
@@ -221,11 +221,10 @@ struct LocationReports: PipelinePart {
   /// least the distance by which it is contradicted, so that a consumer that ignores the reason still shows a
   /// correct circle.
   private mutating func publishSuspect(
-    _ exact: Location, _ shown: Location, _ context: inout PipelineContext
+    _ exact: Location, _ shown: ShownLocation, _ context: inout PipelineContext
   ) {
     guard let against = exact.suspicion else { return }
-    var told = shown
-    told.horizontalAccuracy = max(told.horizontalAccuracy ?? 0, against.distance ?? 0)
+    let told = shown.widened(to: against.distance ?? 0)
     let isNew = suspicion?.reason != against.reason
     if isNew {
       // No error bound is guaranteed while the position is suspect.
@@ -251,15 +250,14 @@ struct LocationReports: PipelinePart {
 
   /// Publishes the first plausible location after a suspicion, because the last published one is suspect.
   private mutating func endSuspicion(
-    _ exact: Location, _ shown: Location, _ context: inout PipelineContext
+    _ exact: Location, _ shown: ShownLocation, _ context: inout PipelineContext
   ) {
     suspicion = nil
     tellEvent(
       LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
       &context)
     guard manager.isUpdating else { return }
-    publish(
-      manager.desiredAccuracy == .reduced ? shown.reduced : shown, &context)
+    publish(context.isReduced ? shown.reduced : shown, &context)
   }
 
   private mutating func tellEvent(
@@ -296,15 +294,14 @@ struct LocationReports: PipelinePart {
     }
   }
 
-  private func publish(_ location: Location, _ context: inout PipelineContext) {
-    context.send(
-      .location(
-        LocationMessage(identity: nil, time: context.timeBase.utc(of: location), location: location)))
+  private func publish(_ location: ShownLocation, _ context: inout PipelineContext) {
+    let time = context.timeBase.utc(of: location.location)
+    context.send(.location(LocationMessage(identity: nil, time: time, location: location)))
   }
 
   /// Publishes a batch of fixes as a `track`, and its last fix as a `location`. With bounded reporting, the
   /// reports publish the location instead.
-  private func publish(_ fixes: [Location], _ context: inout PipelineContext) {
+  private func publish(_ fixes: [ShownLocation], _ context: inout PipelineContext) {
     guard let tracks, let last = fixes.last else { return }
     let timeBase = context.timeBase
     context.send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
@@ -339,13 +336,13 @@ struct TrackBatches: Sendable {
   /// - Parameters:
   ///   - fixes: the fixes in order of time.
   ///   - time: returns the civil time of a fix.
-  func message(_ fixes: [Location], time: (Location) -> UTCTime) -> TrackMessage {
+  func message(_ fixes: [ShownLocation], time: (Location) -> UTCTime) -> TrackMessage {
     let kept = deferral.error.map { thinned(fixes, within: $0, time: time) } ?? fixes
     var message = TrackMessage(
       identity: nil,
       fixes: kept.map {
         TrackMessage.Fix(
-          time: time($0), coordinate: $0.coordinate, horizontalAccuracy: $0.horizontalAccuracy)
+          time: time($0.location), coordinate: $0.coordinate, horizontalAccuracy: $0.horizontalAccuracy)
       }, precision: Self.precision, bound: kept.count < fixes.count && !isFiltered ? deferral.error : nil)
     message.odometer = fixes.last?.odometer
     return message
@@ -354,16 +351,19 @@ struct TrackBatches: Sendable {
   /// The simplification uses the times of the message, because consumers interpolate between positions by
   /// these times.
   private func thinned(
-    _ fixes: [Location], within error: Double, time: (Location) -> UTCTime
-  ) -> [Location] {
+    _ fixes: [ShownLocation], within error: Double, time: (Location) -> UTCTime
+  ) -> [ShownLocation] {
     let rounding = TrackMessage.roundingError(precision: Self.precision)
     var thinner = TrackThinner(epsilon: error - rounding)
-    return thinner.thinned(
-      fixes.map { fix in
-        var sample = fix
-        sample.timestamp = Timestamp(nanoseconds: time(fix).nanoseconds)
-        sample.time = time(fix)
-        return sample
-      })
+    let dated = fixes.map { fix in
+      let time = time(fix.location)
+      return fix.dated(Timestamp(nanoseconds: time.nanoseconds), time: time)
+    }
+    var kept = thinner.thinned(dated.map(\.location))[...]
+    return dated.filter { fix in
+      guard fix.location == kept.first else { return false }
+      kept.removeFirst()
+      return true
+    }
   }
 }

@@ -3,57 +3,38 @@ package import Positioning
 package import Sensors
 package import Spatial
 
-/// Settings of the pipeline. They contain nothing that is needed for I/O only.
+/// Settings of the pipeline. They contain nothing that is needed for I/O only. The defaults are those of the
+/// configuration keys.
 package struct PipelineConfiguration: Sendable, Hashable {
-  package var location: Location
-  package var heading: Heading
-  package var attitude: Attitude
-  package var altitude: Altitude
-  package var motion: Motion
-  package var navigation: Navigation
+  package var location = Location()
+  package var heading = Heading()
+  package var attitude = Attitude()
+  package var altitude = Altitude()
+  package var motion = Motion()
+  package var navigation = Navigation()
   /// CAN settings; nil if the CAN bus is not read.
   package var vehicle: Vehicle?
-  package var coarse: Coarse
+  package var coarse = Coarse()
   package var trips = Trips()
   /// Privacy zones, in which positions are not published or are blurred.
-  package var privacy: PrivacyPolicy
+  package var privacy = PrivacyPolicy()
   /// Time in s between `status` messages if nothing changes.
-  package var statusInterval: Double
-  package var inertial: Inertial
+  package var statusInterval = 300.0
+  package var inertial = Inertial()
   /// True if every accelerometer sample is recorded; the sample rate is then not reduced at rest.
-  package var isRecording: Bool
+  package var isRecording = false
   /// Power in W and energy in J of the device's components.
-  package var energy: EnergyFigures
+  package var energy = EnergyFigures.usual
   /// True in a replay or simulation: timestamps are those of the recording, and only the receiver provides
   /// civil time.
-  package var isVirtual: Bool
+  package var isVirtual = false
   /// True if a receiver counts as present before a source has reported one.
   package var hasReceiver = true
   package var events = Events()
   /// Trace settings; nil disables traces.
   package var traces: Traces?
 
-  package init(
-    location: Location, heading: Heading, attitude: Attitude, altitude: Altitude, motion: Motion,
-    navigation: Navigation, vehicle: Vehicle? = nil, coarse: Coarse = Coarse(),
-    privacy: PrivacyPolicy, statusInterval: Double, inertial: Inertial, isRecording: Bool,
-    energy: EnergyFigures, isVirtual: Bool
-  ) {
-    self.location = location
-    self.heading = heading
-    self.attitude = attitude
-    self.altitude = altitude
-    self.motion = motion
-    self.navigation = navigation
-    self.vehicle = vehicle
-    self.coarse = coarse
-    self.privacy = privacy
-    self.statusInterval = statusInterval
-    self.inertial = inertial
-    self.isRecording = isRecording
-    self.energy = energy
-    self.isVirtual = isVirtual
-  }
+  package init() {}
 }
 
 extension PipelineConfiguration {
@@ -88,70 +69,48 @@ extension PipelineConfiguration {
       }
     }
 
-    package var isEnabled: Bool
-    package var desiredAccuracy: DesiredAccuracy
-    package var activity: ActivityType
-    package var pausesAutomatically: Bool
-    package var policy: Policy
+    package var isEnabled = true
+    package var desiredAccuracy = DesiredAccuracy.best
+    package var activity = ActivityType.automotive
+    package var pausesAutomatically = true
+    package var policy = Policy.bounded(
+      error: 20, delay: 5, limits: [DisplacementLimit(metres: 70, seconds: 1)])
     /// Settings of deferral; nil publishes every location individually.
     package var deferral: Deferral?
 
-    package init(
-      isEnabled: Bool, desiredAccuracy: DesiredAccuracy, activity: ActivityType, pausesAutomatically: Bool,
-      policy: Policy, deferral: Deferral? = nil
-    ) {
-      self.isEnabled = isEnabled
-      self.desiredAccuracy = desiredAccuracy
-      self.activity = activity
-      self.pausesAutomatically = pausesAutomatically
-      self.policy = policy
-      self.deferral = deferral
-    }
+    package init() {}
   }
 
   package struct Heading: Sendable, Hashable {
-    package var isEnabled: Bool
+    package var isEnabled = true
     /// Minimum time in s between headings.
-    package var interval: Double
+    package var interval = 10.0
     /// Minimum change in degrees between two published headings.
-    package var filter: Double
+    package var filter = 10.0
     /// Orientation in which the device is mounted; it determines which side of the device is the front.
-    package var orientation: DeviceOrientation
+    package var orientation = DeviceOrientation.portrait
 
-    package init(isEnabled: Bool, interval: Double, filter: Double, orientation: DeviceOrientation) {
-      self.isEnabled = isEnabled
-      self.interval = interval
-      self.filter = filter
-      self.orientation = orientation
-    }
+    package init() {}
   }
 
   package struct Attitude: Sendable, Hashable {
-    package var isEnabled: Bool
+    package var isEnabled = true
     /// Minimum time in s between attitudes.
-    package var interval: Double
+    package var interval = 1.0
     /// Minimum change in degrees between two published attitudes; 0 publishes one attitude per interval.
-    package var filter: Double
-    package var frame: AttitudeReferenceFrame
+    package var filter = 5.0
+    package var frame = AttitudeReferenceFrame.xMagneticNorthZVertical
 
-    package init(isEnabled: Bool, interval: Double, filter: Double = 0, frame: AttitudeReferenceFrame) {
-      self.isEnabled = isEnabled
-      self.interval = interval
-      self.filter = filter
-      self.frame = frame
-    }
+    package init() {}
   }
 
   package struct Altitude: Sendable, Hashable {
     /// True if the barometer is read.
-    package var isEnabled: Bool
+    package var isEnabled = true
     /// Time in s between `altitude` messages; nil publishes only changes of the level.
     package var interval: Double?
 
-    package init(isEnabled: Bool, interval: Double?) {
-      self.isEnabled = isEnabled
-      self.interval = interval
-    }
+    package init() {}
   }
 
   /// Settings of `motion` messages.
@@ -164,32 +123,21 @@ extension PipelineConfiguration {
       case activity
     }
 
-    package var events: Set<Event>
+    package var events: Set<Event> = [.impact, .activity]
     /// True if impacts and shakes are also detected at rest; the accelerometer then cannot sleep.
-    package var watchesAtRest: Bool
-    package var shake: ShakeDetector.Settings
-    package var impact: ImpactDetector.Settings
-    package var orientation: OrientationDetector.Settings
+    package var watchesAtRest = false
+    package var shake = ShakeDetector.Settings()
+    package var impact = ImpactDetector.Settings()
+    package var orientation = OrientationDetector.Settings()
 
-    package init(
-      events: Set<Event>, watchesAtRest: Bool, shake: ShakeDetector.Settings, impact: ImpactDetector.Settings,
-      orientation: OrientationDetector.Settings
-    ) {
-      self.events = events
-      self.watchesAtRest = watchesAtRest
-      self.shake = shake
-      self.impact = impact
-      self.orientation = orientation
-    }
+    package init() {}
   }
 
   /// Settings of the navigation filter, which combines receiver and inertial sensors.
   package struct Navigation: Sendable, Hashable {
-    package var isEnabled: Bool
+    package var isEnabled = true
 
-    package init(isEnabled: Bool) {
-      self.isEnabled = isEnabled
-    }
+    package init() {}
   }
 
   /// Settings for signals of the CAN bus.
@@ -198,14 +146,11 @@ extension PipelineConfiguration {
     package static let mostSignals = 256
 
     /// Time in s between `vehicle` messages while no state changes.
-    package var interval: Double
+    package var interval = 10.0
     /// Path of the signal with the speed in km/h for navigation; nil if navigation uses no speed signal.
-    package var speedPath: String?
+    package var speedPath: String? = "Vehicle.Speed"
 
-    package init(interval: Double, speedPath: String?) {
-      self.interval = interval
-      self.speedPath = speedPath
-    }
+    package init() {}
   }
 
   /// Settings of trips.
@@ -230,7 +175,7 @@ extension PipelineConfiguration {
     /// True if radio scans with accurate fixes are requested, so that the beacon map learns from them.
     package var isLearning: Bool
 
-    package init(radios: Set<SensorKind> = [], isLearning: Bool = false) {
+    package init(radios: Set<SensorKind> = [], isLearning: Bool = true) {
       self.radios = radios
       self.isLearning = isLearning
     }
@@ -239,13 +184,22 @@ extension PipelineConfiguration {
   /// Sampling of the inertial sensors while attitude, heading or motion events are enabled.
   package struct Inertial: Sendable, Hashable {
     /// Sample rate in Hz.
-    package var rate: Double
+    package var rate = 100.0
     /// Time in s for which samples may be buffered in the kernel.
-    package var latency: Double
+    package var latency = 0.5
 
-    package init(rate: Double, latency: Double) {
-      self.rate = rate
-      self.latency = latency
-    }
+    package init() {}
   }
+}
+
+extension EnergyFigures {
+  /// Figures of a tracker with an LTE modem. `Config/odograph.toml` names the source of each figure.
+  fileprivate static let usual = EnergyFigures(
+    power: milliwatts.mapValues { $0 * 1e-3 }, scanDuration: [.wifi: 4.2, .cellular: 0.3], wakeup: 0.05e-3,
+    burst: 0.315, byte: 3.5e-6)
+
+  private static let milliwatts: [EnergyComponent: Double] = [
+    .receiver: 87, .accelerometer: 0.3, .gyroscope: 0.7, .magnetometer: 1.8, .barometer: 0.006,
+    .processor: 300, .radio: 1060, .wifi: 278, .cellular: 120,
+  ]
 }

@@ -21,8 +21,8 @@ struct RegionReports: PipelinePart {
   }
 
   mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
-    if location.suspicion == nil, let shown = context.privacy.shown(location)?.forRegions {
-      publish(monitor.process(shown), &context)
+    if location.suspicion == nil, let shown = context.shown(location) {
+      publish(monitor.process(shown.location.forRegions), &context)
     } else {
       monitor.interrupt()
     }
@@ -120,7 +120,7 @@ struct RegionReports: PipelinePart {
   /// position, and while positions are private.
   private func placeNow(_ context: PipelineContext) -> Location? {
     guard let newest = context.lastPlace, newest.suspicion == nil, !context.isWithholding,
-      var place = context.privacy.shown(newest)?.forRegions
+      var place = context.shown(newest)?.location.forRegions
     else { return nil }
     if !context.isPositionConfirmed {
       let mobility = Mobility(context.configuration.location.activity)

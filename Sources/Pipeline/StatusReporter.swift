@@ -1,5 +1,5 @@
 package import Motion
-package import Positioning
+internal import Positioning
 internal import Sensors
 package import Spatial
 package import Telemetry

@@ -316,7 +316,7 @@ struct TraceReports: OptionalPart {
 
   /// Returns the position of the vehicle at a time; nil if unknown. A position older than `placeAge` is valid
   /// only if the vehicle has been at rest since.
-  private func place(at moment: Timestamp, _ context: PipelineContext) -> Location? {
+  private func place(at moment: Timestamp, _ context: PipelineContext) -> ShownLocation? {
     guard let place = shownPlace(context) else { return nil }
     let age = moment.seconds(since: place.timestamp)
     // For a time in the past, the newest position can also be later than that time.
@@ -328,11 +328,11 @@ struct TraceReports: OptionalPart {
   }
 
   /// Returns the newest position, if it may be published exactly; nil otherwise.
-  private func shownPlace(_ context: PipelineContext) -> Location? {
+  private func shownPlace(_ context: PipelineContext) -> ShownLocation? {
     guard let place = context.lastPlace, places.contains(place.coordinate),
-      context.privacy.shown(place)?.coordinate == place.coordinate
+      let shown = context.shown(place), shown.coordinate == place.coordinate
     else { return nil }
-    return place
+    return shown
   }
 
   private mutating func begin(

@@ -83,8 +83,7 @@ struct TripReports: PipelinePart {
   /// are not used. Other contradictions can last for a whole trip, so their positions are used.
   mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
     guard isEnabled, location.suspicion?.reason != .jump, location.positionSource != .coarse else { return }
-    var shown = context.privacy.shown(location)
-    if context.isReduced { shown = shown?.reduced }
+    let shown = context.shown(location)
     var sample = sample(at: location.timestamp, time: context.timeBase.utc(of: location), context)
     sample.isLocated = true
     (sample.coordinate, sample.accuracy) = (shown?.coordinate, shown?.horizontalAccuracy)

@@ -2,6 +2,7 @@ import AgentCore
 import ArgumentParser
 import CommandHelp
 import Glibc
+internal import Settings
 import Telemetry
 
 @main

@@ -1,8 +1,10 @@
 import Foundation
 import MQTT
+import Pipeline
 import Sensors
 import SensorsGPSD
 import SensorsIIO
+import Settings
 import Spatial
 import Telemetry
 import Testing
@@ -27,6 +29,29 @@ import Testing
     } catch {
       return "\(error)"
     }
+  }
+
+  @Test(arguments: [
+    ("motion.shake_swings=30", "motion.shake_swings"), ("motion.shake_axes=sideways", "motion.shake_axes"),
+    ("motion.impact_sides=middle", "motion.impact_sides"),
+    ("motion.orientations=flat", "motion.orientations"),
+  ])
+  func invalidGestureSettingsAreRejected(setting: String, key: String) {
+    let error = #expect(throws: ConfigurationError.self) {
+      try load("", flags: ["vehicle.id=v", "input.mode=simulation", setting])
+    }
+    #expect(error?.description.contains(key) == true)
+  }
+
+  @Test func pipelineDefaultsAreThoseOfTheKeys() throws {
+    func pipeline(_ settings: String...) throws -> PipelineConfiguration {
+      try AgentConfiguration(
+        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil
+      ).pipeline
+    }
+    #expect(try pipeline() == PipelineConfiguration())
+    #expect(try pipeline("can.interface=can0").vehicle == PipelineConfiguration.Vehicle())
+    #expect(try pipeline("trace.enabled=true").traces == PipelineConfiguration.Traces())
   }
 
   @Test(arguments: [

@@ -1,6 +1,7 @@
 import Foundation
 import Positioning
 import Sensors
+import Settings
 import Simulation
 import Spatial
 import Telemetry

@@ -1,4 +1,5 @@
 import Positioning
+import Settings
 import Simulation
 import Telemetry
 import TestSupport

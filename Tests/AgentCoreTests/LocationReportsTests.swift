@@ -440,12 +440,11 @@ import Testing
 
   @Test func clockStepBackRestartsReporting() throws {
     var reports = BoundedReports(error: 10, delay: 0)
-    var location = Location(
-      timestamp: Timestamp(seconds: 100), coordinate: Coordinate(latitude: 1, longitude: 1))
+    let location = PrivacyPolicy.unrestricted(
+      Location(timestamp: Timestamp(seconds: 100), coordinate: Coordinate(latitude: 1, longitude: 1)))
     #expect(reports.process(location, time: Self.start).count == 1)
-    location.timestamp = Timestamp(seconds: 101)
     let earlier = Self.start.advanced(bySeconds: -3600)
-    let again = reports.process(location, time: earlier)
+    let again = reports.process(location.dated(Timestamp(seconds: 101), time: nil), time: earlier)
     // What was promised on the old time line ends with it.
     #expect(again.map(\.predictor.moment.nanoseconds) == [Self.start, earlier].map(\.nanoseconds))
     #expect(again.first.flatMap(\.predictor.validity).map { $0 < 5 } == true)

@@ -1,5 +1,6 @@
 import Foundation
 import Positioning
+import Settings
 import Spatial
 import Telemetry
 import TestSupport

@@ -1,6 +1,8 @@
 import Foundation
+import Navigation
 import Pipeline
 import Positioning
+import Settings
 import Spatial
 import Telemetry
 import TestSupport
@@ -21,6 +23,12 @@ import Testing
         ConfigurationLayer(assignments: ["vehicle.id=v"] + flags),
         ConfigurationLayer(environment: environment), ConfigurationLayer(toml: toml, name: "test.toml"),
       ], file: "test.toml")
+  }
+
+  @Test func truckHasItsOwnEventLimits() throws {
+    let truck = try Self.load(flags: ["preset=truck"]).pipeline.events.limits
+    let car = try Self.load().pipeline.events.limits
+    #expect(truck.braking < car.braking && truck.supply > 20 && car.supply < 13)
   }
 
   @Test func presetFilesMatchTheProgram() throws {

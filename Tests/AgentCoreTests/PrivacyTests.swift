@@ -1,6 +1,7 @@
 import JSON
 import Positioning
 import Sensors
+import Settings
 import Spatial
 import Telemetry
 import TestSupport
@@ -194,6 +195,30 @@ import Testing
     } else {
       #expect(events["within"]?.map(\.event) == [.enter, .exit])
       #expect(events.values.joined().contains { $0.coordinate.map { $0.distance(to: zone) < 500 } ?? false })
+    }
+  }
+
+  /// With reduced accuracy, events of regions that the 5 km cell decides have the cell's centre, and those of
+  /// smaller regions are missing.
+  @Test func regionEventsHaveReducedPositions() throws {
+    var pipeline = AgentPipeline(
+      configuration: try configuration("location.desired_accuracy=reduced").pipeline,
+      start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    for (name, radius) in [("yard", 300.0), ("state", 100_000)] {
+      let center = Coordinate(latitude: 48.02, longitude: 11.00777)
+      try pipeline.regions.add(Region(identifier: name, center: center, radius: radius, dwell: 100))
+    }
+    var events: [RegionMessage] = []
+    var cells: Set<Coordinate> = []
+    try drive(&pipeline) { kind, text in
+      let json = try JSONValue(parsing: Array(text.utf8))
+      if kind == .region { events.append(try RegionMessage(json: json)) }
+      if kind == .location { cells.insert(try LocationMessage(json: json).location.coordinate) }
+    }
+    #expect(!events.isEmpty && events.allSatisfy { $0.region == "state" }, "\(events)")
+    for event in events {
+      #expect(cells.contains(try #require(event.coordinate)), "\(event)")
+      #expect(event.horizontalAccuracy ?? 0 > 2500)
     }
   }
 

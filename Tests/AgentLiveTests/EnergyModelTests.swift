@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Positioning
+import Settings
 import Simulation
 import Telemetry
 import TestSupport

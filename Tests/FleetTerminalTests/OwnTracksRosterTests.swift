@@ -1,9 +1,9 @@
 import Fleet
 import FleetFixtures
-import Positioning
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import FleetTerminal
 

@@ -1,10 +1,10 @@
 import Fleet
 import FleetCommand
 import FleetFixtures
-import Positioning
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import FleetTerminal
 
@@ -23,7 +23,8 @@ import Testing
       validity: validity, growth: 100)
     let message = LocationMessage(
       identity: MessageIdentity(epoch: "e", seq: UInt64(seq)), time: noon.advanced(bySeconds: seconds),
-      location: Location(timestamp: predictor.moment, coordinate: place), report: predictor)
+      location: PrivacyPolicy.unrestricted(Location(timestamp: predictor.moment, coordinate: place)),
+      report: predictor)
     return String(decoding: message.payload, as: UTF8.self)
   }
 

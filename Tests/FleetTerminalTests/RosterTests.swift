@@ -1,10 +1,10 @@
 import FleetCommand
 import FleetFixtures
-import Positioning
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import Fleet
 @testable import FleetTerminal

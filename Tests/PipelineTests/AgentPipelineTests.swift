@@ -6,24 +6,18 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// The agent's decisions in exact virtual time.
 @Suite struct AgentPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.interval=1",
-            "heading.filter=1", "attitude.filter=0", "status.interval=60",
-          ] + settings)
-      ],
-      file: nil)
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(
+      [
+        { $0.location.policy = .distance(nil) }, { $0.heading.interval = 1 },
+        { $0.heading.filter = 1 }, { $0.attitude.filter = 0 }, { $0.statusInterval = 60 },
+      ] + settings)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   private func fix(at seconds: Double, latitude: Double, time: Bool = true) -> SensorEvent {
@@ -57,8 +51,11 @@ import Testing
   }
 
   @Test func everyFixIsPublishedAndStatusAtItsInterval() throws {
-    var pipeline = try pipeline("status.interval=10", "heading.enabled=false", "attitude.enabled=false")
-    let messages = run(&pipeline, (0...25).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
+    var pipeline = try pipeline(
+      { $0.statusInterval = 10 }, { $0.heading.isEnabled = false },
+      { $0.attitude.isEnabled = false })
+    let messages = run(
+      &pipeline, (0...25).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
     #expect(messages.count { $0.kind == .location } == 26)
     let statuses = try messages.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
     #expect(statuses.map(\.uptime) == [0, 10, 20])
@@ -69,7 +66,7 @@ import Testing
   }
 
   @Test func distanceFilterIsApplied() throws {
-    var pipeline = try pipeline("location.distance_filter=50")
+    var pipeline = try pipeline({ $0.location.policy = .distance(50) })
     // A hundred-thousandth of a degree of latitude is 1.11 m here.
     let messages = run(&pipeline, (0...100).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
     #expect(messages.count { $0.kind == .location } == 3)
@@ -83,7 +80,8 @@ import Testing
   }
 
   @Test func attitudeAndHeadingArePublishedAtTheirIntervals() throws {
-    var pipeline = try pipeline("attitude.interval=0.5", "heading.interval=1", "heading.filter=0")
+    var pipeline = try pipeline(
+      { $0.attitude.interval = 0.5 }, { $0.heading.interval = 1 }, { $0.heading.filter = 0 })
     let messages = run(&pipeline, (0...500).flatMap { rest(at: Double($0) / 100) })
     // The north frame needs a moment to be found.
     let attitudes = try messages.filter { $0.kind == .attitude }.map { try AttitudeMessage(json: json($0)) }
@@ -108,7 +106,8 @@ import Testing
 
   /// What the command `zero` asks for: the turn since then, beside the attitude itself.
   @Test func attitudesAreRelativeToTheReferenceTime() throws {
-    var pipeline = try pipeline("attitude.interval=0.1", "attitude.frame=xArbitraryZVertical")
+    var pipeline = try pipeline(
+      { $0.attitude.interval = 0.1 }, { $0.attitude.frame = .xArbitraryZVertical })
     let none = pipeline.zeroAttitude()
     #expect(none == nil)
     _ = run(&pipeline, (0...300).flatMap { rest(at: Double($0) / 100) })
@@ -132,7 +131,7 @@ import Testing
   }
 
   @Test func trueHeadingRequiresAPosition() throws {
-    var pipeline = try pipeline("heading.interval=0.1", "heading.filter=0")
+    var pipeline = try pipeline({ $0.heading.interval = 0.1 }, { $0.heading.filter = 0 })
     let messages = run(
       &pipeline, [fix(at: 0, latitude: 48)] + (0...100).flatMap { rest(at: Double($0) / 100) })
     let heading = try HeadingMessage(json: json(#require(messages.last { $0.kind == .heading })))
@@ -142,17 +141,18 @@ import Testing
   }
 
   @Test func demandsFollowTheConfiguration() throws {
-    let all = try pipeline("iio.rate=50").demands
+    let all = try pipeline({ $0.inertial.rate = 50 }).demands
     #expect(all[.gyroscope] == .rate(hertz: 50, latency: .milliseconds(500)))
     #expect(all[.positioning]?.isOn == true)
     #expect(all[.barometer] == .rate(hertz: 1, latency: .milliseconds(500)))
     let none = try pipeline(
-      "location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events=")
+      { $0.location.isEnabled = false }, { $0.heading.isEnabled = false },
+      { $0.attitude.isEnabled = false }, { $0.motion.events = [] })
     #expect(none.demands.values.allSatisfy { $0 == .off })
   }
 
   @Test func lostSourceIsInTheNextStatusOnce() throws {
-    var pipeline = try pipeline("status.interval=60")
+    var pipeline = try pipeline({ $0.statusInterval = 60 })
     func status(_ seconds: Double, _ state: SourceStatus.State) -> SensorEvent {
       .status(
         SourceStatus(

@@ -9,23 +9,17 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// The barometer in the agent: altitudes of locations, levels of a garage, and `altitude` messages.
 @Suite struct AltitudePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "status.interval=1000",
-          ] + settings)
-      ],
-      file: nil)
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(
+      [
+        { $0.location.policy = .distance(nil) }, { $0.statusInterval = 1000 },
+      ] + settings)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 0), time: Self.start, version: "1")
   }
 
   /// A drive in the open at 480 m, whose receiver errs by five metres to and fro, and after 300 s down a garage by `fall` metres in a
@@ -83,7 +77,7 @@ import Testing
     var without = try pipeline()
     let plain = locations(play(&without, seconds: 300, hasBarometer: false))
     #expect(plain.allSatisfy { $0.altitudeSource == nil && abs(($0.altitude ?? 0) - 480) < 5.001 })
-    var off = try pipeline("altitude.enabled=false")
+    var off = try pipeline({ $0.altitude.isEnabled = false })
     #expect(locations(play(&off, seconds: 300)) == plain)
   }
 
@@ -119,24 +113,30 @@ import Testing
   }
 
   @Test func messagesArePublishedAtTheirInterval() throws {
-    var pipeline = try pipeline("altitude.interval=20")
+    var pipeline = try pipeline({ $0.altitude.interval = 20 })
     let told = altitudes(play(&pipeline, seconds: 300))
     #expect((15...17).contains(told.count), "\(told.count)")
     var silent = try self.pipeline()
     #expect(altitudes(play(&silent, seconds: 300)).count == 1)
-    var off = try self.pipeline("altitude.enabled=false", "altitude.interval=20")
+    var off = try self.pipeline({ $0.altitude.isEnabled = false }, { $0.altitude.interval = 20 })
     #expect(altitudes(play(&off, seconds: 300)).isEmpty)
-    var unlocated = try self.pipeline("location.enabled=false", "altitude.interval=20")
+    var unlocated = try self.pipeline(
+      { $0.location.isEnabled = false }, { $0.altitude.interval = 20 })
     #expect(altitudes(play(&unlocated, seconds: 300)).isEmpty)
   }
 
   /// How high somebody is tells where: nothing is told of it where positions are withheld or blurred.
-  @Test(arguments: [
-    "privacy.zones=48 11 50000 withhold", "privacy.zones=48 11 50000 blur", "privacy.accuracy=500",
-    "location.desired_accuracy=reduced",
-  ])
-  func privatePositionsPublishNoAltitude(setting: String) throws {
-    var pipeline = try pipeline(setting, "altitude.interval=1")
+  @Test(arguments: ["zone", "blurring zone", "privacy.accuracy", "reduced"])
+  func privatePositionsPublishNoAltitude(privacy: String) throws {
+    var pipeline = try pipeline({
+      $0.altitude.interval = 1
+      switch privacy {
+      case "zone": $0.privacy.addZone(48, 11, radius: 50_000)
+      case "blurring zone": $0.privacy.addZone(48, 11, radius: 50_000, .blur)
+      case "privacy.accuracy": $0.privacy.accuracy = 500
+      default: $0.location.desiredAccuracy = .reduced
+      }
+    })
     let messages = play(&pipeline, fall: 8.7)
     #expect(altitudes(messages).isEmpty)
     #expect(locations(messages).allSatisfy { $0.altitude == nil && $0.floor == nil })
@@ -153,8 +153,8 @@ import Testing
       pipeline.process(.inertial([scan])) { _ in }
     }
     #expect(pipeline.isAtRest && pipeline.demands[.barometer] == .off)
-    #expect(try self.pipeline("altitude.enabled=false").demands[.barometer] == .off)
-    #expect(try self.pipeline("location.enabled=false").demands[.barometer] == .off)
+    #expect(try self.pipeline({ $0.altitude.isEnabled = false }).demands[.barometer] == .off)
+    #expect(try self.pipeline({ $0.location.isEnabled = false }).demands[.barometer] == .off)
   }
 
   /// `status` says whether there is a barometer, and why not.
@@ -167,7 +167,9 @@ import Testing
     #expect(service(with) == "available")
     let without = try #require(service(try pipeline()))
     #expect(without.contains("no source has it (barometer)"))
-    #expect(service(try pipeline("altitude.enabled=false")) == "switched off; set altitude.enabled = true")
+    #expect(
+      service(try pipeline({ $0.altitude.isEnabled = false }))
+        == "switched off; set altitude.enabled = true")
   }
 
   /// What was found out goes on under another configuration.
@@ -175,14 +177,9 @@ import Testing
     var pipeline = try pipeline()
     _ = play(&pipeline, fall: 5.8)
     pipeline.reconfigure(
-      try AgentConfiguration(
-        layers: [
-          ConfigurationLayer(
-            assignments: [
-              "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "altitude.interval=1",
-            ])
-        ], file: nil
-      ).pipeline
+      PipelineConfiguration([
+        { $0.location.policy = .distance(nil) }, { $0.altitude.interval = 1 },
+      ])
     ) { _ in }
     var messages: [VehicleMessage] = []
     let pressure =

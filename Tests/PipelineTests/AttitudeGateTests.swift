@@ -2,7 +2,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// Which attitudes are published.

@@ -1,6 +1,7 @@
 import Foundation
 import Motion
 import Pipeline
+import Positioning
 import Sensors
 import Simulation
 import Spatial
@@ -9,22 +10,16 @@ import TestSupport
 import Testing
 import Traces
 
-@testable import AgentCore
-
 /// The messages of the pipeline do not depend on the size of the blocks in which samples arrive.
 @Suite struct BlockSizeTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   /// Samples of a block at 100 Hz: up to a second.
   private static let sizes = [2, 3, 7, 10, 25, 50, 100]
 
-  private func pipeline(_ settings: [String], at start: Double = 0) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
-      ], file: nil)
+  private func pipeline(_ settings: [Setting], at start: Double = 0) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration([{ $0.location.policy = .distance(nil) }] + settings)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: start), time: Self.start,
+      configuration: configuration, start: Timestamp(seconds: start), time: Self.start,
       version: "1")
   }
 
@@ -117,9 +112,11 @@ import Traces
   /// the magnetometer delivers each sample by itself.
   @Test(arguments: [1, 5, 10]) func separateMagnetometerYieldsEqualMessagesInBlocks(spacing: Int) throws {
     var generator = SeededGenerator.announced()
-    let settings = [
-      "attitude.interval=0.01", "attitude.filter=0", "attitude.frame=xMagneticNorthZVertical",
-      "heading.interval=0.1", "heading.filter=0", "location.activity=other", "motion.events=shake",
+    let settings: [Setting] = [
+      { $0.attitude.interval = 0.01 }, { $0.attitude.filter = 0 },
+      { $0.attitude.frame = .xMagneticNorthZVertical },
+      { $0.heading.interval = 0.1 }, { $0.heading.filter = 0 }, { $0.location.activity = .other },
+      { $0.motion.events = [.shake] },
     ]
     let fresh = try pipeline(settings, at: 100)
     let field = Vector3(0, 20, -43)
@@ -151,7 +148,8 @@ import Traces
     func trace(_ block: Int) throws -> (messages: [TraceMessage], samples: Set<TraceSample>) {
       var generator = SeededGenerator(seed: 8)
       var samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
-      var pipeline = try pipeline(["trace.enabled=true", "trace.before=5", "trace.after=5"], at: 100)
+      var pipeline = try pipeline(
+        [{ $0.traces = .init() }, { $0.traces?.before = 5 }, { $0.traces?.after = 5 }], at: 100)
       if asDevices { Self.announce([.accelerometer, .gyroscope], to: &pipeline) }
       // A crash of 10 g for a tenth of a second, after the mounting was found.
       for index in samples.indices where (150..<150.1).contains(samples[index].truth.time) {
@@ -204,11 +202,14 @@ import Traces
     }
   }
 
-  private static let everything = [
-    "motion.events=shake,impact,orientation,activity", "motion.shake_threshold=1",
-    "motion.impact_threshold=1.5", "motion.orientation_duration=0.1", "attitude.enabled=true",
-    "attitude.interval=0.01", "attitude.filter=0", "attitude.frame=xArbitraryZVertical",
-    "heading.enabled=false",
+  private static let everything: [Setting] = [
+    { $0.motion.events = [.shake, .impact, .orientation, .activity] },
+    { $0.motion.shake.threshold = 1 },
+    { $0.motion.impact.threshold = 1.5 }, { $0.motion.orientation.settlingTime = 0.1 },
+    { $0.attitude.isEnabled = true },
+    { $0.attitude.interval = 0.01 }, { $0.attitude.filter = 0 },
+    { $0.attitude.frame = .xArbitraryZVertical },
+    { $0.heading.isEnabled = false },
   ]
 
   @Test func randomMotionsYieldEqualMessagesForAnyBlockSize() throws {
@@ -252,8 +253,9 @@ import Traces
   @Test(arguments: [1, 50]) func rotationIsNoShake(block: Int) throws {
     var pipeline = try pipeline(
       [
-        "motion.events=shake,impact", "motion.impact_threshold=1", "heading.enabled=false",
-        "attitude.enabled=false",
+        { $0.motion.events = [.shake, .impact] }, { $0.motion.impact.threshold = 1 },
+        { $0.heading.isEnabled = false },
+        { $0.attitude.isEnabled = false },
       ], at: 100)
     let turn = 2 * Double.pi * 0.9
     let scans = (0..<2000).map { index in
@@ -272,8 +274,9 @@ import Traces
   @Test(arguments: [1, 50]) func halfTurnIsNoImpact(block: Int) throws {
     var pipeline = try pipeline(
       [
-        "motion.events=shake,impact", "motion.impact_threshold=1", "heading.enabled=false",
-        "attitude.enabled=false",
+        { $0.motion.events = [.shake, .impact] }, { $0.motion.impact.threshold = 1 },
+        { $0.heading.isEnabled = false },
+        { $0.attitude.isEnabled = false },
       ], at: 100)
     let scans = (0..<600).map { index in
       let time = Double(index) / 100
@@ -293,8 +296,9 @@ import Traces
   func attitudeIntervalIsIndependentOfBlocks(block: Int, interval: Double, perSecond: Int) throws {
     var pipeline = try pipeline(
       [
-        "attitude.interval=\(interval)", "attitude.filter=0", "attitude.frame=xArbitraryZVertical",
-        "heading.enabled=false", "motion.events=",
+        { $0.attitude.interval = interval }, { $0.attitude.filter = 0 },
+        { $0.attitude.frame = .xArbitraryZVertical },
+        { $0.heading.isEnabled = false }, { $0.motion.events = [] },
       ], at: 100)
     var generator = SeededGenerator.announced()
     let scans = (0..<500).map { index in
@@ -318,8 +322,9 @@ import Traces
       let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
       var pipeline = try pipeline(
         [
-          "attitude.interval=0.02", "attitude.filter=0", "heading.interval=0.1", "heading.filter=0",
-          "motion.events=shake,impact,orientation,activity",
+          { $0.attitude.interval = 0.02 }, { $0.attitude.filter = 0 },
+          { $0.heading.interval = 0.1 }, { $0.heading.filter = 0 },
+          { $0.motion.events = [.shake, .impact, .orientation, .activity] },
         ], at: 100)
       var messages: [VehicleMessage] = []
       for first in stride(from: 0, to: samples.count, by: block) {

@@ -9,8 +9,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// What a subscriber shows under a promise, against every fix that a receiver would have given, through whole drives with
 /// stops, tunnels and receivers that die: the agent's pipeline over sensors that do what it demands, in exact virtual time.
 @Suite struct BoundedPromiseTests {
@@ -18,10 +16,12 @@ import Testing
     var seed: UInt64
     var delay: Double
     var hasAccelerometer: Bool
-    var settings: [String] = []
+    var accuracy = DesiredAccuracy.best
+    /// Error bound in m.
+    var error = 20.0
 
     var testDescription: String {
-      "seed \(seed), delay \(delay) s, \(hasAccelerometer ? "accelerometer" : "receiver only") \(settings.joined(separator: " "))"
+      "seed \(seed), delay \(delay) s, \(hasAccelerometer ? "accelerometer" : "receiver only"), \(accuracy), \(error) m"
     }
   }
 
@@ -34,15 +34,13 @@ import Testing
   private static let tunnels: [Case] = (1...6).map { (seed: Int) -> Case in
     Case(seed: UInt64(seed), delay: seed % 2 == 0 ? 2 : 5, hasAccelerometer: false)
   }
-  private static let coarse: [(seed: UInt64, accuracy: String, bound: Int)] = [
-    (7, "hundredMeters", 200), (8, "hundredMeters", 50), (9, "kilometer", 500),
+  private static let coarse: [(seed: UInt64, accuracy: DesiredAccuracy, error: Double)] = [
+    (7, .hundredMeters, 200), (8, .hundredMeters, 50), (9, .kilometer, 500),
   ]
   private static let unseen: [Case] =
     tunnels
-    + coarse.map { (seed, accuracy, bound) -> Case in
-      Case(
-        seed: seed, delay: 5, hasAccelerometer: false,
-        settings: ["location.desired_accuracy=\(accuracy)", "location.error_bound=\(bound)"])
+    + coarse.map { (seed, accuracy, error) -> Case in
+      Case(seed: seed, delay: 5, hasAccelerometer: false, accuracy: accuracy, error: error)
     }
   private static let few: [Case] = (1...3).map { (seed: Int) -> Case in
     Case(seed: UInt64(seed), delay: 5, hasAccelerometer: false)
@@ -198,14 +196,15 @@ private struct PromiseRun {
     truth = SeededDrive(seed: drive.seed, tunnels: tunnels)
     delay = drive.delay
     hasAccelerometer = drive.hasAccelerometer
-    let settings = [
-      "vehicle.id=v", "location.reporting=bounded", "location.delay_bound=\(drive.delay)",
-      "heading.enabled=false", "attitude.enabled=false", "motion.events=",
+    let settings: [Setting] = [
+      { $0.location.setBounds(error: drive.error, delay: drive.delay) },
+      { $0.location.desiredAccuracy = drive.accuracy },
+      { $0.heading.isEnabled = false }, { $0.attitude.isEnabled = false },
+      { $0.motion.events = [] },
     ]
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: settings + drive.settings)], file: nil)
+    let configuration = PipelineConfiguration(settings, isVirtual: false)
     pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 0), time: Self.start, version: "1")
     obey()
   }
 

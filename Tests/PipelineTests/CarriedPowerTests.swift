@@ -8,7 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// What navigation spares the receiver: drives over sensors that do what is demanded of them, with and without it.
@@ -41,17 +40,14 @@ import Testing
   }
 
   /// - Parameter search: s from waking to the first fix.
-  private func run(_ moments: [Moment], search: Double = 2, _ settings: [String]) throws -> Run {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "heading.enabled=false",
-            "attitude.enabled=false",
-          ] + settings)
-      ], file: nil)
+  private func run(_ moments: [Moment], search: Double = 2, _ settings: [Setting]) throws -> Run {
+    let configuration = PipelineConfiguration(
+      [
+        { $0.heading.isEnabled = false },
+        { $0.attitude.isEnabled = false },
+      ] + settings)
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 100), time: Self.start, version: "1")
     var run = Run()
     var onSince: Timestamp?
     func take(_ message: VehicleMessage) {
@@ -90,15 +86,16 @@ import Testing
 
   /// With room for an error the receiver sleeps while navigation carries the position on; what is told stays as exact as was asked
   /// for, says what it comes from, and is not told again afterwards.
-  @Test(arguments: [("nearestTenMeters", 10.0), ("hundredMeters", 100.0)])
-  func receiverSleepsWhileDriving(_ accuracy: String, _ meters: Double) throws {
+  @Test(arguments: [(DesiredAccuracy.nearestTenMeters, 10.0), (.hundredMeters, 100.0)])
+  func receiverSleepsWhileDriving(_ accuracy: DesiredAccuracy, _ meters: Double) throws {
     var generator = SeededGenerator.announced()
-    let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(&generator)
-    let settings = [
-      "location.desired_accuracy=\(accuracy)", "location.reporting=distance", "location.distance_filter=20",
+    let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(
+      &generator)
+    let settings: [Setting] = [
+      { $0.location.desiredAccuracy = accuracy }, { $0.location.policy = .distance(20) },
     ]
     let with = try run(moments(samples), settings)
-    let without = try run(moments(samples), settings + ["navigation.enabled=false"])
+    let without = try run(moments(samples), settings + [{ $0.navigation.isEnabled = false }])
     print(
       "\(accuracy): receiver \(without.receiverSeconds) s → \(with.receiverSeconds) s,",
       "\(without.joules) J → \(with.joules) J, \(with.wakings) wakings, \(with.told.count) told")
@@ -118,14 +115,11 @@ import Testing
   @Test(arguments: [9, 17_674_161_698_852_711_627])
   func receiverStaysOnUntilMountingIsEstimated(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    let samples = SyntheticDrive(length: 110, mounting: generator.nextRotation()).samples(&generator)
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.desired_accuracy=hundredMeters"])
-      ], file: nil)
+    let samples = SyntheticDrive(length: 110, mounting: generator.nextRotation()).samples(
+      &generator)
+    let configuration = PipelineConfiguration([{ $0.location.desiredAccuracy = .hundredMeters }])
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 100), time: Self.start, version: "1")
     var (waited, slept, tooEarly) = (0, 0, 0)
     // A receiver that is on only where navigation cannot do without it.
     for moment in moments(samples) {
@@ -149,14 +143,11 @@ import Testing
   /// Nothing carries a position on when the scans stay away: the receiver is woken without another event.
   @Test func silentMotionSensorsWakeTheReceiver() throws {
     var generator = SeededGenerator.announced()
-    let samples = SyntheticDrive(length: 240, mounting: generator.nextRotation()).samples(&generator)
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.desired_accuracy=hundredMeters"])
-      ], file: nil)
+    let samples = SyntheticDrive(length: 240, mounting: generator.nextRotation()).samples(
+      &generator)
+    let configuration = PipelineConfiguration([{ $0.location.desiredAccuracy = .hundredMeters }])
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 100), time: Self.start, version: "1")
     var last = Timestamp(seconds: 100)
     for moment in moments(samples) {
       if pipeline.demands[.positioning]?.isOn == true, var fix = moment.fix {
@@ -182,13 +173,12 @@ import Testing
     arguments: ["gnss-imu-drive", "kingston-2008"])
   func recordedDrivesUseLessEnergy(_ folder: String) throws {
     let moments = try recorded("data/" + folder)
-    for (accuracy, distance) in [("nearestTenMeters", 20), ("hundredMeters", 100)] {
-      let settings = [
-        "location.desired_accuracy=\(accuracy)", "location.reporting=distance",
-        "location.distance_filter=\(distance)",
+    for (accuracy, distance) in [(DesiredAccuracy.nearestTenMeters, 20.0), (.hundredMeters, 100)] {
+      let settings: [Setting] = [
+        { $0.location.desiredAccuracy = accuracy }, { $0.location.policy = .distance(distance) },
       ]
       let with = try run(moments, settings)
-      let without = try run(moments, settings + ["navigation.enabled=false"])
+      let without = try run(moments, settings + [{ $0.navigation.isEnabled = false }])
       let errors = with.told.compactMap { told -> (error: Double, radius: Double)? in
         let second = told.time.seconds(since: Self.start)
         let near = moments.partitioned { $0.time >= second - 0.5 }
@@ -250,13 +240,14 @@ import Testing
   /// A promised bound is watched over by navigation as well as by the receiver.
   @Test(arguments: [20]) func errorBoundHoldsWhileTheReceiverSleeps(_ bound: Int) throws {
     var generator = SeededGenerator.announced()
-    let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(&generator)
-    let settings = [
-      "location.reporting=bounded", "location.error_bound=\(bound)", "location.delay_bound=2",
-      "location.desired_accuracy=hundredMeters",
+    let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(
+      &generator)
+    let settings: [Setting] = [
+      { $0.location.setBounds(error: Double(bound), delay: 2) },
+      { $0.location.desiredAccuracy = .hundredMeters },
     ]
     let with = try run(moments(samples), settings)
-    let without = try run(moments(samples), settings + ["navigation.enabled=false"])
+    let without = try run(moments(samples), settings + [{ $0.navigation.isEnabled = false }])
     print(
       "bound \(bound): receiver \(without.receiverSeconds) s → \(with.receiverSeconds) s,",
       "\(without.joules) J → \(with.joules) J")

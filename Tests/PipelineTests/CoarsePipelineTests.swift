@@ -5,8 +5,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
 /// What becomes of scans in the pipeline, in exact virtual time.
 @Suite struct CoarsePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -36,17 +34,15 @@ import Testing
   }
 
   private func pipeline(
-    _ settings: String..., radios: Set<SensorKind> = [.wifi], isLearning: Bool = false, map: TableMap? = nil
+    _ settings: Setting..., radios: Set<SensorKind> = [.wifi], isLearning: Bool = false,
+    map: TableMap? = nil
   ) throws -> AgentPipeline {
-    var configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "location.reporting=distance", "heading.enabled=false", "attitude.enabled=false",
-            "navigation.enabled=false",
-          ] + settings)
-      ], file: nil
-    ).pipeline
+    var configuration = PipelineConfiguration(
+      [
+        { $0.location.policy = .distance(nil) }, { $0.heading.isEnabled = false },
+        { $0.attitude.isEnabled = false },
+        { $0.navigation.isEnabled = false },
+      ] + settings, isVirtual: false)
     configuration.coarse = PipelineConfiguration.Coarse(radios: radios, isLearning: isLearning)
     return AgentPipeline(
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1",
@@ -80,9 +76,9 @@ import Testing
   // MARK: The first position
 
   /// A start in a garage: the radio is asked at once, and what it hears after four seconds is told then.
-  @Test(arguments: ["best", "hundredMeters", "kilometer", "threeKilometers", "reduced"])
-  func coarsePositionFollowsStartWithoutGNSSWithinFiveSeconds(accuracy: String) throws {
-    var pipeline = try pipeline("location.desired_accuracy=\(accuracy)")
+  @Test(arguments: [DesiredAccuracy.best, .hundredMeters, .kilometer, .threeKilometers, .reduced])
+  func coarsePositionFollowsStartWithoutGNSSWithinFiveSeconds(accuracy: DesiredAccuracy) throws {
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = accuracy })
     let demand = try #require(pipeline.drainDemands()?[.wifi])
     #expect(demand.isOn)
     let told = run(
@@ -91,7 +87,7 @@ import Testing
     #expect(told.count == 1 && first.positionSource == .coarse)
     #expect(first.time.map { $0.seconds(since: Self.start) < 5 } == true)
     let truth = Self.frame.coordinate(at: SIMD2(1000, 0))
-    #expect(first.coordinate.distance(to: truth) < (accuracy == "reduced" ? 3600 : 30))
+    #expect(first.coordinate.distance(to: truth) < (accuracy == .reduced ? 3600 : 30))
     #expect(first.horizontalAccuracy.map { $0 > 20 } == true && first.speed == nil)
     // The radio has answered.
     #expect(pipeline.demands[.wifi] == .off)
@@ -99,7 +95,7 @@ import Testing
 
   /// The receiver is told what it does not know itself: at a start without sky, and far from its last fix.
   @Test func receiverGetsTheCoarsePositionAsAssistance() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .best })
     let before = pipeline.drainAid()
     _ = run(&pipeline, [try scan(4, at: 2)])
     let told = pipeline.drainAid()
@@ -119,7 +115,7 @@ import Testing
 
   /// A scan that was broken off is no answer, and is booked.
   @Test func abortedScanYieldsNoPosition() throws {
-    var pipeline = try pipeline("location.desired_accuracy=kilometer")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .kilometer })
     let broken = RadioScan(
       timestamp: Timestamp(seconds: 2), sightings: [], kind: .wifi, duration: 1.5, isComplete: false)
     _ = run(&pipeline, [.radio([broken])])
@@ -131,7 +127,7 @@ import Testing
   }
 
   @Test func coarsePositionHasNoErrorBound() throws {
-    var pipeline = try pipeline("location.reporting=bounded")
+    var pipeline = try pipeline({ $0.location.setBounds() })
     var messages: [LocationMessage] = []
     for event in [try scan(4, at: 2)] + (10...40).map({ fix(Double($0), 1000) }) {
       pipeline.process(event) { if case .location(let message) = $0 { messages.append(message) } }
@@ -145,7 +141,9 @@ import Testing
   }
 
   @Test func tracksContainNoCoarsePositions() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best", "location.deferral_timeout=60")
+    var pipeline = try pipeline(
+      { $0.location.desiredAccuracy = .best },
+      { $0.location.deferral = .init(distance: nil, timeout: 60, error: nil) })
     var messages: [VehicleMessage] = []
     for event in [try scan(4, at: 2)] + (10...80).map({ fix(Double($0), 1000) }) {
       pipeline.process(event) { messages.append($0) }
@@ -164,7 +162,7 @@ import Testing
   // MARK: Never worse than a fix
 
   @Test func freshFixPrecedesCoarsePosition() throws {
-    var pipeline = try pipeline("location.desired_accuracy=kilometer")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .kilometer })
     #expect(run(&pipeline, [fix(10, 1000, speed: 10)]).count == 1)
     // After a second the vehicle is within metres of the fix, after a minute it may be a kilometre away.
     let soon = run(&pipeline, [try scan(11, at: 2)])
@@ -176,21 +174,22 @@ import Testing
   }
 
   @Test func bestAccuracyGetsNoCoarsePositionInATunnel() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .best })
     _ = run(&pipeline, [fix(10, 0, speed: 10)])
     let told = run(&pipeline, [try scan(100, at: 2)])
     #expect(told.isEmpty)
   }
 
   @Test func distanceFilterRequiresMoreThanTheRadius() throws {
-    var pipeline = try pipeline("location.desired_accuracy=kilometer", "location.distance_filter=10")
+    var pipeline = try pipeline(
+      { $0.location.desiredAccuracy = .kilometer }, { $0.location.policy = .distance(10) })
     let told = run(
       &pipeline, [try scan(4, at: 2), try scan(40, at: 2), try scan(80, at: 2), try scan(120, at: 3)])
     #expect(told.count == 2)
   }
 
   @Test func radiosReportSignificantChanges() throws {
-    var pipeline = try pipeline("location.reporting=significant")
+    var pipeline = try pipeline({ $0.location.policy = .significant })
     let told = run(
       &pipeline, [try scan(4, at: 0), try scan(100, at: 1), try scan(400, at: 2), try scan(800, at: 4)])
     #expect(told.map(\.positionSource) == [.coarse, .coarse, .coarse])
@@ -199,7 +198,7 @@ import Testing
   @Test func privacyAppliesToCoarsePositions() throws {
     // The zone ends 20 m before the estimate: the vehicle may be inside.
     var pipeline = try pipeline(
-      "location.desired_accuracy=kilometer", "privacy.zones=48 11 980")
+      { $0.location.desiredAccuracy = .kilometer }, { $0.privacy.addZone(48, 11, radius: 980) })
     let told = run(&pipeline, [try scan(4, at: 2)])
     #expect(told.isEmpty)
     let away = run(&pipeline, [try scan(400, at: 3)])
@@ -207,7 +206,7 @@ import Testing
   }
 
   @Test func withoutRadioNothingIsScannedOrPublished() throws {
-    var pipeline = try pipeline("location.desired_accuracy=kilometer", radios: [])
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .kilometer }, radios: [])
     let told = run(&pipeline, [try scan(4, at: 2)])
     #expect(told.isEmpty && pipeline.demands[.wifi] == .off && pipeline.demands[.cellular] == .off)
   }
@@ -216,7 +215,8 @@ import Testing
 
   @Test func scansNearGoodFixesAreForwardedForLearning() throws {
     var pipeline = try pipeline(
-      "location.desired_accuracy=best", "privacy.zones=48 11 300", isLearning: true, map: TableMap())
+      { $0.location.desiredAccuracy = .best }, { $0.privacy.addZone(48, 11, radius: 300) },
+      isLearning: true, map: TableMap())
     // Within the zone, beside a fix, beside it again at once, long after one.
     _ = run(
       &pipeline,
@@ -234,7 +234,8 @@ import Testing
   }
 
   @Test func radioScansOnTheMoveWhileBeaconsAreUnlearned() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true, map: TableMap())
+    var pipeline = try pipeline(
+      { $0.location.desiredAccuracy = .best }, isLearning: true, map: TableMap())
     _ = run(&pipeline, [try scan(1, at: 0)])
     var asked: [Double] = []
     for second in 10...200 {
@@ -250,7 +251,7 @@ import Testing
   // MARK: Witness
 
   @Test func spoofedReceiverIsReported() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true)
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .best }, isLearning: true)
     let sound = run(&pipeline, [fix(10, 1000), try scan(11, at: 2), fix(12, 1000)])
     #expect(sound.allSatisfy { !$0.contradictsBeacons })
     // The receiver is led away at a speed that a vehicle may have, while the radios stay.
@@ -276,7 +277,7 @@ import Testing
 
   /// In country without known beacons nothing can take a doubt back: it ends by itself, ten minutes after the last reason for it.
   @Test func suspicionExpiresWithoutKnownBeacons() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true)
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .best }, isLearning: true)
     var told: [Location] = []
     for step in 0...60 {
       let second = 12 + Double(step)
@@ -301,7 +302,7 @@ import Testing
   }
 
   @Test func singleBeaconContradictsNoFix() throws {
-    var pipeline = try pipeline("location.desired_accuracy=best")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .best })
     _ = run(&pipeline, [fix(10, 0)])
     for second in [10.5, 20.5, 30.5] {
       let lone = RadioScan(

@@ -1,30 +1,25 @@
 import JSON
 import Navigation
+import Positioning
 import Sensors
 import Simulation
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// What the agent tells of how it is driven: each once, with its place as far as that may be known.
 @Suite struct DrivingEventPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func configuration(_ settings: [String]) throws -> PipelineConfiguration {
-    try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "status.interval=10"] + settings)
-      ],
-      file: nil
-    ).pipeline
+  private func configuration(_ settings: [Setting]) throws -> PipelineConfiguration {
+    PipelineConfiguration([{ $0.statusInterval = 10 }] + settings)
   }
 
   private func pipeline(
-    _ settings: String..., trips: TripState = TripState(series: 0x0123_4567_89ab_cdef)
+    _ settings: Setting..., trips: TripState = TripState(series: 0x0123_4567_89ab_cdef)
   ) throws -> AgentPipeline {
     AgentPipeline(
       configuration: try configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start,
@@ -45,7 +40,9 @@ import Testing
   }
 
   @Test func manoeuvresArePublishedOnceWithTimeAndPosition() throws {
-    var pipeline = try pipeline("events.braking=1.8", "events.acceleration=1.5", "events.cornering=1.5")
+    var pipeline = try pipeline(
+      { $0.events.limits.braking = 1.8 }, { $0.events.limits.acceleration = 1.5 },
+      { $0.events.limits.cornering = 1.5 })
     let told = try play(&pipeline)
     #expect(told.count >= 5)
     #expect(told.map(\.journal.number) == Array(1...Int64(max(1, told.count))))
@@ -61,7 +58,10 @@ import Testing
 
   /// An event names the trip in which it was, the trip counts it, and a run after a loss of power gives out other numbers.
   @Test func tripsCountEventsAndNumbersAreUnique() throws {
-    let settings = ["events.braking=1.8", "events.acceleration=1.5", "events.cornering=1.5"]
+    let settings: [Setting] = [
+      { $0.events.limits.braking = 1.8 }, { $0.events.limits.acceleration = 1.5 },
+      { $0.events.limits.cornering = 1.5 },
+    ]
     var pipeline = try pipeline(settings[0], settings[1], settings[2])
     let first = try play(&pipeline)
     var told: TripMessage?
@@ -81,37 +81,37 @@ import Testing
     #expect(Set(first.map(\.journal)).isDisjoint(with: second.map(\.journal)))
   }
 
-  /// The limits are the preset's.
-  @Test func truckHasItsOwnLimits() throws {
-    let truck = try configuration(["preset=truck"]).events.limits
-    let car = try configuration([]).events.limits
-    #expect(truck.braking < car.braking && truck.supply > 20 && car.supply < 13)
-  }
-
   @Test func ordinaryDriveHasNoEvents() throws {
     var pipeline = try pipeline()
     #expect(try play(&pipeline).isEmpty)
   }
 
   @Test func disabledEventsAreNotReported() throws {
-    var pipeline = try pipeline("events.braking=1.8", "events.kinds=overSpeed")
+    var pipeline = try pipeline(
+      { $0.events.limits.braking = 1.8 }, { $0.events.kinds = [.overSpeed] })
     #expect(try play(&pipeline).isEmpty)
   }
 
   @Test func eventPositionsFollowThePrivacyPolicy() throws {
-    for settings in [["privacy.zones=48.1381 11.5812 20000 withhold"], ["location.desired_accuracy=reduced"]]
-    {
-      var pipeline = try pipeline("events.braking=1.8", settings[0])
-      for message in try play(&pipeline) { #expect(message.coordinate == nil && message.speed == nil) }
+    let hidden: [Setting] = [
+      { $0.privacy.addZone(48.1381, 11.5812, radius: 20_000) },
+      { $0.location.desiredAccuracy = .reduced },
+    ]
+    for setting in hidden {
+      var pipeline = try pipeline({ $0.events.limits.braking = 1.8 }, setting)
+      for message in try play(&pipeline) {
+        #expect(message.coordinate == nil && message.speed == nil)
+      }
     }
-    var blurred = try pipeline("events.braking=1.8", "privacy.accuracy=1000")
+    var blurred = try pipeline({ $0.events.limits.braking = 1.8 }, { $0.privacy.accuracy = 1000 })
     let told = try play(&blurred)
     #expect(!told.isEmpty)
     for message in told { #expect(message.speed == nil && (message.horizontalAccuracy ?? 0) > 100) }
   }
 
   @Test func speedingIsReportedAtItsStartAndEnd() throws {
-    var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    var pipeline = try pipeline(
+      { $0.events.limits.speed = 40 / 3.6 }, { $0.events.kinds = [.overSpeed] })
     let told = try play(&pipeline)
     #expect(told.count >= 2)
     for (index, message) in told.enumerated() {
@@ -122,7 +122,7 @@ import Testing
 
   /// The limit of a GeoJSON region holds while the vehicle is in it, by the same decision that `region` tells.
   @Test(arguments: [true, false]) func regionSpeedLimitAppliesInside(isLimited: Bool) throws {
-    var pipeline = try pipeline("events.kinds=overSpeed")
+    var pipeline = try pipeline({ $0.events.kinds = [.overSpeed] })
     let limit = isLimited ? #","speedLimit":8"# : ""
     let text =
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"school","properties":{"radius":300\#(limit)},"geometry":{"type":"Point","coordinates":[11,48]}}]}"#
@@ -165,7 +165,8 @@ import Testing
   }
 
   @Test func cleanStopEndsActiveEvents() throws {
-    var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    var pipeline = try pipeline(
+      { $0.events.limits.speed = 40 / 3.6 }, { $0.events.kinds = [.overSpeed] })
     #expect(speed(&pipeline, seconds: 0..<60).map(\.isOngoing) == [true])
     var told: [DrivingEventMessage] = []
     pipeline.finish { if case .drivingEvent(let message) = $0 { told.append(message) } }
@@ -179,23 +180,20 @@ import Testing
   }
 
   @Test func changedLimitsEndActiveEvents() throws {
-    var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    var pipeline = try pipeline(
+      { $0.events.limits.speed = 40 / 3.6 }, { $0.events.kinds = [.overSpeed] })
     let begun = try #require(speed(&pipeline, seconds: 0..<60).first)
     var told: [DrivingEventMessage] = []
-    func reconfigure(_ settings: String...) throws {
-      let new = try AgentConfiguration(
-        layers: [
-          ConfigurationLayer(
-            assignments: ["vehicle.id=v", "input.mode=simulation", "events.kinds=overSpeed"] + settings)
-        ], file: nil)
-      pipeline.reconfigure(new.pipeline) {
+    func reconfigure(_ settings: Setting...) throws {
+      let new = PipelineConfiguration([{ $0.events.kinds = [.overSpeed] }] + settings)
+      pipeline.reconfigure(new) {
         if case .drivingEvent(let message) = $0 { told.append(message) }
       }
     }
     // What has nothing to do with events ends none.
-    try reconfigure("events.speed_limit=40", "privacy.accuracy=100")
+    try reconfigure({ $0.events.limits.speed = 40 / 3.6 }, { $0.privacy.accuracy = 100 })
     #expect(told.isEmpty)
-    try reconfigure("events.speed_limit=60")
+    try reconfigure({ $0.events.limits.speed = 60 / 3.6 })
     #expect(told.map(\.journal) == [begun.journal] && told.map(\.isOngoing) == [false])
     // It goes on under the new limit, as another one.
     let next = speed(&pipeline, seconds: 60..<120)
@@ -204,14 +202,15 @@ import Testing
 
   /// After a kill the next run ends what went on, once, with the same words whenever it says so.
   @Test func activeEventsEndAfterAKill() throws {
-    var first = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
+    var first = try pipeline(
+      { $0.events.limits.speed = 40 / 3.6 }, { $0.events.kinds = [.overSpeed] })
     let begun = try #require(speed(&first, seconds: 0..<60).first)
     // A loss of power before the outbox has it.
     var kept = try TripState(text: try #require(first.tripsToKeep).text)
     var ends: [[UInt8]] = []
     for isSafe in [false, true] {
       // Another that has no driving events at all.
-      var next = try pipeline("events.kinds=", trips: kept)
+      var next = try pipeline({ $0.events.kinds = [] }, trips: kept)
       var told: [DrivingEventMessage] = []
       next.advance(to: Timestamp(seconds: 1)) {
         if case .drivingEvent(let message) = $0 { told.append(message) }
@@ -236,7 +235,7 @@ import Testing
   }
 
   @Test func busProvidesIgnitionEngineAndVoltage() throws {
-    var pipeline = try pipeline("can.interface=can0", "events.idling=60")
+    var pipeline = try pipeline({ $0.vehicle = .init() }, { $0.events.limits.idling = 60 })
     var told: [DrivingEventMessage] = []
     func send(_ readings: [VehicleReading]) {
       pipeline.process(.vehicle(readings)) {

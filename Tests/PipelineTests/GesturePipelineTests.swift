@@ -8,18 +8,14 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// Gestures, rest and orientation from the configuration to the message, in exact virtual time.
 @Suite struct GesturePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-      file: nil)
+  private func pipeline(_ settings: [Setting]) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(settings)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   /// Blocks of a fifth of a second at 100 Hz of a device that is held in some way; `force` is what is read beside gravity, g,
@@ -47,22 +43,26 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func lightImpactIsReportedWithLowThreshold(hasGyroscope: Bool) throws {
-    func told(_ settings: String...) throws -> [JSONValue] {
-      var pipeline = try pipeline(["motion.events=impact"] + settings)
+  @Test(arguments: [false, true]) func lightImpactIsReportedWithLowThreshold(hasGyroscope: Bool)
+    throws
+  {
+    func told(_ settings: Setting...) throws -> [JSONValue] {
+      var pipeline = try pipeline([{ $0.motion.events = [.impact] }] + settings)
       return try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
         (4..<4.04).contains($0) ? Vector3(-1.2, 0, 0) : .zero
       }
     }
-    let slap = try #require(try told("motion.impact_threshold=1.0").first)
+    let slap = try #require(try told({ $0.motion.impact.threshold = 1.0 }).first)
     #expect(slap["side"]?.string == "left" && abs((slap["peak"]?.double ?? 0) - 1.2) < 0.1)
     #expect(try told().isEmpty)
-    #expect(try told("motion.impact_threshold=1.0", "motion.impact_sides=front,rear").isEmpty)
+    #expect(
+      try told({ $0.motion.impact.threshold = 1.0 }, { $0.motion.impact.sides = [.front, .rear] })
+        .isEmpty)
   }
 
   /// Right after a start-off that gravity, too, has been dragged along by where there is no gyroscope.
   @Test(arguments: [false, true]) func impactSideIsRightAfterAcceleration(hasGyroscope: Bool) throws {
-    var pipeline = try pipeline(["motion.events=impact"])
+    var pipeline = try pipeline([{ $0.motion.events = [.impact] }])
     let told = try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
       (4.5..<4.54).contains($0) ? Vector3(-4, 0, 0) : (4..<4.5).contains($0) ? Vector3(0, -2.7, 0) : .zero
     }
@@ -81,9 +81,11 @@ import Testing
   /// A device that stands upright: its y axis is the vertical.
   @Test func shakesHaveADirectionAndAreCancelledAfterASecond() throws {
     let upright = Vector3(0, -1, 0)
-    func told(_ line: Vector3, count: Int = 6, _ settings: String...) throws -> [[String?]] {
-      var pipeline = try pipeline(["motion.events=shake"] + settings)
-      return try play(&pipeline, to: 8, gravity: upright, force: swings(line, from: 4, count: count)).map {
+    func told(_ line: Vector3, count: Int = 6, _ settings: Setting...) throws -> [[String?]] {
+      var pipeline = try pipeline([{ $0.motion.events = [.shake] }] + settings)
+      return try play(
+        &pipeline, to: 8, gravity: upright, force: swings(line, from: 4, count: count)
+      ).map {
         [$0["phase"]?.string, $0["axis"]?.string]
       }
     }
@@ -91,22 +93,13 @@ import Testing
     #expect(try told(across) == [["began", "horizontal"], ["ended", "horizontal"]])
     #expect(try told(along) == [["began", "vertical"], ["ended", "vertical"]])
     #expect(try told(across, count: 9) == [["began", "horizontal"], ["cancelled", "horizontal"]])
-    #expect(try told(across, count: 9, "motion.shake_duration=2").last?.first == "ended")
-    #expect(try told(across, "motion.shake_axes=vertical").isEmpty)
-    #expect(try told(along, "motion.shake_axes=vertical").count == 2)
-    #expect(try told(across, "motion.shake_threshold=2.5").isEmpty)
-    #expect(try told(across, "motion.shake_swings=7").last?.first == "cancelled")
-    #expect(try told(across, "motion.shake_interval=0.1").isEmpty)
-  }
-
-  @Test(arguments: [
-    ("motion.shake_swings=30", "motion.shake_swings"), ("motion.shake_axes=sideways", "motion.shake_axes"),
-    ("motion.impact_sides=middle", "motion.impact_sides"),
-    ("motion.orientations=flat", "motion.orientations"),
-  ])
-  func invalidSettingsAreRejected(setting: String, key: String) throws {
-    let error = #expect(throws: ConfigurationError.self) { try pipeline([setting]) }
-    #expect(error?.description.contains(key) == true)
+    #expect(
+      try told(across, count: 9, { $0.motion.shake.maximumDuration = 2 }).last?.first == "ended")
+    #expect(try told(across, { $0.motion.shake.axes = [.vertical] }).isEmpty)
+    #expect(try told(along, { $0.motion.shake.axes = [.vertical] }).count == 2)
+    #expect(try told(across, { $0.motion.shake.threshold = 2.5 }).isEmpty)
+    #expect(try told(across, { $0.motion.shake.minimumSwings = 7 }).last?.first == "cancelled")
+    #expect(try told(across, { $0.motion.shake.swingInterval = 0.1 }).isEmpty)
   }
 
   private func orientation(_ pipeline: AgentPipeline, at time: Double) -> DeviceOrientation? {
@@ -114,7 +107,9 @@ import Testing
   }
 
   @Test func statusHasOrientationEvenIfItsEventsAreOff() throws {
-    var pipeline = try pipeline(["motion.events=", "motion.orientation_duration=1"])
+    var pipeline = try pipeline([
+      { $0.motion.events = [] }, { $0.motion.orientation.settlingTime = 1 },
+    ])
     #expect(orientation(pipeline, at: 0) == nil)
     #expect(try play(&pipeline, to: 0.6).isEmpty)
     #expect(orientation(pipeline, at: 0.6) == nil)
@@ -132,7 +127,10 @@ import Testing
   }
 
   @Test func undecidedOrientationKeepsTheLastOne() throws {
-    var pipeline = try pipeline(["motion.events=orientation", "motion.orientations=faceUp,portrait"])
+    var pipeline = try pipeline([
+      { $0.motion.events = [.orientation] },
+      { $0.motion.orientation.orientations = [.faceUp, .portrait] },
+    ])
     var told = try play(&pipeline, to: 2)
     told += try play(&pipeline, from: 2, to: 12, gravity: Vector3(1, 0, 0))
     #expect(told.compactMap { $0["orientation"]?.string } == ["faceUp"])
@@ -153,7 +151,10 @@ import Testing
     configuration.startTime = Self.start
     var drive = try SimulatedDrive(configuration)
     let truth = drive
-    var pipeline = try pipeline(["motion.events=activity", "heading.enabled=false", "attitude.enabled=false"])
+    var pipeline = try pipeline([
+      { $0.motion.events = [.activity] }, { $0.heading.isEnabled = false },
+      { $0.attitude.isEnabled = false },
+    ])
     var (lastFix, rests, early) = (-100.0, 0, 0)
     func isDriving(at time: Timestamp) -> Bool { truth.truth(at: time).motion.velocity.length > 1 }
     // What the sensors alone would have said.

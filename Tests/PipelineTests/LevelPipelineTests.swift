@@ -1,5 +1,6 @@
 import JSON
 import Motion
+import Positioning
 import Sensors
 import Simulation
 import Spatial
@@ -7,7 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// The command `level`, in exact virtual time.
@@ -16,18 +16,15 @@ import Testing
   /// How the device is mounted: by 20° about its x axis.
   private static let mounting = Quaternion(angle: 20.0.radians, axis: Vector3(1, 0, 0))
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "attitude.filter=0", "attitude.interval=0.1",
-            "attitude.frame=xArbitraryZVertical",
-          ]
-            + settings)
-      ], file: nil)
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(
+      [
+        { $0.attitude.filter = 0 }, { $0.attitude.interval = 0.1 },
+        { $0.attitude.frame = .xArbitraryZVertical },
+      ]
+        + settings, isVirtual: false)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   /// What a tilted device reads of a vehicle's force, m/s², up included.
@@ -100,7 +97,7 @@ import Testing
 
   /// What is hit is the side of the vehicle, however the device is mounted in it.
   @Test func impactsAreInVehicleAxes() throws {
-    var pipeline = try pipeline("motion.events=impact")
+    var pipeline = try pipeline({ $0.motion.events = [.impact] })
     let upright = Quaternion(angle: 70.0.radians, axis: Vector3(1, 0, 0))
     func sides(from start: Double) -> [Impact.Side] {
       var sides: [Impact.Side] = []
@@ -218,8 +215,9 @@ import Testing
   /// At rest, where the sensors would sleep, the accelerometer is woken for it and let go of again.
   @Test func levelCommandPowersTheAccelerometer() throws {
     var pipeline = try pipeline(
-      "location.desired_accuracy=hundredMeters", "heading.enabled=false", "attitude.enabled=false",
-      "motion.events=activity")
+      { $0.location.desiredAccuracy = .hundredMeters }, { $0.heading.isEnabled = false },
+      { $0.attitude.isEnabled = false },
+      { $0.motion.events = [.activity] })
     func rate() -> Double? {
       if case .rate(let hertz, _)? = pipeline.demands[.accelerometer] { hertz } else { nil }
     }

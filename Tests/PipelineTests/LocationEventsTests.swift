@@ -1,29 +1,26 @@
 import JSON
 import Motion
+import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// Failures, pauses and ends of deferrals as they happen, in exact virtual time.
 @Suite struct LocationEventsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.enabled=false",
-            "heading.interval=1", "status.interval=60",
-          ] + settings)
-      ], file: nil)
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(
+      [
+        { $0.location.policy = .distance(nil) }, { $0.heading.isEnabled = false },
+        { $0.heading.interval = 1 }, { $0.statusInterval = 60 },
+      ] + settings)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   /// A fix metres east of a place; nil for a receiver that speaks and has none.
@@ -59,7 +56,7 @@ import Testing
   }
 
   @Test func lostReceiverIsReportedImmediatelyWithRemedy() throws {
-    var pipeline = try pipeline("status.interval=3600")
+    var pipeline = try pipeline({ $0.statusInterval = 3600 })
     let told = run(
       &pipeline,
       [
@@ -81,7 +78,7 @@ import Testing
   }
 
   @Test func pausesAndResumptionsAreReported() throws {
-    var pipeline = try pipeline("location.pauses_automatically=true")
+    var pipeline = try pipeline({ $0.location.pausesAutomatically = true })
     // Drives, stands for twenty minutes, drives on.
     let drive = (0..<60).map { fix(Double($0), 10 * Double($0), speed: 10) }
     let rest = (60..<1260).map { fix(Double($0), 600) }
@@ -94,7 +91,9 @@ import Testing
 
   /// One that ends in good order says so by its track.
   @Test func interruptedDeferralIsReportedAfterItsTrack() throws {
-    var pipeline = try pipeline("location.deferral_timeout=60")
+    var pipeline = try pipeline({
+      $0.location.deferral = .init(distance: nil, timeout: 60, error: nil)
+    })
     var messages: [VehicleMessage] = []
     for second in 0...90 {
       pipeline.process(fix(Double(second), 10 * Double(second), speed: 10)) { messages.append($0) }
@@ -111,7 +110,7 @@ import Testing
 
   /// A receiver that comes and goes each second for an hour: six at once, one a minute, and the last of all.
   @Test func flappingReceiverIsRateLimited() throws {
-    var pipeline = try pipeline("status.interval=3600")
+    var pipeline = try pipeline({ $0.statusInterval = 3600 })
     var events: [SensorEvent] = []
     for second in 0..<3600 {
       events.append(fix(Double(second), 10 * Double(second), speed: 10))
@@ -149,9 +148,13 @@ import Testing
   }
 
   /// The compass in status and heading, with what to do about it.
-  @Test(arguments: [("automotive", "drive slowly in a full circle"), ("other", "figure of eight")])
-  func calibrationRequestHasInstructions(activity: String, instruction: String) throws {
-    var pipeline = try pipeline("heading.enabled=true", "heading.filter=0", "location.activity=\(activity)")
+  @Test(arguments: [
+    (ActivityType.automotive, "drive slowly in a full circle"), (.other, "figure of eight"),
+  ])
+  func calibrationRequestHasInstructions(activity: ActivityType, instruction: String) throws {
+    var pipeline = try pipeline(
+      { $0.heading.isEnabled = true }, { $0.heading.filter = 0 },
+      { $0.location.activity = activity })
     var messages: [VehicleMessage] = []
     for step in 0...300 {
       let time = Timestamp(seconds: Double(step) / 100)

@@ -8,7 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// Motion and position made one: what the agent tells of a drive whose truth is known.
@@ -16,21 +15,16 @@ import Testing
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline { try pipeline(settings) }
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline { try pipeline(settings) }
 
-  private func configuration(_ settings: [String]) throws -> PipelineConfiguration {
-    try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "status.interval=10",
-          ] + settings)
-      ],
-      file: nil
-    ).pipeline
+  private func configuration(_ settings: [Setting]) throws -> PipelineConfiguration {
+    PipelineConfiguration(
+      [
+        { $0.location.policy = .distance(nil) }, { $0.statusInterval = 10 },
+      ] + settings)
   }
 
-  private func pipeline(_ settings: [String]) throws -> AgentPipeline {
+  private func pipeline(_ settings: [Setting]) throws -> AgentPipeline {
     AgentPipeline(
       configuration: try configuration(settings), start: Timestamp(seconds: 100), time: Self.start,
       version: "1")
@@ -104,7 +98,10 @@ import Testing
     let way = corrections.first?.fixes ?? []
     #expect(way.count > 50)
     let squares = way.map { fix -> Double in
-      let offset = error(LocationMessage(identity: nil, time: fix.time, location: location(fix)), samples)
+      let offset = error(
+        LocationMessage(
+          identity: nil, time: fix.time, location: PrivacyPolicy.unrestricted(location(fix))),
+        samples)
       return offset * offset
     }
     #expect((squares.reduce(0, +) / Double(max(1, squares.count))).squareRoot() < 2)
@@ -166,7 +163,7 @@ import Testing
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
     // A recording's time is the receiver's, whenever it comes.
-    var pipeline = try pipeline("input.mode=hardware")
+    var pipeline = try pipeline({ ($0.isVirtual, $0.hasReceiver) = (false, true) })
     var messages: [VehicleMessage] = []
     var onTheWay: [PositionFix] = []
     var block: [InertialScan] = []
@@ -199,7 +196,8 @@ import Testing
     drive.mounting = .identity
     let samples = drive.samples(&generator)
     var pipeline = try pipeline(
-      "heading.interval=1", "heading.filter=0", "attitude.filter=0", "attitude.frame=xTrueNorthZVertical")
+      { $0.heading.interval = 1 }, { $0.heading.filter = 0 }, { $0.attitude.filter = 0 },
+      { $0.attitude.frame = .xTrueNorthZVertical })
     let messages = play(&pipeline, samples)
     func truth(_ time: UTCTime) -> SyntheticDrive.State {
       samples[min(samples.count - 1, Int((time.seconds(since: Self.start) * 50).rounded()))].truth
@@ -237,8 +235,9 @@ import Testing
       }
     }
     var pipeline = try pipeline(
-      "attitude.filter=0", "attitude.frame=xTrueNorthZVertical", "motion.events=impact",
-      "motion.impact_threshold=3")
+      { $0.attitude.filter = 0 }, { $0.attitude.frame = .xTrueNorthZVertical },
+      { $0.motion.events = [.impact] },
+      { $0.motion.impact.threshold = 3 })
     let messages = play(&pipeline, samples)
     let attitudes = messages.compactMap { if case .attitude(let message) = $0 { message } else { nil } }
     #expect(attitudes.first?.axes == .device && attitudes.last?.axes == .vehicle)
@@ -268,9 +267,12 @@ import Testing
     var drive = SyntheticDrive(length: 240)
     drive.mounting = .identity
     let samples = drive.samples(&generator)
-    func worstTilts(_ settings: String...) throws -> [Double] {
+    func worstTilts(_ settings: Setting...) throws -> [Double] {
       var pipeline = try self.pipeline(
-        ["attitude.filter=0", "attitude.frame=xArbitraryZVertical", "iio.latency=0.5"] + settings)
+        [
+          { $0.attitude.filter = 0 }, { $0.attitude.frame = .xArbitraryZVertical },
+          { $0.inertial.latency = 0.5 },
+        ] + settings)
       var tilts: [Double] = []
       var block: [InertialScan] = []
       for sample in samples {
@@ -290,7 +292,7 @@ import Testing
       return tilts.sorted()
     }
     // The road is level, and so is the device.
-    let (alone, aided) = (try worstTilts("navigation.enabled=false"), try worstTilts())
+    let (alone, aided) = (try worstTilts({ $0.navigation.isEnabled = false }), try worstTilts())
     func share95(_ tilts: [Double]) -> Double { tilts[tilts.count * 19 / 20] }
     print("tilt at 95 %: alone \(share95(alone))°, aided \(share95(aided))°")
     #expect(alone.count > 100 && aided.count > 100)
@@ -299,18 +301,23 @@ import Testing
   }
 
   /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.
-  @Test(arguments: ["navigation.enabled=false", "location.activity=pedestrian", ""])
-  func fixesAreUnchangedWithoutNavigation(_ setting: String) throws {
+  @Test(arguments: ["switched off", "on foot", "without inertial sensors"])
+  func fixesAreUnchangedWithoutNavigation(_ reason: String) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 120).samples(&generator)
-    var pipeline = try setting.isEmpty ? pipeline() : pipeline(setting)
+    var pipeline = try pipeline({
+      if reason == "switched off" { $0.navigation.isEnabled = false }
+      if reason == "on foot" { $0.location.activity = .pedestrian }
+    })
     var messages: [VehicleMessage] = []
     for sample in samples {
       if var fix = sample.fix {
         fix.time = Self.start.advanced(bySeconds: sample.truth.time)
         pipeline.process(.position([fix])) { messages.append($0) }
       }
-      if !setting.isEmpty { pipeline.process(.inertial([sample.scan])) { messages.append($0) } }
+      if reason != "without inertial sensors" {
+        pipeline.process(.inertial([sample.scan])) { messages.append($0) }
+      }
     }
     let told = locations(messages)
     #expect(told.count > 100 && told.allSatisfy { $0.location.positionSource == nil })
@@ -347,7 +354,7 @@ import Testing
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
     var pipeline = try pipeline(
-      "location.reporting=bounded", "location.error_bound=10", "location.delay_bound=0")
+      { $0.location.setBounds(error: 10, delay: 0) })
     let told = locations(play(&pipeline, samples, isSeen: { $0 < 150 }))
     let inertial = told.filter { $0.location.positionSource == .inertial }
     #expect(!inertial.isEmpty)
@@ -362,7 +369,8 @@ import Testing
   @Test func receiverContinuesSearchingInATunnel() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
-    var pipeline = try pipeline("location.distance_filter=100", "location.desired_accuracy=nearestTenMeters")
+    var pipeline = try pipeline(
+      { $0.location.policy = .distance(100) }, { $0.location.desiredAccuracy = .nearestTenMeters })
     _ = play(&pipeline, samples, isSeen: { $0 < 150 })
     #expect(pipeline.demands[.positioning]?.isOn == true)
   }
@@ -374,7 +382,7 @@ import Testing
     var pipeline = try pipeline()
     _ = play(&pipeline, samples[..<(150 * 50)])
     var messages: [VehicleMessage] = []
-    pipeline.reconfigure(try configuration(["location.distance_filter=5"])) {
+    pipeline.reconfigure(try configuration([{ $0.location.policy = .distance(5) }])) {
       messages.append($0)
     }
     messages += play(&pipeline, samples[(150 * 50)...])

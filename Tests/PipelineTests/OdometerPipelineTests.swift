@@ -7,18 +7,14 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
 /// What messages say of the odometer, with a receiver, a bus and a privacy policy.
 @Suite struct OdometerPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: [String] = []) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-      file: nil)
+  private func pipeline(_ settings: [Setting] = []) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(settings)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 0), time: Self.start, version: "1")
   }
 
   private func fix(_ second: Int, speed: Double = 10, jump: Double = 0) -> SensorEvent {
@@ -40,7 +36,10 @@ import Testing
   }
 
   @Test func locationsTracksAndStatusHaveTheOdometer() throws {
-    var pipeline = try pipeline(["location.reporting=distance", "location.deferral_timeout=60"])
+    var pipeline = try pipeline([
+      { $0.location.policy = .distance(nil) },
+      { $0.location.deferral = .init(distance: nil, timeout: 60, error: nil) },
+    ])
     var (locations, tracks): ([LocationMessage], [TrackMessage]) = ([], [])
     for second in 0...200 {
       pipeline.process(fix(second)) {
@@ -76,7 +75,7 @@ import Testing
   }
 
   @Test func vehicleOdometerIsFollowed() throws {
-    var pipeline = try pipeline(["can.interface=can0", "can.obd=11-bit"])
+    var pipeline = try pipeline([{ $0.vehicle = .init() }])
     for second in 0...1300 {
       if second % 10 == 0 {
         // 8 % less than the way.
@@ -93,7 +92,7 @@ import Testing
 
   /// Where places are told in cells, a way to the metre would tell the road.
   @Test func privacyAppliesToTheOdometer() throws {
-    var pipeline = try pipeline(["location.desired_accuracy=reduced"])
+    var pipeline = try pipeline([{ $0.location.desiredAccuracy = .reduced }])
     var locations: [LocationMessage] = []
     for second in 0...700 {
       pipeline.process(fix(second, speed: 20)) {
@@ -115,7 +114,7 @@ import Testing
     // It may be set back.
     _ = pipeline.setOdometer(reading: 12)
     #expect(pipeline.report(.online, at: Timestamp(seconds: 100)).odometer?.distance == 12)
-    var off = try self.pipeline(["location.enabled=false"])
+    var off = try self.pipeline([{ $0.location.isEnabled = false }])
     let none = off.setOdometer(reading: 12)
     #expect(none == nil && !off.hasOdometer && pipeline.hasOdometer)
     // In a hall, before the first fix.

@@ -7,8 +7,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// One-shot requests and new regions of a parked vehicle, in exact virtual time. Its receiver delivers only while it is powered.
 @Suite struct ParkedRequestTests {
   // MARK: Requests
@@ -61,9 +59,9 @@ import Testing
   }
 
   /// In a garage the request ends without a fix, and the receiver returns to sleep.
-  @Test(arguments: ["best", "hundredMeters", "kilometer"])
-  func receiverWithoutFixReturnsToSleep(accuracy: String) throws {
-    var vehicle = try ParkedVehicle("location.desired_accuracy=\(accuracy)")
+  @Test(arguments: [DesiredAccuracy.best, .hundredMeters, .kilometer])
+  func receiverWithoutFixReturnsToSleep(accuracy: DesiredAccuracy) throws {
+    var vehicle = try ParkedVehicle({ $0.location.desiredAccuracy = accuracy })
     vehicle.park()
     vehicle.skip(2700)
     let before = vehicle.receiver.seconds
@@ -72,12 +70,13 @@ import Testing
     #expect(answer.found?.isSufficient == true)
     vehicle.run(until: { _ in false }, atMost: 5)
     #expect(!vehicle.isReceiverOn && vehicle.receiver.seconds - before <= 21)
-    #expect(vehicle.pipeline.demands[.gyroscope] == (accuracy == "best" ? .some(vehicle.motion) : .off))
+    #expect(
+      vehicle.pipeline.demands[.gyroscope] == (accuracy == .best ? .some(vehicle.motion) : .off))
   }
 
   /// A withheld position confirms nothing: the answer is the last one that was shown.
   @Test func withheldPositionAnswersNoRequest() throws {
-    var vehicle = try ParkedVehicle("privacy.zones=48 11 300 withhold")
+    var vehicle = try ParkedVehicle({ $0.privacy.addZone(48, 11, radius: 300) })
     vehicle.drive(from: 1000, to: 0)
     vehicle.park()
     vehicle.skip(60)
@@ -120,7 +119,7 @@ import Testing
 
   /// Where positions are withheld, no region is decided.
   @Test func withheldPositionDecidesNoRegion() throws {
-    var vehicle = try ParkedVehicle("privacy.zones=48 11 300 withhold")
+    var vehicle = try ParkedVehicle({ $0.privacy.addZone(48, 11, radius: 300) })
     vehicle.drive(from: 1000, to: 0)
     vehicle.park()
     vehicle.watch(["home": 0, "away": 5000])
@@ -131,7 +130,8 @@ import Testing
 
   /// A search for satellites that was given up is resumed for a new region, for a limited time.
   @Test func receiverIsPoweredWithoutAPosition() throws {
-    var vehicle = try ParkedVehicle("location.desired_accuracy=hundredMeters", "location.reporting=distance")
+    var vehicle = try ParkedVehicle(
+      { $0.location.desiredAccuracy = .hundredMeters }, { $0.location.policy = .distance(nil) })
     vehicle.run(until: { !$0.isReceiverOn }, atMost: 200, timeToFix: .infinity)
     #expect(!vehicle.isReceiverOn)
     vehicle.watch(["home": 0])
@@ -173,13 +173,12 @@ private struct ParkedVehicle: CustomStringConvertible {
   private var lastFix = -1.0
   private var watchedAt = 0.0
 
-  init(_ settings: String..., hasAccelerometer: Bool = true) throws {
+  init(_ settings: Setting..., hasAccelerometer: Bool = true) throws {
     self.hasAccelerometer = hasAccelerometer
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "status.interval=86400"] + settings)],
-      file: nil)
+    let configuration = PipelineConfiguration(
+      [{ $0.statusInterval = 86400 }] + settings, isVirtual: false)
     pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 0), time: Self.start, version: "1")
   }
 
   var isReceiverOn: Bool { pipeline.demands[.positioning]?.isOn ?? false }

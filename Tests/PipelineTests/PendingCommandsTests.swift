@@ -13,7 +13,8 @@ import Testing
   private func fix(_ seconds: Double) -> LocationMessage {
     LocationMessage(
       identity: nil, time: UTCTime(nanoseconds: Int64(seconds) * 1_000_000_000),
-      location: Location(timestamp: at(seconds), coordinate: Coordinate(latitude: 48, longitude: 11)))
+      location: PrivacyPolicy.unrestricted(
+        Location(timestamp: at(seconds), coordinate: Coordinate(latitude: 48, longitude: 11))))
   }
 
   private let sender = PendingCommands.Sender(

@@ -7,20 +7,16 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// The agent's demands as it runs, in exact virtual time.
 @Suite struct PowerPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "location.reporting=distance", "attitude.filter=0"] + settings)
-      ], file: nil)
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(
+      [{ $0.location.policy = .distance(nil) }, { $0.attitude.filter = 0 }] + settings,
+      isVirtual: false)
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
   private func fix(at seconds: Double, speed: Double) -> SensorEvent {
@@ -53,7 +49,7 @@ import Testing
   }
 
   @Test func parkedVehicleSleepsUntilItMoves() throws {
-    var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .hundredMeters })
     let first = pipeline.drainDemands()
     #expect(first?[.positioning]?.isOn == true && first?[.gyroscope]?.isOn == true)
     let again = pipeline.drainDemands()
@@ -95,7 +91,7 @@ import Testing
   /// A parked vehicle is hit. With the accelerometer at its watching rate that is chance; kept at its rate, it is told.
   @Test(arguments: [false, true]) func impactAtRestIsReportedIfMonitored(isWatched: Bool) throws {
     var pipeline = try pipeline(
-      "location.desired_accuracy=hundredMeters", "motion.events_at_rest=\(isWatched)")
+      { $0.location.desiredAccuracy = .hundredMeters }, { $0.motion.watchesAtRest = isWatched })
     func watch(_ hertz: Double) -> SensorDemand {
       .rate(hertz: hertz, latency: .seconds(PowerPlanner.watchLatency))
     }
@@ -123,7 +119,7 @@ import Testing
   }
 
   @Test func restRequiresAnAccelerometer() throws {
-    var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
+    var pipeline = try pipeline({ $0.location.desiredAccuracy = .hundredMeters })
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
     pipeline.process(fix(at: 5, speed: 0)) { _ in }
     pipeline.process(
@@ -139,8 +135,9 @@ import Testing
   @Test func delayedFixesYieldTheSameBatches() throws {
     func batches(of size: Int) throws -> [[UTCTime]] {
       var pipeline = try pipeline(
-        "location.deferral_timeout=30", "heading.enabled=false", "motion.events=", "input.mode=replay",
-        "replay.position=x.nmea")
+        { $0.location.deferral = .init(distance: nil, timeout: 30, error: nil) },
+        { $0.heading.isEnabled = false }, { $0.motion.events = [] },
+        { ($0.isVirtual, $0.hasReceiver) = (true, false) })
       var tracks: [[UTCTime]] = []
       var waiting: [PositionFix] = []
       func take(_ message: VehicleMessage) throws {
@@ -167,7 +164,7 @@ import Testing
   }
 
   @Test func receiverNeverSleepsWithBestAccuracy() throws {
-    var pipeline = try pipeline("location.pauses_automatically=false")
+    var pipeline = try pipeline({ $0.location.pausesAutomatically = false })
     let demands = pipeline.demands
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
     pipeline.process(fix(at: 5, speed: 0)) { _ in }

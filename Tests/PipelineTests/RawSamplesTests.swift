@@ -5,8 +5,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
 /// The command `samples`, in exact virtual time.
 @Suite struct RawSamplesTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -104,16 +102,13 @@ import Testing
 
   /// The sensors run at the rate meanwhile, at rest and for a coarse accuracy, too, and no longer.
   @Test func sensorsAreDemandedDuringTheRecording() throws {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "iio.rate=20", "heading.enabled=false",
-            "attitude.enabled=false", "motion.events=", "location.enabled=false",
-          ])
-      ], file: nil)
+    let configuration = PipelineConfiguration([
+      { $0.inertial.rate = 20 }, { $0.heading.isEnabled = false },
+      { $0.attitude.isEnabled = false }, { $0.motion.events = [] },
+      { $0.location.isEnabled = false },
+    ])
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: zero, time: Self.start, version: "1")
+      configuration: configuration, start: zero, time: Self.start, version: "1")
     #expect(pipeline.demands.values.allSatisfy { $0 == .off })
     let isNew = pipeline.requestSamples([.gyroscope: 100, .barometer: 5])
     let isNewAgain = pipeline.requestSamples([.gyroscope: 100, .barometer: 5])

@@ -4,7 +4,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// Receivers that repeat their last position.
@@ -75,12 +74,7 @@ import Testing
   }
 
   @Test func frozenPositionIsKnownAfterReconfiguration() throws {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"])
-      ], file: nil
-    ).pipeline
+    let configuration = PipelineConfiguration([{ $0.location.policy = .distance(nil) }])
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(seconds: 0), time: UTCTime(nanoseconds: 0), version: "1")
     var radii: [Double?] = []

@@ -8,8 +8,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
 /// The agent with the default settings on every set of sensors that a vehicle may have, at rates from 10 to 1000 Hz: what it
 /// publishes, in which frame, and what its `status` says of the rest.
 @Suite struct SensorSubsetTests {
@@ -55,14 +53,12 @@ import Testing
 
   /// Flat, its front to the north-east by the compass; struck on the left after `blow` seconds.
   private func drive(_ sensors: Set<SensorKind>, rate: Double) throws -> [VehicleMessage] {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: [
-          "vehicle.id=v", "status.interval=1", "heading.interval=1", "attitude.filter=0",
-        ])
-      ], file: nil)
+    let configuration = PipelineConfiguration(
+      [
+        { $0.statusInterval = 1 }, { $0.heading.interval = 1 }, { $0.attitude.filter = 0 },
+      ], isVirtual: false)
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     var messages: [VehicleMessage] = []
     func send(_ message: VehicleMessage) { messages.append(message) }
     for kind in sensors.sorted() {
@@ -172,13 +168,11 @@ import Testing
 
   /// Without attitudes nothing publishes gravity and rotation rate, and without locations no fix is to come.
   @Test func disabledServicesNameTheirKeys() throws {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: [
-          "vehicle.id=v", "attitude.enabled=false", "location.enabled=false", "heading.enabled=true",
-        ])
-      ], file: nil
-    ).pipeline
+    let configuration = PipelineConfiguration(
+      [
+        { $0.attitude.isEnabled = false }, { $0.location.isEnabled = false },
+        { $0.heading.isEnabled = true },
+      ], isVirtual: false)
     let capabilities = MotionCapabilities(
       configuration, sensors: [.accelerometer, .gyroscope, .magnetometer], ServiceAvailability())
     for service in ["attitude", "gravity", "rotationRate"] {
@@ -191,14 +185,11 @@ import Testing
 
   /// Hardware that is slower than the interval is reported.
   @Test func anIntervalBelowTheSensorsIsReported() throws {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: [
-          "vehicle.id=v", "attitude.enabled=true", "attitude.interval=0.01",
-          "attitude.frame=xArbitraryZVertical", "heading.interval=1",
-        ])
-      ], file: nil
-    ).pipeline
+    let configuration = PipelineConfiguration(
+      [
+        { $0.attitude.isEnabled = true }, { $0.attitude.interval = 0.01 },
+        { $0.attitude.frame = .xArbitraryZVertical }, { $0.heading.interval = 1 },
+      ], isVirtual: false)
     func degradations(_ rate: Double) -> [String: String] {
       MotionCapabilities(
         configuration, sensors: [.accelerometer, .gyroscope, .magnetometer], ServiceAvailability(),
@@ -211,13 +202,10 @@ import Testing
 
   /// What is asked for and cannot be told is named, and nothing else.
   @Test func missingSensorNamesAffectedOutputs() throws {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: [
-          "vehicle.id=v", "trace.enabled=true", "recorder.enabled=true", "altitude.interval=10",
-        ])
-      ], file: nil
-    ).pipeline
+    let configuration = PipelineConfiguration(
+      [
+        { $0.traces = .init() }, { $0.isRecording = true }, { $0.altitude.interval = 10 },
+      ], isVirtual: false)
     func outputs(_ sensors: Set<SensorKind>) -> [String] {
       MotionCapabilities.limitations(configuration, sensors: sensors, ServiceAvailability()).map(\.output)
     }

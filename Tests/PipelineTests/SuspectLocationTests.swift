@@ -9,23 +9,23 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// Positions that contradict other measurements, from the receiver's report to the messages.
 @Suite struct SuspectLocationTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let origin = Coordinate(latitude: 48, longitude: 11)
-  private static let policies = [
-    ["location.reporting=distance", "location.distance_filter=20"], ["location.reporting=bounded"],
-    ["location.reporting=distance", "location.deferral_timeout=20"],
+  private static let policies: [[Setting]] = [
+    [{ $0.location.policy = .distance(20) }],
+    [{ $0.location.setBounds() }],
+    [
+      { $0.location.policy = .distance(nil) },
+      { $0.location.deferral = .init(distance: nil, timeout: 20, error: nil) },
+    ],
   ]
 
-  private func pipeline(_ settings: [String] = [], regions: [Region] = []) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-      file: nil)
+  private func pipeline(_ settings: [Setting] = [], regions: [Region] = []) throws -> AgentPipeline {
+    let configuration = PipelineConfiguration(settings)
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 0), time: Self.start, version: "1")
     pipeline.regions.replaceAll(regions)
     return pipeline
   }
@@ -80,7 +80,9 @@ import Testing
   private static let street = Region(
     identifier: "street", center: origin.destination(distance: 500, bearing: 90), radius: 2000)
 
-  @Test(arguments: policies, [3, 4]) func fewDistantFixesAreNotPublished(settings: [String], count: Int)
+  @Test(arguments: policies, [3, 4]) func fewDistantFixesAreNotPublished(
+    settings: [Setting], count: Int
+  )
     throws
   {
     var pipeline = try pipeline(settings, regions: [Self.street])
@@ -91,7 +93,9 @@ import Testing
     #expect(output.events.allSatisfy { $0.event != .suspect } && output.regions.isEmpty)
   }
 
-  @Test(arguments: policies) func distantJumpIsFlaggedAndTriggersNoRegion(settings: [String]) throws {
+  @Test(arguments: policies) func distantJumpIsFlaggedAndTriggersNoRegion(settings: [Setting])
+    throws
+  {
     var pipeline = try pipeline(settings, regions: [Self.street])
     let output = run(&pipeline, (0..<100).map { fix($0, north: (50..<70).contains($0) ? 111_000 : 0) })
     let far = output.locations.filter { north($0) > 1000 }
@@ -116,7 +120,7 @@ import Testing
   }
 
   /// A ferry without a receiver, or a first position that was wrong.
-  @Test(arguments: policies) func lastingJumpIsAccepted(settings: [String]) throws {
+  @Test(arguments: policies) func lastingJumpIsAccepted(settings: [Setting]) throws {
     var pipeline = try pipeline(settings, regions: [Self.street])
     let output = run(&pipeline, (0..<150).map { fix($0, north: $0 >= 50 ? 20_000 : 0) })
     #expect(output.suspicions.map(\.event) == [.suspect, .plausible])
@@ -128,7 +132,7 @@ import Testing
   }
 
   @Test func driftAgainstTheVelocityIsFlagged() throws {
-    var pipeline = try pipeline(["location.reporting=bounded"], regions: [Self.street])
+    var pipeline = try pipeline([{ $0.location.setBounds() }], regions: [Self.street])
     let output = run(&pipeline, (0..<190).map { fix($0, north: 3 * Double(max(0, $0 - 60))) })
     let event = try #require(output.events.first { $0.event == .suspect })
     #expect(event.error == "velocity" && event.time.seconds(since: Self.start) <= 120)
@@ -137,7 +141,7 @@ import Testing
 
   /// Wheels that agreed with the receiver, and then do not.
   @Test(arguments: [true, false]) func contradictionByWheelsIsFlagged(hasAgreed: Bool) throws {
-    var pipeline = try pipeline(["location.reporting=distance", "can.interface=can0"])
+    var pipeline = try pipeline([{ $0.location.policy = .distance(nil) }, { $0.vehicle = .init() }])
     var output = Output()
     for second in 0..<200 {
       // A scale that is always wrong is no contradiction of the position.
@@ -157,7 +161,10 @@ import Testing
   }
 
   @Test func nullIslandIsNoStart() throws {
-    var pipeline = try pipeline(["location.reporting=distance", "trips.enabled=true", "trips.interval=60"])
+    var pipeline = try pipeline([
+      { $0.location.policy = .distance(nil) }, { $0.trips.isEnabled = true },
+      { $0.trips.interval = 60 },
+    ])
     var payloads: [String] = []
     for second in 0..<200 {
       guard case .position(var fixes) = fix(second) else { continue }
@@ -178,7 +185,8 @@ import Testing
     var random = SeededGenerator.announced()
     let circle = Region(identifier: "office", center: Self.origin, radius: 50)
     var pipeline = try pipeline(
-      ["location.reporting=distance", "location.pauses_automatically=true"], regions: [circle])
+      [{ $0.location.policy = .distance(nil) }, { $0.location.pausesAutomatically = true }],
+      regions: [circle])
     var output = Output()
     for second in 0..<3600 {
       let isOutlier = second > 10 && second % 7 == 3

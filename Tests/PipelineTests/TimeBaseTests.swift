@@ -7,7 +7,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// Which clock civil time is taken from, and that it never goes back within an epoch.
@@ -125,10 +124,10 @@ import Testing
 
   /// The whole pipeline on hardware: `status` follows the fix, says so at once, and how far time was off.
   @Test func statusUsesTheBetterClock() throws {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
+    let configuration = PipelineConfiguration([], isVirtual: false)
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: at(0), time: right(Self.year), isClockSynchronized: false,
+      configuration: configuration, start: at(0), time: right(Self.year),
+      isClockSynchronized: false,
       version: "1")
     var messages: [VehicleMessage] = []
     for second in 0...20 {

@@ -1,5 +1,6 @@
 import Foundation
 import Pipeline
+import Positioning
 import Sensors
 import Simulation
 import Spatial
@@ -7,8 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 import Traces
-
-@testable import AgentCore
 
 /// What the pipeline decides about traces: of blows, of moments that are asked for, and when it is over all at once.
 @Suite struct TracePipelineTests {
@@ -26,17 +25,13 @@ import Traces
     var way = 0.0
     private(set) var steps: [TraceStep] = []
 
-    static func configuration(_ settings: [String]) throws -> AgentConfiguration {
-      try AgentConfiguration(
-        layers: [
-          ConfigurationLayer(
-            assignments: ["vehicle.id=v", "input.mode=simulation", "trace.enabled=true"] + settings)
-        ], file: nil)
+    static func configuration(_ settings: [Setting]) -> PipelineConfiguration {
+      PipelineConfiguration([{ $0.traces = .init() }] + settings)
     }
 
-    init(_ settings: [String] = [], seed: UInt64) throws {
+    init(_ settings: [Setting] = [], seed: UInt64) throws {
       pipeline = AgentPipeline(
-        configuration: try Self.configuration(settings).pipeline, start: Timestamp(seconds: now),
+        configuration: Self.configuration(settings), start: Timestamp(seconds: now),
         time: start.advanced(bySeconds: now), version: "1")
       random = SeededGenerator(seed: seed)
     }
@@ -66,8 +61,8 @@ import Traces
 
     mutating func drain() { steps += pipeline.drainTraceSteps() }
 
-    mutating func reconfigure(_ settings: [String]) throws {
-      pipeline.reconfigure(try Self.configuration(settings).pipeline) { _ in }
+    mutating func reconfigure(_ settings: [Setting]) throws {
+      pipeline.reconfigure(Self.configuration(settings)) { _ in }
       drain()
     }
 
@@ -106,14 +101,16 @@ import Traces
   // MARK: Changes of the settings
 
   /// Positions that become private are removed from stored traces, also if a trace setting changes at the same time.
-  @Test(arguments: [["trace.before=20"], []]) func privacyChangeRemovesStoredPositions(with others: [String])
+  @Test(arguments: [15.0, 20]) func privacyChangeRemovesStoredPositions(before: Double)
     throws
   {
     var vehicle = try Vehicle(seed: 7)
     vehicle.run(until: 60)
     _ = begun(vehicle.pipeline.requestTrace(TraceRequest()))
     vehicle.run(until: 62)
-    try vehicle.reconfigure(others + ["location.desired_accuracy=reduced"])
+    try vehicle.reconfigure([
+      { $0.traces?.before = before }, { $0.location.desiredAccuracy = .reduced },
+    ])
     let removals = vehicle.steps.count { if case .withhold = $0 { true } else { false } }
     #expect(removals == 1)
   }
@@ -123,7 +120,7 @@ import Traces
     var vehicle = try Vehicle(seed: 8)
     vehicle.run(until: 60)
     _ = begun(vehicle.pipeline.requestTrace(TraceRequest()))
-    vehicle.pipeline.reconfigure(try Vehicle.configuration(["trace.enabled=false"]).pipeline) { _ in }
+    vehicle.pipeline.reconfigure(Vehicle.configuration([{ $0.traces = nil }])) { _ in }
     try vehicle.reconfigure([])
     vehicle.run(until: 80)
     #expect(begun(vehicle.pipeline.requestTrace(TraceRequest())) != nil)
@@ -189,7 +186,7 @@ import Traces
     vehicle.pipeline.advance(to: Timestamp(seconds: 200)) { _ in }
     let asleep = refusal(vehicle.pipeline.requestTrace(TraceRequest()))
     #expect(asleep.contains("is not in memory") && !asleep.contains("future"), "\(asleep)")
-    var off = try Vehicle(["trace.enabled=false"], seed: 2)
+    var off = try Vehicle([{ $0.traces = nil }], seed: 2)
     off.run(until: 41)
     #expect(refusal(off.pipeline.requestTrace(TraceRequest())).contains("(trace.enabled)"))
   }
@@ -217,7 +214,7 @@ import Traces
 
   /// A blow while a moment is being kept, and another after its long time has begun: each has its own trace, and each is whole.
   @Test func overlappingTracesAreComplete() throws {
-    var vehicle = try Vehicle(["trace.after=60"], seed: 4)
+    var vehicle = try Vehicle([{ $0.traces?.after = 60 }], seed: 4)
     vehicle.acceleration = { Self.blow(80)($0) + Self.blow(120)($0) }
     vehicle.run(until: 75)
     let asked = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest(after: 30))))
@@ -266,14 +263,14 @@ import Traces
 
   /// A position is where the blow was while it is new, or while the vehicle has rested since.
   @Test func oldPositionIsNotUsedForAnImpact() throws {
-    var vehicle = try Vehicle(["navigation.enabled=false"], seed: 7)
+    var vehicle = try Vehicle([{ $0.navigation.isEnabled = false }], seed: 7)
     vehicle.acceleration = Self.blow(80)
     vehicle.run(until: 74)
     vehicle.hasSky = false
     vehicle.run(until: 81)
     #expect(vehicle.begun.map(\.message.coordinate).first ?? nil != nil)
 
-    var tunnel = try Vehicle(["navigation.enabled=false"], seed: 8)
+    var tunnel = try Vehicle([{ $0.navigation.isEnabled = false }], seed: 8)
     // The road shakes, or it would be at rest.
     tunnel.acceleration = { 0.8 * sin(9 * $0) + Self.blow(80)($0) }
     tunnel.run(until: 60)
@@ -281,7 +278,7 @@ import Traces
     tunnel.run(until: 81)
     #expect(tunnel.begun.count == 1 && tunnel.begun[0].message.coordinate == nil)
 
-    var parked = try Vehicle(["navigation.enabled=false"], seed: 9)
+    var parked = try Vehicle([{ $0.navigation.isEnabled = false }], seed: 9)
     parked.speed = 0
     parked.acceleration = Self.blow(80)
     parked.run(until: 60)

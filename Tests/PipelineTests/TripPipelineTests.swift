@@ -7,8 +7,6 @@ import Spatial
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
 /// What `trip` messages say, with a receiver, a bus and a privacy policy.
 @Suite struct TripPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -21,12 +19,10 @@ import Testing
     var way = 0.0
     var told: [TripMessage] = []
 
-    init(_ settings: [String] = [], kept: TripState? = nil) throws {
-      let configuration = try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-        file: nil)
+    init(_ settings: [Setting] = [], kept: TripState? = nil) throws {
+      let configuration = PipelineConfiguration(settings)
       pipeline = AgentPipeline(
-        configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: TripPipelineTests.start,
+        configuration: configuration, start: Timestamp(seconds: 0), time: TripPipelineTests.start,
         version: "1", trips: kept)
     }
 
@@ -119,14 +115,17 @@ import Testing
     // Nothing new, nothing published; the interval 0 publishes starts and ends only.
     drive.finish()
     #expect(drive.told.count == 2)
-    var quiet = try Drive(["trips.interval=0"])
+    var quiet = try Drive([{ $0.trips.interval = nil }])
     quiet.go(40, speed: 10)
     quiet.finish()
     #expect(quiet.told.map(\.phase) == [.started])
   }
 
   @Test func configuredStopEndsTheTrip() throws {
-    var (short, long) = (try Drive(["trips.stop=60", "trips.interval=0"]), try Drive(["trips.stop=600"]))
+    var (short, long) = (
+      try Drive([{ $0.trips.stop = 60 }, { $0.trips.interval = nil }]),
+      try Drive([{ $0.trips.stop = 600 }])
+    )
     for seconds in [60, 120] {
       short.go(200, speed: 10)
       short.go(seconds + 10)
@@ -138,7 +137,7 @@ import Testing
   }
 
   @Test func busProvidesIgnitionFuelAndBattery() throws {
-    var drive = try Drive(["can.interface=can0", "can.obd=11-bit"])
+    var drive = try Drive([{ $0.vehicle = .init() }])
     drive.go(60)
     drive.bus("Vehicle.LowVoltageSystemState", .text("ON"))
     for _ in 0..<60 {
@@ -159,7 +158,7 @@ import Testing
 
   @Test func withheldTripPositionsAreNeitherPublishedNorStored() throws {
     var drive = try Drive([
-      "privacy.zones=48 11 500 withhold", "trips.interval=0",
+      { $0.privacy.addZone(48, 11, radius: 500) }, { $0.trips.interval = nil },
     ])
     drive.go(60)
     drive.go(300, speed: 10)
@@ -174,7 +173,7 @@ import Testing
   }
 
   @Test func reducedAccuracyPublishesCellsAndKilometres() throws {
-    var drive = try Drive(["location.desired_accuracy=reduced"])
+    var drive = try Drive([{ $0.location.desiredAccuracy = .reduced }])
     drive.go(60)
     drive.go(300, speed: 20)
     drive.go(310)
@@ -184,13 +183,14 @@ import Testing
   }
 
   @Test func disabledTripsAreNotPublished() throws {
-    for setting in ["trips.enabled=false", "location.enabled=false"] {
+    let settings: [Setting] = [{ $0.trips.isEnabled = false }, { $0.location.isEnabled = false }]
+    for setting in settings {
       var drive = try Drive([setting])
       drive.go(300, speed: 10)
       #expect(drive.told.isEmpty && !drive.pipeline.hasTrips)
       // The numbers of driving events are kept all the same.
       #expect(drive.pipeline.tripsToKeep.map { $0.count == 0 && $0.boundary == nil } == true)
-      #expect(try Drive([setting, "events.kinds="]).pipeline.tripsToKeep == nil)
+      #expect(try Drive([setting, { $0.events.kinds = [] }]).pipeline.tripsToKeep == nil)
     }
   }
 

@@ -5,24 +5,17 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
 @testable import Pipeline
 
 /// What is made of the signals of a vehicle's bus, in exact virtual time.
 @Suite struct VehicleReportsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func configuration(_ settings: [String]) throws -> PipelineConfiguration {
-    try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=replay", "replay.can=x.candump", "status.interval=3600"]
-            + settings)
-      ], file: nil
-    ).pipeline
+  private func configuration(_ settings: [Setting]) throws -> PipelineConfiguration {
+    PipelineConfiguration([{ $0.vehicle = .init() }, { $0.statusInterval = 3600 }] + settings)
   }
 
-  private func pipeline(_ settings: String...) throws -> AgentPipeline {
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
     AgentPipeline(
       configuration: try configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start,
       version: "1")
@@ -34,7 +27,9 @@ import Testing
   }
 
   /// Returns the speeds for navigation in readings.
-  private func wheelSpeeds(_ readings: [VehicleReading], _ settings: String...) throws -> [WheelSpeed] {
+  private func wheelSpeeds(_ readings: [VehicleReading], _ settings: Setting...) throws
+    -> [WheelSpeed]
+  {
     let configuration = try configuration(settings)
     var context = context(configuration)
     var reports = try #require(VehicleReports(configuration))
@@ -66,7 +61,7 @@ import Testing
   }
 
   @Test func numbersArePublishedAtTheInterval() throws {
-    var pipeline = try pipeline("can.interval=10")
+    var pipeline = try pipeline({ $0.vehicle?.interval = 10 })
     let told = run(
       &pipeline, (0...600).map { reading(Double($0) / 10, "Vehicle.Speed", .number(Double($0))) })
     // The first a second after it came.
@@ -76,7 +71,7 @@ import Testing
   }
 
   @Test func stateChangesArePublishedAtMostOncePerSecond() throws {
-    var pipeline = try pipeline("can.interval=60")
+    var pipeline = try pipeline({ $0.vehicle?.interval = 60 })
     var readings = [reading(0, "Vehicle.IsMoving", .flag(false))]
     for tick in 1...100 { readings.append(reading(Double(tick) / 10, "Vehicle.Speed", .number(5))) }
     readings.append(reading(20, "Vehicle.IsMoving", .flag(true)))
@@ -95,7 +90,7 @@ import Testing
 
   /// The agent does not wake up for a bus whose readings are published.
   @Test func deadlineExistsOnlyWithUnpublishedReadings() throws {
-    let configuration = try configuration(["can.interval=10"])
+    let configuration = try configuration([{ $0.vehicle?.interval = 10 }])
     var context = context(configuration)
     var reports = try #require(VehicleReports(configuration))
     #expect(reports.nextDeadline(context) == nil)
@@ -109,7 +104,7 @@ import Testing
   }
 
   @Test func silentBusPublishesNothingAndMissingValuesAreOmitted() throws {
-    var pipeline = try pipeline("can.interval=10")
+    var pipeline = try pipeline({ $0.vehicle?.interval = 10 })
     var told = run(
       &pipeline, [reading(0, "Vehicle.Speed", .number(5)), reading(0.5, "Vehicle.OBD.RunTime", .number(7))])
     pipeline.advance(to: Timestamp(seconds: 1)) {
@@ -150,16 +145,15 @@ import Testing
   @Test func speedSignalIsConfigurable() throws {
     let wheel = "Vehicle.Chassis.Axle.Row2.Wheel.Left.Speed"
     let readings = [reading(1, "Vehicle.Speed", .number(36)), reading(1, wheel, .number(18))]
-    #expect(try wheelSpeeds(readings, "can.speed=\(wheel)").map(\.speed) == [5])
-    #expect(try wheelSpeeds(readings, "can.speed=none").isEmpty)
+    #expect(try wheelSpeeds(readings, { $0.vehicle?.speedPath = wheel }).map(\.speed) == [5])
+    #expect(try wheelSpeeds(readings, { $0.vehicle?.speedPath = nil }).isEmpty)
   }
 
   @Test func nothingIsPublishedWithoutABus() throws {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
-    #expect(configuration.can == nil && configuration.pipeline.vehicle == nil)
+    let configuration = PipelineConfiguration([], isVirtual: false)
+    #expect(configuration.vehicle == nil)
     var pipeline = AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     #expect(
       run(&pipeline, [reading(0, "Vehicle.Speed", .number(5)), reading(20, "Vehicle.Speed", .number(5))])
         .isEmpty)

@@ -8,8 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import AgentCore
-
 /// The speed of the vehicle's bus in the agent's navigation: a tunnel with it and without it, the scans in blocks as IIO hands
 /// them over, so that they come after the speeds of their time.
 @Suite struct WheelSpeedPipelineTests {
@@ -19,15 +17,11 @@ import Testing
   private enum Bus { case none, wheels, diagnostics }
 
   private func pipeline() throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "can.interface=can0",
-          ])
-      ], file: nil)
+    let configuration = PipelineConfiguration([
+      { $0.location.policy = .distance(nil) }, { $0.vehicle = .init() },
+    ])
     return AgentPipeline(
-      configuration: configuration.pipeline, start: Timestamp(seconds: 100), time: Self.start, version: "1")
+      configuration: configuration, start: Timestamp(seconds: 100), time: Self.start, version: "1")
   }
 
   private func reading(_ sample: SyntheticDrive.Sample, _ bus: Bus) -> VehicleReading {

@@ -98,7 +98,7 @@ import Testing
     _ = drive(&manager, 0...5)
     let events = drive(&manager, 90...90)
     #expect(batch(events) == [0, 1, 2, 3, 4, 5])
-    #expect(events.last == .location(Place.location(90, 900.09, speed: 10)))
+    #expect(events.last == .location(Place.shown(90, 900.09, speed: 10)))
   }
 
   @Test func deferralWithoutFixHasNoBatch() {
@@ -227,10 +227,10 @@ import Testing
       for event in events {
         switch event {
         case .batch(let fixes):
-          told += fixes
+          told += fixes.map(\.location)
           batches += 1
         // The first after a silence in which the timeout passed.
-        case .location(let location): told.append(location)
+        case .location(let shown): told.append(shown.location)
         default: break
         }
       }

@@ -15,6 +15,13 @@ extension Place {
     return location
   }
 
+  /// The same location as a report contains it, without privacy zones.
+  static func shown(
+    _ seconds: Double, _ east: Double, speed: Double? = nil, accuracy: Double? = 3
+  ) -> ShownLocation {
+    PrivacyPolicy.unrestricted(location(seconds, east, speed: speed, accuracy: accuracy))
+  }
+
   /// The reports of one of the `tracks`.
   static func recordedFixes(_ name: String) throws -> [PositionFix] { try #require(recorded[name]).get() }
 

@@ -11,7 +11,7 @@ import Testing
     for accuracy in DesiredAccuracy.allCases where accuracy != .reduced {
       var manager = LocationManager.updating(accuracy)
       let location = Place.location(0, 0, accuracy: 5000)
-      #expect(manager.process(location) == [.location(location)])
+      #expect(manager.process(location) == [.location(PrivacyPolicy.unrestricted(location))])
       #expect(manager.needs.desiredAccuracy == accuracy)
     }
     #expect(
@@ -104,9 +104,9 @@ import Testing
     manager.requestLocation(accuracy: 200, timeLimit: 60, at: Timestamp(seconds: 0))
     #expect(manager.needs.desiredAccuracy == .best)
     let first = manager.process(Place.location(1, 0, accuracy: 30))
-    #expect(first.count == 2 && first.contains(.requested(Place.location(1, 0, accuracy: 30))))
+    #expect(first.count == 2 && first.contains(.requested(Place.shown(1, 0, accuracy: 30))))
     let second = manager.process(Place.location(2, 0, accuracy: 4))
-    #expect(second == [.requested(Place.location(2, 0, accuracy: 4))])
+    #expect(second == [.requested(Place.shown(2, 0, accuracy: 4))])
     #expect(manager.needs.desiredAccuracy == .kilometer)
   }
 
@@ -206,7 +206,7 @@ import Testing
     _ = manager.process(Place.location(0, 0, speed: 10))
     _ = manager.process(Place.location(5, 50, speed: 0))
     #expect(manager.nextDeadline == Timestamp(seconds: 185))
-    #expect(manager.advance(to: Timestamp(seconds: 185)) == [.paused(Place.location(5, 50, speed: 0))])
+    #expect(manager.advance(to: Timestamp(seconds: 185)) == [.paused(Place.shown(5, 50, speed: 0))])
     #expect(manager.isPaused && manager.needs.isPaused && manager.needs.distance == .infinity)
     #expect(manager.nextDeadline == nil)
   }

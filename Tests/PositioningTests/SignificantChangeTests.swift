@@ -66,7 +66,7 @@ import Testing
       }
     }
     var monitor = SignificantChangeMonitor()
-    #expect(locations.compactMap { monitor.process($0) } == expected)
+    #expect(locations.compactMap { monitor.process(PrivacyPolicy.unrestricted($0))?.location } == expected)
     #expect((2...6).contains(expected.count))
   }
 }

@@ -1,6 +1,5 @@
 import Bytes
 import JSON
-import Positioning
 import Sensors
 import Spatial
 import Telemetry

@@ -1,8 +1,8 @@
 import JSON
-import Motion
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct HomeAssistantTests {
   @Test func eachEntityIsAnnouncedWithItsDevice() throws {

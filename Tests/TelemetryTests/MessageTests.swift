@@ -1,10 +1,9 @@
 import JSON
-import Motion
-import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct MessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
@@ -17,7 +16,8 @@ import Testing
     location.course = 308.3
     location.horizontalAccuracy = 2.5
     let message = LocationMessage(
-      identity: MessageIdentity(epoch: "a1b2", seq: 7), time: time, location: location)
+      identity: MessageIdentity(epoch: "a1b2", seq: 7), time: time,
+      location: PrivacyPolicy.unrestricted(location))
     let text = String(decoding: message.payload, as: UTF8.self)
     #expect(
       text == #"{"time":"2026-11-21T08:15:30.125Z","latitude":48.1635068,"longitude":-11.5643883,"#
@@ -34,11 +34,14 @@ import Testing
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
     location.positionSource = .coarse
-    let coarse = LocationMessage(identity: nil, time: time, location: location).payload
+    let coarse = LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))
+      .payload
     #expect(!String(decoding: coarse, as: UTF8.self).contains("contradictsBeacons"))
     #expect(try LocationMessage(json: JSONValue(parsing: coarse)).location.positionSource == .coarse)
     (location.positionSource, location.contradictsBeacons) = (.gnss, true)
-    let contradicted = LocationMessage(identity: nil, time: time, location: location).payload
+    let contradicted = LocationMessage(
+      identity: nil, time: time, location: PrivacyPolicy.unrestricted(location)
+    ).payload
     #expect(try LocationMessage(json: JSONValue(parsing: contradicted)).location.contradictsBeacons)
   }
 

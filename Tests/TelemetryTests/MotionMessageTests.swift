@@ -1,8 +1,8 @@
 import JSON
-import Motion
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct MotionMessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)

@@ -1,9 +1,9 @@
 import JSON
-import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct OwnTracksFormatTests {
   private static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)
@@ -26,7 +26,8 @@ import Testing
     location.horizontalAccuracy = 2.1
     location.verticalAccuracy = 4
     location.altitude = 517.4
-    let message = LocationMessage(identity: nil, time: Self.time, location: location)
+    let message = LocationMessage(
+      identity: nil, time: Self.time, location: PrivacyPolicy.unrestricted(location))
     let publications = format.encode(.location(message))
     #expect(publications.count == 1 && publications.first?.topic == "owntracks/fleet/van-1")
     #expect(publications.first?.qos == 1 && publications.first?.retain == true)
@@ -45,7 +46,8 @@ import Testing
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
     location.horizontalAccuracy = 420
     location.positionSource = .coarse
-    let message = LocationMessage(identity: nil, time: Self.time, location: location)
+    let message = LocationMessage(
+      identity: nil, time: Self.time, location: PrivacyPolicy.unrestricted(location))
     let payload = text(format.encode(.location(message)).first)
     #expect(payload.contains(#""acc":420"#) && payload.contains(#""positionSource":"coarse""#))
     let json = try JSONValue(parsing: Array(payload.utf8))
@@ -80,7 +82,10 @@ import Testing
     let location = Location(
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48.5, longitude: 11.5))
     let after = format.encode(
-      .location(LocationMessage(identity: nil, time: Self.time.advanced(bySeconds: 1), location: location)))
+      .location(
+        LocationMessage(
+          identity: nil, time: Self.time.advanced(bySeconds: 1),
+          location: PrivacyPolicy.unrestricted(location))))
     let names = #""inregions":["The depot"],"inrids":["depot"]"#
     #expect(text(after.first).contains(names) == (event == "enter"))
   }

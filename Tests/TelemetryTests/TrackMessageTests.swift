@@ -1,11 +1,11 @@
 import JSON
-import Positioning
 import Recordings
 import Sensors
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @Suite struct TrackMessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
@@ -112,7 +112,8 @@ import Testing
       moment: Timestamp(nanoseconds: time.nanoseconds),
       coordinate: Coordinate(latitude: 48.00001234, longitude: 11.00004321), velocity: SIMD2(-3.125, 12.5),
       bound: 20, delay: 5)
-    let message = LocationMessage(identity: nil, time: time, location: location, report: report)
+    let message = LocationMessage(
+      identity: nil, time: time, location: PrivacyPolicy.unrestricted(location), report: report)
     #expect(
       String(decoding: message.payload, as: UTF8.self)
         == #"{"time":"2026-11-21T08:15:30.125Z","latitude":48.00001234,"longitude":11.00004321,"speed":13,"#
@@ -121,7 +122,8 @@ import Testing
     // Later vehicles say for how long.
     var dated = report
     (dated.validity, dated.growth) = (1.5, 102.25)
-    let again = LocationMessage(identity: nil, time: time, location: location, report: dated)
+    let again = LocationMessage(
+      identity: nil, time: time, location: PrivacyPolicy.unrestricted(location), report: dated)
     #expect(
       String(decoding: again.payload, as: UTF8.self)
         .hasSuffix(#""bound":20,"delay":5,"validity":1.5,"growth":102.25}}"#))

@@ -1,9 +1,8 @@
-import Motion
-import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 /// What all messages of the contract have in common.
 @Suite struct VehicleMessageTests {
@@ -20,7 +19,9 @@ import Testing
       return [
         (.status(StatusMessage(state: .online, time: time, sessionStart: time)), "status", .state, true),
         (
-          .location(LocationMessage(identity: nil, time: time, location: location)), "location", .tracks, true
+          .location(
+            LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))),
+          "location", .tracks, true
         ),
         (
           .track(TrackMessage(identity: nil, fixes: [.init(time: time, coordinate: location.coordinate)])),

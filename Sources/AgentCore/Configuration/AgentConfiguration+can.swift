@@ -75,6 +75,8 @@ extension PipelineConfiguration.Vehicle {
         "\"\(path.prefix(80))\" is no VSS path of a speed; write one of can.signals, or \"none\""
           + AgentConfiguration.CAN.suggestion(for: path))
     }
-    self.init(interval: try reader.number("can.interval"), speedPath: path == "none" ? nil : path)
+    self.init()
+    interval = try reader.number("can.interval")
+    speedPath = path == "none" ? nil : path
   }
 }

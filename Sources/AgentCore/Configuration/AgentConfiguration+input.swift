@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Sensors
 package import SensorsGPSD
 package import SensorsIIO

@@ -1,4 +1,5 @@
 internal import MQTT
+internal import Settings
 internal import Telemetry
 
 extension AgentConfiguration {

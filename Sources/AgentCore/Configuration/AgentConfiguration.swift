@@ -1,6 +1,7 @@
 package import Pipeline
 package import Sensors
-package import Telemetry
+package import Settings
+internal import Telemetry
 
 /// Configuration of `odographd`, in the types of the configured modules. `Config/odograph.toml` documents
 /// each key; `ConfigurationKey.all` has their types, ranges and defaults.

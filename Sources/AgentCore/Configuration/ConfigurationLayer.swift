@@ -1,4 +1,6 @@
+internal import Bytes
 internal import Platform
+internal import Settings
 internal import TOML
 internal import Telemetry
 

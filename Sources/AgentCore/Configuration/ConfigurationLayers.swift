@@ -1,3 +1,4 @@
+internal import Settings
 internal import Telemetry
 
 /// All origins of a configuration, in order of priority: command line, environment, remote settings, file,

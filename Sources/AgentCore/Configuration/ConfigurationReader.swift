@@ -1,3 +1,4 @@
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Settings
 internal import Telemetry
 
 /// A configured setting without effect because of another setting.

@@ -2,26 +2,32 @@ internal import Motion
 internal import Navigation
 internal import Pipeline
 internal import Positioning
+internal import Settings
 internal import Telemetry
 internal import Traces
 
 extension PipelineConfiguration {
   init(_ reader: ConfigurationReader, isRecording: Bool, isVirtual: Bool) throws(ConfigurationError) {
-    self.init(
-      location: try Location(reader),
-      heading: Heading(
-        isEnabled: try reader.flag("heading.enabled"), interval: try reader.number("heading.interval"),
-        filter: try reader.number("heading.filter"), orientation: try reader.choice("heading.orientation")),
-      attitude: Attitude(
-        isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
-        filter: try reader.number("attitude.filter"), frame: try reader.choice("attitude.frame")),
-      altitude: Altitude(
-        isEnabled: try reader.flag("altitude.enabled"), interval: try reader.positive("altitude.interval")),
-      motion: try Motion(reader),
-      navigation: Navigation(isEnabled: try reader.flag("navigation.enabled")),
-      privacy: try PrivacyPolicy(reader), statusInterval: try reader.number("status.interval"),
-      inertial: Inertial(rate: try reader.number("iio.rate"), latency: try reader.number("iio.latency")),
-      isRecording: isRecording, energy: try EnergyFigures(reader), isVirtual: isVirtual)
+    self.init()
+    location = try Location(reader)
+    heading.isEnabled = try reader.flag("heading.enabled")
+    heading.interval = try reader.number("heading.interval")
+    heading.filter = try reader.number("heading.filter")
+    heading.orientation = try reader.choice("heading.orientation")
+    attitude.isEnabled = try reader.flag("attitude.enabled")
+    attitude.interval = try reader.number("attitude.interval")
+    attitude.filter = try reader.number("attitude.filter")
+    attitude.frame = try reader.choice("attitude.frame")
+    altitude.isEnabled = try reader.flag("altitude.enabled")
+    altitude.interval = try reader.positive("altitude.interval")
+    motion = try Motion(reader)
+    navigation.isEnabled = try reader.flag("navigation.enabled")
+    privacy = try PrivacyPolicy(reader)
+    statusInterval = try reader.number("status.interval")
+    inertial.rate = try reader.number("iio.rate")
+    inertial.latency = try reader.number("iio.latency")
+    (self.isRecording, self.isVirtual) = (isRecording, isVirtual)
+    energy = try EnergyFigures(reader)
     events = try Events(reader)
   }
 }
@@ -58,25 +64,21 @@ extension PipelineConfiguration.Traces {
 
 extension PipelineConfiguration.Motion {
   fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
-    var shake = ShakeDetector.Settings()
+    self.init()
+    events = try reader.choices("motion.events")
+    watchesAtRest = try reader.flag("motion.events_at_rest")
     shake.threshold = try reader.number("motion.shake_threshold")
     shake.swingInterval = try reader.number("motion.shake_interval")
     shake.minimumSwings = try reader.integer("motion.shake_swings")
     shake.maximumDuration = try reader.number("motion.shake_duration")
     shake.axes = try reader.choices("motion.shake_axes")
-    var impact = ImpactDetector.Settings()
     impact.threshold = try reader.number("motion.impact_threshold")
     impact.pulseDuration = try reader.number("motion.impact_duration")
     impact.quietTime = try reader.number("motion.impact_quiet")
     impact.sides = try reader.choices("motion.impact_sides")
-    var orientation = OrientationDetector.Settings()
     orientation.captureAngle = try reader.number("motion.orientation_angle")
     orientation.settlingTime = try reader.number("motion.orientation_duration")
     orientation.orientations = try reader.choices("motion.orientations")
-    self.init(
-      events: try reader.choices("motion.events"),
-      watchesAtRest: try reader.flag("motion.events_at_rest"), shake: shake, impact: impact,
-      orientation: orientation)
     // The required number of swings at the fastest possible pace must fit into the configured duration.
     let shortest = Double(shake.minimumSwings - 1) * Self.quickestSwing
     guard shortest > shake.maximumDuration else { return }
@@ -92,7 +94,8 @@ extension PipelineConfiguration.Motion {
 
 extension PipelineConfiguration.Location {
   fileprivate init(_ reader: ConfigurationReader) throws(ConfigurationError) {
-    let policy: Policy =
+    self.init()
+    policy =
       switch try reader.text("location.reporting") {
       case "bounded":
         .bounded(
@@ -101,16 +104,15 @@ extension PipelineConfiguration.Location {
       case "significant": .significant
       default: .distance(try reader.positive("location.distance_filter"))
       }
-    self.init(
-      isEnabled: try reader.flag("location.enabled"),
-      desiredAccuracy: try reader.choice("location.desired_accuracy"),
-      activity: try reader.choice("location.activity"),
-      pausesAutomatically: try reader.flag("location.pauses_automatically"), policy: policy,
-      deferral: Deferral(
-        distance: try reader.positive("location.deferral_distance"),
-        timeout: try reader.positive("location.deferral_timeout"),
-        error: try reader.positive("location.track_error")))
-    if deferral?.distance == nil, deferral?.timeout == nil { deferral = nil }
+    isEnabled = try reader.flag("location.enabled")
+    desiredAccuracy = try reader.choice("location.desired_accuracy")
+    activity = try reader.choice("location.activity")
+    pausesAutomatically = try reader.flag("location.pauses_automatically")
+    let limits = Deferral(
+      distance: try reader.positive("location.deferral_distance"),
+      timeout: try reader.positive("location.deferral_timeout"),
+      error: try reader.positive("location.track_error"))
+    deferral = limits.distance == nil && limits.timeout == nil ? nil : limits
     guard let deferral, policy == .significant else { return }
     throw reader.problem(
       deferral.distance == nil ? "location.deferral_timeout" : "location.deferral_distance",

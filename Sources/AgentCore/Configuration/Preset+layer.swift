@@ -1,3 +1,4 @@
+internal import Settings
 internal import Telemetry
 
 extension Preset {

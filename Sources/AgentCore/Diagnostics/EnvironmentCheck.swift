@@ -10,6 +10,7 @@ internal import Sensors
 internal import SensorsCAN
 internal import SensorsGPSD
 internal import SensorsIIO
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

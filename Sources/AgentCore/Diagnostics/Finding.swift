@@ -1,6 +1,7 @@
 internal import Bytes
 internal import JSON
 internal import Pipeline
+internal import Settings
 internal import Telemetry
 
 /// A line of `odographd check`.

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Logging
 internal import Platform
-package import Positioning
+internal import Positioning
 internal import SQLite
 package import Sensors
 internal import Spatial

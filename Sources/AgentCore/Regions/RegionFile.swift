@@ -1,6 +1,7 @@
 internal import Glibc
 internal import JSON
 internal import Logging
+internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Spatial

@@ -1,5 +1,6 @@
 internal import MQTT
 internal import Pipeline
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

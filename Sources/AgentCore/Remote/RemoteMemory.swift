@@ -2,6 +2,7 @@ internal import Bytes
 internal import Glibc
 internal import JSON
 internal import Platform
+internal import Settings
 internal import Telemetry
 
 /// State of remote management across restarts.

@@ -2,6 +2,7 @@ internal import JSON
 internal import Logging
 internal import MQTT
 internal import Pipeline
+internal import Settings
 internal import Telemetry
 
 /// Commands of the OwnTracks format. Their only answers are the messages that they cause.

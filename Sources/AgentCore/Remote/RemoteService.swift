@@ -6,6 +6,7 @@ internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Sensors
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

@@ -1,6 +1,7 @@
 internal import JSON
 internal import Pipeline
 internal import Positioning
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

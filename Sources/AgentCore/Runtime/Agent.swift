@@ -5,6 +5,7 @@ package import Logging
 internal import Pipeline
 internal import Platform
 internal import Sensors
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

@@ -1,5 +1,6 @@
 internal import Glibc
 package import Platform
+internal import Settings
 internal import Telemetry
 
 /// The configuration file written by `odographd init`, with the rules for an existing one.

@@ -1,3 +1,4 @@
+internal import Settings
 internal import Telemetry
 
 /// The configuration written by `odographd init`: name of the vehicle, broker and preset.

@@ -1,4 +1,6 @@
+internal import Bytes
 internal import Glibc
+internal import Settings
 internal import Telemetry
 
 /// Questions of `odographd init` on a terminal for missing options.

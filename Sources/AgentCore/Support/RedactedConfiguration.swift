@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Glibc
+internal import Settings
 internal import Telemetry
 
 /// The configuration in force without secrets and positions.

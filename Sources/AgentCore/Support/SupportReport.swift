@@ -1,6 +1,7 @@
 internal import Glibc
 internal import JSON
 internal import Platform
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

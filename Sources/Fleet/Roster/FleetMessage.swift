@@ -1,7 +1,7 @@
 internal import JSON
-internal import Positioning
 internal import Spatial
 package import Telemetry
+internal import VehicleData
 
 /// A message on a vehicle's topics, in the native or the OwnTracks format.
 package enum FleetMessage: Hashable, Sendable {

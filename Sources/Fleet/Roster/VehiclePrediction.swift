@@ -1,5 +1,5 @@
-internal import Positioning
 public import Spatial
+internal import VehicleData
 
 /// The current position of a vehicle with bounded reporting, with its error bound.
 public struct PredictedPosition: Hashable, Sendable {

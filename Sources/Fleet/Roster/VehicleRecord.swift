@@ -1,6 +1,6 @@
-package import Positioning
 public import Spatial
 public import Telemetry
+package import VehicleData
 
 /// The fleet and name of a vehicle, unique on a broker.
 public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertible {

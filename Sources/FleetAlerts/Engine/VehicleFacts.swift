@@ -1,7 +1,7 @@
 package import Fleet
-internal import Positioning
 package import Spatial
 package import Telemetry
+internal import VehicleData
 
 /// The data of a message that rules use.
 package struct VehicleFacts: Hashable, Sendable {

@@ -1,8 +1,8 @@
 internal import Bytes
 internal import Fleet
 internal import FleetCommand
-internal import Motion
 internal import Telemetry
+internal import VehicleData
 
 extension AlertRule {
   static let keys = [
@@ -11,7 +11,7 @@ extension AlertRule {
   ]
   /// The names of the events that vehicles of this version can report.
   package static let eventNames =
-    DrivingEventMessage.Kind.known.map(\.name) + StationaryDetector.State.allCases.map(\.rawValue)
+    DrivingEventMessage.Kind.known.map(\.name) + MotionState.allCases.map(\.rawValue)
     + [
       "impact", "shake", "orientation", "failed", "paused", "resumed", "deferralEnded", "suspect",
       "plausible",

@@ -1,5 +1,6 @@
 package import Fleet
 package import JSON
+internal import Settings
 internal import TOML
 internal import Telemetry
 

@@ -1,8 +1,8 @@
 package import Fleet
 package import JSON
-internal import Positioning
 package import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// A document of regions in the wire format: the features of a GeoJSON collection, each with a unique `id`.
 package struct RegionDocument: Hashable, Sendable {

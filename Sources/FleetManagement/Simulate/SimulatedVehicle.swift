@@ -1,11 +1,10 @@
 internal import Fleet
 internal import MQTT
-internal import Motion
-internal import Positioning
 internal import Sensors
 internal import Simulation
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// A vehicle of a simulated fleet: its position on the shared route, its messages and its outages.
 ///
@@ -112,7 +111,9 @@ package struct SimulatedVehicle: Sendable {
       messages.append(NumberedMessage(message: will))
       return remember(location, at: time)
     }
-    var report = numbered(.location(LocationMessage(identity: nil, time: time, location: location)))
+    var report = numbered(
+      .location(
+        LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))))
     report.message.qos = QoS(rawValue: configuration.qos) ?? .atLeastOnce
     messages.append(report)
     if let next = nextEvent, seconds >= next {

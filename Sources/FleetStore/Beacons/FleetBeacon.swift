@@ -1,7 +1,6 @@
 package import Fleet
 internal import Platform
-package import Positioning
-internal import Sensors
+package import Sensors
 internal import Spatial
 
 /// A beacon in the fleet's map.

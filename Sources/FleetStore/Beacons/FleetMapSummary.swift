@@ -1,5 +1,4 @@
 internal import JSON
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry

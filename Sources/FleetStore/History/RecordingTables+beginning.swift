@@ -1,10 +1,10 @@
 package import Fleet
 internal import FleetManagement
 internal import MQTT
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 extension RecordedBeginning {
   /// Reads the vehicles' last messages from a recording.
@@ -284,7 +284,8 @@ extension RecordedPosition {
     (location.altitude, location.horizontalAccuracy) = (altitude, accuracy)
     (location.speed, location.course) = (speed, course)
     if source == .coarse { location.positionSource = .coarse }
-    let decoded = LocationMessage(identity: nil, time: time, location: location)
+    let decoded = LocationMessage(
+      identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))
     return MQTTMessage(
       topic: vehicle.topic(root: root, MessageKind.location.rawValue), payload: decoded.payload,
       qos: .atLeastOnce,

@@ -2,11 +2,10 @@ internal import Fleet
 internal import FleetCommand
 internal import Glibc
 internal import JSON
-internal import Motion
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The details of sensors and vehicle signals.
 extension DetailPane {

@@ -2,11 +2,10 @@ internal import Fleet
 internal import FleetCommand
 internal import Glibc
 internal import JSON
-internal import Motion
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// A pane with all details of one vehicle.
 struct DetailPane: Sendable {

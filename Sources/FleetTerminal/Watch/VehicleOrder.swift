@@ -1,8 +1,8 @@
 internal import Bytes
 package import Fleet
-internal import Positioning
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The sort order of the table.
 package struct VehicleOrder: Hashable, Sendable {

@@ -1,10 +1,10 @@
 package import Fleet
 internal import FleetCommand
 internal import JSON
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// A row of the table for one vehicle.
 struct VehicleRow: Sendable {

@@ -1,9 +1,9 @@
 internal import Fleet
 internal import FleetManagement
 internal import JSON
-internal import Positioning
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 extension VehicleDocuments {
   /// The progress of a change: `none` if there was none, `waiting` until the vehicle reports, or the state

@@ -3,6 +3,7 @@ internal import FleetManagement
 internal import HTTPTypes
 package import Hummingbird
 internal import JSON
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

@@ -1,8 +1,8 @@
 package import Fleet
 internal import JSON
-internal import Positioning
 package import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The vehicles' summaries as JSON, encoded once for each change and shared by all clients.
 ///

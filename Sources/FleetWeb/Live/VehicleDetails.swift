@@ -1,10 +1,10 @@
 package import Fleet
 internal import FleetCommand
 package import JSON
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 extension VehicleRecord {
   /// The maximum size in bytes of a status message that is included; an agent's status has a few kilobytes.

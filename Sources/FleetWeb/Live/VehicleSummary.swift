@@ -1,10 +1,10 @@
 package import Fleet
 internal import FleetCommand
 package import JSON
-internal import Positioning
 internal import Sensors
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 extension VehicleRecord {
   /// Writes position and current state as the members of a JSON object: everything that the holder of a link

@@ -303,6 +303,9 @@ public final class LiveLocation: Sendable {
     change { body(&$0.services.heading) }
   }
 
+  /// The newest location, reported or not; nil before the first.
+  public var location: Location? { state.withLock { $0.services.manager.location?.location } }
+
   /// Reads a property of the shared manager.
   public subscript<Value>(dynamicMember property: KeyPath<LocationManager, Value>) -> Value {
     state.withLock { $0.services.manager[keyPath: property] }

@@ -220,7 +220,7 @@ struct LocationServices: Sendable {
           continue
         }
         switch event {
-        case .requested(let location): outputs.append(.answer(.success(location), consumer: consumer))
+        case .requested(let shown): outputs.append(.answer(.success(shown.location), consumer: consumer))
         case .failed(.requestTimedOut(let limit)):
           // Report the failure that prevented a fix, if there is one, rather than the exceeded time limit.
           let failure = individuals[index].manager.failure ?? manager.failure
@@ -372,7 +372,7 @@ struct LocationServices: Sendable {
   /// Converts events of the shared manager to elements for its consumers.
   func told(_ events: [LocationEvent], at timestamp: Timestamp) -> [Output] {
     events.flatMap { event -> [Output] in
-      if case .significantChange(let location) = event { return [.significantChange(location)] }
+      if case .significantChange(let shown) = event { return [.significantChange(shown.location)] }
       let updates = LocationUpdate.updates(from: event, at: timestamp)
       let outputs = updates.map { Output.update($0, consumer: nil) }
       guard case .failed(let failure) = event else { return outputs }

@@ -56,14 +56,14 @@ extension LocationUpdate {
   /// they have a stream of their own.
   static func updates(from event: LocationEvent, at timestamp: Timestamp) -> [LocationUpdate] {
     switch event {
-    case .location(let location): [LocationUpdate(timestamp: location.timestamp, location: location)]
-    case .batch(let locations): locations.map { LocationUpdate(timestamp: $0.timestamp, location: $0) }
+    case .location(let shown): [LocationUpdate(timestamp: shown.timestamp, location: shown.location)]
+    case .batch(let fixes): fixes.map { LocationUpdate(timestamp: $0.timestamp, location: $0.location) }
     case .deferredUpdatesFinished(let error):
       [LocationUpdate(timestamp: timestamp, didFinishDeferredUpdates: true, deferralError: error)]
-    case .requested(let location):
-      [LocationUpdate(timestamp: location.timestamp, location: location, isRequested: true)]
-    case .paused(let location):
-      [LocationUpdate(timestamp: timestamp, location: location, isStationary: true)]
+    case .requested(let shown):
+      [LocationUpdate(timestamp: shown.timestamp, location: shown.location, isRequested: true)]
+    case .paused(let shown):
+      [LocationUpdate(timestamp: timestamp, location: shown?.location, isStationary: true)]
     case .resumed: [LocationUpdate(timestamp: timestamp)]
     case .failed(let failure): [LocationUpdate(timestamp: timestamp, failure: failure)]
     case .significantChange: []

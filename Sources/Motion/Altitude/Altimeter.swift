@@ -1,5 +1,6 @@
 public import Sensors
 public import Spatial
+public import VehicleData
 
 /// An altimeter in the manner of Core Motion's `CMAltimeter`: relative height, height above mean sea level,
 /// and the level in a garage.

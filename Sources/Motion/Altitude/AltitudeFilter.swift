@@ -1,6 +1,7 @@
 internal import Glibc
 public import Sensors
 public import Spatial
+public import VehicleData
 
 /// Fuses the receiver's altitude with air pressure and states a realistic accuracy.
 ///

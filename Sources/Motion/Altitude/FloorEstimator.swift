@@ -1,4 +1,5 @@
 internal import Glibc
+internal import VehicleData
 
 /// Counts levels from where the receiver lost the sky, using the height from air pressure.
 ///

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Sensors
 internal import Spatial
+internal import VehicleData
 
 /// Estimates the hard and soft iron of a compass without a gyroscope, from accelerometer and magnetometer.
 ///

@@ -1,40 +1,5 @@
 public import Spatial
-
-/// Accuracy of the magnetometer's calibration, expressed as the heading error that the device's own magnetism
-/// and an uneven field may cause. A level is reported only if observations support it: a device that has not
-/// been rotated since its magnetism became unknown is `uncalibrated`, even if its readings are steady.
-public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseIterable, Comparable {
-  case uncalibrated = -1
-  /// Heading error of at most 20°.
-  case low = 0
-  /// Heading error of at most 10°.
-  case medium = 1
-  /// Heading error of at most 5°.
-  case high = 2
-
-  /// - Parameter bound: observed bound of the heading error in rad. It must be well below a level's limit:
-  ///   after few observations, the true error exceeds the bound by up to 50 % in simulations.
-  init(headingBound bound: Double) {
-    switch bound * 180 / .pi {
-    case ...3: self = .high
-    case ...6: self = .medium
-    case ...12: self = .low
-    default: self = .uncalibrated
-    }
-  }
-
-  /// Maximum heading error in degrees; nil if uncalibrated.
-  public var headingError: Double? {
-    switch self {
-    case .uncalibrated: nil
-    case .low: 20
-    case .medium: 10
-    case .high: 5
-    }
-  }
-
-  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-}
+public import VehicleData
 
 /// The magnetic field around the device, corrected for the device's own magnetism as far as a calibration is
 /// available.
@@ -101,5 +66,18 @@ extension Attitude {
   /// Returns the attitude of axes obtained by rotating the device's coordinates by `rotation`.
   func turned(by rotation: Quaternion) -> Attitude {
     Attitude(quaternion: (quaternion * rotation.conjugate).normalized)
+  }
+}
+
+extension MagneticFieldCalibrationAccuracy {
+  /// - Parameter bound: observed bound of the heading error in rad. It must be well below a level's limit:
+  ///   after few observations, the true error exceeds the bound by up to 50 % in simulations.
+  init(headingBound bound: Double) {
+    switch bound * 180 / .pi {
+    case ...3: self = .high
+    case ...6: self = .medium
+    case ...12: self = .low
+    default: self = .uncalibrated
+    }
   }
 }

@@ -1,6 +1,7 @@
 internal import Glibc
 public import Sensors
 public import Spatial
+public import VehicleData
 
 /// Fuses gyroscope, accelerometer and magnetometer into an attitude.
 ///

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Spatial
+internal import VehicleData
 
 /// Model of the magnetic field: the Earth's field, its local disturbance, the device's hard and soft iron,
 /// and the magnetometer's delay.

@@ -1,33 +1,6 @@
 internal import Glibc
 public import Spatial
-
-/// An impact: side, strength and time.
-public struct Impact: Hashable, Sendable {
-  /// The side of the device (or vehicle) that was struck.
-  public enum Side: String, Hashable, Sendable, CaseIterable {
-    case front, rear, left, right, top, bottom
-
-    /// Selects the side whose axis is closest to a direction.
-    init(direction: Vector3) {
-      let (x, y, z) = (abs(direction.x), abs(direction.y), abs(direction.z))
-      if y >= x, y >= z {
-        self = direction.y > 0 ? .front : .rear
-      } else if x >= z {
-        self = direction.x > 0 ? .right : .left
-      } else {
-        self = direction.z > 0 ? .top : .bottom
-      }
-    }
-  }
-
-  /// Start of the impact.
-  public var timestamp: Timestamp
-  public var side: Side
-  /// Largest user acceleration of the impact in g, without its rebound.
-  public var peak: Double
-  /// Unit vector in the device frame towards the origin of the impact.
-  public var direction: Vector3
-}
+public import VehicleData
 
 /// Detects impacts and reports each once, regardless of how long it rings.
 ///
@@ -232,5 +205,19 @@ public struct ImpactDetector: Sendable {
     let side = Impact.Side(direction: line)
     guard settings.sides.contains(side) else { return nil }
     return Impact(timestamp: pulse.start, side: side, peak: pulse.peak, direction: line)
+  }
+}
+
+extension Impact.Side {
+  /// Selects the side whose axis is closest to a direction.
+  init(direction: Vector3) {
+    let (x, y, z) = (abs(direction.x), abs(direction.y), abs(direction.z))
+    if y >= x, y >= z {
+      self = direction.y > 0 ? .front : .rear
+    } else if x >= z {
+      self = direction.x > 0 ? .right : .left
+    } else {
+      self = direction.z > 0 ? .top : .bottom
+    }
   }
 }

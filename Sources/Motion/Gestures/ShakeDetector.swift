@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// Detects shakes: quick alternating swings along one line.
 ///
@@ -26,11 +27,7 @@ public struct ShakeDetector: Sendable {
     public init() {}
   }
 
-  /// The line of a shake: along gravity or across it, whichever is closer.
-  public enum Axis: String, Hashable, Sendable, CaseIterable {
-    case horizontal
-    case vertical
-  }
+  public typealias Axis = ShakeAxis
 
   public enum Cancellation: String, Hashable, Sendable, CaseIterable {
     /// The motion had too few swings for a shake.

@@ -1,5 +1,6 @@
 internal import Glibc
 public import Spatial
+public import VehicleData
 
 /// Detects whether a device in a vehicle is stationary or moving. An idling engine does not count as motion.
 ///
@@ -35,10 +36,7 @@ public struct StationaryDetector: Sendable {
     public init() {}
   }
 
-  public enum State: String, Hashable, Sendable, CaseIterable {
-    case stationary
-    case moving
-  }
+  public typealias State = MotionState
 
   /// The current state; nil before the first decision.
   public private(set) var state: State?

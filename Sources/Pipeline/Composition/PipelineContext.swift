@@ -92,8 +92,16 @@ struct PipelineContext: Sendable {
   /// True if positions are published with reduced accuracy only.
   var isReduced: Bool { configuration.location.desiredAccuracy == .reduced }
 
+  /// Returns a location in the form in which it may be published; nil if it must be withheld.
+  func shown(_ location: Location) -> ShownLocation? {
+    let shown = privacy.shown(location)
+    return isReduced ? shown?.reduced : shown
+  }
+
   /// Returns whether privacy permits to publish a position exactly.
-  func isExact(_ location: Location) -> Bool { !isReduced && privacy.shown(location) == location }
+  func isExact(_ location: Location) -> Bool {
+    !isReduced && privacy.shown(location)?.location == location
+  }
 
   // MARK: Rest
 

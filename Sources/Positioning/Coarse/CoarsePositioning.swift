@@ -1,5 +1,6 @@
 package import Sensors
 package import Spatial
+package import VehicleData
 
 /// Positioning by radios. Computes locations from scans and a map of beacons, and provides the figures from
 /// which `PowerPlanner` chooses radios. Used by the agent and by `LiveLocation`. A value type without I/O.

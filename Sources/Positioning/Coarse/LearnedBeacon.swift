@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Sensors
+public import Sensors
 package import Spatial
 
 /// The learned entry of a transmitter, with the learner's state.

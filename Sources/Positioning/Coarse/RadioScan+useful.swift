@@ -27,7 +27,7 @@ extension RadioScan {
 
 extension BeaconSighting {
   /// Signal in dBm; nil if unknown or invalid.
-  var soundSignal: Double? { signal.flatMap { PathLoss.signals.contains($0) ? $0 : nil } }
+  var soundSignal: Double? { signal.flatMap { MappedBeacon.signals.contains($0) ? $0 : nil } }
 
   /// Signal in dBm for sorting. Unknown and invalid signals count as the weakest.
   fileprivate var comparableSignal: Double {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Spatial
+internal import VehicleData
 
 /// Compares a vehicle's heading with its course while it drives straight.
 ///

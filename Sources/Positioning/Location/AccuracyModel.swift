@@ -1,6 +1,7 @@
 internal import Glibc
 public import Sensors
 internal import Spatial
+public import VehicleData
 
 /// Estimates the accuracy of a position at 68 % confidence from a receiver's report.
 ///

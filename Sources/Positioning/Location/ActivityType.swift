@@ -1,3 +1,5 @@
+internal import VehicleData
+
 /// The type of motion. It determines possible speeds and accelerations, and therefore which fixes are
 /// impossible and after which time at rest locations may pause.
 public enum ActivityType: String, Hashable, Sendable, CaseIterable {

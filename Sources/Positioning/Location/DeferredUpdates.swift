@@ -1,4 +1,5 @@
 internal import Spatial
+internal import VehicleData
 
 /// Limits of a deferral.
 package struct DeferralLimits: Hashable, Sendable {
@@ -36,21 +37,21 @@ struct DeferredUpdates: Sendable {
   /// Time at which the deferral ends; nil for no limit.
   let deadline: Timestamp?
   /// Collected fixes in order of time.
-  private(set) var fixes: [Location] = []
+  private(set) var fixes: [ShownLocation] = []
   private var origin: Coordinate?
 
   /// - Parameters:
   ///   - distance: distance in m; infinite for no limit.
   ///   - timeout: time in s; infinite for no limit.
   ///   - location: current location; nil counts from the first fix.
-  init(untilTraveled distance: Double, timeout: Double, from location: Location?, at start: Timestamp) {
+  init(untilTraveled distance: Double, timeout: Double, from location: ShownLocation?, at start: Timestamp) {
     self.distance = distance
     deadline = timeout.isFinite ? start.advanced(bySeconds: max(0, timeout)) : nil
     origin = location?.coordinate
   }
 
   /// Adds a fix. Returns true if the deferral ends with this fix.
-  mutating func process(_ location: Location) -> Bool {
+  mutating func process(_ location: ShownLocation) -> Bool {
     let origin = self.origin ?? location.coordinate
     self.origin = origin
     fixes.append(location)

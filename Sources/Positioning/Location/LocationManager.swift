@@ -1,6 +1,6 @@
-public import Motion
 internal import Sensors
 public import Spatial
+public import VehicleData
 
 /// Decides which locations are reported, as Core Location's manager does.
 ///
@@ -26,9 +26,9 @@ public struct LocationManager: Sendable {
   public private(set) var isMonitoringSignificantChanges = false
   /// The newest location, reported or not; nil before the first. At `reduced` accuracy it is coarse, like all
   /// output.
-  public private(set) var location: Location?
+  public private(set) var location: ShownLocation?
   /// The newest reported location; nil before the first.
-  public private(set) var lastTold: Location?
+  public private(set) var lastTold: ShownLocation?
   /// Number of locations omitted by the distance filter, since the start.
   public private(set) var filteredCount = 0
   /// The current failure; nil while locations are available.
@@ -51,7 +51,7 @@ public struct LocationManager: Sendable {
   /// distance filter applies to the fixes of a batch. Nil for single deferrals.
   package var continuousDeferral: DeferralLimits?
   /// End and last location of the previous continuous deferral; nil after an error.
-  private var lastDeferral: (end: Timestamp, location: Location?)?
+  private var lastDeferral: (end: Timestamp, location: ShownLocation?)?
   private var pause: PausePolicy
   private var significantChanges = SignificantChangeMonitor()
   /// Time of the first of the current reports without a position; nil while the receiver has a position.
@@ -100,12 +100,16 @@ public struct LocationManager: Sendable {
     isMonitoringSignificantChanges = false
   }
 
+  /// Processes a location of a device without privacy zones; returns the resulting events, in order.
+  public mutating func process(_ location: Location) -> [LocationEvent] {
+    process(location, shown: PrivacyPolicy.unrestricted(location))
+  }
+
   /// Processes a location; returns the resulting events, in order.
-  /// - Parameter shown: the same location after privacy has blurred it; nil if unchanged. All reports contain
-  ///   this location. Power, standstill and the end of requests are determined by the exact location.
-  public mutating func process(_ fresh: Location, shown: Location? = nil) -> [LocationEvent] {
+  /// - Parameter shown: the same location with privacy applied. All reports contain this location. Power,
+  ///   standstill and the end of requests are determined by the exact location.
+  public mutating func process(_ fresh: Location, shown: ShownLocation) -> [LocationEvent] {
     var events = expire { $0 < fresh.timestamp }
-    let shown = shown ?? fresh
     let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
     if fresh.suspicion != nil { return events + observeSuspect(fresh, told) }
@@ -133,7 +137,7 @@ public struct LocationManager: Sendable {
   }
 
   /// Reports a suspect location. It passes every filter, and affects neither pauses nor requests.
-  private mutating func observeSuspect(_ fresh: Location, _ told: Location) -> [LocationEvent] {
+  private mutating func observeSuspect(_ fresh: Location, _ told: ShownLocation) -> [LocationEvent] {
     (failure, blindSince) = (nil, nil)
     // During a jump `seen` is unchanged, so that the receiver remains on until the jump is resolved, within
     // half a minute.
@@ -146,7 +150,7 @@ public struct LocationManager: Sendable {
   /// Processes a change between standstill and motion detected by the accelerometer; nil if the accelerometer
   /// has stopped.
   public mutating func observe(
-    _ state: StationaryDetector.State?, at timestamp: Timestamp
+    _ state: MotionState?, at timestamp: Timestamp
   ) -> [LocationEvent] {
     guard isUpdating, pausesLocationUpdatesAutomatically else { return [] }
     return consequences(of: pause.observe(state, at: timestamp))
@@ -232,7 +236,7 @@ public struct LocationManager: Sendable {
     return max(0, distance - place.distance(to: exact.coordinate))
   }
 
-  private mutating func update(_ location: Location) -> [LocationEvent] {
+  private mutating func update(_ location: ShownLocation) -> [LocationEvent] {
     if let violation = deferralViolation { return endDeferral(violation) + filter(location) }
     // Only fixes are deferred; a radio position is reported immediately.
     guard location.positionSource != .coarse else { return filter(location) }
@@ -244,14 +248,14 @@ public struct LocationManager: Sendable {
     return isOver ? endDeferral(nil, at: location.timestamp) : []
   }
 
-  private mutating func filter(_ location: Location) -> [LocationEvent] {
+  private mutating func filter(_ location: ShownLocation) -> [LocationEvent] {
     passesFilter(location) ? [.location(location)] : []
   }
 
-  private mutating func passesFilter(_ location: Location) -> Bool {
+  private mutating func passesFilter(_ location: ShownLocation) -> Bool {
     if distanceToTell ?? 0 <= 0 { origin = exact?.coordinate }
     if let distanceFilter, let lastTold,
-      lastTold.coordinate.distance(to: location.coordinate) < location.leastWay(distanceFilter)
+      lastTold.coordinate.distance(to: location.coordinate) < location.location.leastWay(distanceFilter)
     {
       filteredCount += 1
       return false
@@ -364,7 +368,7 @@ extension LocationManager {
 
   /// - Parameter radius: accuracy (68 %, m) of the location before privacy settings reduce it; it decides
   ///   whether a request is answered.
-  private mutating func answerRequests(with location: Location, of radius: Double?) -> [LocationEvent] {
+  private mutating func answerRequests(with location: ShownLocation, of radius: Double?) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for index in requests.indices.reversed() {
       guard let answer = requests[index].process(location, radius: radius) else { continue }
@@ -389,23 +393,23 @@ extension LocationManager {
   }
 }
 
-/// Output of `LocationManager`.
+/// Output of `LocationManager`. Its locations have privacy applied.
 public enum LocationEvent: Hashable, Sendable {
   /// An update, after the distance filter.
-  case location(Location)
+  case location(ShownLocation)
   /// A significant change.
-  case significantChange(Location)
+  case significantChange(ShownLocation)
   /// Deferred updates: every fix since the deferral began, in order; never empty. The end of the deferral
   /// follows.
-  case batch([Location])
+  case batch([ShownLocation])
   /// End of a deferral. The error is nil if the deferral reached its distance or time.
   case deferredUpdatesFinished(DeferralError?)
   /// Answer to a one-shot request: the first sufficiently accurate location, or at the time limit the most
   /// accurate one so far.
-  case requested(Location)
+  case requested(ShownLocation)
   /// Updates pause because of a standstill. Contains the location of the device if that was not reported yet;
   /// otherwise nil.
-  case paused(Location?)
+  case paused(ShownLocation?)
   /// Updates continue.
   case resumed
   /// Reason why there are no locations. It is reported once, and again only after another failure or a

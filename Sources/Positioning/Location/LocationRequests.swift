@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// A request for one location: the first one with sufficient accuracy, or the most accurate one at the time
 /// limit.
@@ -8,7 +9,7 @@ struct OneShotRequest: Sendable {
   var start: Timestamp
   /// Time limit in s, from `start`.
   var timeLimit: Double
-  private(set) var best: Location?
+  private(set) var best: ShownLocation?
   private(set) var bestRadius = Double.infinity
 
   var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
@@ -23,7 +24,7 @@ struct OneShotRequest: Sendable {
 
   /// Processes a location. Returns the location if it answers the request; otherwise nil.
   /// - Parameter radius: accuracy in m (68 %) of the measurement; nil if unknown.
-  mutating func process(_ location: Location, radius: Double?) -> Location? {
+  mutating func process(_ location: ShownLocation, radius: Double?) -> ShownLocation? {
     let radius = radius ?? .infinity
     // Of two equally accurate locations, the newer is used.
     if radius <= bestRadius { (best, bestRadius) = (location, radius) }
@@ -40,15 +41,15 @@ public struct SignificantChangeMonitor: Sendable {
   public static let interval = 300.0
 
   /// The last selected location; nil before the first.
-  public private(set) var location: Location?
+  public private(set) var location: ShownLocation?
 
   public init() {}
 
   /// Processes a location. Returns the location if it is a significant change; otherwise nil.
-  public mutating func process(_ candidate: Location) -> Location? {
+  public mutating func process(_ candidate: ShownLocation) -> ShownLocation? {
     if let location {
       guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,
-        location.coordinate.distance(to: candidate.coordinate) >= candidate.leastWay(Self.distance)
+        location.coordinate.distance(to: candidate.coordinate) >= candidate.location.leastWay(Self.distance)
       else { return nil }
     }
     location = candidate

@@ -1,5 +1,5 @@
-internal import Motion
 internal import Spatial
+internal import VehicleData
 
 /// Decides when a device has been at rest long enough for locations to pause, and when it has moved again.
 ///
@@ -12,7 +12,7 @@ struct PausePolicy: Sendable {
   private(set) var isPaused = false
 
   /// State according to the accelerometer; nil if unknown.
-  private var motion: StationaryDetector.State?
+  private var motion: MotionState?
   /// Start of a rest that all evidence confirms; nil in motion.
   private var restBegan: Timestamp?
   /// Location at the start of the rest.
@@ -36,7 +36,7 @@ struct PausePolicy: Sendable {
   }
 
   /// Processes a change of the accelerometer's state; nil if the accelerometer has stopped.
-  mutating func observe(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
+  mutating func observe(_ state: MotionState?, at timestamp: Timestamp) -> Change? {
     motion = state
     switch state {
     case .moving: return move()

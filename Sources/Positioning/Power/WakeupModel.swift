@@ -1,5 +1,6 @@
 internal import Sensors
 internal import Spatial
+internal import VehicleData
 
 /// Expected use of the processor, for recordings, simulations and estimates, where the use is not measured. A
 /// block of samples wakes two threads: one reads the block, the other processes it. The reports of a fix by

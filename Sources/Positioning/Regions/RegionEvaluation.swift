@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Spatial
+internal import VehicleData
 
 /// The evaluation of one region for the step from one fix to the next.
 struct RegionEvaluation {

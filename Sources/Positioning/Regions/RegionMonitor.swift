@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// Monitors any number of regions and reports entries, exits and dwells.
 ///

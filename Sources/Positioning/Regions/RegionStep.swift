@@ -1,4 +1,5 @@
 internal import Spatial
+internal import VehicleData
 
 /// A fix with the values that regions need: position, effective accuracy and motion.
 struct RegionFix: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// Validity of reports while no fixes arrive.
 extension BoundedReporter {

@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// A reporting policy with bounded error and delay: the position displayed by a subscriber for the time
 /// `delay` seconds ago is accurate to `epsilon` metres. A delay of zero is dead reckoning.

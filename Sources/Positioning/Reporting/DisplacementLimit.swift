@@ -1,4 +1,5 @@
 internal import Spatial
+internal import VehicleData
 
 /// A limit on the distance between the last reported position and the vehicle: a constant, plus the distance
 /// that the vehicle drives in some seconds at its current speed.

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Sensors
 internal import Spatial
+internal import VehicleData
 
 /// A fix in the form that the reporting policy uses: position, time and velocity.
 struct MotionSample: Sendable {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Spatial
+internal import VehicleData
 
 /// Chooses the report that probably stays valid longest.
 ///

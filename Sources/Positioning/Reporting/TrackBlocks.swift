@@ -1,4 +1,5 @@
 internal import Spatial
+internal import VehicleData
 
 /// A track with an index that quickly decides whether a straight line in time is close to all fixes between
 /// two of them.

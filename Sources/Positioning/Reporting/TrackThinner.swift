@@ -1,4 +1,5 @@
 public import Spatial
+public import VehicleData
 
 /// Thins a track to the smallest number of fixes whose interpolation in time stays within `epsilon` metres of
 /// every omitted fix.

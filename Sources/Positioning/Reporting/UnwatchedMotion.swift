@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Spatial
+internal import VehicleData
 
 /// Possible motion of a vehicle without fixes, which limits the validity of a bound.
 ///

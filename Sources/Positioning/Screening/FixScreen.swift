@@ -1,5 +1,6 @@
 public import Sensors
 public import Spatial
+public import VehicleData
 
 /// Filters implausible receiver reports.
 ///

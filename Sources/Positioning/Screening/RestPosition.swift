@@ -1,4 +1,5 @@
 internal import Spatial
+internal import VehicleData
 
 /// The position at which a device rests, from its fixes.
 ///

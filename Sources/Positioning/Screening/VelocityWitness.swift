@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Spatial
+internal import VehicleData
 
 /// A test of positions against the receiver's own velocity: both come from different measurements (code and
 /// Doppler), so that a deceived receiver seldom changes both consistently.

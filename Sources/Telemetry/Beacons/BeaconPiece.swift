@@ -1,7 +1,6 @@
 internal import Bytes
 public import JSON
-public import Positioning
-internal import Sensors
+public import Sensors
 public import Spatial
 
 /// Payload of `beacons/piece`: a part of the fleet's beacon map, sent to one vehicle.

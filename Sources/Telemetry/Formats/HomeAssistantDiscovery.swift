@@ -1,5 +1,5 @@
 internal import JSON
-internal import Motion
+internal import VehicleData
 
 /// Home Assistant entities of a vehicle: a tracker on the map, sensors and driving events.
 ///

@@ -1,7 +1,6 @@
 public import JSON
-public import Motion
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `altitude`: height from barometer and receiver, and the level in a garage.
 public struct AltitudeMessage: Hashable, Sendable {

@@ -1,6 +1,6 @@
 internal import JSON
-public import Motion
 public import Spatial
+public import VehicleData
 
 /// State of the magnetometer's calibration, with an instruction if it is insufficient. The message `heading`
 /// contains its members directly, the message `status` in the member `compass`.

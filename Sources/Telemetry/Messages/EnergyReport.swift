@@ -1,5 +1,5 @@
 internal import JSON
-public import Positioning
+public import VehicleData
 
 /// The field `energy` of `status`: energy used by each part of the device since the agent started.
 public struct EnergyReport: Hashable, Sendable {

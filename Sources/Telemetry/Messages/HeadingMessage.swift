@@ -1,6 +1,6 @@
 public import JSON
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `heading`: the direction of the vehicle's front.
 public struct HeadingMessage: Hashable, Sendable {

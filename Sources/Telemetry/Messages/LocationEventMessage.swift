@@ -1,6 +1,6 @@
 public import JSON
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `location/event`: location updates failed, paused or resumed, or a deferral ended.
 public struct LocationEventMessage: Hashable, Sendable {
@@ -64,23 +64,6 @@ public struct LocationEventMessage: Hashable, Sendable {
       time: time, event: suspicion == nil ? .plausible : .suspect, error: suspicion?.reason.rawValue,
       reason: suspicion?.reason.problem ?? "the positions agree with all measurements again",
       remedy: suspicion?.reason.remedy)
-  }
-
-  /// Creates a message for an event of the manager. Nil for events that are published as a location or a
-  /// track, such as the regular end of a deferral.
-  public init?(time: UTCTime, event: LocationEvent) {
-    switch event {
-    case .failed(let failure):
-      self.init(
-        time: time, event: .failed, error: failure.name, reason: failure.problem, remedy: failure.remedy)
-    case .paused: self.init(time: time, event: .paused, reason: "the device stands")
-    case .resumed: self.init(time: time, event: .resumed, reason: "the device moves again")
-    case .deferredUpdatesFinished(let error?):
-      self.init(
-        time: time, event: .deferralEnded, error: error.rawValue, reason: error.description,
-        remedy: error.remedy)
-    case .deferredUpdatesFinished(nil), .location, .significantChange, .batch, .requested: return nil
-    }
   }
 
   public var payload: [UInt8] {

@@ -1,8 +1,7 @@
 public import JSON
-internal import Motion
-public import Positioning
 internal import Sensors
 public import Spatial
+public import VehicleData
 
 /// Payload of `location`: the last position of a vehicle.
 public struct LocationMessage: Hashable, Sendable {
@@ -41,7 +40,9 @@ public struct LocationMessage: Hashable, Sendable {
 
   /// Creates a report of the bounded reporting policy. `location` is the fix at which the report takes
   /// effect. The message contains the position of the report, which is within the bound of the fix.
-  public init(identity: MessageIdentity?, time: UTCTime, location: Location, report: ReportPredictor) {
+  public init(
+    identity: MessageIdentity?, time: UTCTime, location: ShownLocation, report: ReportPredictor
+  ) {
     self.init(identity: identity, time: time, location: location)
     self.location.coordinate = report.coordinate
     prediction = Prediction(
@@ -59,10 +60,10 @@ public struct LocationMessage: Hashable, Sendable {
     }
   }
 
-  public init(identity: MessageIdentity?, time: UTCTime, location: Location) {
+  public init(identity: MessageIdentity?, time: UTCTime, location: ShownLocation) {
     self.identity = identity
     self.time = time
-    self.location = location
+    self.location = location.location
   }
 
   /// Encoded payload. Coordinates have 8 decimals (1 mm), values in m and m/s two or three, values in degrees

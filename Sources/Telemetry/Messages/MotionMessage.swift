@@ -1,6 +1,6 @@
 public import JSON
-public import Motion
 public import Spatial
+public import VehicleData
 
 /// Payload of `motion`: a gesture, an impact or another event of the vehicle's motion.
 public struct MotionMessage: Hashable, Sendable {
@@ -12,12 +12,12 @@ public struct MotionMessage: Hashable, Sendable {
 
   public enum Event: Hashable, Sendable {
     /// A shake. `axis` is the axis of the swings so far; nil from vehicles that do not report it.
-    case shake(ShakePhase, axis: ShakeDetector.Axis?)
+    case shake(ShakePhase, axis: ShakeAxis?)
     /// An impact. `peak` is in g. `direction` points towards the origin of the impact, in the frame `axes`;
     /// nil if unknown.
     case impact(side: Impact.Side, peak: Double, direction: Vector3?)
     case orientation(DeviceOrientation)
-    case activity(StationaryDetector.State)
+    case activity(MotionState)
     /// An event unknown to this version.
     case other(String)
 
@@ -74,7 +74,7 @@ public struct MotionMessage: Hashable, Sendable {
     let name = json["event"]?.string ?? ""
     switch name {
     case "shake":
-      let axis = json["axis"]?.string.flatMap(ShakeDetector.Axis.init)
+      let axis = json["axis"]?.string.flatMap(ShakeAxis.init)
       event = .shake(try json.requiredCase("phase"), axis: axis)
     case "impact":
       event = .impact(
@@ -83,7 +83,7 @@ public struct MotionMessage: Hashable, Sendable {
     case "orientation": event = .orientation(try json.requiredCase("orientation"))
     default:
       guard !name.isEmpty else { throw JSONError("key \"event\": missing or not a string") }
-      event = StationaryDetector.State(rawValue: name).map { .activity($0) } ?? .other(name)
+      event = MotionState(rawValue: name).map { .activity($0) } ?? .other(name)
     }
     axes = json["axes"]?.string.flatMap(BodyAxes.init)
     identity = json.identity

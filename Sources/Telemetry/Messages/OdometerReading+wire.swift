@@ -1,5 +1,5 @@
 internal import JSON
-internal import Positioning
+internal import VehicleData
 
 // The members `odometer` and `odometerEstimated` contain whole metres, rounded down so that a later value is
 // never smaller.

@@ -1,6 +1,6 @@
 public import JSON
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Regions from a GeoJSON FeatureCollection (RFC 7946).
 ///
@@ -21,6 +21,12 @@ public struct RegionCollection: Hashable, Sendable {
     public var identifier: String?
     public var reason: String
 
+    package init(index: Int, identifier: String?, reason: String) {
+      self.index = index
+      self.identifier = identifier
+      self.reason = reason
+    }
+
     public var description: String {
       "feature \(index)" + (identifier.map { " (\"\($0.prefix(80))\")" } ?? "") + ": " + reason
     }
@@ -31,7 +37,7 @@ public struct RegionCollection: Hashable, Sendable {
   public private(set) var places: [Int] = []
   public private(set) var problems: [Problem] = []
 
-  /// Reads all valid regions. `RegionMonitor.replaceAll` checks their geometry.
+  /// Reads all valid regions. `RegionMonitor.replaceAll(_:)` of `Positioning` checks their geometry.
   /// - Parameter time: creation time for regions without `tst`; nil if unknown.
   /// - Throws: `JSONError` if the document is no FeatureCollection.
   public init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
@@ -56,17 +62,6 @@ public struct RegionCollection: Hashable, Sendable {
         )
       }
     }
-  }
-
-  /// Replaces all regions of a monitor.
-  /// - Returns: the accepted identifiers, and the problems of all rejected features in order of the
-  ///   collection.
-  public func watch(in monitor: inout RegionMonitor) -> (accepted: [String], problems: [Problem]) {
-    let acceptance = monitor.replaceAll(regions)
-    let refused = acceptance.refused.map {
-      Problem(index: places[$0.index], identifier: $0.identifier, reason: $0.reason.description)
-    }
-    return (acceptance.accepted, (problems + refused).sorted { $0.index < $1.index })
   }
 }
 

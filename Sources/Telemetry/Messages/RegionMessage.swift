@@ -1,6 +1,6 @@
 public import JSON
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `region`: the vehicle entered or left a region, or dwelt in it.
 public struct RegionMessage: Hashable, Sendable {

@@ -1,6 +1,6 @@
 public import JSON
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `regions/state`: the state of each monitored region.
 public struct RegionsStateMessage: Hashable, Sendable {

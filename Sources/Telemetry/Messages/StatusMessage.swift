@@ -1,7 +1,6 @@
 public import JSON
-public import Motion
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `status`: the agent's availability and internal state.
 public struct StatusMessage: Hashable, Sendable {

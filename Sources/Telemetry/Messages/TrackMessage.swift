@@ -1,6 +1,6 @@
 public import JSON
-public import Positioning
 public import Spatial
+public import VehicleData
 
 /// Payload of `track`: a deferred batch of fixes in order. It contains every fix up to its precision, or a
 /// thinned track with a stated error bound.

@@ -1,7 +1,7 @@
 public import JSON
-internal import Positioning
 internal import Sensors
 internal import Spatial
+internal import VehicleData
 
 /// Converts a vehicle's messages to the OwnTracks format, as far as the format has equivalents.
 public struct OwnTracksFormat: Sendable {

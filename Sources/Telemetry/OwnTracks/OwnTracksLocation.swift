@@ -1,7 +1,7 @@
 public import JSON
-internal import Positioning
 internal import Sensors
 public import Spatial
+internal import VehicleData
 
 /// A location of the OwnTracks format (`_type` location).
 public struct OwnTracksLocation: Hashable, Sendable {
@@ -128,7 +128,7 @@ extension OwnTracksLocation {
     location.speed = speed
     location.course = course
     if isCoarse { location.positionSource = .coarse }
-    return LocationMessage(identity: nil, time: time, location: location)
+    return LocationMessage(identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))
   }
 }
 

@@ -3,7 +3,6 @@ internal import FleetCommand
 internal import FleetStore
 internal import JSON
 internal import Platform
-internal import Positioning
 internal import Sensors
 internal import Spatial
 

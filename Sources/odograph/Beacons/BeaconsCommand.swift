@@ -2,7 +2,6 @@ internal import Fleet
 internal import FleetCommand
 internal import FleetStore
 internal import JSON
-internal import Positioning
 internal import Sensors
 internal import Telemetry
 

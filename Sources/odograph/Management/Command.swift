@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Bytes
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
+internal import Settings
 internal import Telemetry
 
 struct Config: ParsableCommand {

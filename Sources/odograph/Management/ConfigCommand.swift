@@ -3,6 +3,7 @@ internal import FleetCommand
 internal import FleetManagement
 internal import JSON
 internal import MQTT
+internal import Settings
 internal import Spatial
 internal import Telemetry
 

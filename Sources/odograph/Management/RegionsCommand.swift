@@ -3,9 +3,9 @@ internal import FleetCommand
 internal import FleetManagement
 internal import JSON
 internal import MQTT
-internal import Positioning
 internal import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The `odograph regions` commands: show and change the regions that vehicles monitor.
 ///

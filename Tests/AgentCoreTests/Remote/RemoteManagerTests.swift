@@ -1,5 +1,6 @@
 import MQTT
 import Pipeline
+import Settings
 import Spatial
 import Telemetry
 import TestSupport

@@ -1,10 +1,10 @@
 import FleetFixtures
 import JSON
 import MQTT
-import Positioning
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import Fleet
 @testable import FleetManagement

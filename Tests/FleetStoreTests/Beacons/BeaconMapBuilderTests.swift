@@ -1,5 +1,4 @@
 import Fleet
-import Positioning
 import Sensors
 import Spatial
 import Telemetry

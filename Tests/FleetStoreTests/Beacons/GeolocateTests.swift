@@ -1,6 +1,5 @@
 import Fleet
 import JSON
-import Positioning
 import Sensors
 import Spatial
 import Telemetry

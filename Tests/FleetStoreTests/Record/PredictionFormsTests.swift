@@ -2,11 +2,11 @@ import Fleet
 import FleetFixtures
 import Foundation
 import JSON
-import Positioning
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -42,8 +42,9 @@ import Testing
       // Some vehicles do not report within bounds.
       let message =
         Int.random(in: 0..<20, using: &random) == 0
-        ? LocationMessage(identity: identity, time: time, location: location)
-        : LocationMessage(identity: identity, time: time, location: location, report: report)
+        ? LocationMessage(identity: identity, time: time, location: PrivacyPolicy.unrestricted(location))
+        : LocationMessage(
+          identity: identity, time: time, location: PrivacyPolicy.unrestricted(location), report: report)
       return String(decoding: message.payload, as: UTF8.self)
     }
   }

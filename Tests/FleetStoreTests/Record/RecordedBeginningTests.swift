@@ -1,10 +1,10 @@
 import FleetFixtures
 import MQTT
-import Positioning
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import Fleet
 @testable import FleetStore

@@ -1,4 +1,5 @@
 import Foundation
+import Settings
 import Telemetry
 import TestSupport
 import Testing
@@ -16,7 +17,7 @@ import Testing
       let root = ContractScript.repository
       symbols = try SourceIndex(
         .publicSymbols,
-        in: ["Spatial", "Sensors", "Motion", "Positioning", "LiveSensors", "Telemetry"].map {
+        in: ["Spatial", "Sensors", "VehicleData", "Motion", "Positioning", "LiveSensors", "Telemetry"].map {
           "\(root)/Sources/\($0)"
         })
       tests = try SourceIndex(.tests, in: ["\(root)/Tests"])

@@ -1,8 +1,8 @@
 import JSON
-import Positioning
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @Suite struct RegionMessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)

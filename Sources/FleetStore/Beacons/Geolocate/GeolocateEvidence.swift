@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Positioning
 internal import Sensors
 internal import Spatial
 

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A speed with a unit, as users write it: `60 km/h`, `16.7 m/s` or `40 mph`.
 package enum SpeedText {
   private static let units: [(suffix: String, metresPerSecond: Double)] = [

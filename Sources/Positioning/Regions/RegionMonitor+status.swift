@@ -1,24 +1,5 @@
 public import Spatial
-
-/// State of a monitored region.
-public struct RegionStatus: Hashable, Sendable {
-  public var identifier: String
-  public var state: RegionState
-  /// Civil time of the crossing, or of the fix that first decided the state; nil if the state or the time is
-  /// unknown.
-  public var since: UTCTime?
-  /// The `desiredAccuracy` of the region in m (68 %); nil for the configured accuracy.
-  public var desiredAccuracy: Double?
-
-  public init(
-    identifier: String, state: RegionState, since: UTCTime? = nil, desiredAccuracy: Double? = nil
-  ) {
-    self.identifier = identifier
-    self.state = state
-    self.since = since
-    self.desiredAccuracy = desiredAccuracy
-  }
-}
+public import VehicleData
 
 extension RegionMonitor {
   /// Returns the status of a region; nil if it is not monitored. The corresponding call of Core Location is

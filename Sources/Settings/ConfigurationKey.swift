@@ -1,5 +1,6 @@
 internal import Bytes
 package import JSON
+internal import Telemetry
 
 /// A configuration key with type, accepted values and meaning. The list of all keys is the single source for
 /// the loader, the error messages, the fleet's command line and the test of `Config/odograph.toml`.
@@ -145,16 +146,5 @@ extension ConfigurationKey.Value {
     case .flag(let flag): .bool(flag)
     case .numbers(let numbers): .array(numbers.map(JSONValue.number))
     }
-  }
-}
-
-extension StringProtocol {
-  package func trimmingSpaces() -> Self.SubSequence {
-    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) })
-    else {
-      return self[endIndex...]
-    }
-    return self[first...last]
   }
 }

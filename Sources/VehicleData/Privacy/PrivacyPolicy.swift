@@ -1,9 +1,8 @@
-internal import Glibc
 internal import Sensors
 public import Spatial
 
-/// Privacy zones, and the accuracy of positions outside of them. Only its results may be stored and
-/// published.
+/// Privacy zones, and the accuracy of positions outside of them. Only its results (`ShownLocation`) may be
+/// stored and published.
 ///
 /// A blurred position is the centre of its cell in a grid over the earth: even many blurred positions, or
 /// knowledge of the grid, reveal no more than the cell. Speed, course and altitude are removed with the exact
@@ -37,16 +36,19 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   /// Returns the location in the form in which it may be published; nil if it must be withheld.
-  public func shown(_ location: Location) -> Location? {
+  public func shown(_ location: Location) -> ShownLocation? {
     // A position that may be inside of a zone counts as inside.
     let radius = location.horizontalAccuracy ?? Self.address
     let margin = location.positionSource == .coarse && radius <= Self.address ? radius : 0
     switch shown(location.coordinate, margin: margin) {
-    case .exact: return location
+    case .exact: return ShownLocation(location)
     case .withheld: return nil
-    case .blurred(let cell): return location.blurred(to: cell)
+    case .blurred(let cell): return ShownLocation(location.blurred(to: cell))
     }
   }
+
+  /// Returns a location unchanged, for vehicles without privacy: those of other programs, and simulated ones.
+  public static func unrestricted(_ location: Location) -> ShownLocation { ShownLocation(location) }
 
   /// Returns whether a position may be published exactly.
   package func isExact(_ coordinate: Coordinate) -> Bool { shown(coordinate, margin: 0) == .exact }
@@ -75,38 +77,6 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 }
 
-/// A cell of a grid over the earth, bounded by parallels and meridians, nearly square except at the poles.
-struct GridCell: Hashable {
-  let middle: Coordinate
-  /// Maximum distance in m from the centre of the cell to a corner.
-  let accuracy: Double
-
-  /// Metres per degree of a great circle on a sphere with the earth's mean radius; a grid needs no higher
-  /// accuracy.
-  private static let degree = 111_195.0
-
-  /// - Parameter size: length of a side in m.
-  init(holding coordinate: Coordinate, size: Double) {
-    let rows = max(1, (180 * Self.degree / size).rounded(.down))
-    let height = 180 / rows
-    let row = min(rows - 1, ((coordinate.latitude + 90) / height).rounded(.down))
-    let latitude = -90 + (row + 0.5) * height
-    // The number of cells per circle is an integer, so that no cell is cut at the date line.
-    let circle = 360 * Self.degree * Self.cosine(latitude)
-    let columns = max(1, (circle / size).rounded(.down))
-    let width = 360 / columns
-    let column = min(columns - 1, ((coordinate.longitude + 180) / width).rounded(.down))
-    middle = Coordinate(latitude: latitude, longitude: -180 + (column + 0.5) * width)
-    // The side towards the equator is the longer one.
-    let edge = max(0, abs(latitude) - height / 2)
-    let (half, side) = (height / 2 * Self.degree, width / 2 * Self.degree * Self.cosine(edge))
-    // One per cent is added because the earth is not a sphere.
-    accuracy = 1.01 * (half * half + side * side).squareRoot()
-  }
-
-  private static func cosine(_ degrees: Double) -> Double { cos(degrees.radians) }
-}
-
 extension Location {
   /// Returns a location with the centre of the cell and the time, without height, speed and course, which
   /// would allow reconstructing the route.
@@ -121,4 +91,16 @@ extension Location {
     }
     return blurred
   }
+}
+
+extension Location {
+  /// Approximate side of a cell of Core Location's reduced accuracy in m.
+  private static let reducedCell = 5000.0
+
+  /// Maximum distance in m between a position and the centre of its cell at reduced accuracy.
+  package static let reducedAccuracy = 3600.0
+
+  /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
+  /// vehicle reveal no more than a single report.
+  package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
 }

@@ -2,6 +2,8 @@ internal import Bytes
 internal import Motion
 internal import Positioning
 internal import Spatial
+internal import Telemetry
+internal import VehicleData
 
 extension ConfigurationKey {
   // Defaults of keys for gestures are the defaults of the detectors.
@@ -145,7 +147,7 @@ extension ConfigurationKey {
     ConfigurationKey("motion.shake_swings", .integer(2...50), default: .integer(shake.minimumSwings)),
     ConfigurationKey("motion.shake_duration", .number(0.3...60), default: .number(shake.maximumDuration)),
     ConfigurationKey(
-      "motion.shake_axes", .texts, default: .texts(ShakeDetector.Axis.allCases.map(\.rawValue))),
+      "motion.shake_axes", .texts, default: .texts(ShakeAxis.allCases.map(\.rawValue))),
     ConfigurationKey("motion.impact_threshold", .number(0.1...400), default: .number(impact.threshold)),
     ConfigurationKey("motion.impact_duration", .number(0.005...1), default: .number(impact.pulseDuration)),
     ConfigurationKey("motion.impact_quiet", .number(0.01...60), default: .number(impact.quietTime)),

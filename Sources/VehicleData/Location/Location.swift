@@ -1,5 +1,3 @@
-internal import Glibc
-public import Motion
 public import Sensors
 public import Spatial
 
@@ -54,53 +52,4 @@ public enum AltitudeSource: String, Hashable, Sendable, CaseIterable {
   case fused
   /// The receiver's last altitude plus changes measured by the barometer.
   case barometric
-}
-
-extension Location {
-  /// Creates a location from a receiver's report; nil if the report has no position. `horizontalAccuracy` is
-  /// the receiver's estimate, or follows from the dilution of precision. The estimate of `AccuracyModel` is
-  /// more accurate.
-  public init?(fix: PositionFix) {
-    guard let coordinate = fix.coordinate, coordinate.isValid else { return nil }
-    self.init(timestamp: fix.timestamp, coordinate: coordinate)
-    time = fix.time
-    altitude = fix.altitudeMeanSeaLevel
-    ellipsoidalAltitude = fix.altitudeEllipsoidal
-    horizontalAccuracy = AccuracyModel.radius(of: fix)
-    verticalAccuracy = AccuracyModel.deviation(fix.verticalError)
-    speed = fix.speed
-    speedAccuracy = AccuracyModel.deviation(fix.speedError)
-    course = fix.course
-    courseAccuracy = AccuracyModel.deviation(fix.courseError).map { min(180, $0) }
-    source = fix.receiver
-  }
-
-  /// Velocity in m/s, east and north; nil if speed or course is unknown. A stationary vehicle needs no
-  /// course.
-  var velocity: SIMD2<Double>? {
-    guard let speed else { return nil }
-    if speed == 0 { return .zero }
-    return course.map { speed * SIMD2(sin($0.radians), cos($0.radians)) }
-  }
-
-  /// Returns the time in s since an earlier location, by the receiver's time of the fixes if available and
-  /// increasing, otherwise by arrival.
-  func seconds(since earlier: Location) -> Double {
-    if let time, let before = earlier.time, case let step = time.seconds(since: before), step > 0 {
-      return step
-    }
-    return timestamp.seconds(since: earlier.timestamp)
-  }
-}
-
-extension Location {
-  /// Approximate side of a cell of Core Location's reduced accuracy in m.
-  private static let reducedCell = 5000.0
-
-  /// Maximum distance in m between a position and the centre of its cell at reduced accuracy.
-  static let reducedAccuracy = 3600.0
-
-  /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
-  /// vehicle reveal no more than a single report.
-  package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
 }

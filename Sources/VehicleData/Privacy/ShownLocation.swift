@@ -1,0 +1,34 @@
+package import Spatial
+
+/// A location in the form in which it may leave the vehicle or be stored. Only `PrivacyPolicy` creates it.
+///
+/// Messages with a vehicle's location accept no other type, so that a position without privacy cannot be
+/// published by mistake.
+@dynamicMemberLookup
+public struct ShownLocation: Hashable, Sendable {
+  /// The location with privacy applied.
+  public private(set) var location: Location
+
+  init(_ location: Location) { self.location = location }
+
+  @inlinable public subscript<Value>(dynamicMember member: KeyPath<Location, Value>) -> Value {
+    location[keyPath: member]
+  }
+
+  /// The location at Core Location's reduced accuracy.
+  package var reduced: ShownLocation { ShownLocation(location.reduced) }
+
+  /// Returns the location with an accuracy of at least `radius` metres.
+  package func widened(to radius: Double) -> ShownLocation {
+    var copy = self
+    copy.location.horizontalAccuracy = max(location.horizontalAccuracy ?? 0, radius)
+    return copy
+  }
+
+  /// Returns the location with another time.
+  package func dated(_ timestamp: Timestamp, time: UTCTime?) -> ShownLocation {
+    var copy = self
+    (copy.location.timestamp, copy.location.time) = (timestamp, time)
+    return copy
+  }
+}
