@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Measures each speed of which the project states a ratio beside its peer, and compares the ratios with Tests/Benchmarks/ratios.csv.
+#
+# usage: Deploy/benchmarks.sh [PAIR...]
+#   PAIR   drain, record, tail, stats, guard, regions; without a name, all of them
+#
+# The benchmarks are built first (some minutes on a new machine); the measurements then take at most 15 minutes. Nothing else should
+# run on the machine meanwhile. Prints each ratio beside that of the table, and fails if one is lower than the table allows.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=Deploy/packages.sh
+. Deploy/packages.sh
+
+pairs=("$@")
+if [ $# -eq 0 ]; then pairs=(drain record tail stats guard regions); fi
+benchmarks=Tests/Benchmarks
+products=()
+for pair in "${pairs[@]}"; do
+  case $pair in
+    drain) products+=(delivery) ;;
+    record | tail | stats) products+=(fleet) ;;
+    guard) products+=(guard) ;;
+    regions) products+=(region) ;;
+    *) echo "benchmarks: no pair $pair; the pairs are drain, record, tail, stats, guard, regions" >&2; exit 64 ;;
+  esac
+done
+
+install_packages "${build_packages[@]}" mosquitto mosquitto-clients postgresql openssl python3-venv
+install_python geos $benchmarks/Peers/requirements.txt
+for product in $(printf '%s\n' "${products[@]}" | sort -u); do
+  package=$benchmarks
+  if [ "$product" = guard ]; then package=$benchmarks/Guard; fi
+  swift build -c release --package-path $package -debug-info-format none --product "$product-benchmark" >&2
+done
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+# run NAME PROGRAM ARGUMENT...: what the program prints goes into the file NAME.
+run() {
+  local name=$1
+  shift
+  printf 'measuring %s\n' "$name" >&2
+  "$@" >"$results/$name"
+}
+for pair in "${pairs[@]}"; do
+  case $pair in
+    drain) run drain $benchmarks/.build/release/delivery-benchmark 100000 20 100 200 ;;
+    record | tail | stats) run "$pair" $benchmarks/.build/release/fleet-benchmark --messages 200000 --rounds 3 "$pair" 2>/dev/null ;;
+    guard) run guard $benchmarks/Guard/.build/release/guard-benchmark 5 ;;
+    regions) PATH=$PWD/.build/geos/bin:$PATH run regions $benchmarks/.build/release/region-benchmark --checks 300000 ;;
+  esac
+done
+printf 'measured in %s s\n' "$SECONDS" >&2
+python3 $benchmarks/ratios.py $benchmarks/ratios.csv "$results"
