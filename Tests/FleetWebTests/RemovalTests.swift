@@ -53,6 +53,27 @@ import Testing
     #expect(table.entries.count == 3 && changes(table, since: 0) == ["+b", "+c", "+d"])
   }
 
+  /// A vehicle that returns while its removal expires has an entry of its own.
+  @Test func aVehicleThatReturnsLateSharesNoEntry() {
+    var roster = Roster()
+    var table = SummaryTable()
+    func send(_ vehicle: String, isThere: Bool, at time: Double) {
+      roster.receive("location", isThere ? locationJSON(48, at: time) : "", at: time, vehicle: vehicle)
+      roster.receive("status", isThere ? statusJSON("offline", at: time) : "", at: time, vehicle: vehicle)
+    }
+    for vehicle in ["a", "b"] { send(vehicle, isThere: true, at: 1) }
+    table.update(from: roster, at: moment(1))
+    send("a", isThere: false, at: 2)
+    table.update(from: roster, at: moment(2))
+    let late = 3 + SummaryTable.farewell
+    send("a", isThere: true, at: late)
+    send("b", isThere: false, at: late)
+    table.update(from: roster, at: moment(late))
+    send("c", isThere: true, at: late + 1)
+    table.update(from: roster, at: moment(late + 1))
+    #expect(changes(table, since: 0) == ["+a", "+c", "-b"])
+  }
+
   /// Whatever comes and goes, who takes in all changes knows whom the roster knows.
   @Test func whoTakesInAllChangesKnowsTheFleet() {
     var random = SplitMix.announced()

@@ -92,11 +92,12 @@ package struct SummaryTable: Sendable {
 
   /// Updates the summaries that have changed in the roster or by time alone.
   package mutating func update(from roster: Roster, at now: Moment) {
+    // Before vehicles get their entries, so that no returned vehicle has an entry that is free.
+    if let oldest = leaving.first, now.timestamp.seconds(since: oldest.since) > Self.farewell { purge(now) }
     if roster.removals != removals {
       removals = roster.removals
       removeMissing(from: roster, at: now)
     }
-    if let oldest = leaving.first, now.timestamp.seconds(since: oldest.since) > Self.farewell { purge(now) }
     let time = now.time.nanoseconds
     for index in roster.vehicles.indices {
       if index == order.count { order.append(newPlace(of: roster.vehicles[index].key)) }
