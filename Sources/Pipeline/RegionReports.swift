@@ -18,6 +18,14 @@ struct RegionReports: PipelinePart {
 
   mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
     evaluatedRevision = nil
+    let new = context.configuration
+    let wasReduced = old.location.desiredAccuracy == .reduced
+    if context.isReduced, !wasReduced {
+      // States decided by exact positions reveal more than a cell, and a cell cannot end most of them.
+      monitor.forgetStates()
+    } else if new.privacy != old.privacy || context.isReduced != wasReduced {
+      monitor.forgetPositions()
+    }
   }
 
   mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
@@ -34,7 +42,8 @@ struct RegionReports: PipelinePart {
       publish(monitor.advance(to: timestamp), &context)
     }
     if context.speedLimits?.revision != monitor.revision {
-      context.speedLimits = (monitor.revision, monitor.speedLimits)
+      // A cell of reduced accuracy does not tell in which of the regions with a limit the vehicle is.
+      context.speedLimits = (monitor.revision, context.isReduced ? [] : monitor.speedLimits)
     }
   }
 
@@ -70,6 +79,7 @@ struct RegionReports: PipelinePart {
     let isByReceiver = needs.carried == nil && context.lastPlace?.positionSource != .coarse
     guard let place = isByReceiver ? context.lastSeen : context.lastPlace ?? context.lastSeen else { return }
     needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: place.coordinate)
+    guard !context.isReduced else { return }
     let mobility = Mobility(context.configuration.location.activity)
     needs.boundaryAccuracy = monitor.desiredAccuracy(
       near: place.coordinate,

@@ -78,8 +78,11 @@ final class OutboxState {
   }
 
   private func reserveNumbers(_ count: Int) {
-    guard degradation == nil, let store, let mark = store.sequence.markNeeded(for: count) else { return }
-    attempt { () throws(SQLiteError) in try store.reserve(mark) }
+    // A second time, because a store that is found to be damaged is replaced by a new one.
+    for _ in 0..<2 {
+      guard degradation == nil, let store, let mark = store.sequence.markNeeded(for: count) else { return }
+      attempt { () throws(SQLiteError) in try store.reserve(mark) }
+    }
   }
 
   /// Writes the recent records (`RecentRecords`), which are older, and then `records`. Returns whether all of

@@ -222,6 +222,29 @@ import Testing
     }
   }
 
+  /// What was measured before the accuracy is reduced, or a place becomes private, is not published afterwards.
+  @Test(arguments: ["location.desired_accuracy=reduced", "privacy.zones=48.0399 11.00777 500 blur"])
+  func positionsBeforeAChangeStayPrivate(setting: String) throws {
+    func dwells(_ setting: String? = nil) throws -> [RegionMessage] {
+      var pipeline = AgentPipeline(
+        configuration: try configuration().pipeline, start: Timestamp(nanoseconds: 0), time: Self.start,
+        version: "1")
+      // The drive ends in the yard after 400 s.
+      let yard = Coordinate(latitude: 48.0399, longitude: 11.00777)
+      try pipeline.regions.add(Region(identifier: "yard", center: yard, radius: 200, dwell: 100))
+      drive(&pipeline) { _, _ in }
+      #expect(pipeline.regions.state(of: "yard") == .inside)
+      var events: [RegionMessage] = []
+      func take(_ message: VehicleMessage) { if case .region(let event) = message { events.append(event) } }
+      let new = try setting.map { try configuration($0) } ?? configuration()
+      pipeline.reconfigure(new.pipeline, into: take)
+      for second in 400..<600 { pipeline.advance(to: Timestamp(seconds: Double(second)), into: take) }
+      return events
+    }
+    #expect(try dwells().map(\.event) == [.dwell])
+    #expect(try dwells(setting).isEmpty)
+  }
+
   /// Subscribers of a vehicle that drives into a private place see it stand at its edge, not driving on for ever.
   @Test func boundedPredictionEndsAtThePrivacyZone() throws {
     var pipeline = AgentPipeline(

@@ -209,6 +209,11 @@ private struct OutboxRun {
       ? outbox.deadLetters(limit: 10).contains { $0.record.id == record.id } : outbox.status.records < before
     history.append("reject \(record.id ?? -1) durable \(isDurable)")
     let letter = isDurable ? outbox.deadLetters(limit: 10).first { $0.record.id == record.id } : nil
+    if let number = letter?.record.seq {
+      model.expect(
+        number < TemporarySequence.first && !model.dead.contains { $0.number == number },
+        "a dead letter has the number \(number), which is given again")
+    }
     model.reject(record.seq, isDurable: isDurable, number: letter?.record.seq)
   }
 

@@ -155,6 +155,13 @@ public struct RegionMonitor: Sendable {
   /// no dwell is reported before the next fix.
   public mutating func interrupt() { (isInterrupted, isHidden) = (true, true) }
 
+  /// Like `interrupt()`, and also forgets where boundaries were crossed, because other positions than before are
+  /// private from now on.
+  package mutating func forgetPositions() {
+    interrupt()
+    for place in tracks.keys { tracks[place]?.crossing = nil }
+  }
+
   /// Advances the time without a location. Returns dwell events that are due.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {
     var events = RegionEventList()

@@ -6,7 +6,8 @@ internal import Glibc
 /// at once. Nodes are in one array in depth-first order; a node has 112 bytes, and a box needs a third of a
 /// node. The tree is immutable: any change requires a new tree, which takes about 50 ms for 100,000 boxes.
 public struct BoxTree: Sendable {
-  /// Up to four boxes, one per lane. Coordinates are rounded outward. A lane without a box matches nothing.
+  /// Up to four boxes, one per lane. Coordinates are rounded outward. A lane without a box contains NaN, which matches
+  /// nothing, not even an infinite box.
   private struct Node {
     var leastX, leastY, leastZ: SIMD4<Float>
     var mostX, mostY, mostZ: SIMD4<Float>
@@ -14,10 +15,8 @@ public struct BoxTree: Sendable {
     var children: SIMD4<Int32>
 
     init() {
-      leastX = SIMD4(repeating: .infinity)
-      (leastY, leastZ) = (leastX, leastX)
-      mostX = SIMD4(repeating: -.infinity)
-      (mostY, mostZ) = (mostX, mostX)
+      leastX = SIMD4(repeating: .nan)
+      (leastY, leastZ, mostX, mostY, mostZ) = (leastX, leastX, leastX, leastX, leastX)
       children = SIMD4()
     }
   }

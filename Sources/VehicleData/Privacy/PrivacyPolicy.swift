@@ -102,5 +102,14 @@ extension Location {
 
   /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
   /// vehicle reveal no more than a single report.
-  package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
+  ///
+  /// An accuracy that is not small beside the cell is added to that of the cell: the position may be the centre
+  /// of a private area's cell.
+  package var reduced: Location {
+    var cell = blurred(to: GridCell(holding: coordinate, size: Self.reducedCell))
+    if positionSource != .coarse, let own = horizontalAccuracy, own > Self.reducedAccuracy / 10 {
+      cell.horizontalAccuracy = (cell.horizontalAccuracy ?? 0) + own
+    }
+    return cell
+  }
 }

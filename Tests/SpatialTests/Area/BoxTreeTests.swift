@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct BoxTreeTests {
-  @Test(arguments: [0, 1, 2, 3, 50, 1000])
+  @Test(arguments: [0, 1, 2, 3, 4, 5, 16, 17, 50, 1000])
   func findsWhatATrialOfAllFinds(count: Int) throws {
     var random = SplitMix.announced()
     let home = random.coordinate()
@@ -17,6 +17,10 @@ import Testing
         : .polygon(try Polygon([ring(around: center, (0..<6).map { _ in size * random.uniform(0.5...1) })]))
     }
     let tree = BoxTree(areas.map(\.bounds))
+    var all: [Int] = []
+    let infinite = Vector3(repeating: .infinity)
+    tree.forEach(meeting: SpaceBox(least: -infinite, most: infinite)) { all.append($0) }
+    #expect(all.sorted() == Array(areas.indices))
     for _ in 0..<50 {
       let point = SurfacePoint(place())
       var found: [Int] = []
