@@ -32,7 +32,7 @@ struct CheckRights {
     // A short reconnection delay, because some brokers close the connection at each rejection.
     var broker = broker
     broker.backoffBase = 0.2
-    operation = try ManagementOperation(broker, root: root, filters: filters)
+    operation = try ManagementOperation(broker, root: root, filters: filters, storing: [])
   }
 
   func run() throws(FleetError) -> [CheckFinding] {

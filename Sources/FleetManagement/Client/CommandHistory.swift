@@ -101,6 +101,12 @@ package struct CommandHistory: Sendable {
 
   /// Records the response in a message.
   mutating func receive(_ message: MQTTMessage, at address: TopicAddress, _ time: UTCTime) {
+    // The responses to other programs need not be read.
+    let isAwaited = (byVehicle[address.key] ?? []).contains { id in
+      requests[id].map { $0.answer == nil && CommandMessage.responsePath(of: $0.command) == address.path }
+        ?? false
+    }
+    guard isAwaited else { return }
     // A response counts only if it was published to the topic of the request's vehicle. A client with write
     // access to the topics of one vehicle can therefore not answer for another vehicle.
     guard let (id, json) = CommandMessage.response(in: message), var request = requests[id],

@@ -41,6 +41,8 @@ package struct DocumentStore: Sendable {
   /// True if documents of further vehicles were dropped without recording their paths in `missing`, because
   /// too many vehicles are stored.
   private var isOverfull = false
+  /// The paths whose message was published during the current connection, by vehicle.
+  private var live: [VehicleKey: Set<String>] = [:]
   /// The size of all documents in bytes with overhead; shared documents count for each vehicle.
   package private(set) var size = 0
   /// The last distinct documents. A new document that is equal to one of them shares its bytes, because many
@@ -57,13 +59,23 @@ package struct DocumentStore: Sendable {
   /// - Parameter largestTotal: the maximum size of all vehicles' documents in bytes.
   package init(largestTotal: Int = .max) { self.largestTotal = largestTotal }
 
+  /// Records that what the broker has retained is received again.
+  mutating func beginConnection() { live = [:] }
+
+  /// Returns whether a message was published during the current connection, so that it is newer than what the broker
+  /// had retained at its start.
+  func isLive(_ path: String, of key: VehicleKey) -> Bool { live[key]?.contains(path) == true }
+
   /// Stores a message; an empty payload deletes it.
-  /// - Parameter isReceived: false for a message that this program has published.
+  /// - Parameters:
+  ///   - isReceived: false for a message that this program has published.
+  ///   - isLive: true for a message that was published during the current connection.
   /// - Returns: false for a message that was received before with the same payload.
   @discardableResult
   package mutating func apply(
-    _ payload: [UInt8], _ path: String, of key: VehicleKey, isReceived: Bool = true
+    _ payload: [UInt8], _ path: String, of key: VehicleKey, isReceived: Bool = true, isLive: Bool = false
   ) -> Bool {
+    if isLive, live.count < Self.mostMissing { live[key, default: []].insert(path) }
     let cost = Self.cost(payload, path, of: key)
     if stored[key] == nil, stored.count >= Self.mostMissing, size + cost > largestTotal {
       isOverfull = isOverfull || !payload.isEmpty

@@ -28,6 +28,8 @@ package final class ManagementClient: Sendable {
     /// Outcomes without a waiting task.
     var outcomes: [Ticket: Outcome] = [:]
     var waiting: [Ticket: CheckedContinuation<Outcome, Never>] = [:]
+    /// The timers of operations with a waiting task, with their time.
+    var timers: [Ticket: (time: Int64, task: Task<Void, Never>)] = [:]
   }
 
   package let root: String
@@ -57,10 +59,11 @@ package final class ManagementClient: Sendable {
     let mark = RetainedReading.mark(behind: kept)
     let state = Locked(State(management: state))
     (self.mark, self.state) = (mark, state)
-    queue = PublishQueue { token, reason in
+    let queue = PublishQueue { token, reason in
       Self.update(state) { $0.acknowledged(token, reason, at: SystemClock.monotonic) }
       observer(.published(token, reason))
     }
+    self.queue = queue
     subscriber = try FleetSubscriber(
       broker, filters, .atLeastOnce,
       .init(
@@ -78,7 +81,8 @@ package final class ManagementClient: Sendable {
           Self.update(state) { state in
             switch change {
             case .connected: state.connected(at: SystemClock.monotonic)
-            case .disconnected: state.disconnected()
+            case .disconnected:
+              for token in state.disconnected(at: SystemClock.monotonic) { queue.withdraw(token) }
             case .subscribed, .refused, .doubtful, .dropped: break
             }
           }
@@ -109,9 +113,9 @@ package final class ManagementClient: Sendable {
   /// Changes the state, and resumes the tasks whose operation has ended.
   @discardableResult
   private static func update<Result>(
-    _ state: Locked<State>, _ body: (inout ManagementState) -> Result
+    _ locked: Locked<State>, _ body: (inout ManagementState) -> Result
   ) -> Result {
-    let (result, resumed) = state.withLock { state in
+    let (result, resumed) = locked.withLock { state in
       let result = body(&state.management)
       var resumed: [(CheckedContinuation<Outcome, Never>, Outcome)] = []
       for effect in state.management.advance(to: SystemClock.monotonic) {
@@ -120,7 +124,9 @@ package final class ManagementClient: Sendable {
         } else {
           state.outcomes[effect.ticket] = effect.outcome
         }
+        state.timers.removeValue(forKey: effect.ticket)?.task.cancel()
       }
+      for ticket in state.waiting.keys { setTimer(&state, ticket, locked) }
       return (result, resumed)
     }
     for (task, outcome) in resumed { task.resume(returning: outcome) }
@@ -171,21 +177,30 @@ package final class ManagementClient: Sendable {
     return state.withLock { $0.outcomes.removeValue(forKey: ticket) }
   }
 
+  /// Sets the timer of an operation, unless it is set to a time that is not later than the deadline. A deadline can
+  /// move in both directions; a timer that ends too early is set again.
+  private static func setTimer(_ state: inout State, _ ticket: Ticket, _ locked: Locked<State>) {
+    guard let deadline = state.management.deadline(of: ticket) else { return }
+    let now = SystemClock.monotonic
+    if let timer = state.timers[ticket], timer.time <= deadline, timer.time > now { return }
+    state.timers[ticket]?.task.cancel()
+    let task = Task {
+      try? await Task.sleep(for: .nanoseconds(max(0, deadline - now)))
+      if !Task.isCancelled { update(locked) { _ in } }
+    }
+    state.timers[ticket] = (deadline, task)
+  }
+
   /// Waits for the outcome of an operation without blocking a thread. A cancellation ends the operation.
   private func wait(for ticket: Ticket) async -> Outcome {
-    // The deadline of an operation can move, so the timer is set again until the operation has ended.
-    let timer = Task { [state] in
-      while !Task.isCancelled, let deadline = state.withLock({ $0.management.deadline(of: ticket) }) {
-        try? await Task.sleep(for: .nanoseconds(max(0, deadline - SystemClock.monotonic)))
-        Self.update(state) { _ in }
-      }
-    }
-    defer { timer.cancel() }
-    return await withTaskCancellationHandler {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { task in
         let outcome = state.withLock { state in
           let outcome = state.outcomes.removeValue(forKey: ticket)
-          if outcome == nil { state.waiting[ticket] = task }
+          if outcome == nil {
+            state.waiting[ticket] = task
+            Self.setTimer(&state, ticket, self.state)
+          }
           return outcome
         }
         if let outcome { task.resume(returning: outcome) }

@@ -33,9 +33,11 @@ package final class ManagementOperation: Sendable {
   /// - Parameters:
   ///   - filters: filters for messages during the command.
   ///   - kept: filters for retained messages, see `ManagementClient`.
+  ///   - paths: the paths below a vehicle whose messages are stored; nil for all retained messages.
   /// - Throws: `FleetError` for invalid options or filters.
   package init(
-    _ broker: MQTTConfiguration, root: String, filters: [String] = [], kept: [String] = []
+    _ broker: MQTTConfiguration, root: String, filters: [String] = [], kept: [String] = [],
+    storing paths: Set<String>? = nil
   ) throws(FleetError) {
     self.filters = filters + kept
     do throws(SystemError) {
@@ -45,7 +47,7 @@ package final class ManagementOperation: Sendable {
     let (events, wake) = (Locked(EventQueue<Event>(capacity: Self.capacity)), wake)
     self.events = events
     client = try ManagementClient(
-      broker, ManagementState(root: root), filters: filters, kept: kept
+      broker, ManagementState(root: root, paths: paths), filters: filters, kept: kept
     ) { event in
       events.withLock { events in
         switch event {

@@ -58,6 +58,8 @@ package struct ManagementState: Sendable {
   /// The number of received messages that repeated a stored one.
   package private(set) var copies = 0
   private var origins: [UInt64: Origin] = [:]
+  /// The number of connections that ended before the broker acknowledged a document, by its token.
+  private var losses: [UInt64: Int] = [:]
   private var waits: [Ticket: Wait] = [:]
   private var reports: [Ticket: VehicleReports] = [:]
   private var ticketCount: UInt64 = 0
@@ -80,9 +82,37 @@ package struct ManagementState: Sendable {
   package mutating func connected(at now: Int64) {
     isConnected = true
     reading = RetainedReading(at: now)
+    documents.beginConnection()
   }
 
-  package mutating func disconnected() { (isConnected, reading) = (false, nil) }
+  /// The number of connections after whose end a server no longer sends an unacknowledged document. Some brokers
+  /// close the connection at each message that they reject, which ends the live display of the fleet each time.
+  private static let mostLosses = 3
+
+  /// Records the end of the connection.
+  /// - Returns: the tokens of documents that must be withdrawn, because they may be the cause.
+  @discardableResult
+  package mutating func disconnected(at now: Int64) -> [UInt64] {
+    let wasConnected = isConnected
+    (isConnected, reading) = (false, nil)
+    guard wasConnected, paths != nil else { return [] }
+    var withdrawn: [UInt64] = []
+    for (token, origin) in origins {
+      guard case .document(let ticket, let key, _) = origin else { continue }
+      let count = (losses[token] ?? 0) + 1
+      losses[token] = count
+      guard count >= Self.mostLosses else { continue }
+      reports[ticket]?.acknowledged(
+        key,
+        refusal:
+          "the connection ended \(count) times before the broker accepted it; check its access list for "
+          + user,
+        at: now)
+      withdrawn.append(token)
+    }
+    for token in withdrawn { self.withdrawn(token) }
+    return withdrawn
+  }
 
   /// Records the broker's answer to the marker subscription, which follows the retained messages.
   package mutating func marked(at now: Int64) { reading?.marked(at: now) }
@@ -94,11 +124,17 @@ package struct ManagementState: Sendable {
     for ticket in Array(reports.keys) { reports[ticket]?.receive(message, at: now) }
     guard let address = TopicAddress(topic: message.topic, root: root) else { return true }
     if paths?.contains(address.path) ?? message.retain {
+      // The broker sends what it had retained at the subscription. It may be older than a message of the same
+      // connection that was not retained.
+      let isOutdated = message.retain && documents.isLive(address.path, of: address.key)
+      let isNew =
+        !isOutdated
+        && documents.apply(message.payload, address.path, of: address.key, isLive: !message.retain)
       if message.retain {
         retainedCount += 1
-        reading?.kept(at: now)
+        // Of several subscriptions only the first delivers anything new.
+        if paths == nil || isNew { reading?.kept(at: now) }
       }
-      let isNew = documents.apply(message.payload, address.path, of: address.key)
       if !isNew { copies += 1 }
       return isNew
     }
@@ -115,6 +151,7 @@ package struct ManagementState: Sendable {
   /// Records the broker's answer to a published message.
   /// - Parameter reason: the reason of a rejection; nil if the broker accepted the message.
   package mutating func acknowledged(_ token: UInt64, _ reason: MQTTReasonCode?, at now: Int64) {
+    losses[token] = nil
     let refusal = reason.map { "by the broker: \($0); check its access list for \(user)" }
     switch origins.removeValue(forKey: token) {
     case .document(let ticket, let key, let message):
@@ -123,7 +160,7 @@ package struct ManagementState: Sendable {
       if refusal == nil, let path = TopicAddress(topic: message.topic, root: root)?.path,
         paths?.contains(path) == true
       {
-        documents.apply(message.payload, path, of: key, isReceived: false)
+        documents.apply(message.payload, path, of: key, isReceived: false, isLive: true)
       }
       reports[ticket]?.acknowledged(key, refusal: refusal, at: now)
     case .command(let id): commands.settle(id, refusal: refusal)
@@ -132,7 +169,7 @@ package struct ManagementState: Sendable {
   }
 
   /// Records that a message was withdrawn, so that the broker does not answer.
-  mutating func withdrawn(_ token: UInt64) { origins[token] = nil }
+  mutating func withdrawn(_ token: UInt64) { (origins[token], losses[token]) = (nil, nil) }
 
   // MARK: Operations
 

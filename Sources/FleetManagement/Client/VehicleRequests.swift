@@ -60,7 +60,9 @@ package struct VehicleRequests {
         if case .reports(let last)? = client.outcome(of: ticket, isOver: true) { reports = last }
         return signal
       }
-      progress(.reported(client.withState { $0.reportedCount(of: ticket) } ?? count, of: count))
+      if let reported = client.withState({ $0.reportedCount(of: ticket) }) {
+        progress(.reported(reported, of: count))
+      }
     }
   }
 

@@ -115,16 +115,43 @@ import Testing
     _ = state.send(VehicleReports([van], at: 0, timeout: 10, answer: nil)) { _ in (1, own) }
     if isAcknowledgedFirst { state.acknowledged(1, nil, at: 0) }
     func isNew(_ message: MQTTMessage) -> Bool { state.receive(message, at: 0, moment(0).time) }
-    #expect(isNew(own))
+    let echo = message("regions/desired", #"{"version":"1"}"#, retain: false)
+    #expect(isNew(echo))
     if !isAcknowledgedFirst { state.acknowledged(1, nil, at: 0) }
+    #expect(!isNew(echo) && !isNew(own))
+    #expect(state.copies == 2)
+    // What the broker had retained before arrives late, behind other messages.
+    #expect(isNew(message("regions/desired", #"{"version":"2"}"#, retain: false)))
     #expect(!isNew(own))
-    #expect(state.copies == 1)
-    #expect(isNew(message("regions/desired", #"{"version":"2"}"#)))
+    #expect(state.documents.documents(.regions, of: van).parsed.desired?["version"]?.string == "2")
+    state.disconnected(at: 0)
+    state.connected(at: 0)
     #expect(isNew(own))
     // Messages on other topics are never copies.
     let position = message("location", "{}")
     #expect(isNew(position))
     #expect(isNew(position))
+  }
+
+  /// Some brokers close the connection at each message that they reject.
+  @Test func aDocumentThatEndsThreeConnectionsIsWithdrawn() throws {
+    var state = state()
+    let request = VehicleReports([van], at: Self.at(0), timeout: 10, answer: nil)
+    state.connected(at: Self.at(0))
+    let ticket = state.send(request) { _ in (7, message("config/desired", "{}")) }
+    for count in 1...3 {
+      #expect(state.disconnected(at: Self.at(Double(count))) == (count == 3 ? [7] : []))
+      // An attempt that fails is not the end of a connection.
+      #expect(state.disconnected(at: Self.at(Double(count))).isEmpty)
+      state.connected(at: Self.at(Double(count)))
+    }
+    let effects = state.advance(to: Self.at(3))
+    guard case .reports(let reports)? = effects.first?.outcome, effects.first?.ticket == ticket else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect("\(reports)".contains("the connection ended 3 times before the broker accepted it"), "\(reports)")
+    #expect(state.disconnected(at: Self.at(4)).isEmpty)
   }
 
   // MARK: Reading
@@ -159,7 +186,7 @@ import Testing
         case .connected: state.connected(at: Self.at(step.0))
         case .marked: state.marked(at: Self.at(step.0))
         case .kept: state.receive(message("config/desired", "{}"), at: Self.at(step.0), moment(0).time)
-        case .lost: state.disconnected()
+        case .lost: state.disconnected(at: Self.at(step.0))
         }
       }
       let isDue = state.deadline(of: ticket).map { $0 <= Self.at(time + 1e-6) } ?? false

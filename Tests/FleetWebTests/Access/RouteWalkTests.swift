@@ -1,5 +1,6 @@
 import Fleet
 import FleetCommand
+import FleetManagement
 import FleetWeb
 import Hummingbird
 import JSON
@@ -48,7 +49,7 @@ struct RouteWalkTests {
     let feed = FleetFeed(
       Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)
     let fleet = LiveFleet(feed)
-    _ = try parts.add(fleet, context)
+    let client = try parts.add(fleet, context)
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
     let access = try ConfiguredAccess(
       configuration.file, listening: configuration.address, isAuditSaid: false)
@@ -61,7 +62,11 @@ struct RouteWalkTests {
     let router = server.router()
     let routes = router.routes.map { (method: $0.method.rawValue, path: $0.path.description) }
       .filter { !Self.open.contains($0.path) && !files.contains($0.path) }
-    if isWhole { for part in parts.parts { try part.start() } }
+    if isWhole {
+      try client.start()
+      for part in parts.parts { try part.start() }
+    }
+    defer { client.stop(drain: 0) }
     defer { for part in parts.parts.reversed() { part.stop() } }
     tell(feed, "delivery", "van-1")
     tell(feed, "taxi", "t-1")
