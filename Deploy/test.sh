@@ -156,6 +156,7 @@ check formatting formatting
 
 step "build"
 check build swift build --build-tests "${build_options[@]}"
+check Deploy/pure.sh Deploy/pure.sh .build/debug
 
 computing=(
   SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests

@@ -77,13 +77,17 @@ package enum CommandProgram {
     let width = max(80, min(columns, 100))
     let lines = root.helpMessage(for: command, columns: width)
       .split(separator: "\n", omittingEmptySubsequences: false)
-    // The parser wraps everything else.
-    let usage = "USAGE:"
+    // The parser wraps everything else, and describes `-h` and `--help` as the same.
+    let (usage, option) = ("USAGE:", "Show help information.")
     return lines.flatMap { line in
-      line.hasPrefix(usage)
-        ? TextLayout.lines(
+      if line.hasPrefix(usage) {
+        return TextLayout.lines(
           String(line.dropFirst(usage.count)), width: width, indent: usage.count + 1, first: usage)
-        : [String(line)]
+      }
+      return [
+        line.hasSuffix(option)
+          ? line.dropLast(option.count) + "Show all of this; -h shows one screen." : String(line)
+      ]
     }.joined(separator: "\n")
   }
 

@@ -10,7 +10,7 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Table of the profile file with the following options (ODOGRAPH_PROFILE; default: [default], unless a broker is given).",
+      "Table of the profile file with the options of this section (ODOGRAPH_PROFILE; default: [default], unless a broker is given).",
       valueName: "name"))
   package var profile: String?
 

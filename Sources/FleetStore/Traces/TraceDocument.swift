@@ -35,10 +35,12 @@ package struct TraceDocument: Sendable {
   ///   - form: the output format.
   ///   - title: a description of the trace for the first line of CSV.
   ///   - name: the name of the trace in errors.
+  ///   - remedy: text for users about a format for everything that CSV cannot contain.
   /// - Throws: `FleetError` for bytes that are not a trace, and for a trace without samples that the format
   ///   supports.
   package init(
-    _ bytes: [UInt8], as form: TraceFormat, title: String, of name: String
+    _ bytes: [UInt8], as form: TraceFormat, title: String, of name: String,
+    remedy: String = "the format mcap contains the rest"
   ) throws(FleetError) {
     guard form != .odotrace else {
       self.bytes = bytes
@@ -53,7 +55,7 @@ package struct TraceDocument: Sendable {
     guard let text = TraceCSV.text(trace, title: title) else {
       throw .usage(
         "write", "\(name) as CSV",
-        "it has no samples of inertial sensors or a barometer; the format mcap contains the rest"
+        "it has no samples of inertial sensors or a barometer; \(remedy)"
           + (damage.map { " (\($0))" } ?? ""))
     }
     self.bytes = Array(text.utf8)

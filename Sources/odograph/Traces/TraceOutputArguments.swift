@@ -59,7 +59,8 @@ struct TraceOutputArguments: ParsableArguments {
   static func document(
     _ bytes: [UInt8], as form: TraceFormat, title: String, of name: String
   ) throws(FleetError) -> [UInt8] {
-    let document = try TraceDocument(bytes, as: form, title: title, of: name)
+    let document = try TraceDocument(
+      bytes, as: form, title: title, of: name, remedy: "--format mcap writes the rest")
     if let damage = document.damage { StandardError.report("\(name): \(damage); the intact part is written") }
     return document.bytes
   }
