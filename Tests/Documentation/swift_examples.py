@@ -25,14 +25,21 @@ class Compiler:
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"AgentCore", "odograph", "odographd"}
         # Of swift-collections, what our modules link.
         modules |= {"DequeModule", "InternalCollectionsUtilities"}
-        objects = [path for module in sorted(modules)
-                   for path in (build / f"{module}.build").rglob("*.o")]
+        objects = [path for module in sorted(modules) for path in self.objects(build / f"{module}.build")]
         self.archive = pathlib.Path(folder) / "libmodules.a"
         subprocess.run(["ar", "rcs", self.archive, *objects], check=True)
         self.arguments = ["-swift-version", "6", "-warnings-as-errors", "-target", target, "-I", build / "Modules",
                           *[word for header in headers for word in ("-I", header)],
                           *[word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")],
                           *flags, self.archive, *libraries, "-lstdc++"]
+
+    @staticmethod
+    def objects(folder):
+        """The objects of a module's present sources: those of moved and deleted files stay in the folder."""
+        listing = folder / "sources"
+        sources = listing.read_text().splitlines() if listing.exists() else []
+        names = {pathlib.PurePath(source.strip("'")).name for source in sources}
+        return [path for path in folder.rglob("*.o") if not names or path.name.removesuffix(".o") in names]
 
     def fault(self, block, source, room, environment):
         """What is wrong with an example; None when it does as it says."""
