@@ -4,8 +4,8 @@
 # usage: Deploy/benchmarks.sh [PAIR...]
 #   PAIR   drain, record, tail, stats, guard, regions; without a name, all of them
 #
-# The benchmarks are built first (some minutes on a new machine); the measurements then take at most 15 minutes. Nothing else should
-# run on the machine meanwhile. Prints each ratio beside that of the table, and fails if one is lower than the table allows.
+# The benchmarks are built first, which takes longer than the measurements. Nothing else should run on the machine meanwhile. Prints
+# each ratio beside that of the table. Fails if one is lower than the table allows, or was not measured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -33,6 +33,7 @@ for product in $(printf '%s\n' "${products[@]}" | sort -u); do
   swift build -c release --package-path $package -debug-info-format none --product "$product-benchmark" >&2
 done
 
+SECONDS=0
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 # run NAME PROGRAM ARGUMENT...: what the program prints goes into the file NAME.
@@ -45,7 +46,7 @@ run() {
 for pair in "${pairs[@]}"; do
   case $pair in
     drain) run drain $benchmarks/.build/release/delivery-benchmark 100000 20 100 200 ;;
-    record | tail | stats) run "$pair" $benchmarks/.build/release/fleet-benchmark --messages 200000 --rounds 3 "$pair" 2>/dev/null ;;
+    record | tail | stats) run "$pair" $benchmarks/.build/release/fleet-benchmark --messages 200000 --rounds 3 "$pair" ;;
     guard) run guard $benchmarks/Guard/.build/release/guard-benchmark 5 ;;
     regions) PATH=$PWD/.build/geos/bin:$PATH run regions $benchmarks/.build/release/region-benchmark --checks 300000 ;;
   esac

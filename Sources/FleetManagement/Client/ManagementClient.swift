@@ -33,7 +33,8 @@ package final class ManagementClient: Sendable {
   }
 
   package let root: String
-  /// The marker filter behind `kept`; its answer follows the retained messages, see `RetainedReading`.
+  /// The marker filter behind the filters for retained messages. The broker answers it after those messages, see
+  /// `RetainedReading`.
   private let mark: String?
   private let state: Locked<State>
   private let queue: PublishQueue

@@ -12,7 +12,7 @@ package struct ManagementState: Sendable {
   package struct Ticket: Hashable, Sendable { fileprivate let number: UInt64 }
 
   package enum Outcome: Sendable {
-    /// All retained messages were received.
+    /// The client has received all retained messages.
     case read
     /// The time limit for the connection or for the retained messages is over.
     case notRead
