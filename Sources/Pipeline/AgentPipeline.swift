@@ -237,7 +237,9 @@ package struct AgentPipeline: Sendable {
     let hasOtherLocations = new.hasOtherLocations(than: old)
     if hasOtherLocations { publishPending() }
     if new.events != old.events { finishDrivingEvents() }
+    if !new.hasTrips { trips.end(&context) }
     context.configuration = new
+    if !new.location.isEnabled { (context.lastSeen, context.lastPlace) = (nil, nil) }
     location.reconfigure(from: old, &context)
     navigation.reconfigure(from: old, &context)
     motion.reconfigure(from: old, &context)
@@ -249,6 +251,7 @@ package struct AgentPipeline: Sendable {
     traces.reconfigure(from: old, &context)
     coarse.reconfigure(from: old, &context)
     regionReports.reconfigure(from: old, &context)
+    power.reconfigure(from: old, &context)
     if old.events.kinds.isEmpty { drivingEvents?.observeEnvironment(&context) }
     // A replaced location part does not know yet whether the vehicle is at rest. The next scan reports the current
     // activity to it.
@@ -387,6 +390,12 @@ package struct AgentPipeline: Sendable {
 
   /// True if the vehicle has been at rest since `lastKnown` was measured, so that it is still there.
   package var isAtLastKnown: Bool { context.isAtNewestPosition && !context.isWithholding }
+
+  /// Returns whether the settings make a stored position private.
+  package func hides(_ coordinate: Coordinate) -> Bool { context.configuration.hides(coordinate) }
+
+  /// True if the pipeline publishes locations.
+  package var hasLocations: Bool { context.configuration.location.isEnabled }
 
   /// Configured privacy zones.
   package var privacyZones: [PrivacyPolicy.Zone] { context.privacy.zones }

@@ -269,17 +269,16 @@ struct LocationReports: PipelinePart {
   private mutating func process(
     _ happened: [LocationEvent], at timestamp: Timestamp, _ context: inout PipelineContext
   ) {
+    // An update can answer a request, too, and is published once.
+    var published: ShownLocation?
     for event in happened {
       switch event {
-      case .location(let location):
-        if location.positionSource == .coarse {
-          publish(location, &context)
-        } else if tracks != nil {
-          publish([location], &context)
-        } else if bounded == nil {
-          publish(location, &context)
-        }
-      case .significantChange(let location), .requested(let location): publish(location, &context)
+      case .location(let location) where location.positionSource != .coarse && tracks != nil:
+        publish([location], &context)
+      case .location(let location) where location.positionSource != .coarse && bounded != nil: break
+      case .location(let location), .significantChange(let location), .requested(let location):
+        if location != published { publish(location, &context) }
+        published = location
       case .batch(let fixes): publish(fixes, &context)
       case .paused(let location):
         if let location, bounded == nil { publish(location, &context) }

@@ -60,9 +60,11 @@ struct MotionReports: PipelinePart {
   mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
     let new = context.configuration
     manager.frame = new.attitude.frame
-    heading = HeadingManager(new)
-    headingGate = IntervalGate(interval: new.heading.interval)
-    attitudeGate = AttitudeGate(interval: new.attitude.interval, filter: new.attitude.filter)
+    heading.adopt(new)
+    if new.heading != old.heading { headingGate = IntervalGate(interval: new.heading.interval) }
+    if new.attitude != old.attitude {
+      attitudeGate = AttitudeGate(interval: new.attitude.interval, filter: new.attitude.filter)
+    }
     events = events.reconfigured(new.motion)
     (angles, unsubscribedSince, known) = (nil, nil, nil)
     mount(context.mounting)
@@ -438,9 +440,15 @@ struct MotionReports: PipelinePart {
 
 extension HeadingManager {
   fileprivate init(_ configuration: PipelineConfiguration) {
-    self.init(
-      headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
-      followsCourse: configuration.location.activity == .automotive)
+    self.init()
+    adopt(configuration)
+  }
+
+  /// Adopts settings; declination and the learned course are retained.
+  fileprivate mutating func adopt(_ configuration: PipelineConfiguration) {
+    headingFilter = configuration.heading.filter
+    headingOrientation = configuration.heading.orientation
+    followsCourse = configuration.location.activity == .automotive
   }
 }
 

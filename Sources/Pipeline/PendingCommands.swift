@@ -81,6 +81,26 @@ package struct PendingCommands: Sendable {
     }
   }
 
+  /// Discards all positions, because other settings determine now which positions may be published.
+  package mutating func forgetPositions() {
+    last = nil
+    for index in searches.indices { searches[index].best = nil }
+  }
+
+  /// The waiting `locate` commands with the most demanding accuracy in m and the latest deadline; nil if none waits.
+  package var search: (accuracy: Double, deadline: Timestamp)? {
+    guard let accuracy = searches.map(\.accuracy).min(), let deadline = searches.map(\.deadline).max() else {
+      return nil
+    }
+    return (accuracy, deadline)
+  }
+
+  /// Removes and returns the senders of all waiting `locate` commands, because locations were disabled.
+  package mutating func endSearches() -> [Sender] {
+    defer { searches = [] }
+    return searches.map(\.sender)
+  }
+
   /// Removes and returns the `locate` commands that have found a position or timed out, each with its answer.
   /// Without a fix since the command, the last known position is the answer; nil if there is none.
   /// - Parameters:

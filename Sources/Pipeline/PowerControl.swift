@@ -21,6 +21,11 @@ struct PowerControl: PipelinePart {
     ledger = EnergyLedger(figures: figures, hasReceiver: hasReceiver)
   }
 
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    planner.mobility = Mobility(context.configuration.location.activity)
+    context.isPlanOutdated = true
+  }
+
   /// The next time at which `plan` must be called if nothing happens earlier.
   func nextDeadline(_ context: PipelineContext) -> Timestamp? { planner.nextDeadline }
 

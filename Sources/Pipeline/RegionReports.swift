@@ -20,7 +20,8 @@ struct RegionReports: PipelinePart {
     evaluatedRevision = nil
     let new = context.configuration
     let wasReduced = old.location.desiredAccuracy == .reduced
-    if context.isReduced, !wasReduced {
+    let isDisabled = old.location.isEnabled && !new.location.isEnabled
+    if isDisabled || (context.isReduced && !wasReduced) {
       // States decided by exact positions reveal more than a cell, and a cell cannot end most of them.
       monitor.forgetStates()
     } else if new.privacy != old.privacy || context.isReduced != wasReduced {
@@ -129,7 +130,8 @@ struct RegionReports: PipelinePart {
   /// position, the distance that the vehicle may have moved since is added to its accuracy. Nil without a
   /// position, and while positions are private.
   private func placeNow(_ context: PipelineContext) -> Location? {
-    guard let newest = context.lastPlace, newest.suspicion == nil, !context.isWithholding,
+    guard context.configuration.location.isEnabled, let newest = context.lastPlace, newest.suspicion == nil,
+      !context.isWithholding,
       var place = context.shown(newest)?.location.forRegions
     else { return nil }
     if !context.isPositionConfirmed {

@@ -39,7 +39,7 @@ struct TraceReports: OptionalPart {
   private var rest: ClosedRange<Timestamp>?
   private var steps: [TraceStep] = []
   private var isStopped = false
-  private let latency: Double
+  private var latency: Double
 
   /// Minimum length of the ring in s. Half a minute requires 90 kB at 400 Hz.
   private static let shortest = 30.0
@@ -83,6 +83,7 @@ struct TraceReports: OptionalPart {
   mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
     let new = context.configuration
     let oldPlaces = places
+    latency = new.inertial.latency
     if new.traces != settings || isStopped {
       appendAll()
       endAll()

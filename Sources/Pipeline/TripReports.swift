@@ -123,6 +123,14 @@ struct TripReports: PipelinePart {
     publish(&context)
   }
 
+  /// Ends a trip in progress where the vehicle is, before trips are disabled. Otherwise it would never end for its
+  /// consumers.
+  mutating func end(_ context: inout PipelineContext) {
+    guard isEnabled else { return }
+    recorder.finish()
+    publish(&context)
+  }
+
   func nextDeadline(_ context: PipelineContext) -> Timestamp? { isEnabled ? recorder.nextDeadline : nil }
 
   // MARK: Driving events
@@ -349,7 +357,7 @@ struct TripReports: PipelinePart {
 
 extension PipelineConfiguration {
   /// True if trips are enabled, which requires locations to be enabled.
-  fileprivate var hasTrips: Bool { location.isEnabled && trips.isEnabled }
+  var hasTrips: Bool { location.isEnabled && trips.isEnabled }
 }
 
 extension TripRecorder.Settings {

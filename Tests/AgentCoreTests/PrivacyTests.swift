@@ -222,8 +222,11 @@ import Testing
     }
   }
 
-  /// What was measured before the accuracy is reduced, or a place becomes private, is not published afterwards.
-  @Test(arguments: ["location.desired_accuracy=reduced", "privacy.zones=48.0399 11.00777 500 blur"])
+  /// What was measured before the accuracy is reduced, a place becomes private, or locations are disabled, is not
+  /// published afterwards.
+  @Test(arguments: [
+    "location.desired_accuracy=reduced", "privacy.zones=48.0399 11.00777 500 blur", "location.enabled=false",
+  ])
   func positionsBeforeAChangeStayPrivate(setting: String) throws {
     func dwells(_ setting: String? = nil) throws -> [RegionMessage] {
       var pipeline = AgentPipeline(
@@ -243,6 +246,27 @@ import Testing
     }
     #expect(try dwells().map(\.event) == [.dwell])
     #expect(try dwells(setting).isEmpty)
+  }
+
+  /// With locations disabled, a region that is added later does not reveal where the vehicle is, and stored
+  /// positions are private.
+  @Test func disabledLocationsDecideNoRegion() throws {
+    var pipeline = AgentPipeline(
+      configuration: try configuration().pipeline, start: Timestamp(nanoseconds: 0), time: Self.start,
+      version: "1")
+    drive(&pipeline) { _, _ in }
+    let last = try #require(pipeline.lastKnown).location.coordinate
+    #expect(!pipeline.hides(last))
+    pipeline.reconfigure(try configuration("location.enabled=false").pipeline) { _ in }
+    #expect(pipeline.lastKnown == nil && pipeline.hides(last) && !pipeline.hasLocations)
+    try pipeline.regions.add(Region(identifier: "later", center: last, radius: 5000))
+    var messages: [VehicleMessage] = []
+    pipeline.requestRegionStates { messages.append($0) }
+    for second in 400..<500 {
+      pipeline.advance(to: Timestamp(seconds: Double(second))) { messages.append($0) }
+    }
+    #expect(pipeline.regions.state(of: "later") == .unknown, "\(messages)")
+    #expect(!messages.contains { $0.kind == .region })
   }
 
   /// Subscribers of a vehicle that drives into a private place see it stand at its edge, not driving on for ever.

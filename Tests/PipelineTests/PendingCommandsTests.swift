@@ -56,6 +56,20 @@ import Testing
     }
   }
 
+  /// After a change of the settings, positions from before it answer no command.
+  @Test func forgottenPositionsAnswerNothing() throws {
+    var commands = PendingCommands()
+    commands.observe(fix(1), radius: 5)
+    commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
+    commands.observe(fix(3), radius: 90)
+    let search = try #require(commands.search)
+    #expect(search.accuracy == 50 && search.deadline == at(10))
+    commands.forgetPositions()
+    #expect(try #require(commands.located(at: at(10), isConfirmed: true).first).1 == nil)
+    commands.locate(sender, accuracy: 50, since: at(12), until: at(20))
+    #expect(commands.endSearches().count == 1 && commands.search == nil && commands.nextDeadline == nil)
+  }
+
   /// A position that was measured before the command and arrives after it is not fresh.
   @Test func positionBeforeTheCommandIsNotFresh() throws {
     var commands = PendingCommands()

@@ -88,6 +88,28 @@ import Testing
     #expect(energy.total > 0)
   }
 
+  /// After a change of the activity, the receiver sleeps as if the pipeline had started with it.
+  @Test func changedActivityChangesTheSleepOfTheReceiver() throws {
+    func wakeups(startedAs activity: ActivityType) throws -> [Double] {
+      var pipeline = try pipeline({
+        $0.location.desiredAccuracy = .hundredMeters
+        $0.location.activity = activity
+      })
+      let automotive = PipelineConfiguration(
+        [
+          { $0.location.policy = .distance(nil) }, { $0.attitude.filter = 0 },
+          { $0.location.desiredAccuracy = .hundredMeters }, { $0.location.activity = .automotive },
+        ], isVirtual: false)
+      pipeline.reconfigure(automotive) { _ in }
+      _ = drive(&pipeline, from: 0, to: 5, isMoving: true)
+      return (5..<60).compactMap { second in
+        pipeline.process(fix(at: Double(second), speed: 20)) { _ in }
+        return pipeline.nextDeadline?.seconds
+      }
+    }
+    #expect(try wakeups(startedAs: .pedestrian) == wakeups(startedAs: .automotive))
+  }
+
   /// A parked vehicle is hit. With the accelerometer at its watching rate that is chance; kept at its rate, it is told.
   @Test(arguments: [false, true]) func impactAtRestIsReportedIfMonitored(isWatched: Bool) throws {
     var pipeline = try pipeline(

@@ -194,6 +194,24 @@ import Testing
     }
   }
 
+  /// A trip in progress ends before trips or locations are disabled at run time.
+  @Test func disablingTripsEndsTheTrip() throws {
+    let settings: [Setting] = [{ $0.trips.isEnabled = false }, { $0.location.isEnabled = false }]
+    for setting in settings {
+      var drive = try Drive()
+      drive.go(60)
+      drive.go(700, speed: 10)
+      var messages: [TripMessage] = []
+      drive.pipeline.reconfigure(PipelineConfiguration([setting])) {
+        if case .trip(let message) = $0 { messages.append(message) }
+      }
+      #expect(messages.map(\.phase) == [.ended])
+      #expect(messages.first.map { abs($0.distance - 7000) < 100 } == true, "\(messages)")
+      drive.go(100, speed: 10)
+      #expect(drive.told.last?.phase == .underway)
+    }
+  }
+
   /// What may have been lost with the outbox is told again, word for word.
   @Test func unconfirmedTripIsPublishedAgain() throws {
     var drive = try Drive()

@@ -111,6 +111,23 @@ import Testing
     #expect(waitUntil { !recorder.vehicle.isEmpty })
   }
 
+  /// A lost interface is as silent as a parked vehicle: the ignition goes off.
+  @Test func aLostInterfaceEndsTheIgnition() throws {
+    let wire = try Wire()
+    let (source, recorder) = try source(
+      wire, ["Vehicle.Speed", "Vehicle.LowVoltageSystemState"], j1939: true)
+    defer { source.stop() }
+    func hasReported(_ state: String) -> Bool {
+      recorder.vehicle.contains {
+        $0.path == "Vehicle.LowVoltageSystemState" && $0.value == .text(state)
+      }
+    }
+    wire.send(0x18FE_F100, Self.speed)
+    #expect(waitUntil { hasReported("ON") })
+    wire.cut()
+    #expect(waitUntil(atMost: 60) { hasReported("OFF") }, "\(recorder.vehicle)")
+  }
+
   @Test func aControllerThatIsOffTheBusIsSaidWithTheRemedy() throws {
     let wire = try Wire()
     let (source, recorder) = try source(wire, j1939: true)

@@ -104,6 +104,17 @@ import Testing
     #expect(remote.corrections == 1)
   }
 
+  /// A civil clock that stamps the samples is set forward during a capture: no sample lies in the future.
+  @Test(arguments: [2, 60, 86_400]) func aClockSetForwardIsFollowedAtOnce(step: Int64) {
+    var clock = HardwareClock(following: RemoteClock())
+    for block in Int64(0)..<100 {
+      let arrival = block * 500_000_000
+      let newest = arrival + (block < 20 ? 0 : step * Self.second)
+      clock.observe(newest: newest, arrival: arrival + 1_000_000, period: 10_000_000)
+      #expect(clock.timestamp(newest).nanoseconds <= arrival + 1_000_000 + RemoteClock.tolerance)
+    }
+  }
+
   @Test func samplesWithoutStampsAreSpacedEvenly() {
     var clock = PacedClock(period: 10_000_000)
     var last = Int64.min

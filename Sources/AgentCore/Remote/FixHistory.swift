@@ -80,9 +80,12 @@ struct FixHistory: ~Copyable {
     sequence += 1
   }
 
-  /// Returns the first `limit` fixes of a time span in the order of recording.
-  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
+  /// Returns the first `limit` included fixes of a time span in the order of recording.
+  func fixes(
+    from: UTCTime, to: UTCTime, limit: Int, where isIncluded: (Fix) -> Bool = { _ in true }
+  ) -> [Fix] {
     var found: [Fix] = []
+    let isWanted = { (fix: Fix) in from <= fix.time && fix.time <= to && isIncluded(fix) }
     let order = slots.indices.filter {
       slots[$0].sequence > 0 && slots[$0].first <= to && slots[$0].last >= from
     }
@@ -92,10 +95,10 @@ struct FixHistory: ~Copyable {
       guard let bytes = try? file.read(count: Self.slotSize, at: Int64(index * Self.slotSize)),
         let slot = Self.decode(bytes)
       else { continue }
-      found += slot.fixes.filter { from <= $0.time && $0.time <= to }
+      found += slot.fixes.filter(isWanted)
       if found.count >= limit { return Array(found.prefix(limit)) }
     }
-    found += pending.filter { from <= $0.time && $0.time <= to }
+    found += pending.filter(isWanted)
     return Array(found.prefix(limit))
   }
 }

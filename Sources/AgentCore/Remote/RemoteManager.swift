@@ -115,13 +115,15 @@ struct RemoteManager: Sendable {
   /// - Parameters:
   ///   - isRetained: true if the broker had retained the document. The same retained document arrives at each
   ///     connection, and is decided on once.
+  ///   - isOwnTracks: true for a document made of an OwnTracks command. The retained document remains decided on.
   ///   - civilTime: current time of a trusted clock; nil without one.
   mutating func desired(
-    _ payload: [UInt8], isRetained: Bool, at now: Timestamp, civilTime: UTCTime? = nil
+    _ payload: [UInt8], isRetained: Bool, isOwnTracks: Bool = false, at now: Timestamp,
+    civilTime: UTCTime? = nil
   ) -> [Decision] {
     let digest = RemoteMemory.digest(payload)
     if isRetained, digest == memory.lastDesired { return [] }
-    memory.lastDesired = digest
+    if !isOwnTracks { memory.lastDesired = digest }
     let document = RemoteDocument(parsing: payload, changeable: active.remote.keys, layers: layers)
     var report = Report(
       state: .refused, version: document.settings.version, problem: document.problem,
@@ -190,13 +192,16 @@ struct RemoteManager: Sendable {
     return "version \(version) is older than \(newest), which this vehicle has accepted; give a newer version"
   }
 
-  /// Records that a `regions/desired` document is being processed.
+  /// Returns false if the broker has delivered the last processed `regions/desired` document again.
+  func isNew(regions payload: [UInt8], isRetained: Bool) -> Bool {
+    !isRetained || RemoteMemory.digest(payload) != memory.lastRegions
+  }
+
+  /// Records that a `regions/desired` document was processed.
   ///
-  /// - Returns: the state to store first; nil if the broker has delivered the last processed document again.
-  mutating func regionsDesired(_ payload: [UInt8], isRetained: Bool) -> RemoteMemory? {
-    let digest = RemoteMemory.digest(payload)
-    if isRetained, digest == memory.lastRegions { return nil }
-    memory.lastRegions = digest
+  /// - Returns: the state to store.
+  mutating func processed(regions payload: [UInt8]) -> RemoteMemory {
+    memory.lastRegions = RemoteMemory.digest(payload)
     return memory
   }
 

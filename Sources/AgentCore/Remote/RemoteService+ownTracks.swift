@@ -16,7 +16,7 @@ extension RemoteService {
         locate(
           PendingCommands.Sender(command: "reportLocation", request: request),
           accuracy: RemoteCommand.locateAccuracy, timeout: RemoteCommand.locateTimeout, &pipeline)
-      case .status: plan.link.answer(.status(pipeline.lastStatus, at: Self.time))
+      case .status: plan.link.answer(.status(pipeline.lastStatus, at: time))
       case .dump: plan.link.answer(dump)
       case .waypoints:
         plan.link.answer(.waypoints(RemoteRegions.waypoints(in: regions?.features ?? [])))
@@ -64,6 +64,6 @@ extension RemoteService {
       json.key("settings")
       json.value(.object(settings))
     }
-    return manager.desired(document, isRetained: false, at: Self.now, civilTime: nil)
+    return manager.desired(document, isRetained: false, isOwnTracks: true, at: Self.now)
   }
 }

@@ -1,6 +1,7 @@
 internal import JSON
 internal import Logging
 internal import Pipeline
+internal import Platform
 internal import Positioning
 internal import Telemetry
 
@@ -9,18 +10,21 @@ extension RemoteService {
   /// Processes a `regions/desired` document. Invalid features are omitted and reported; each document
   /// replaces the previous one.
   func processRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
-    guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
-    watch(request.payload, &pipeline)
-    // The state is stored last, so that the same document is processed again if power is lost before.
-    keep(memory)
+    guard manager.isNew(regions: request.payload, isRetained: request.isRetained) else { return }
+    // The state is stored last, so that the same document is processed again if power is lost before, or if the
+    // disk was not writable.
+    if watch(request.payload, &pipeline) { keep(manager.processed(regions: request.payload)) }
   }
 
   /// Replaces the monitored regions by those of a document, if it is readable, and reports the outcome.
-  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline) {
-    var message = RegionsReportedMessage(time: Self.time, state: .applied, source: .remote)
+  /// - Returns: false if the same document can succeed later, because only storing it failed.
+  @discardableResult
+  func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline) -> Bool {
+    var isFinal = true
+    var message = RegionsReportedMessage(time: time, state: .applied, source: .remote)
     do {
       let before = regions?.features ?? []
-      let wanted = try RemoteRegions(parsing: document, before: before, at: Self.time)
+      let wanted = try RemoteRegions(parsing: document, before: before, at: time)
       message.version = wanted.version
       try plan.folder.save(regions: RemoteRegions.document(wanted.features))
       regions = wanted
@@ -32,6 +36,7 @@ extension RemoteService {
     } catch {
       message.state = .refused
       message.problem = "\(error)"
+      isFinal = !(error is SystemError)
     }
     plan.log.notice(
       .remoteRegionsAnswered, "remote regions \(message.state)",
@@ -40,6 +45,7 @@ extension RemoteService {
         "problem": "\(message.problem ?? message.refused.first?.reason ?? "-")",
       ])
     messages.append(.regionsReported(message))
+    return isFinal
   }
 
   /// Deletes the remote regions, and monitors and reports the configuration's regions again.
@@ -51,7 +57,7 @@ extension RemoteService {
       pipeline.regionSource = file == nil ? nil : .file
       if let file {
         messages.append(
-          .regionsReported(file.watch(in: &pipeline.regions, at: Self.time, log: plan.log)))
+          .regionsReported(file.watch(in: &pipeline.regions, at: time, log: plan.log)))
       } else {
         pipeline.regions.replaceAll([])
       }
@@ -66,7 +72,7 @@ extension RemoteService {
   ) {
     pipeline.requestRegionStates { messages.append($0) }
     var message = RegionsStateMessage(
-      time: Self.time, source: pipeline.regionSource, count: pipeline.regions.count,
+      time: time, source: pipeline.regionSource, count: pipeline.regions.count,
       regions: pipeline.regions.statuses(limit: RegionsStateMessage.limit))
     if let identifier {
       guard let status = pipeline.regions.status(of: identifier) else {

@@ -45,6 +45,8 @@ final class RemoteService {
   /// Messages to deliver; answers follow after them.
   var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
+  /// Civil time of the pipeline, which is that of all other messages.
+  private(set) var time = UTCTime(nanoseconds: 0)
 
   /// Maximum number of fixes in an answer. If there are more, the answer contains the time from which they
   /// can be requested.
@@ -73,6 +75,7 @@ final class RemoteService {
 
   /// Completes changes of settings that the previous run had not finished.
   func begin(_ pipeline: inout AgentPipeline) {
+    time = pipeline.civilTime
     carryOut(manager.begin(), &pipeline)
   }
 
@@ -80,12 +83,14 @@ final class RemoteService {
   /// - Returns: true if the pipeline was reconfigured since the last call, so that its sensor demands may
   ///   have changed.
   func advance(_ pipeline: inout AgentPipeline) -> Bool {
+    time = pipeline.civilTime
     carryOut(manager.advance(to: Self.now), &pipeline)
     defer { isReconfigured = false }
     return isReconfigured
   }
 
   func observe(_ change: LinkChange, _ pipeline: inout AgentPipeline) {
+    time = pipeline.civilTime
     let decisions =
       switch change {
       case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: Self.now)
@@ -119,7 +124,6 @@ final class RemoteService {
   func close() { history?.flush(log: plan.log) }
 
   static var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
-  static var time: UTCTime { UTCTime(nanoseconds: SystemClock.realtime) }
 
   // MARK: Decisions
 
@@ -143,7 +147,9 @@ final class RemoteService {
     switch decision {
     case .remember(let memory): keep(memory)
     case .apply(let configuration):
+      let known = pipeline.lastKnown
       pipeline.reconfigure(configuration.pipeline) { messages.append($0) }
+      if pipeline.lastKnown != known { searchAgain(&pipeline) }
       manager.ineffectiveSettings.report(to: plan.log)
       followConnection()
       isReconfigured = true
@@ -171,7 +177,7 @@ final class RemoteService {
   private func message(_ report: RemoteManager.Report) -> ConfigReportedMessage {
     let ineffective = manager.ineffectiveSettings.filter { report.settings[$0.key] != nil }
     return ConfigReportedMessage(
-      time: Self.time, state: ConfigReportedMessage.State(rawValue: report.state.rawValue) ?? .refused,
+      time: time, state: ConfigReportedMessage.State(rawValue: report.state.rawValue) ?? .refused,
       version: report.version, problem: report.problem, accepted: report.accepted,
       refused: report.refused.map { ConfigReportedMessage.Refusal(key: $0.key, reason: $0.reason) },
       settings: report.settings.mapValues(\.json), changeable: manager.active.remote.keys.sorted(),
@@ -186,6 +192,7 @@ final class RemoteService {
     _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ memory: inout MotionMemory,
     _ traces: inout TraceStore?
   ) {
+    time = pipeline.civilTime
     switch request.subject {
     case .configuration:
       let decisions = manager.desired(
@@ -217,7 +224,7 @@ final class RemoteService {
         commands.awaitStatus(sender, after: pipeline.statusCount)
         pipeline.requestStatus()
       case .reload: reload(answering: sender, &pipeline)
-      case .track(let from, let to): sendTrack(from, to, sender)
+      case .track(let from, let to): sendTrack(from, to, sender, pipeline)
       case .resetRegions:
         pipeline.resetRegionStates { messages.append($0) }
         answer(sender, .done, result: .object(["regions": .integer(Int64(pipeline.regions.count))]))
@@ -258,7 +265,10 @@ final class RemoteService {
   func locate(
     _ sender: PendingCommands.Sender, accuracy: Double, timeout: Double, _ pipeline: inout AgentPipeline
   ) {
-    if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown {
+    if !pipeline.hasLocations {
+      refuseToLocate(sender)
+    } else if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown
+    {
       answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
     } else {
       commands.locate(
@@ -266,11 +276,30 @@ final class RemoteService {
     }
   }
 
+  /// Repeats the search of the waiting `locate` commands after a change of the settings. Positions from before the
+  /// change may be private now.
+  private func searchAgain(_ pipeline: inout AgentPipeline) {
+    commands.forgetPositions()
+    guard pipeline.hasLocations else {
+      for sender in commands.endSearches() { refuseToLocate(sender) }
+      return
+    }
+    guard let search = commands.search else { return }
+    pipeline.requestLocation(
+      accuracy: search.accuracy, timeLimit: max(0, search.deadline.seconds(since: Self.now)))
+  }
+
+  private func refuseToLocate(_ sender: PendingCommands.Sender) {
+    if sender.isOwnTracks { return plan.link.answer(.location(nil)) }
+    answer(sender, .failed, "locations are disabled (location.enabled)")
+  }
+
   /// Reads the configuration file again.
   /// - Parameter sender: sender of a remote request; nil for the machine's operator.
   func reload(
     answering sender: PendingCommands.Sender? = nil, _ pipeline: inout AgentPipeline
   ) {
+    time = pipeline.civilTime
     do throws(ConfigurationError) {
       let outcome = try manager.reload(manager.layers.reloadingFile())
       plan.log.notice(
@@ -297,14 +326,17 @@ final class RemoteService {
     }
   }
 
+  /// Answers with the recorded fixes that the current settings permit to publish.
   private func sendTrack(
-    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender
+    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender, _ pipeline: AgentPipeline
   ) {
     guard let history else {
       return answer(sender, .failed, "the history of fixes is disabled (remote.history_mb)")
     }
     // One fix more than the limit is read: its time is the start of the next request.
-    var fixes = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
+    var fixes = history.fixes(
+      from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1,
+      where: { !pipeline.hides($0.coordinate) })
     var next: UTCTime?
     if fixes.count > Self.trackLimit { next = fixes.removeLast().time }
     var count = 0
@@ -398,6 +430,7 @@ final class RemoteService {
 
   /// Answers the commands that were waiting for a location or a status.
   func answerPending(_ pipeline: inout AgentPipeline) {
+    time = pipeline.civilTime
     sendSamples(&pipeline)
     let isConfirmed = pipeline.isAtLastKnown
     for (sender, found) in commands.located(at: Self.now, isConfirmed: isConfirmed) { answer(sender, found) }
@@ -433,7 +466,7 @@ final class RemoteService {
     result: JSONValue? = nil, isLogged: Bool = true
   ) {
     var message = CommandResponseMessage(
-      command: String(sender.command.prefix(128)), id: sender.id, time: Self.time, state: state,
+      command: String(sender.command.prefix(128)), id: sender.id, time: time, state: state,
       problem: problem, result: result)
     message.replyTo = sender.replyTo
     if isLogged {
@@ -461,8 +494,10 @@ private final class HistoryBox {
 
   func flush(log: Logger) { do { try history.flush() } catch { complain(error, log) } }
 
-  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [TrackMessage.Fix] {
-    history.fixes(from: from, to: to, limit: limit)
+  func fixes(
+    from: UTCTime, to: UTCTime, limit: Int, where isIncluded: (TrackMessage.Fix) -> Bool
+  ) -> [TrackMessage.Fix] {
+    history.fixes(from: from, to: to, limit: limit, where: isIncluded)
   }
 
   private func complain(_ error: any Error, _ log: Logger) {

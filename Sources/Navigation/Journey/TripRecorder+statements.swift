@@ -42,7 +42,7 @@ extension TripRecorder {
   }
 
   /// Ends the trip at the position where the vehicle came to rest.
-  mutating func finish() {
+  public mutating func finish() {
     guard let trip = state.trip else { return }
     if trip.number != nil {
       tell(.ended)

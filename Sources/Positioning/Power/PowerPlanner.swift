@@ -86,7 +86,8 @@ public struct PowerPlanner: Sendable {
     case asleep(since: Timestamp, atRest: Bool)
   }
 
-  private let mobility: Mobility
+  /// Speed and acceleration of which the vehicle is capable.
+  public var mobility: Mobility
   private var receiver = Receiver.off
   /// True if the receiver would be asleep without the current one-shot request.
   private var isAwakeForRequest = false

@@ -96,14 +96,21 @@ struct CANWorker: ~Copyable {
     } catch {
       socket = nil
       report(.unavailable(reason: "\(error)"))
-      _ = wake.wait(seconds: Self.retryInterval)
+      // Without an interface, the bus is as silent as without frames: derived signals end.
+      passTime()
+      let left = decoder.nextDeadline.map { max(0, $0.seconds(since: now)) + 0.001 }
+      _ = wake.wait(seconds: min(Self.retryInterval, left ?? .infinity))
     }
+  }
+
+  private mutating func passTime() {
+    let passed = decoder.advance(to: now)
+    if !passed.isEmpty { sink(.vehicle(passed)) }
   }
 
   private mutating func serve() throws(CANError) {
     try takeFrames()
-    let passed = decoder.advance(to: now)
-    if !passed.isEmpty { sink(.vehicle(passed)) }
+    passTime()
     try request()
     guard let descriptor = socket?.descriptor else { return }
     switch waitUntilReadable([descriptor, wake.descriptor], seconds: secondsLeft) {

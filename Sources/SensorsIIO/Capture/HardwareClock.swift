@@ -26,13 +26,21 @@ package struct HardwareClock: Sendable {
   /// - Parameters:
   ///   - newest: the stamp of the block's last sample, ns.
   ///   - arrival: this machine's `CLOCK_BOOTTIME` at the arrival, ns.
-  ///   - period: ns between samples. A backward correction is made in steps of half a period, so that time
-  ///     never runs backwards.
+  ///   - period: ns between samples. A backward correction of up to `largestGradual` is made in steps of half a
+  ///     period, so that time does not run backwards. A larger one, after the other clock was set forward, is
+  ///     made immediately: otherwise the samples would lie in the future for minutes to hours.
   package mutating func observe(newest: Int64, arrival: Int64, period: Int64) {
     guard let remote else { return }
     let target = remote.observe(delay: arrival &- newest, arrival: arrival, isNew: offset == nil)
-    offset = offset.map { max(target, $0 - max(1, period / 2)) } ?? target
+    offset =
+      offset.map {
+        $0 &- target > Self.largestGradual ? target : max(target, $0 - max(1, period / 2))
+      } ?? target
   }
+
+  /// The largest backward correction in ns that is made gradually. With blocks of half a second at 100 Hz it takes
+  /// 100 s.
+  private static let largestGradual: Int64 = 1_000_000_000
 
   /// Converts a stamp (ns) to this machine's boot clock; before the first block, the stamp is returned
   /// unchanged.

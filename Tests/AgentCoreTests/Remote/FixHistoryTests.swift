@@ -59,6 +59,16 @@ import Testing
     try? FileManager.default.removeItem(atPath: path)
   }
 
+  /// Excluded fixes do not count toward the limit, whether they are on disk or not.
+  @Test func onlyIncludedFixesAreReturned() throws {
+    var history = try FixHistory(path: path, limit: 4 * FixHistory.slotSize)
+    for second in 0..<300 { try history.record(fix(second)) }
+    let found = history.fixes(
+      from: time(0), to: time(1000), limit: 100, where: { $0.time >= self.time(150) })
+    #expect(found == (150..<250).map(fix))
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
   @Test func randomSlotsAreReadWithoutTrap() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")

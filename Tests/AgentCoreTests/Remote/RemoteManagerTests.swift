@@ -522,4 +522,17 @@ import Testing
       #expect(!key.hasPrefix("mqtt.") && RemoteKeys.problem(with: key) == nil, "\(key)")
     }
   }
+
+  /// The retained document is not applied again after an OwnTracks command has changed a setting.
+  @Test func ownTracksSettingsSurviveTheNextConnection() throws {
+    var manager = try manager()
+    let retained = Array(#"{"settings":{"location.distance_filter":50}}"#.utf8)
+    _ = manager.desired(retained, isRetained: true, at: at(1))
+    _ = manager.advance(to: at(20))
+    let command = Array(#"{"version":"owntracks","settings":{"location.distance_filter":500}}"#.utf8)
+    #expect(
+      report(manager.desired(command, isRetained: false, isOwnTracks: true, at: at(30)))?.state == .applied)
+    #expect(manager.desired(retained, isRetained: true, at: at(40)).isEmpty)
+    #expect(manager.inForce.values["location.distance_filter"] == .number(500))
+  }
 }
