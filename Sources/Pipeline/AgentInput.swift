@@ -27,6 +27,8 @@ package enum AgentInput: Sendable {
 package enum LinkChange: Hashable, Sendable {
   /// - Parameter sessionStart: the session's start in civil time, as in the will that the broker stores; nil
   ///   if unknown.
-  case connected(sessionStart: UTCTime?)
+  /// - Parameter isSessionNew: true if the broker had no session of this vehicle. It may have lost its retained
+  ///   messages, too.
+  case connected(sessionStart: UTCTime?, isSessionNew: Bool = false)
   case lost(reason: String)
 }

@@ -109,7 +109,7 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .degraded(let cause):
-      "store not writable, records are held in memory: \(cause); free or repair the disk"
+      "store not writable, records are held in memory: \(cause); free or repair the disk, or give the agent's user access"
     case .recovered(let records): "outbox writes to disk again; \(records) records moved out of memory"
     case .setAside(let path, let cause, let salvaged, let lost):
       "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged; "

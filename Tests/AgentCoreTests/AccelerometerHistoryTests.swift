@@ -15,7 +15,7 @@ import Testing
 @Suite struct AccelerometerHistoryTests {
   private final class NoDelivery: MessageDelivery {
     func accept(_ messages: [VehicleMessage]) throws {}
-    func stop(farewell: VehicleMessage) throws {}
+    func stop(farewell: () -> VehicleMessage) throws {}
     var counters: [String: Int] { [:] }
   }
 

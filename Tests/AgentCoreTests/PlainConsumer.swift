@@ -126,5 +126,5 @@ final class PlainConsumer: MessageDelivery {
 
   var counters: [String: Int] { [:] }
 
-  func stop(farewell: VehicleMessage) {}
+  func stop(farewell: () -> VehicleMessage) {}
 }

@@ -210,6 +210,6 @@ private final class RecordingDelivery: MessageDelivery {
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws {
     calls.withLock { $0.append((messages, regionStates)) }
   }
-  func stop(farewell: VehicleMessage) throws {}
+  func stop(farewell: () -> VehicleMessage) throws {}
   var counters: [String: Int] { [:] }
 }

@@ -152,4 +152,18 @@ import Testing
     #expect(refusal(next) == nil)
     if hasStore { #expect(try AtomicFile.read(next.remote.path + "/settings.json") == nil) }
   }
+
+  /// Root in the folder of the service's user would leave files that the service cannot open.
+  @Test(.enabled(if: geteuid() == 0, "needs root")) func rootInAnotherUsersFolderIsRefused() throws {
+    let store = directory.file("state/outbox.sqlite")
+    #expect(mkdir(directory.file("state"), 0o755) == 0)
+    #expect(refusal(try configuration("store.path=\(store)")) == nil)
+    #expect(StateFolder.unusableFile(beside: store) == nil)
+    #expect(chown(directory.file("state"), 65_534, 65_534) == 0)
+    let problem = try #require(refusal(try configuration("store.path=\(store)")))
+    #expect(problem.contains("belongs to the user") && problem.contains("setpriv --reuid="), "\(problem)")
+    // The first claim left the owner file.
+    let found = try #require(StateFolder.unusableFile(beside: store))
+    #expect(found.path == directory.file("state/\(StateClaim.fileName)"))
+  }
 }

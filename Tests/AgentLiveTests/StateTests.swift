@@ -149,6 +149,17 @@ import Testing
     #expect(agent.child.terminate() == 0)
   }
 
+  /// A clean stop delivers everything, and its last status says so.
+  @Test func lastStatusOfACleanStopHasNoQueue() throws {
+    let person = try Operator(broker)
+    let agent = try agent([:])
+    #expect(waitUntil { person.state == "online" }, "\(agent.log)")
+    #expect(agent.child.terminate() == 0)
+    #expect(waitUntil { person.state == "offline" }, "\(agent.log)")
+    let counters = person.received(Operator.vehicle + "status").last?.json["counters"] as? [String: Any]
+    #expect(counters?["queue.records"] as? Int == 0, "\(counters ?? [:])")
+  }
+
   @Test func statusHasDeviceInformation() throws {
     let person = try Operator(broker)
     let agent = try agent([:])

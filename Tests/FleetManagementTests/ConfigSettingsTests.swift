@@ -89,4 +89,41 @@ import Testing
     #expect(read.applied(to: ["future.key": .integer(1), "status.interval": .integer(9)]).count == 1)
     #expect(throws: FleetError.self) { try ConfigSettings(assignments: [], removals: ["no key"]) }
   }
+
+  /// A rejected key must not block later changes. A key that was corrected after the rejection stays desired.
+  @Test func onlyAReportOnTheCurrentDocumentLeavesKeysBehind() throws {
+    let report =
+      #"{"version":"1","state":"refused","refused":[{"key":"status.interval","reason":"too short"}]}"#
+    let change = try settings("location.distance_filter=50")
+    for (version, isKept) in [("1", false), ("2", true)] {
+      let desired = #"{"version":"\#(version)","settings":{"status.interval":30}}"#
+      let document = change.document(
+        on: VehicleDocuments(
+          desired: try JSONValue(parsing: Array(desired.utf8)),
+          reported: try JSONValue(parsing: Array(report.utf8))),
+        version: "3")
+      #expect(document.leftBehind.map(\.key) == (isKept ? [] : ["status.interval"]), "version \(version)")
+      let settings = document.json["settings"]
+      #expect(settings?["status.interval"] == (isKept ? .integer(30) : nil), "version \(version)")
+      #expect(settings?["location.distance_filter"] == .integer(50))
+    }
+  }
+
+  /// A broker without persistence has lost the desired documents: no setting or region in effect is withdrawn.
+  @Test func lostDocumentsWithdrawNothing() throws {
+    let report = #"{"version":"1","state":"applied","settings":{"status.interval":30}}"#
+    let documents = VehicleDocuments(desired: nil, reported: try JSONValue(parsing: Array(report.utf8)))
+    let document = try settings("location.distance_filter=50").document(on: documents, version: "2")
+    #expect(document.json["settings"]?["status.interval"] == .integer(30))
+    #expect(document.json["settings"]?["location.distance_filter"] == .integer(50))
+
+    let accepted = try JSONValue(parsing: Array(#"{"accepted":["depot"],"state":"applied"}"#.utf8))
+    let key = VehicleKey(fleet: "f", vehicle: "v")
+    let error = try #require(throws: FleetError.self) {
+      try VehicleDocuments(desired: nil, reported: accepted).checkWantedRegions(of: key)
+    }
+    #expect(error.description.contains("(depot); push all regions"), "\(error)")
+    try VehicleDocuments(desired: nil, reported: nil).checkWantedRegions(of: key)
+    try VehicleDocuments(desired: accepted, reported: accepted).checkWantedRegions(of: key)
+  }
 }

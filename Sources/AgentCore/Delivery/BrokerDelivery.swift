@@ -199,12 +199,13 @@ final class BrokerDelivery: MessageDelivery {
     return EnergyAccount(seconds: link.seconds, starts: link.bursts, bytes: link.bytes)
   }
 
-  func stop(farewell: VehicleMessage) {
+  func stop(farewell: () -> VehicleMessage) {
+    var isDrained = drain()
+    let farewell = farewell()
     let last = formats.withLock { $0.encode(farewell) }
-    // The last element is the farewell in the native format. It is sent after all pending messages, if
-    // possible.
+    // The last element is the farewell in the native format. It is sent after all other messages, if possible.
     publish(last.dropLast())
-    let isDrained = drain()
+    if isDrained { isDrained = drain() }
     publish(last.suffix(1))
     session.wakeUp()
     // If the queue did not become empty above, the farewell will not be acknowledged in time, either. The
@@ -322,7 +323,8 @@ extension LinkChange {
   /// because the connection is then not lost.
   init?(_ state: MQTTConnectionState, sessionStart: UTCTime?) {
     switch state {
-    case .connected: self = .connected(sessionStart: sessionStart)
+    case .connected(let properties):
+      self = .connected(sessionStart: sessionStart, isSessionNew: !properties.sessionPresent)
     case .disconnected(let why, _) where why.cause == .asleep || why.cause == .renewing: return nil
     case .disconnected(let why, _): self = .lost(reason: why.description)
     }

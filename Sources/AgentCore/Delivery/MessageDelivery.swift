@@ -37,8 +37,10 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Starts a new epoch for subsequent messages, because their times may precede those of earlier messages.
   func beginEpoch()
 
-  /// Sends the farewell and pending messages within a time limit, and returns when delivery has stopped.
-  func stop(farewell: VehicleMessage) throws
+  /// Sends pending messages and then the farewell within a time limit, and returns when delivery has stopped.
+  /// - Parameter farewell: returns the farewell. It is called after pending messages were sent, so that it states how
+  ///   many are left.
+  func stop(farewell: () -> VehicleMessage) throws
 }
 
 extension MessageDelivery {

@@ -58,7 +58,7 @@ final class PrintDelivery: MessageDelivery {
     state.withLock { $0.link?.advance(to: timestamp, isAtRest: isAtRest) }
   }
 
-  func stop(farewell: VehicleMessage) throws { try accept([farewell]) }
+  func stop(farewell: () -> VehicleMessage) throws { try accept([farewell()]) }
 
   private func write(_ bytes: [UInt8]) throws(SystemError) {
     guard let descriptor else { return }

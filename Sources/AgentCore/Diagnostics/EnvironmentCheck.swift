@@ -326,6 +326,13 @@ package struct EnvironmentCheck {
     }
     let fault = StateFolder.fault(folder)
     var findings = [finding("store", path, "store.path", fault)]
+    if fault == nil, let (file, user) = StateFolder.unusableFile(beside: path) {
+      findings = [
+        Finding(
+          .problem, "store", "\(file): not usable for the user \(user)", remedy: "chown -R \(user): \(folder)"
+        )
+      ]
+    }
     let stateFault = state.folder == folder ? fault : StateFolder.fault(state.folder)
     if state.folder != folder {
       findings.append(finding("state", state.folder, state.key, stateFault))

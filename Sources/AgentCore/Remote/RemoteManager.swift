@@ -337,6 +337,14 @@ struct RemoteManager: Sendable {
   /// The remote settings in effect.
   var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
 
+  /// A report on the remote settings in effect; nil if there are none.
+  var reportInForce: Report? {
+    guard !inForce.values.isEmpty else { return nil }
+    return Report(
+      state: (trial?.connectionsNeeded ?? 0) > 0 ? .trial : .applied, version: inForce.version,
+      accepted: inForce.values.keys.sorted(), settings: inForce.values)
+  }
+
   private mutating func confirm(isNews: Bool) -> [Decision] {
     trial = nil
     guard let passed = memory.trial else { return [] }

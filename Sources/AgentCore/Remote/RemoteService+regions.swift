@@ -48,6 +48,20 @@ extension RemoteService {
     return isFinal
   }
 
+  /// Publishes which remote regions are monitored, and schedules `regions/state`. Without remote regions, nothing is
+  /// published.
+  func announceRegions(_ pipeline: inout AgentPipeline) {
+    guard let regions else { return }
+    var message = RegionsReportedMessage(time: time, state: .applied, source: .remote)
+    message.version = regions.version
+    message.accepted = regions.collection.regions.map(\.identifier).filter {
+      pipeline.regions.status(of: $0) != nil
+    }
+    message.refused = regions.collection.problems.map(\.refusal)
+    messages.append(.regionsReported(message))
+    pipeline.requestRegionStates { messages.append($0) }
+  }
+
   /// Deletes the remote regions, and monitors and reports the configuration's regions again.
   func forgetRegions(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
     do {

@@ -91,6 +91,7 @@ final class RemoteService {
 
   func observe(_ change: LinkChange, _ pipeline: inout AgentPipeline) {
     time = pipeline.civilTime
+    if case .connected(_, isSessionNew: true) = change { announce(&pipeline) }
     let decisions =
       switch change {
       case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: Self.now)
@@ -163,6 +164,13 @@ final class RemoteService {
         ])
       messages.append(.configReported(message(report)))
     }
+  }
+
+  /// Publishes the remote settings and regions in effect again, for a broker that has lost them. Otherwise the fleet
+  /// could not tell that they exist, and would replace them.
+  private func announce(_ pipeline: inout AgentPipeline) {
+    if let report = manager.reportInForce { messages.append(.configReported(message(report))) }
+    announceRegions(&pipeline)
   }
 
   func keep(_ memory: RemoteMemory) {

@@ -141,7 +141,7 @@ struct AgentLoop: ~Copyable {
       if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
       remote?.observe(change, &pipeline)
-      if case .connected(let sessionStart) = change { pipeline.beginSession(at: sessionStart) }
+      if case .connected(let sessionStart, _) = change { pipeline.beginSession(at: sessionStart) }
     case .reload: remote?.reload(&pipeline)
     case .snapshotRequest: publishSnapshot()
     case .powerFailing: pipeline.saveTraces()
@@ -210,8 +210,11 @@ struct AgentLoop: ~Copyable {
     try handOver()
     // The next run must not repeat messages that are in the outbox.
     memory.keepTrips(&pipeline, at: now)
-    updateEnvironment()
-    try delivery.stop(farewell: pipeline.farewell(at: now))
+    let delivery = delivery
+    try delivery.stop {
+      updateEnvironment()
+      return pipeline.farewell(at: now)
+    }
   }
 
   private mutating func publishSnapshot() {

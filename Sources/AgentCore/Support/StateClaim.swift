@@ -106,6 +106,9 @@ struct StateClaims: Sendable {
       Self.adoptFormerRemote(configuration, folders, log)
       try StateFolder.make(remote.path, key: "remote.path", folders: folders)
     }
+    try StateFolder.checkOwner(of: state.folder, key: state.key)
+    try StateFolder.checkOwner(of: storeFolder, key: "store.path")
+    if remote.isEnabled { try StateFolder.checkOwner(of: remote.path, key: "remote.path") }
     try claim("\(state.folder)/\(StateClaim.fileName)", state.folder, state.key, vehicle, log)
     if storeFolder != state.folder { try claim(store + ".owner", store, "store.path", vehicle, log) }
     if remote.isEnabled {

@@ -45,4 +45,49 @@ enum StateFolder {
     if reason == ENOENT, of(folder) == made || access(parent, W_OK | X_OK) == 0 { return nil }
     return SystemError(operation: "write into", object: folder, code: reason)
   }
+
+  /// Checks that the files of this process will be usable for the user of the folder. Root's files are not, and the
+  /// service would then hold all records in memory.
+  /// - Throws: `ConfigurationError` if root runs the agent in the folder of another user.
+  static func checkOwner(of folder: String, key: String) throws(ConfigurationError) {
+    guard geteuid() == 0, let owner = owner(of: folder), owner != 0 else { return }
+    let name = userName(owner)
+    throw ConfigurationError(
+      .conflict, place: folder,
+      problem:
+        "belongs to the user \(name), whose agent could not open the files of root; run odographd as \(name) "
+        + "(setpriv --reuid=\(name) --regid=\(name) --init-groups odographd run), or set \(key) to another folder"
+    )
+  }
+
+  /// Returns the first existing state file that the folder's user cannot open, with the name of that user; nil if
+  /// there is none.
+  /// - Parameter store: path of the outbox, whose name all state files beside it start with.
+  static func unusableFile(beside store: String) -> (path: String, user: String)? {
+    let folder = of(store)
+    guard let owner = owner(of: folder) else { return nil }
+    let prefix = store.dropFirst(folder == "." ? 0 : folder.utf8.count + 1)
+    for name in SmallFiles.names(in: folder).sorted() {
+      guard name.hasPrefix(prefix) || name == StateClaim.fileName else { continue }
+      let path = folder + "/" + name
+      let isForeign =
+        geteuid() == 0 ? Self.owner(of: path) == 0 && owner != 0 : access(path, R_OK | W_OK) != 0
+      if isForeign { return (path, userName(geteuid() == 0 ? owner : geteuid())) }
+    }
+    return nil
+  }
+
+  /// Returns the user ID of a file's owner; nil if the file is missing.
+  private static func owner(of path: String) -> uid_t? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_uid : nil
+  }
+
+  /// Returns the name of a user, or the number if /etc/passwd does not contain it.
+  private static func userName(_ identifier: uid_t) -> String {
+    let users = (try? AtomicFile.read("/etc/passwd", limit: 1 << 20)).flatMap { $0 } ?? []
+    let lines = String(decoding: users, as: UTF8.self).split(separator: "\n")
+    let fields = lines.lazy.map { $0.split(separator: ":", omittingEmptySubsequences: false) }
+    return fields.first { $0.count > 2 && $0[2] == "\(identifier)" }.map { String($0[0]) } ?? "\(identifier)"
+  }
 }

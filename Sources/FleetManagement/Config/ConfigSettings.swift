@@ -155,17 +155,19 @@ extension ConfigSettings {
     }
   }
 
-  /// Returns the new desired document in the wire format: the previous desired settings with this change.
+  /// Returns the new desired document in the wire format: the previous desired settings with this change. If the
+  /// broker has lost the desired document, the settings in effect take its place, so that none is withdrawn.
   /// Keys that the vehicle has rejected are left out, because one of them would block all others; keys that
-  /// this change sets are requested again.
+  /// this change sets are requested again. A report on an earlier document leaves out nothing, because its
+  /// settings can have been corrected since.
   /// - Parameter version: the sender's version name.
   /// - Returns: the document, and the keys that were left out, with the reasons of the rejection.
   package func document(
     on documents: VehicleDocuments, version: String
   ) -> (json: JSONValue, leftBehind: [(key: String, reason: String)]) {
-    var wanted = documents.wantedSettings
+    var wanted = documents.desired == nil ? documents.settingsInForce : documents.wantedSettings
     var leftBehind: [(key: String, reason: String)] = []
-    for refusal in documents.refusedSettings
+    for refusal in documents.isCurrent ? documents.refusedSettings : []
     where values[refusal.key] == nil && wanted.removeValue(forKey: refusal.key) != nil {
       leftBehind.append(refusal)
     }

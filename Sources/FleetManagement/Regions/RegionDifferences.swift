@@ -15,6 +15,18 @@ extension VehicleDocuments {
     reportsFile ? nil : reported?["accepted"]?.array?.compactMap(\.string)
   }
 
+  /// Checks that the desired regions can be extended or reduced.
+  /// - Throws: `FleetError` if the vehicle monitors remote regions whose document the broker has lost. A document
+  ///   without them would delete them.
+  package func checkWantedRegions(of key: VehicleKey) throws(FleetError) {
+    let monitored = (acceptedRegions ?? []).prefix(3).joined(separator: ", ")
+    guard desired == nil, !monitored.isEmpty else { return }
+    throw .usage(
+      "change the regions of", key.description,
+      "the broker has lost the document of the regions that the vehicle monitors (\(monitored)); push all regions"
+    )
+  }
+
   /// The vehicle's last report of its region states; nil if missing or invalid.
   package var regionStates: RegionsStateMessage? {
     state.flatMap { state in try? RegionsStateMessage(json: state) }

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetManagement
+internal import HTTPTypes
 internal import JSON
 
 extension RegionRoutes {
@@ -67,9 +68,19 @@ extension RegionRoutes {
 
     /// Returns the new desired regions of each vehicle whose regions change.
     /// - Parameter known: the current desired documents; not used if the change replaces all regions.
+    /// - Throws: 409 for a vehicle whose desired document the broker has lost.
     func wanted(
       of keys: [VehicleKey], _ known: [(VehicleKey, DocumentStore.Documents)]
-    ) -> [VehicleKey: RegionDocument] {
+    ) throws(WebError) -> [VehicleKey: RegionDocument] {
+      for (key, documents) in known {
+        do throws(FleetError) {
+          try documents.parsed.checkWantedRegions(of: key)
+        } catch {
+          throw WebError(
+            .conflict, "regions-lost", "Nothing was sent: \(error.cause).",
+            remedy: "Set all regions of the vehicle.")
+        }
+      }
       var wanted: [VehicleKey: RegionDocument] = [:]
       switch self {
       case .set(let document): for key in keys { wanted[key] = document }

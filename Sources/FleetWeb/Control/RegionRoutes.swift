@@ -86,7 +86,7 @@ package struct RegionRoutes: RouteGroup {
       let known =
         try change.needsDesiredDocument ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
       // Parsing thousands of documents would block the cooperative pool.
-      let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
+      let wanted = try await desk.threads.run { try change.wanted(of: managed, known) }
       let (version, payloads) = try await payloads(wanted)
       let reports = try await desk.publish(.regions, payloads)
       let unmanaged = vehicles.filter { !$0.isManaged }.map(\.key)

@@ -97,6 +97,7 @@ enum RegionsCommand {
     let session = try session(targets, options.change.broker, options.change.beginning)
     defer { session.close() }
     let kept = try session.documents()
+    if options.add { for key in kept.vehicles { try kept[key].checkWantedRegions(of: key) } }
     let wanted = kept.vehicles.map { key in
       (key, (options.add ? kept[key].wantedRegions : RegionDocument()).adding(file))
     }
@@ -114,6 +115,7 @@ enum RegionsCommand {
     defer { session.close() }
     let kept = try session.documents()
     let names = options.names
+    if !names.isEmpty { for key in kept.vehicles { try kept[key].checkWantedRegions(of: key) } }
     let removal = try RegionRemoval(names, from: kept)
     for sentence in removal.notes { StandardError.report(sentence) }
     let wanted = removal.vehicles.map { key in

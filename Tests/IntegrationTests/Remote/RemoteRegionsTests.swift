@@ -72,6 +72,31 @@ import Testing
     again.child.terminate()
   }
 
+  /// A broker that lost its sessions and retained messages receives the reports on settings and regions again.
+  @Test(.timeLimit(.minutes(4))) func reportsReturnToABrokerThatLostThem() throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let controller = try Operator(broker)
+    let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(agent.log)")
+    func regions() -> [[String: Any]] {
+      controller.received(Operator.vehicle + "regions/reported").map(\.json)
+    }
+    #expect(controller.want(#"{"settings":{"status.interval":77}}"#)?["state"] as? String == "applied")
+    controller.send("regions/desired", collection(Self.depot, Self.yard), retain: true)
+    #expect(waitUntil(atMost: 60) { regions().last?["accepted"] as? [String] == ["depot", "yard"] })
+
+    let (reports, before) = (controller.reports.count, regions().count)
+    broker.kill()
+    try broker.start()
+    #expect(
+      waitUntil(atMost: 120) { controller.reports.count > reports && regions().count > before },
+      "\(agent.log)")
+    let settings = controller.reports.last?["settings"] as? [String: Any]
+    #expect(settings?["status.interval"] as? Double == 77, "\(controller.reports)")
+    #expect(regions().last?["accepted"] as? [String] == ["depot", "yard"])
+    agent.child.terminate()
+  }
+
   @Test(.timeLimit(.minutes(3))) func ownTracksSetsAndListsItsWaypoints() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
