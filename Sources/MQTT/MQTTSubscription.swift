@@ -14,15 +14,19 @@ public struct MQTTSubscription: Hashable, Sendable {
   /// True if live messages retain their sender's retain flag (MQTT 5 only).
   public var retainAsPublished: Bool
   public var retainHandling: RetainHandling
+  /// True to request the subscription again after a pause if the broker rejects it. The pauses grow from 1 s
+  /// to 1 min.
+  public var isRetried: Bool
 
   public init(
     _ filter: String, qos: QoS = .atLeastOnce, retainAsPublished: Bool = false,
-    retainHandling: RetainHandling = .send
+    retainHandling: RetainHandling = .send, isRetried: Bool = false
   ) {
     self.filter = filter
     self.qos = qos
     self.retainAsPublished = retainAsPublished
     self.retainHandling = retainHandling
+    self.isRetried = isRetried
   }
 
   var options: Int32 { (retainAsPublished ? 0x08 : 0) | Int32(retainHandling.rawValue) << 4 }
@@ -41,6 +45,13 @@ struct SubscriptionLedger {
   private var unwanted: [String] = []
   private var requests: [Request] = []
   private var underWay: [Int32: Request] = [:]
+  /// Rejected subscriptions with the monotonic time in ns at which they are requested again.
+  private var retries: [(time: Int64, subscription: MQTTSubscription)] = []
+  /// Number of consecutive rejections of a filter.
+  private var rejections: [String: Int] = [:]
+
+  private static let firstPause: Int64 = 1_000_000_000
+  private static let longestPause: Int64 = 60_000_000_000
 
   init(_ subscriptions: [MQTTSubscription]) { wanted = subscriptions }
 
@@ -49,10 +60,14 @@ struct SubscriptionLedger {
   /// True if every request was answered.
   var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
 
+  /// Monotonic time in ns at which a rejected subscription is requested again; nil for none.
+  var deadline: Int64? { retries.lazy.map { $0.time }.min() }
+
   /// Starts a new connection. All subscriptions are requested again even if the broker has a session, because
   /// the session's state may be older than the configuration.
   mutating func begin() {
     underWay = [:]
+    retries = []
     requests = unwanted.map { .unsubscribe($0) } + wanted.map { .subscribe($0) }
   }
 
@@ -74,6 +89,26 @@ struct SubscriptionLedger {
 
   /// Returns the next request to send, in order.
   mutating func next() -> Request? { requests.isEmpty ? nil : requests.removeFirst() }
+
+  /// Records the broker's answer to a subscription request.
+  mutating func settle(_ subscription: MQTTSubscription, isRejected: Bool, at now: Int64) {
+    guard isRejected, subscription.isRetried else {
+      rejections[subscription.filter] = nil
+      return
+    }
+    let count = rejections[subscription.filter, default: 0]
+    rejections[subscription.filter] = count + 1
+    retries.append((now + min(Self.firstPause << Int64(min(count, 6)), Self.longestPause), subscription))
+  }
+
+  /// Requests rejected subscriptions again whose pause has ended.
+  mutating func tick(now: Int64) {
+    guard let deadline, deadline <= now else { return }
+    for retry in retries where retry.time <= now && wanted.contains(retry.subscription) {
+      requests.append(.subscribe(retry.subscription))
+    }
+    retries.removeAll { $0.time <= now }
+  }
 
   mutating func sent(packet: Int32, _ request: Request) { underWay[packet] = request }
 

@@ -26,6 +26,37 @@ import Testing
     #expect(requests(&ledger) == [.subscribe(MQTTSubscription("new/#"))])
   }
 
+  /// A rejected subscription is requested again after 1, 2, 4, … 60 s, and after a grant from 1 s again.
+  @Test func rejectedSubscriptionsAreRetried() throws {
+    let second: Int64 = 1_000_000_000
+    let retried = MQTTSubscription("a", isRetried: true)
+    var ledger = SubscriptionLedger([retried, MQTTSubscription("b")])
+    ledger.begin()
+    #expect(requests(&ledger).count == 2)
+    ledger.settle(MQTTSubscription("b"), isRejected: true, at: 0)
+    #expect(ledger.deadline == nil)
+    var now: Int64 = 0
+    for pause: Int64 in [1, 2, 4, 8, 16, 32, 60, 60] {
+      ledger.settle(retried, isRejected: true, at: now)
+      #expect(ledger.deadline == now + pause * second && ledger.isSettled)
+      ledger.tick(now: now + pause * second - 1)
+      #expect(requests(&ledger) == [])
+      now += pause * second
+      ledger.tick(now: now)
+      #expect(requests(&ledger) == [.subscribe(retried)] && ledger.deadline == nil)
+    }
+    ledger.settle(retried, isRejected: false, at: now)
+    ledger.settle(retried, isRejected: true, at: now)
+    #expect(ledger.deadline == now + second)
+    // A new connection requests every subscription immediately.
+    ledger.begin()
+    #expect(requests(&ledger).count == 2 && ledger.deadline == nil)
+    ledger.settle(retried, isRejected: true, at: now)
+    ledger.remove("a")
+    ledger.tick(now: now + 60 * second)
+    #expect(requests(&ledger) == [.unsubscribe("a")])
+  }
+
   @Test func aFilterThatIsWantedAgainIsNotUnsubscribed() {
     var ledger = SubscriptionLedger([])
     ledger.remove("a")

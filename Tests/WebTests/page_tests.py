@@ -72,7 +72,7 @@ def plan():
         # Their windows are their own, or what they do is about no window.
         (modules.use_modules, *desk), (robust.use_many_tabs, *desk),
         *shown((dialogs.use_back,), desk), *shown((dialogs.use_slash,), desk, ("phone", "dark")), *shown((dialogs.use_no_rules,), desk),
-        *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_lost_broker)],
+        *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_silent_server, robust.use_lost_broker)],
         # A vehicle that was heard stays in the list: the hostile one comes last.
         (robust.use_hostile, *desk)]
     yield lambda: Fleet(1), [*shown((basic.use_map,), desk), *shown((basic.use_details,), ("phone", "dark"))]

@@ -57,7 +57,9 @@ def use_modules(page):
         found = module(tab, {"vehicle": ["positionKind"]}, f"return positionKind(vehicle(100, {position}, {{isFresh: false}}));")
         assert found == wanted, f"{position}: {found}, not {wanted}"
     activities(tab)
+    clock_steps(tab)
     meridian(tab)
+    gaps(tab)
     joined_days(tab)
     trips_under_way(tab)
     views_and_timers(tab)
@@ -98,6 +100,42 @@ def activities(tab):
     assert changes == 4, changes
 
 
+def clock_steps(tab):
+    """The offset of the server's clock is that of the fastest message of the last minute, also after a step of the browser's clock."""
+    told = module(tab, {"store": ["Store"]}, """
+        const store = new Store(), own = Date.now, ownElapsed = performance.now;
+        const delays = [900, 100, 1500, 400, 1200, 700, 300, 1800];
+        let server = now, offset = 0, next = 0;
+        Date.now = () => server + offset;
+        performance.now = () => server - now;
+        // The error of the page's clock, in seconds, after events with delays of up to 1.8 s.
+        const after = (seconds, step = 10) => {
+          for (let passed = 0; passed < seconds; passed += step) {
+            server += step * 1000;
+            store.learnTime(new Date(server - delays[next++ % delays.length]).toISOString());
+          }
+          return (store.now() - server) / 1000;
+        };
+        try {
+          const errors = [after(80)];
+          for (const step of [40_000, -40_000, 300_000, -300_000]) {
+            offset += step;
+            errors.push(after(60));
+          }
+          // A change of the offset by more than a minute applies immediately, and so does one after a pause.
+          offset += 90_000;
+          errors.push(after(1, 1));
+          server += 120_000;
+          offset += 20_000;
+          errors.push(after(1, 1));
+          return errors;
+        } finally {
+          Date.now = own;
+          performance.now = ownElapsed;
+        }""")
+    assert all(-2 <= error <= 0 for error in told), told
+
+
 def meridian(tab):
     """Across the 180th meridian, each step goes the short way round."""
     told = module(tab, {"track": ["Track"], "fleet-layer": ["FleetLayer"], "mercator": ["worldX", "narrowest", "turned"], "reckoning": ["reckoned"], "format": ["place"]}, """
@@ -117,16 +155,29 @@ def meridian(tab):
 
 
 def trips_under_way(tab):
-    """A trip under way counts the positions since its last message; one whose end was never received ends after a day."""
-    told = module(tab, {"track": ["Track"], "journal": ["tripState", "tripDistance"]}, """
+    """A trip under way counts the positions since its last message; one whose end was never received ends after a day or with the next trip."""
+    told = module(tab, {"track": ["Track"], "journal": ["markFollowed", "tripState", "tripDistance"]}, """
         const track = new Track({from: at(100), time: [0, 10_000, 20_000], latitude: [48, 48.01, 48.02], longitude: [11, 11, 11]});
         const last = new Date(track.time[1]).toISOString(), trip = {phase: "underway", distance: 50, end: {time: last}};
         const later = track.time[1] + 90_000_000, ended = {...trip, phase: "ended"};
-        return {whole: track.distance(), states: [tripState(trip, now), tripState(trip, later), tripState(ended, later)],
+        const trips = [{phase: "ended", distance: 20_000, start: {time: at(90)}, end: {time: at(80)}}, {phase: "underway", distance: 10_000, start: {time: at(300)}, end: {time: at(200)}}];
+        markFollowed(trips);
+        return {lost: trips.map((each) => [tripState(each, now), tripDistance(each, track, now)]), whole: track.distance(), states: [tripState(trip, now), tripState(trip, later), tripState(ended, later)],
           distances: [tripDistance(trip, track, now), tripDistance(ended, track, now), tripDistance(trip, track, later), tripDistance(trip, undefined, now)]};""")
+    assert told["lost"] == [["ended", 20_000], ["unfinished", 10_000]], told
     assert math.isclose(told["whole"], 2223.9, rel_tol=1e-3), told
     assert told["states"] == ["underway", "unfinished", "ended"], told
     assert math.isclose(told["distances"][0], 50 + 1111.95, rel_tol=1e-3) and told["distances"][1:] == [50, 50, 50], told
+
+
+def gaps(tab):
+    """The server reports the gaps: omitted positions are none. Within a gap the position before it is shown for five minutes."""
+    told = module(tab, {"track": ["Track"]}, """
+        const columns = {from: at(10_000), time: [0, 7_000_000, 9_000_000], latitude: [48, 48, 48.02], longitude: [11, 11, 11]};
+        const track = new Track({...columns, gaps: [2]}), whole = new Track(columns);
+        const known = (one, seconds) => one.at(one.time[0] + seconds * 1000).isKnown;
+        return [[1, 2].map((index) => track.isGap(index)), [3500, 7299, 7301, 8999, 9001].map((seconds) => known(track, seconds)), known(whole, 8000)];""")
+    assert told == [[False, True], [True, True, False, False, True], True], told
 
 
 def joined_days(tab):

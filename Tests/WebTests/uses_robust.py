@@ -1,5 +1,6 @@
 """Addresses that lead anywhere, keys alone, large letters, less motion, a server and a broker that go away, names with markup."""
 import json
+import signal
 import time
 from urllib.parse import quote
 
@@ -184,6 +185,23 @@ def use_lost_server(page):
     tab.wait("document.getElementById('banner').hidden && document.querySelector('.live').textContent === 'Live'", "it is live again", 60)
     vehicles_known(tab, page.fleet.count)
     tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "the vehicle that was looked at")
+    page.check()
+
+
+def use_silent_server(page):
+    """A server that stops without closing its connections counts as lost after 25 s without an event; the page reconnects when it responds again."""
+    tab = page.open("#/map")
+    vehicles_known(tab, page.fleet.count)
+    page.allowed += gone
+    page.fleet.server.send_signal(signal.SIGSTOP)
+    try:
+        tab.wait("document.querySelector('.live').textContent === 'Not live'", "the page reports the silence", 60)
+        age = tab.run("Number(document.getElementById('banner').textContent.match(/No connection to the server for (\\d+)\u202fs/)?.[1])")
+        assert age >= 20, f"the data are as old as the last event: {tab.text('#banner')}"
+    finally:
+        page.fleet.server.send_signal(signal.SIGCONT)
+    tab.wait("document.getElementById('banner').hidden && document.querySelector('.live').textContent === 'Live'", "it is live again", 60)
+    vehicles_known(tab, page.fleet.count)
     page.check()
 
 

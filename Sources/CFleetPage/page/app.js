@@ -84,9 +84,9 @@ const stream = new Stream(api, {
     if (figures.isOpen) figures.show();
   },
   // Before the login there is no connection to report.
-  state: (state) => {
+  state: (state, silence) => {
     if (!session.current) return;
-    header.connection(state);
+    header.connection(state, silence);
     // The positions during the interruption are missing: start a new trail from the server's data.
     if (state === "open") map.fleet.trail = [];
   },

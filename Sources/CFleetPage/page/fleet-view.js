@@ -142,7 +142,8 @@ function traffic({ broker, messages, delay: delays, recording, server }, now) {
       [delay(delays.p95) && `95 % within ${delay(delays.p95)}`, delay(delays.p99) && `99 % within ${delay(delays.p99)}`].filter(Boolean).join(", ")],
     messages && ["Discarded", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
       .map((name) => `${amount(messages[name])} ${name.replace(/s$/, messages[name] === 1 ? "" : "s")}`).join(", ") || "none"],
-    recording && ["Recording", recording.failed ? "cannot be written: messages wait at the broker"
+    recording && ["Recording", recording.refused ? "incomplete: the broker rejects a subscription"
+      : recording.failed ? "cannot be written: messages wait at the broker"
       : `${count(recording.stored, "message")} stored since server start`],
     server && ["Open pages", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} reconnected because they were too slow` : null],
     server && ["Memory", bytes(server.memory)],

@@ -104,12 +104,15 @@ export class Header {
     this.#badge.setAttribute("aria-label", `${count} open`);
   }
 
-  /** @param {"connecting"|"open"|"lost"|"paused"} state paused: the tab has been hidden and the connection was closed */
-  connection(state) {
+  /**
+   * @param {"connecting"|"open"|"lost"|"paused"} state paused: the tab has been hidden and the connection was closed
+   * @param {number} [silence] seconds since the last event, if lost
+   */
+  connection(state, silence = 0) {
     // If the connection was lost before the pause, the data are as old as this loss.
     if (state === "paused") this.#pausedAt ??= this.#lostAt ?? Date.now();
     if (state === "paused") this.#lostAt = null;
-    if (state === "lost") this.#lostAt ??= this.#pausedAt ?? Date.now();
+    if (state === "lost") this.#lostAt ??= this.#pausedAt ?? Date.now() - silence * 1000;
     if (state === "open") {
       if (this.#lostAt !== null && this.#state !== "open" && Date.now() - this.#lostAt > 3000) announce("Reconnected.");
       this.#lostAt = this.#pausedAt = null;

@@ -16,11 +16,23 @@ const crossings = { enter: "Entered", exit: "Left", dwell: "Stayed in" };
 const openLimit = 86_400_000;
 
 /**
+ * Sets `isFollowed` of the trips of a vehicle: true if there is a later trip.
+ * @param {Trip[]} trips
+ */
+export function markFollowed(trips) {
+  /** @param {Trip} trip */
+  const start = (trip) => moment(trip.start?.time) ?? -Infinity;
+  const newest = trips.reduce((latest, trip) => Math.max(latest, start(trip)), -Infinity);
+  for (const trip of trips) trip.isFollowed = start(trip) < newest;
+}
+
+/**
  * The state of a trip at a time: "ended", "underway", or "unfinished" for one whose end was never received.
- * @param {{phase?: string, end?: {time?: string}, time?: string}} trip @param {number} now milliseconds
+ * @param {{phase?: string, end?: {time?: string}, time?: string, isFollowed?: boolean}} trip @param {number} now milliseconds
  */
 export function tripState(trip, now) {
   if (trip.phase === undefined || trip.phase === "ended") return "ended";
+  if (trip.isFollowed) return "unfinished";
   return now - (moment(trip.end?.time ?? trip.time) ?? now) > openLimit ? "unfinished" : "underway";
 }
 
@@ -126,6 +138,7 @@ export class Journal {
           answer = await this.#api.get(`${address}&${new URLSearchParams({ after: answer.next })}`, { signal });
           items.push(...answer?.[member] ?? []);
         }
+        if (name === "Trips") markFollowed(items);
         this.#data[name] = { items, hasMore: Boolean(answer?.next) };
       } catch (error) {
         if (isAborted(error)) return;

@@ -2,6 +2,10 @@
 import { APIError, explained } from "./api.js";
 import { h } from "./dom.js";
 import { field, outcome } from "./dialog.js";
+import { after } from "./timers.js";
+
+/** Milliseconds after which a request for the session counts as failed. */
+const resumeLimit = 20_000;
 
 export class Session {
   /** @type {SessionState|undefined} */
@@ -31,8 +35,10 @@ export class Session {
 
   /** @returns {Promise<boolean>} true if a session exists */
   async resume() {
+    // Without a limit, a server that does not respond would end the attempts to reconnect.
+    const limit = new AbortController(), stopLimit = after(resumeLimit, () => limit.abort());
     try {
-      this.#begin(await this.#api.get("session", { quiet: true }));
+      this.#begin(await this.#api.get("session", { quiet: true, signal: limit.signal }));
       return true;
     } catch (error) {
       const status = error instanceof APIError ? error.status : 0;
@@ -44,6 +50,8 @@ export class Session {
       }
       else if (!this.current) this.#show(status ? explained(error) : "Cannot reach the server. The page reconnects automatically.");
       return false;
+    } finally {
+      stopLimit();
     }
   }
 

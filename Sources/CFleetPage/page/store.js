@@ -32,9 +32,10 @@ export class Store {
   /** @type {Alert[]} */ #toldAlerts = [];
   /** @type {Alert[]} */ #ownAlerts = [];
   revision = 0;
-  /** Offset of the server's clock from the browser's clock in milliseconds. The message with the shortest delay determines it. */
+  /** Offset of the server's clock from the browser's clock in milliseconds: the largest offset of the last minute. */
   #skew = 0;
-  #skewKnown = false;
+  /** Largest offsets of the current and of the previous half minute, and the start of the current one. */
+  #skews = { current: -Infinity, previous: -Infinity, start: -Infinity };
   /**
    * Keys sorted by name; cached until a vehicle is added or removed.
    * @type {string[]|undefined}
@@ -75,10 +76,13 @@ export class Store {
   learnTime(text) {
     const told = moment(text);
     if (told === undefined) return;
-    const skew = told - Date.now();
-    // A delayed message shows a smaller offset. A difference of a minute means that a clock was set.
-    if (!this.#skewKnown || skew > this.#skew || this.#skew - skew > 60_000) this.#skew = skew;
-    this.#skewKnown = true;
+    const skew = told - Date.now(), skews = this.#skews, now = performance.now(), age = now - skews.start;
+    if (age >= 30_000) this.#skews = { current: -Infinity, previous: age < 60_000 ? skews.current : -Infinity, start: now };
+    // A difference of a minute means that a clock was set. Smaller steps forward are noticed after a minute.
+    if (this.#skew - skew > 60_000) this.#skews.current = this.#skews.previous = -Infinity;
+    // A delayed message shows a smaller offset.
+    this.#skews.current = Math.max(this.#skews.current, skew);
+    this.#skew = Math.max(this.#skews.current, this.#skews.previous);
   }
 
   /** @param {Topic} what @param {(value: any) => void} run @returns {Stop} */

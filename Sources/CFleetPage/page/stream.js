@@ -1,5 +1,5 @@
 /** The server's event stream. */
-import { after } from "./timers.js";
+import { after, every } from "./timers.js";
 
 /**
  * @typedef {Object} StreamHandlers
@@ -9,15 +9,20 @@ import { after } from "./timers.js";
  * @property {(event: any) => void} alerts
  * @property {(abilities: {recording?: boolean, control?: boolean}) => void} server optional features of this server
  * @property {(link: any) => void} broker state of the server's connection to the broker
- * @property {(state: "connecting"|"open"|"lost"|"paused", reason?: string) => void} state
+ * @property {(state: "connecting"|"open"|"lost"|"paused", silence?: number) => void} state silence: seconds since the last event, if lost
  * @property {() => Promise<boolean>} mayRetry called after the stream has ended: false if a login is required
  */
 
 /** Milliseconds after which a hidden tab closes its connection. A browser permits six connections per server for all tabs. */
 const hiddenPatience = 30_000;
 
+/** Seconds without an event after which the connection counts as lost. The server sends an event at least every 10 s. */
+const silenceLimit = 25;
+
 export class Stream {
   #api; #handlers; #failures = 0;
+  /** Seconds since the last event or the start of the connection. Time in which the tab is hidden or suspended does not count. */
+  #silence = 0;
   /** @type {EventSource|undefined} */ #source;
   /** @type {string|undefined} */ #identifier;
   /**
@@ -41,6 +46,13 @@ export class Stream {
     this.#api = api;
     this.#handlers = handlers;
     document.addEventListener("visibilitychange", () => this.#looked());
+    every(1, () => this.#checkSilence());
+  }
+
+  #checkSilence() {
+    if (!this.#source) return;
+    this.#silence += 1;
+    if (this.#silence >= silenceLimit) this.#lost();
   }
 
   open() {
@@ -77,13 +89,15 @@ export class Stream {
     if (selected) query.set("selected", selected);
     const source = new EventSource(`/api/v1/stream?${query}`);
     this.#source = source;
+    this.#silence = 0;
     this.#handlers.state("connecting");
     source.addEventListener("open", () => {
-      this.#failures = 0;
+      this.#silence = this.#failures = 0;
       this.#handlers.state("open");
     });
     /** @param {string} name @param {(value: any) => void} run */
     const on = (name, run) => source.addEventListener(name, (event) => {
+      this.#silence = 0;
       const value = parsed(event.data);
       if (value !== undefined) run(value);
     });
@@ -99,7 +113,7 @@ export class Stream {
     on("alerts", this.#handlers.alerts);
     on("broker", this.#handlers.broker);
     on("server", this.#handlers.server);
-    on("bye", (value) => this.#lost(value.reason));
+    on("bye", () => this.#lost());
     source.addEventListener("error", () => this.#lost());
   }
 
@@ -137,10 +151,9 @@ export class Stream {
     }
   }
 
-  /** @param {string} [reason] */
-  #lost(reason) {
+  #lost() {
     this.#drop();
-    this.#handlers.state("lost", reason);
+    this.#handlers.state("lost", this.#silence);
     // Exponential backoff up to 30 s with jitter, so that pages do not reconnect simultaneously.
     const wait = Math.min(30_000, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
     this.#failures += 1;

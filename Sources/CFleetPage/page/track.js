@@ -2,8 +2,8 @@
 import { moment } from "./format.js";
 import { worldX, worldY } from "./mercator.js";
 
-/** Seconds between two consecutive positions above which the track has a gap. */
-export const gapSeconds = 180;
+/** Seconds after a gap's first position for which this position is shown: the duration from which the server reports a gap. */
+const gapSeconds = 300;
 
 export class Track {
   /** @param {any} [columns] of `GET …/track` */
@@ -13,6 +13,11 @@ export class Track {
     this.to = moment(columns?.to) ?? start;
     this.count = columns?.count ?? 0;
     this.tolerance = columns?.tolerance;
+    /**
+     * Indices of the points with a gap before them. The server determines them before it simplifies the track.
+     * @type {Set<number>}
+     */
+    this.gaps = new Set(columns?.gaps ?? []);
     /** Milliseconds, ascending. */
     this.time = Float64Array.from(columns?.time ?? [], (shift) => start + shift);
     this.latitude = Float64Array.from(columns?.latitude ?? []);
@@ -51,7 +56,7 @@ export class Track {
    * True if there is a gap before the point `index`.
    * @param {number} index
    */
-  isGap(index) { return index > 0 && this.time[index] - this.time[index - 1] > gapSeconds * 1000; }
+  isGap(index) { return this.gaps.has(index); }
 
   /**
    * The position at a time, interpolated. The longitude can exceed 180.

@@ -61,7 +61,7 @@ interface Region { identifier: string; variants: any[]; vehicles: AssignedVehicl
 interface DayRow extends VehicleName { day: string; kind: string; distance?: number; trips: number; moving?: number; }
 interface Trip {
   number: number; phase?: string; start?: { time?: string }; end?: { time?: string }; time?: string; distance?: number; moving?: number;
-  greatestSpeed?: number; driver?: string; series?: string;
+  greatestSpeed?: number; driver?: string; series?: string; isFollowed?: boolean;
 }
 interface RecordedStop extends Place { from: string; to: string; open?: boolean; }
 type Listing = "Trips" | "Stops" | "Events" | "Regions" | "Traces";

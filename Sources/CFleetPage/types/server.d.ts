@@ -37,9 +37,10 @@ declare namespace Server {
   type Prediction = (Promise & { delay: number; before?: Array<(Promise & { time: string; latitude: number; longitude: number })> });
   type Details = (Summary & { status?: Record<string, any>; regions?: FeatureCollection; trail?: Array<Array<number>>; recentEvents?: Array<Record<string,
     any>> });
-  type Track = { from?: string; to?: string; count?: number; points?: number; tolerance?: number; time: Array<(number | string | null)>; latitude:
-    Array<(number | string | null)>; longitude: Array<(number | string | null)>; altitude?: Array<(number | string | null)>; speed?: Array<(number | string
-    | null)>; course?: Array<(number | string | null)>; accuracy?: Array<(number | string | null)>; source?: Array<(number | string | null)> };
+  type Track = { from?: string; to?: string; count?: number; points?: number; tolerance?: number; gaps?: Array<number>; time: Array<(number | string |
+    null)>; latitude: Array<(number | string | null)>; longitude: Array<(number | string | null)>; altitude?: Array<(number | string | null)>; speed?:
+    Array<(number | string | null)>; course?: Array<(number | string | null)>; accuracy?: Array<(number | string | null)>; source?: Array<(number | string |
+    null)> };
   type Session = { name: string; role: "view" | "operate"; scope: { fleets?: Array<string>; vehicles?: Array<string> }; csrf?: string; login: boolean;
     link?: boolean; expires?: string };
   type Alert = { id: (string | number); rule: string; fleet: string; vehicle: string; severity?: string; summary?: string; began: string; ended?: string;

@@ -27,7 +27,8 @@ public enum FleetConnection: Hashable, Sendable {
   case connected
   /// The broker granted all subscriptions; it sends retained messages next.
   case subscribed
-  /// The broker rejected a subscription.
+  /// The broker rejected a subscription. It is reported once per connection, even if the subscription is
+  /// requested again.
   case refused(filter: String, reason: String)
   /// The broker may not support a feature that was requested; with a sentence for the user.
   case doubtful(String)
@@ -132,18 +133,20 @@ public final class FleetSubscriber: Sendable {
   ///   - kept: further filters for retained messages, at QoS 0. They are subscribed to before all others: if
   ///   the messages at QoS 1 fill the broker's queue, it also drops messages at QoS 0. A rejection of such a
   ///   filter is not a change of the connection.
+  ///   - retriesRefused: true to request rejected `filters` again after growing pauses.
   ///   - outbound: the provider of messages to publish; nil for none.
   ///   - answered: called with the broker's answer to each filter except the marker filter.
   package init(
     _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
     queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil, kept: [String] = [],
-    outbound: (any OutboundProvider)? = nil,
+    retriesRefused: Bool = false, outbound: (any OutboundProvider)? = nil,
     answered: @escaping @Sendable (_ filter: String, MQTTReasonCode) -> Void = { _, _ in }
   ) throws(FleetError) {
     self.queue = queue
     let level = Locked<UInt8?>(nil)
     self.level = level
     let waiting = Locked(Set(filters))
+    let refused = Locked(Set<String>())
     let all = Set(filters)
     let shared = filters.first { $0.hasPrefix("$share/") }
     // The number of consecutive connections that the broker closed without a reason before it answered the
@@ -161,6 +164,7 @@ public final class FleetSubscriber: Sendable {
         switch state {
         case .connected(let properties):
           waiting.withLock { $0 = all }
+          refused.withLock { $0 = [] }
           level.withLock { $0 = properties.protocolLevel }
           handlers.connection(.connected)
           guard let shared else { break }
@@ -198,6 +202,7 @@ public final class FleetSubscriber: Sendable {
         answered(filter, reason)
         guard all.contains(filter) else { return }
         if reason.isError {
+          guard refused.withLock({ $0.insert(filter).inserted }) else { return }
           handlers.connection(.refused(filter: filter, reason: reason.description))
           return
         }
@@ -214,7 +219,8 @@ public final class FleetSubscriber: Sendable {
       session = try MQTTSession(
         configuration: configuration,
         subscriptions: kept.map { MQTTSubscription($0, qos: .atMostOnce) }
-          + (filters + [mark?.filter].compactMap(\.self)).map { MQTTSubscription($0, qos: qos) },
+          + filters.map { MQTTSubscription($0, qos: qos, isRetried: retriesRefused) }
+          + (mark.map { [MQTTSubscription($0.filter, qos: qos)] } ?? []),
         outbound: outbound, handlers: sessionHandlers)
     } catch { throw FleetError(error) }
   }
@@ -314,14 +320,16 @@ extension FleetSubscriber: AsyncSequence {
         switch state {
         case .connected: wasConnected.withLock { $0 = true }
         case .subscribed, .doubtful, .dropped: break
-        case .refused(let filter, let reason): queue.finish(.refused(filter: filter, reason: reason))
+        case .refused(let filter, let reason):
+          if session.endsUnreached { queue.finish(.refused(filter: filter, reason: reason)) }
         case .disconnected(let reason):
           let isFirst = wasConnected.withLock { !$0 }
           if session.endsUnreached, isFirst, reason.cause != .stopped { queue.finish(FleetError(reason)) }
         }
       })
     try self.init(
-      configuration, try session.filters(filters), session.qos, handlers, queue: queue)
+      configuration, try session.filters(filters), session.qos, handlers, queue: queue,
+      retriesRefused: !session.endsUnreached)
     owner.withLock { $0.subscriber = self }
   }
 
@@ -379,7 +387,8 @@ public struct SubscriberSession: Hashable, Sendable {
   /// True to remove duplicates, and to sort each vehicle's messages in a batch by their sequence numbers.
   public var isOnceInOrder = true
 
-  /// True if the sequence ends with an error when the first connection fails; false to retry.
+  /// True if the sequence ends with an error when the first connection fails or the broker rejects a
+  /// subscription; false to retry.
   package var endsUnreached = true
 
   public init(clientID: String? = nil, share: String? = nil) {

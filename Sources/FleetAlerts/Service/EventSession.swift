@@ -89,7 +89,7 @@ package final class EventSession: Sendable {
               text.map { "alerts: vehicle events unavailable: \($0)" }
                 ?? "alerts: vehicle events available again")
           }
-        }), queue: nil)
+        }), queue: nil, retriesRefused: true)
     let subscriber = subscriber
     service.source.withLock {
       $0 = .init(vehicle: vehicle) { [weak subscriber] in subscriber?.settle(through: $0) }

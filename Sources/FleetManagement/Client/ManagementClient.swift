@@ -49,7 +49,7 @@ package final class ManagementClient: Sendable {
   ///     queued messages, and silently drops further ones (mosquitto: 500 and 1000; under 3.1.1 20 and 1000).
   ///     At QoS 0 only the speed of the connection limits them.
   ///   - isFeed: true if `filters` match all topics of `kept`. A document that arrives for both is observed once,
-  ///     and the answer to a marker filter behind `filters` is observed.
+  ///     and the answer to a marker filter behind `filters` is observed. Rejected `filters` are requested again.
   ///   - observer: called for each event on the connection's thread.
   /// - Throws: `FleetError` for invalid options or filters.
   package init(
@@ -93,7 +93,7 @@ package final class ManagementClient: Sendable {
         ? RetainedReading.mark(behind: filters).map { mark in
           (mark, { observer(.answered(filter: mark, .success)) })
         } : nil,
-      kept: kept + [mark].compactMap(\.self), outbound: queue,
+      kept: kept + [mark].compactMap(\.self), retriesRefused: isFeed, outbound: queue,
       answered: { filter, reason in
         if filter == mark { Self.update(state) { $0.marked(at: SystemClock.monotonic) } }
         observer(.answered(filter: filter, reason))

@@ -4,7 +4,8 @@ package import Telemetry
 
 extension Recording {
   /// Returns, for each trip in progress, the distance in m between the positions since its last message. A
-  /// trip whose last message is more than a day old is not in progress.
+  /// trip whose last message is more than a day old, or that a later trip of the vehicle follows, is not in
+  /// progress.
   package func distancesSinceLastMessage(
     _ selection: TripSelection, at now: UTCTime
   ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {
@@ -15,7 +16,7 @@ extension Recording {
       return true
     }
     var distances: [VehicleKey: [JournalNumber: Double]] = [:]
-    for told in open {
+    for told in open where try !hasLaterTrip(than: told) {
       var part = RecordingSelection()
       (part.fleets, part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
       part.from = told.trip.end.time
@@ -29,6 +30,19 @@ extension Recording {
       distances[told.vehicle, default: [:]][told.trip.trip] = metres
     }
     return distances
+  }
+
+  /// Returns true if a later trip of the vehicle is recorded, selected or not.
+  private func hasLaterTrip(than told: ReportedTrip) throws(FleetError) -> Bool {
+    var selection = TripSelection()
+    (selection.part.fleets, selection.part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
+    selection.part.from = told.trip.start.time
+    var isFollowed = false
+    try readTrips(selection) { other in
+      isFollowed = other.trip.start.time > told.trip.start.time
+      return !isFollowed
+    }
+    return isFollowed
   }
 
   /// Returns the driving events of a trip.

@@ -14,7 +14,8 @@ package struct ReportedTrip: Hashable, Sendable {
   /// Distance in m between the positions recorded after the trip's last message, for a recorded trip that has
   /// not ended; otherwise 0.
   package var distanceSince = 0.0
-  /// True for a recorded trip without an end message, whose last message is more than a day old.
+  /// True for a recorded trip without an end message, whose last message is more than a day old or that a
+  /// later trip follows.
   package var isUnfinished = false
 
   /// Decodes a trip; nil for an invalid payload.

@@ -1,5 +1,6 @@
 package import Fleet
 package import MQTT
+internal import Platform
 
 /// A recorder inside another program, for example in a server that also displays the fleet.
 ///
@@ -7,6 +8,8 @@ package import MQTT
 /// resumes where the other stopped.
 package final class SideRecorder: Sendable {
   private let running: RunningRecorder
+  /// True while the broker rejects a subscription.
+  private let isRefused: Locked<Bool>
 
   /// The maximum time in s for storing the received messages at the end.
   private static let drain = 5.0
@@ -28,14 +31,25 @@ package final class SideRecorder: Sendable {
       store: store, filters: try selection.filters(), root: selection.root, profile: selection.profile)
     plan.keptDays = try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
     let opened = try OpenStore(plan, report: report)
-    let entry = try RecordEntry(plan, broker, waits: true, report: report, connection: connection)
-    return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry, report: report))
+    let isRefused = Locked(false)
+    let entry = try RecordEntry(plan, broker, waits: true, report: report) { change in
+      switch change {
+      case .refused: isRefused.withLock { $0 = true }
+      case .subscribed: isRefused.withLock { $0 = false }
+      case .connected, .doubtful, .dropped, .disconnected: break
+      }
+      connection(change)
+    }
+    return SideRecorder(
+      try RunningRecorder.start(plan, into: opened, from: entry, report: report), isRefused)
   }
 
   /// Returns whether a text is a number of days such as `90d`.
   package static func isDays(_ text: String) -> Bool { (try? RecordPlan.days(text)) != nil }
 
-  private init(_ running: RunningRecorder) { self.running = running }
+  private init(_ running: RunningRecorder, _ isRefused: Locked<Bool>) {
+    (self.running, self.isRefused) = (running, isRefused)
+  }
 
   /// The counters of a recording.
   package struct Progress: Hashable, Sendable {
@@ -45,12 +59,18 @@ package final class SideRecorder: Sendable {
     package var stored: Int
     /// True while the store is unavailable.
     package var isInterrupted: Bool
+    /// True while the broker rejects a subscription, whose messages are not recorded.
+    package var isRefused: Bool
+
+    /// True while messages are not recorded.
+    package var isFailed: Bool { isInterrupted || isRefused }
   }
 
   package var progress: Progress {
     let counts = running.counts
     return Progress(
-      received: counts.received, stored: counts.stored, isInterrupted: counts.isInterrupted)
+      received: counts.received, stored: counts.stored, isInterrupted: counts.isInterrupted,
+      isRefused: isRefused.withLock { $0 })
   }
 
   /// Stores the received messages for a limited time, and disconnects. Messages that could not be stored

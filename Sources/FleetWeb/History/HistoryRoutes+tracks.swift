@@ -122,7 +122,8 @@ extension Stop {
   }
 }
 
-/// A track in columns for plotting and playback. Each column has one value per point, null if unknown.
+/// A track in columns for plotting and playback. Each column has one value per point, null if unknown;
+/// `gaps` has the indices of the points after long gaps.
 enum TrackColumns {
   static func write(_ track: TrackThinner.Result, _ span: TrackSpan, to writer: AnswerWriter) throws {
     let origin = span.from.nanoseconds / 1_000_000
@@ -133,6 +134,10 @@ enum TrackColumns {
     writer.json.field("points", track.samples.count)
     // Rounded up, because it is an error bound.
     writer.json.field("tolerance", (track.tolerance * 10).rounded(.up) / 10, decimals: 1)
+    writer.json.key("gaps")
+    writer.json.openArray()
+    for index in track.gaps { writer.json.value(index) }
+    writer.json.closeArray()
     try column("time", track, writer) { $1.value($0.time - origin) }
     try column("latitude", track, writer) { $1.value($0.latitude, decimals: 7) }
     try column("longitude", track, writer) { $1.value($0.longitude, decimals: 7) }
@@ -166,7 +171,7 @@ enum TrackFeatures {
     writer.json.field("type", "FeatureCollection")
     writer.json.key("features")
     writer.json.openArray()
-    for segment in TrackSegments.of(track.samples) {
+    for segment in TrackSegments.of(track) {
       write(segment, track.tolerance, vehicle, to: &writer.json)
       try writer.flushIfLarge()
     }

@@ -115,7 +115,7 @@ final class RecordedTracks: Sendable {
           share -= 1
           return shouldContinue()
         }
-        for segment in TrackSegments.of(thinner.finish(shouldContinue: shouldContinue).samples).reversed() {
+        for segment in TrackSegments.of(thinner.finish(shouldContinue: shouldContinue)).reversed() {
           // A single position is no line.
           guard segment.count > 1, let first = segment.first, let last = segment.last else { continue }
           spans[vehicle, default: []].append(first.time...last.time)
@@ -157,13 +157,14 @@ final class RecordedTracks: Sendable {
 
 /// The division of a track into lines, at long gaps and at positions from radio beacons.
 enum TrackSegments {
-  static func of(_ samples: [TrackSample]) -> [ArraySlice<TrackSample>] {
+  static func of(_ track: TrackThinner.Result) -> [ArraySlice<TrackSample>] {
+    let samples = track.samples
     var segments: [ArraySlice<TrackSample>] = []
-    var start = 0
+    var (start, gaps) = (0, track.gaps[...])
     for index in samples.indices where index > 0 {
-      let (before, sample) = (samples[index - 1], samples[index])
-      let isGap = Double(sample.time - before.time) > TrackThinner.gap * 1000
-      guard isGap || sample.source == .coarse || before.source == .coarse else { continue }
+      let isGap = gaps.first == index
+      if isGap { gaps.removeFirst() }
+      guard isGap || samples[index - 1...index].contains(where: { $0.source == .coarse }) else { continue }
       segments.append(samples[start..<index])
       start = index
     }

@@ -5,25 +5,36 @@ enum TrackLandmarks {
   /// Returns the indices of the first and last position, the ends of long gaps, the positions around changes
   /// between fixes and radio beacons, and the extremes of speed and altitude. An index can occur twice. At
   /// most half of `points`.
-  static func indices(of samples: [TrackSample], atMost points: Int) -> [Int] {
+  /// - Parameter gapEnds: the times of the positions after long gaps, ascending.
+  static func indices(of samples: [TrackSample], _ gapEnds: [Int64], atMost points: Int) -> [Int] {
     guard let last = samples.indices.last else { return [] }
     var indices = [0, last]
-    indices += gaps(samples, atMost: points / 16)
+    indices += longest(gaps(in: samples, endingAt: gapEnds), samples, atMost: points / 16)
     indices += changes(samples, atMost: points / 16)
     indices += extremes(samples, parts: points / 16)
     return indices
   }
 
-  /// Returns both ends of the longest gaps.
-  private static func gaps(_ samples: [TrackSample], atMost count: Int) -> [Int] {
-    let limit = Int64(TrackThinner.gap * 1000)
-    var gaps: [(length: Int64, index: Int)] = []
-    for index in samples.indices.dropFirst() {
-      let length = samples[index].time - samples[index - 1].time
-      if length > limit { gaps.append((length, index)) }
+  /// Returns the indices of the samples with the end of a gap between the sample before and this one.
+  static func gaps(in samples: [TrackSample], endingAt gapEnds: [Int64]) -> [Int] {
+    var (gaps, next) = ([Int](), 0)
+    for index in samples.indices {
+      let first = next
+      while next < gapEnds.count, gapEnds[next] <= samples[index].time { next += 1 }
+      // An end at or before the first sample belongs to an earlier part of the track.
+      if next > first, index > 0 { gaps.append(index) }
     }
-    if gaps.count > count { gaps.sort { $0.length > $1.length } }
-    return gaps.prefix(count).flatMap { [$0.index - 1, $0.index] }
+    return gaps
+  }
+
+  /// Returns both ends of the longest gaps.
+  /// - Parameter gaps: the indices of the samples after the gaps.
+  private static func longest(_ gaps: [Int], _ samples: [TrackSample], atMost count: Int) -> [Int] {
+    var gaps = gaps
+    if gaps.count > count {
+      gaps.sort { samples[$0].time - samples[$0 - 1].time > samples[$1].time - samples[$1 - 1].time }
+    }
+    return gaps.prefix(count).flatMap { [$0 - 1, $0] }
   }
 
   /// Returns the positions before and after each change between fixes and radio beacons; empty if there are

@@ -14,6 +14,8 @@ package import FleetStore
 package struct TrackThinner: Sendable {
   package struct Result: Hashable, Sendable {
     package var samples: [TrackSample]
+    /// The indices of the samples with a long gap between the sample before and this one, ascending.
+    package var gaps: [Int] = []
     /// The error bound in m; 0 if nothing was omitted.
     package var tolerance: Double
     /// The number of positions before the simplification.
@@ -32,6 +34,11 @@ package struct TrackThinner: Sendable {
 
   private let points: Int
   private var count = 0
+  /// The time of the newest position.
+  private var newest: Int64?
+  /// The times of the positions after long gaps, ascending. The simplified track is no measure of gaps,
+  /// because it can omit positions for hours.
+  private var gapEnds: [Int64] = []
   /// The simplified positions of the completed portions, and their tolerance in m.
   private var done: [TrackSample] = []
   private var doneTolerance = 0.0
@@ -47,19 +54,21 @@ package struct TrackThinner: Sendable {
   /// - Parameter sample: later than the previous one.
   package mutating func process(_ sample: TrackSample) {
     count += 1
+    if let newest, Double(sample.time - newest) > Self.gap * 1000 { gapEnds.append(sample.time) }
+    newest = sample.time
     fresh.append(sample)
     if fresh.count >= Self.portion { condense() }
   }
 
   /// Simplifies the positions since the last call.
   private mutating func condense() {
-    let part = Self.thinned(fresh, to: max(Self.kept, min(points, Self.portion / 2)))
+    let part = Self.thinned(fresh, gapEnds, to: max(Self.kept, min(points, Self.portion / 2)))
     fresh.removeAll(keepingCapacity: true)
     // The maximum applies instead of the sum, because portions do not overlap in time.
     doneTolerance = max(doneTolerance, part.tolerance)
     done += part.samples
     guard done.count >= 2 * Self.portion else { return }
-    let whole = Self.thinned(done, to: Self.portion)
+    let whole = Self.thinned(done, gapEnds, to: Self.portion)
     done = whole.samples
     doneTolerance += whole.tolerance
   }
@@ -71,20 +80,21 @@ package struct TrackThinner: Sendable {
   package mutating func finish(shouldContinue: () -> Bool = { true }) -> Result {
     if !done.isEmpty, !fresh.isEmpty { condense() }
     let rest = done.isEmpty ? fresh : done
-    let result = Self.thinned(rest, to: points, shouldContinue: shouldContinue)
+    let result = Self.thinned(rest, gapEnds, to: points, shouldContinue: shouldContinue)
     return Result(
-      samples: result.samples, tolerance: doneTolerance + result.tolerance, count: count)
+      samples: result.samples, gaps: TrackLandmarks.gaps(in: result.samples, endingAt: gapEnds),
+      tolerance: doneTolerance + result.tolerance, count: count)
   }
 
   // MARK: One part
 
   private static func thinned(
-    _ samples: [TrackSample], to points: Int, shouldContinue: () -> Bool = { true }
+    _ samples: [TrackSample], _ gapEnds: [Int64], to points: Int, shouldContinue: () -> Bool = { true }
   ) -> (samples: [TrackSample], tolerance: Double) {
     guard samples.count > points else { return (samples, 0) }
     let line = TimedLine(samples)
     var isKept = [Bool](repeating: false, count: samples.count)
-    for index in TrackLandmarks.indices(of: samples, atMost: points) { isKept[index] = true }
+    for index in TrackLandmarks.indices(of: samples, gapEnds, atMost: points) { isKept[index] = true }
     var left = points - isKept.reduce(0) { $0 + ($1 ? 1 : 0) }
     var heap = WorstFirst()
     var start = 0

@@ -113,7 +113,11 @@ package final class FleetFeed: Sendable {
         state.link.since = now
         state.reading = RetainedReading(at: now.timestamp.nanoseconds)
         return isBack ? "connected to the broker again" : nil
-      case .subscribed: return nil
+      case .subscribed:
+        // A subscription that was rejected before is granted now.
+        guard state.link.trouble != nil else { return nil }
+        state.link.trouble = nil
+        return "the broker has granted all subscriptions"
       case .dropped(let text): return text
       case .doubtful(let doubt):
         state.link.trouble = doubt

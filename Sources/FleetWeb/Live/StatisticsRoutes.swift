@@ -73,7 +73,8 @@ extension StreamHub {
         json.field("recording") { json in
           json.field("received", recording.received)
           json.field("stored", recording.stored)
-          json.field("failed", recording.isInterrupted)
+          json.field("failed", recording.isFailed)
+          if recording.isRefused { json.field("refused", true) }
         }
       }
       json.field("server") { json in

@@ -78,8 +78,11 @@ final class Outflow {
   /// True if no record and no subscription request is pending, and no pause is in progress.
   var isQuiet: Bool { !providerHasMore && flow.isIdle && flow.deadline == nil && subscriptions.isSettled }
 
-  /// End of a pause after a temporary rejection, in monotonic ns; nil for none.
-  var deadline: Int64? { flow.deadline }
+  /// End of a pause after a temporary rejection or a rejected subscription, in monotonic ns; nil for none.
+  var deadline: Int64? {
+    guard let retry = subscriptions.deadline else { return flow.deadline }
+    return min(retry, flow.deadline ?? .max)
+  }
 
   // MARK: Sending
 
@@ -164,6 +167,7 @@ final class Outflow {
   func suspend(_ filter: String) { subscriptions.suspend(filter) }
 
   func sendSubscriptions(through client: borrowing Client) {
+    subscriptions.tick(now: SystemClock.monotonic)
     while let request = subscriptions.next() {
       let (outcome, packet) =
         switch request {
@@ -206,6 +210,8 @@ final class Outflow {
   func settleSubscriptions(_ events: ClientEvents) {
     for answer in events.subscribed {
       if case .subscribe(let subscription)? = subscriptions.answered(packet: answer.packet) {
+        subscriptions.settle(
+          subscription, isRejected: answer.reason.isError, at: SystemClock.monotonic)
         subscriptionAnswered(subscription.filter, answer.reason)
       }
     }

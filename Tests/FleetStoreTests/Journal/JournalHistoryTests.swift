@@ -1,5 +1,6 @@
 import FleetFixtures
 import SQLite
+import Spatial
 import Telemetry
 import TestSupport
 import Testing
@@ -108,5 +109,29 @@ import Testing
       #expect(
         try server.query("SELECT number FROM odograph.\(table) ORDER BY number").map { $0[0] } == left)
     }
+  }
+
+  /// A trip whose end was never received does not include the positions of later trips.
+  @Test func aLaterTripEndsTheOneBefore() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    defer { store.close() }
+    let positions = (0...6).map {
+      Rows.location(500 + $0, at: 3600 + Double($0) * 100, latitude: 48.25 + Double($0) * 0.03)
+    }
+    _ = try store.store(Rows.of([Entry.trip(1, phase: .underway, distance: 10_000)] + positions))
+    let recording = try RecordingAddress.open(path)
+    let now = noon.advanced(bySeconds: 7200)
+    var all = TripSelection()
+    let first = JournalNumber(series: Entry.series, number: 1)
+    let before = try recording.distancesSinceLastMessage(all, at: now).values.first
+    #expect(before?[first].map { $0 > 20_000 } == true)
+    _ = try store.store(Rows.of([Entry.trip(2, start: 3600, distance: 20_000)]))
+    #expect(try recording.distancesSinceLastMessage(all, at: now).isEmpty)
+    // The later trip counts even if it is not selected.
+    all.number = 1
+    #expect(try recording.distancesSinceLastMessage(all, at: now).isEmpty)
   }
 }

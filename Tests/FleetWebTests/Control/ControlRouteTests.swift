@@ -67,6 +67,43 @@ import Testing
     #expect(Set(members.keys) == Set(keys))
   }
 
+  /// The refusal of an earlier document does not withdraw a setting that was corrected since.
+  @Test(.timeLimit(.minutes(2))) func correctedSettingsOutlastAnEarlierRefusal() async throws {
+    let broker = try BrokerFixture()
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: "van")
+    let feed = FleetFeed(roster)
+    let client = try ManagementClient.serving(feed, Self.context(port: broker.port))
+    try client.start()
+    defer { client.stop() }
+    let desk = ControlDesk(
+      feed: feed, client: client,
+      threads: try WorkerThreads(name: "test", count: 1, capacity: 4))
+    let probe = RouteProbe([SettingsRoutes(desk)])
+    try await client.waitUntilRead(seconds: 60)
+    func set(_ settings: String, as label: String) async throws -> [String] {
+      let answer = try await probe.ask(
+        .patch, "/vehicles/demo/van/settings", #"{"settings":{\#(settings)},"label":"\#(label)"}"#,
+        type: "application/json")
+      #expect(answer.status == .accepted, "\(answer.message)")
+      return (answer.json?["leftBehind"]?.array ?? []).compactMap { $0["key"]?.string }
+    }
+    #expect(try await set(#""status.interval":30"#, as: "first") == [])
+    let report =
+      #"{"version":"first","state":"refused","refused":[{"key":"status.interval","reason":"too short"}]}"#
+    client.publish(
+      MQTTMessage(
+        topic: "odograph/v1/demo/van/config/reported", text: report, qos: .atLeastOnce, retain: true))
+    let key = VehicleKey(fleet: "demo", vehicle: "van")
+    try await eventually {
+      client.withState { $0.documents.documents(.config, of: key).reported } == Array(report.utf8)
+    }
+    #expect(try await set(#""status.interval":60"#, as: "second") == [])
+    #expect(try await set(#""location.distance_filter":20"#, as: "third") == [])
+    let wanted = try await probe.ask(.get, "/vehicles/demo/van/settings").json?["wanted"]
+    #expect(wanted?["status.interval"]?.integer == 60 && wanted?["location.distance_filter"]?.integer == 20)
+  }
+
   /// Regions are taken away and given by several operators at once: each change builds on the one before, none is lost.
   @Test(.timeLimit(.minutes(2))) func regionsOfTwoOperatorsAreAllKept() async throws {
     let broker = try BrokerFixture()

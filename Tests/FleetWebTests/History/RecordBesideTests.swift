@@ -2,6 +2,7 @@ import Fleet
 import FleetFixtures
 import Glibc
 import JSON
+import Platform
 import TestSupport
 import Testing
 
@@ -49,6 +50,67 @@ import Testing
       ], environment: ["XDG_STATE_HOME": home])
     #expect(record.waitForExit() == 0, "\(record.output)")
     #expect(try count(store) == "2")
+  }
+
+  /// A broker that rejects the subscriptions for a while: the failure is visible, and recording starts with the grant.
+  @Test(.timeLimit(.minutes(3))) func recordingStartsAfterARefusedSubscription() throws {
+    let isGranting = Locked(false)
+    let acknowledged = Locked(0)
+    let (topic, text) = HistoryRows.location("demo/van", 1, at: 1, latitude: 48)
+    let location = Self.packet("odograph/v1/\(topic)", text)
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        switch packet.type {
+        case 8:
+          let isGranted = isGranting.withLock { $0 }
+          // The last byte of the request is the requested quality of service.
+          let reason = isGranted ? (packet.body.last ?? 0) & 3 : 0x87
+          connection.send([0x90, 4] + Array(packet.body.prefix(2)) + [0, reason])
+          if isGranted { connection.send(location) }
+        case 10: connection.send([0xB0, 4] + Array(packet.body.prefix(2)) + [0, 0])
+        case 4: acknowledged.withLock { $0 += 1 }
+        case 12: connection.send([0xD0, 0])
+        default: break
+        }
+      }
+    }
+    let directory = try TemporaryDirectory()
+    let store = directory.file("fleet.sqlite")
+    let port: Int = try FreePort.next()
+    let server = try ChildProcess(
+      BuiltProduct.path("odograph"),
+      [
+        "serve", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "demo", "--recording", store,
+        "--record", "--listen", "127.0.0.1:\(port)",
+      ], environment: ["XDG_STATE_HOME": directory.path])
+    func answer(_ path: String) -> String {
+      (try? HTTPConnection(port: port).ask("GET", path, ["Host": "127.0.0.1:\(port)"]))?.text ?? ""
+    }
+    #expect(waitUntil { answer("/metrics").contains("\nodograph_record_failed 1\n") }, "\(server.output)")
+    let statistics = answer("/api/v1/statistics")
+    #expect(statistics.contains(#""failed":true,"refused":true"#), "\(statistics)")
+    isGranting.withLock { $0 = true }
+    #expect(waitUntil { answer("/metrics").contains("\nodograph_record_failed 0\n") }, "\(server.output)")
+    #expect(try waitUntil { try count(store) == "1" }, "\(server.output)")
+    #expect(waitUntil { acknowledged.withLock { $0 } > 0 }, "\(server.output)")
+    // The page's own subscription was granted as well.
+    #expect(waitUntil { answer("/api/v1/vehicles").contains(#""van""#) }, "\(server.output)")
+    #expect(server.terminate() == 143, "\(server.output)")
+    let lines = server.output.split(separator: "\n")
+    for text in ["its messages are not recorded", "recording again"] {
+      #expect(lines.filter { $0.contains(text) }.count == 1, "\(text): \(server.output)")
+    }
+  }
+
+  /// A PUBLISH of MQTT 5 at QoS 1 with less than 16,000 bytes.
+  private static func packet(_ topic: String, _ text: String) -> [UInt8] {
+    let name = Array(topic.utf8)
+    let body: [UInt8] = [0, UInt8(name.count)] + name + [0, 1, 0] + Array(text.utf8)
+    let length =
+      body.count < 128 ? [UInt8(body.count)] : [UInt8(body.count & 0x7F | 0x80), UInt8(body.count >> 7)]
+    return [0x32] + length + body
   }
 
   @Test func optionsThatMakeNoSenseAreRefused() throws {

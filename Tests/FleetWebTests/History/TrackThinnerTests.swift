@@ -107,4 +107,54 @@ struct TrackThinnerTests {
     let rest = thinned(samples, 64).samples
     for index in [0, 700, 1500, 2000, 2001, 3599] { #expect(rest.contains(samples[index])) }
   }
+
+  /// A day of two hours of driving at 1 Hz with a position every 60 s at rest, optionally without the positions of 10 minutes.
+  private func day(hasHole: Bool) -> [TrackSample] {
+    var samples: [TrackSample] = []
+    var (time, metres) = (Int64(1_700_000_000_000), 0.0)
+    let end = time + 86_400_000
+    let drives = [time + 28_800_000..<time + 32_400_000, time + 61_200_000..<time + 64_800_000]
+    let hole = time + 43_200_000..<time + 43_800_000
+    let start = Coordinate(latitude: 48, longitude: 11)
+    while time < end {
+      let isDriving = drives.contains { $0.contains(time) }
+      // A winding road.
+      let swing = 500 * abs((metres / 1000).truncatingRemainder(dividingBy: 2) - 1)
+      let place = start.destination(distance: metres, bearing: 90).destination(distance: swing, bearing: 0)
+      if !hasHole || !hole.contains(time) {
+        samples.append(
+          TrackSample(
+            time: time, latitude: place.latitude, longitude: place.longitude, accuracy: 3,
+            speed: isDriving ? 15 : 0))
+      }
+      if isDriving { metres += 15 }
+      time += isDriving ? 1000 : 60_000
+    }
+    return samples
+  }
+
+  /// Gaps are those of the recording, and not the omissions of the simplification.
+  @Test func omittedPositionsAreNoGaps() throws {
+    let whole = thinned(day(hasHole: false), 2000)
+    #expect(whole.count == 8520 && whole.samples.count <= 2000)
+    #expect(zip(whole.samples, whole.samples.dropFirst()).contains { $1.time - $0.time > 3_600_000 })
+    #expect(whole.gaps.isEmpty && TrackSegments.of(whole).count == 1)
+    let holed = thinned(day(hasHole: true), 2000)
+    let index = try #require(holed.gaps.first)
+    #expect(holed.gaps.count == 1 && holed.samples[index].time - holed.samples[index - 1].time == 660_000)
+    #expect(TrackSegments.of(holed).map(\.startIndex) == [0, index])
+  }
+
+  /// The gaps of a track that is simplified in portions, with more gaps than retained positions.
+  @Test func gapsOutlastThePortions() {
+    var generator = SeededGenerator.announced()
+    let samples = track(150_000, &generator, from: Coordinate(latitude: 48, longitude: 11))
+    let ends = zip(samples, samples.dropFirst()).filter { $1.time - $0.time > 300_000 }.map(\.1.time)
+    for points in [2, 1000, 100_000] {
+      let result = thinned(samples, points)
+      let found = result.gaps.map { result.samples[$0 - 1].time..<result.samples[$0].time + 1 }
+      #expect(found.allSatisfy { range in ends.contains { $0 > range.lowerBound && range.contains($0) } })
+      #expect(ends.allSatisfy { end in found.contains { end > $0.lowerBound && $0.contains(end) } })
+    }
+  }
 }
