@@ -1,6 +1,6 @@
 import Fleet
-import FleetCommand
 import FleetFixtures
+import FleetProgram
 import JSON
 import Spatial
 import Telemetry

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 
 /// The output of a command, used by one thread at a time.

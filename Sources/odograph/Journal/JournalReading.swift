@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 
 /// Converts trips or driving events of a recording to a document.

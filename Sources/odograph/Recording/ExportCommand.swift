@@ -1,6 +1,8 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
+internal import FleetTerminal
 internal import Glibc
 internal import MQTT
 internal import Platform
