@@ -329,7 +329,7 @@ let package = Package(
       ]),
     // Messages of a made-up vehicle, for the tests of the fleet's side.
     .target(
-      name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry"],
+      name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry", "VehicleData"],
       path: "Tests/FleetFixtures"),
     // A backend, in which Deploy/pure.sh looks for what a backend does not need.
     .executableTarget(
@@ -391,6 +391,7 @@ let package = Package(
         "Compression", "Fleet", "FleetAlerts", "FleetManagement", "FleetFixtures", "FleetProgram",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
+        "VehicleData",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -388,6 +388,11 @@ package struct AgentPipeline: Sendable {
   /// True if the vehicle has been at rest since `lastKnown` was measured, so that it is still there.
   package var isAtLastKnown: Bool { context.isAtNewestPosition && !context.isWithholding }
 
+  /// Returns a stored position if it may still be published; nil if it has become private.
+  package func shown(stored coordinate: Coordinate) -> ShownCoordinate? {
+    context.configuration.shown(stored: coordinate)
+  }
+
   /// Configured privacy zones.
   package var privacyZones: [PrivacyPolicy.Zone] { context.privacy.zones }
 

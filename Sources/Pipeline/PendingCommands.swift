@@ -86,7 +86,11 @@ package struct PendingCommands: Sendable {
   /// - Parameters:
   ///   - now: the current time.
   ///   - isConfirmed: true if rest confirms the last known position.
-  package mutating func located(at now: Timestamp, isConfirmed: Bool) -> [(Sender, Found?)] {
+  ///   - isShown: returns whether a position may still be published. Other positions answer no command: a privacy zone may
+  ///     have been added since.
+  package mutating func located(
+    at now: Timestamp, isConfirmed: Bool, isShown: (Coordinate) -> Bool
+  ) -> [(Sender, Found?)] {
     guard !searches.isEmpty else { return [] }
     let overdue = max(0, searches.count - Self.capacity)
     var ended: [(Sender, Found?)] = []
@@ -97,10 +101,12 @@ package struct PendingCommands: Sendable {
         waiting.append(search)
         continue
       }
-      let found = (search.best ?? last).map {
+      let best = search.best.flatMap { isShown($0.location.location.coordinate) ? $0 : nil }
+      let known = best ?? last.flatMap { isShown($0.location.location.coordinate) ? $0 : nil }
+      let found = known.map {
         Found(
-          location: $0.location, isFresh: search.best != nil,
-          isSufficient: (search.best != nil || isConfirmed) && $0.radius <= search.accuracy)
+          location: $0.location, isFresh: best != nil,
+          isSufficient: (best != nil || isConfirmed) && $0.radius <= search.accuracy)
       }
       ended.append((search.sender, found))
     }

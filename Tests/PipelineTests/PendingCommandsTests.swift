@@ -32,7 +32,9 @@ import Testing
     var answer: (seconds: Double, found: PendingCommands.Found?)?
     for second in 1...12 {
       if second <= radii.count { commands.observe(fix(Double(second)), radius: radii[second - 1]) }
-      if let found = commands.located(at: at(Double(second)), isConfirmed: false).first {
+      if let found = commands.located(at: at(Double(second)), isConfirmed: false, isShown: { _ in true })
+        .first
+      {
         answer = answer ?? (Double(second), found.1)
       }
     }
@@ -49,8 +51,9 @@ import Testing
       var commands = PendingCommands()
       commands.observe(fix(1), radius: radius)
       commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
-      #expect(commands.located(at: at(9), isConfirmed: isConfirmed).isEmpty)
-      let found = try #require(commands.located(at: at(10), isConfirmed: isConfirmed).first?.1)
+      #expect(commands.located(at: at(9), isConfirmed: isConfirmed, isShown: { _ in true }).isEmpty)
+      let found = try #require(
+        commands.located(at: at(10), isConfirmed: isConfirmed, isShown: { _ in true }).first?.1)
       #expect(!found.isFresh && found.location.location.timestamp == at(1))
       #expect(found.isSufficient == (isAccurate && isConfirmed))
     }
@@ -61,10 +64,20 @@ import Testing
     var commands = PendingCommands()
     commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
     commands.observe(fix(1), radius: 5)
-    #expect(commands.located(at: at(3), isConfirmed: false).isEmpty)
+    #expect(commands.located(at: at(3), isConfirmed: false, isShown: { _ in true }).isEmpty)
     commands.observe(fix(4), radius: 5)
-    let found = try #require(commands.located(at: at(4), isConfirmed: false).first?.1)
+    let found = try #require(commands.located(at: at(4), isConfirmed: false, isShown: { _ in true }).first?.1)
     #expect(found.isFresh && found.isSufficient && found.location.location.timestamp == at(4))
+  }
+
+  /// A privacy zone can be added while a command waits.
+  @Test func positionThatBecamePrivateAnswersNoCommand() throws {
+    var commands = PendingCommands()
+    commands.observe(fix(1), radius: 5)
+    commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
+    commands.observe(fix(4), radius: 60)
+    let answers = commands.located(at: at(10), isConfirmed: true, isShown: { _ in false })
+    #expect(answers.count == 1 && answers.first?.1 == nil)
   }
 
   /// A receiver that starts cold finds a position within the default time.
@@ -80,8 +93,9 @@ import Testing
     var commands = PendingCommands()
     commands.locate(sender, accuracy: 50, since: at(0.5), until: at(10))
     commands.observe(fix(2), radius: nil)
-    #expect(commands.located(at: at(9), isConfirmed: false).isEmpty)
-    let found = try #require(commands.located(at: at(10), isConfirmed: false).first?.1)
+    #expect(commands.located(at: at(9), isConfirmed: false, isShown: { _ in true }).isEmpty)
+    let found = try #require(
+      commands.located(at: at(10), isConfirmed: false, isShown: { _ in true }).first?.1)
     #expect(found.isFresh && !found.isSufficient)
   }
 

@@ -108,11 +108,7 @@ final class RemoteService {
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
     // The history contains fixes only, no coarse positions.
     guard known.location.positionSource != .coarse else { return }
-    history?.record(
-      TrackMessage.Fix(
-        time: known.time, coordinate: known.location.coordinate,
-        horizontalAccuracy: known.location.horizontalAccuracy),
-      log: plan.log)
+    history?.record(known, log: plan.log)
   }
 
   /// Flushes the history to disk.
@@ -217,7 +213,7 @@ final class RemoteService {
         commands.awaitStatus(sender, after: pipeline.statusCount)
         pipeline.requestStatus()
       case .reload: reload(answering: sender, &pipeline)
-      case .track(let from, let to): sendTrack(from, to, sender)
+      case .track(let from, let to): sendTrack(from, to, sender, pipeline)
       case .resetRegions:
         pipeline.resetRegionStates { messages.append($0) }
         answer(sender, .done, result: .object(["regions": .integer(Int64(pipeline.regions.count))]))
@@ -298,15 +294,21 @@ final class RemoteService {
   }
 
   private func sendTrack(
-    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender
+    _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender, _ pipeline: AgentPipeline
   ) {
     guard let history else {
       return answer(sender, .failed, "the history of fixes is disabled (remote.history_mb)")
     }
     // One fix more than the limit is read: its time is the start of the next request.
-    var fixes = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
+    var stored = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
     var next: UTCTime?
-    if fixes.count > Self.trackLimit { next = fixes.removeLast().time }
+    if stored.count > Self.trackLimit { next = stored.removeLast().time }
+    // A privacy zone may have been added since the fixes were recorded.
+    let fixes = stored.compactMap { fix in
+      pipeline.shown(stored: fix.coordinate).map {
+        TrackMessage.Fix(time: fix.time, coordinate: $0, horizontalAccuracy: fix.horizontalAccuracy)
+      }
+    }
     var count = 0
     var rest = fixes[...]
     while !rest.isEmpty {
@@ -400,7 +402,9 @@ final class RemoteService {
   func answerPending(_ pipeline: inout AgentPipeline) {
     sendSamples(&pipeline)
     let isConfirmed = pipeline.isAtLastKnown
-    for (sender, found) in commands.located(at: Self.now, isConfirmed: isConfirmed) { answer(sender, found) }
+    let located = commands.located(
+      at: Self.now, isConfirmed: isConfirmed, isShown: { pipeline.shown(stored: $0) != nil })
+    for (sender, found) in located { answer(sender, found) }
     for sender in commands.measured(level: pipeline.lastLevel.count) {
       switch pipeline.lastLevel.outcome {
       case .measured(let level):
@@ -452,16 +456,16 @@ private final class HistoryBox {
 
   init(_ history: consuming FixHistory) { self.history = history }
 
-  func record(_ fix: TrackMessage.Fix, log: Logger) {
+  func record(_ message: LocationMessage, log: Logger) {
     do {
-      try history.record(fix)
+      try history.record(message)
       hasComplained = false
     } catch { complain(error, log) }
   }
 
   func flush(log: Logger) { do { try history.flush() } catch { complain(error, log) } }
 
-  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [TrackMessage.Fix] {
+  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [FixHistory.Fix] {
     history.fixes(from: from, to: to, limit: limit)
   }
 

@@ -7,7 +7,7 @@ public import VehicleData
 public struct LocationMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
-  public var location: Location
+  public private(set) var location: Location
   /// Prediction parameters in bounded reporting; nil otherwise. The prediction starts at the message's time
   /// and coordinate.
   public var prediction: Prediction?
