@@ -151,3 +151,7 @@ public struct DrivingEventMessage: Hashable, Sendable {
     identity = json.identity
   }
 }
+
+extension DrivingEventMessage: TimedContent {
+  static let contract = MessageContract(.drivingEvent, lane: .events)
+}

@@ -143,3 +143,7 @@ public struct LocationMessage: Hashable, Sendable {
       growth: try predict.optional("growth", in: 0...1e5) ?? 0)
   }
 }
+
+extension LocationMessage: TimedContent {
+  static let contract = MessageContract(.location, lane: .tracks, isRetained: true)
+}

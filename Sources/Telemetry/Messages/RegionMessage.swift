@@ -92,3 +92,7 @@ public struct RegionMessage: Hashable, Sendable {
     identity = json.identity
   }
 }
+
+extension RegionMessage: TimedContent {
+  static let contract = MessageContract(.region, lane: .events)
+}

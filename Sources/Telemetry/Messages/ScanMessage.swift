@@ -119,6 +119,11 @@ public struct ScanMessage: Hashable, Sendable {
   }
 }
 
+extension ScanMessage: MessageContent {
+  static let contract = MessageContract(.scan, lane: .other, carriesIdentity: false)
+  var messageTime: UTCTime? { scans.first?.time }
+}
+
 /// Bit encoding of a scan.
 private enum Packing {
   static let list = BeaconList(pointsWidth: 6, cellsWidth: 4)

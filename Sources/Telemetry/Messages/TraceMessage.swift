@@ -184,6 +184,10 @@ public struct TraceMessage: Hashable, Sendable {
   }
 }
 
+extension TraceMessage: TimedContent {
+  static let contract = MessageContract(.trace, lane: .events)
+}
+
 extension TraceMessage.Impact {
   fileprivate func write(to json: inout JSONWriter) {
     json.field("severity", severity.rawValue)

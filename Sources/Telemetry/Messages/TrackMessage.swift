@@ -144,3 +144,8 @@ public struct TrackMessage: Hashable, Sendable {
     return (Double(units - 1) + lowest * scale) / scale
   }
 }
+
+extension TrackMessage: MessageContent {
+  static let contract = MessageContract(.track, lane: .tracks)
+  var messageTime: UTCTime? { fixes.first?.time }
+}

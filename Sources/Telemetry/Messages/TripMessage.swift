@@ -219,6 +219,11 @@ public struct TripMessage: Hashable, Sendable {
   }
 }
 
+extension TripMessage: MessageContent {
+  static let contract = MessageContract(.trip, lane: .events)
+  var messageTime: UTCTime? { end.time }
+}
+
 extension TripMessage.End {
   fileprivate func write(to json: inout JSONWriter) {
     json.field("time", time.rfc3339)

@@ -26,10 +26,7 @@ public struct OwnTracksFormat: Sendable {
     case .track(let message): return message.isCorrection ? [] : message.fixes.map(point)
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
-    case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .trace,
-      .tracePiece, .vehicle, .scan, .commandResponse, .configReported, .regionsReported, .regionsState,
-      .beaconsWanted:
-      return []
+    default: return []
     }
   }
 
