@@ -107,7 +107,7 @@ private struct RunningExport: ~Copyable {
   }
 
   private mutating func writePositions(
-    _ recording: any Recording, _ writer: any PositionWriter
+    _ recording: any Recording, _ writer: any DocumentWriter<RecordedPosition>
   ) throws(FleetError) {
     if monitor.isShown { total = try recording.countPositions(selection) }
     var writer = writer
