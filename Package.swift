@@ -164,17 +164,22 @@ let package = Package(
         "Spatial", "Telemetry", "TOML", "VehicleData", "XML",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
+    // Input and output of the fleet's programs: settings file, standard streams, terminal text, output files, signals.
+    .target(
+      name: "FleetProgram",
+      dependencies: ["Bytes", "CLinux", "Fleet", "MQTT", "Platform", "TOML", "Telemetry"]
+    ),
+    // Options of several commands. Other libraries of the fleet do not link ArgumentParser.
     .target(
       name: "FleetCommand",
       dependencies: [
-        "Bytes", "CLinux", "Fleet", "FleetManagement", "JSON", "MQTT", "Platform", "Spatial", "Telemetry",
-        "TOML",
+        "Bytes", "Fleet", "FleetManagement", "FleetProgram", "MQTT", "Platform", "TOML", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(
       name: "FleetTerminal",
       dependencies: [
-        "Bytes", "Fleet", "FleetCommand", "JSON", "MQTT", "Platform", "Sensors", "Spatial", "Telemetry",
+        "Bytes", "Fleet", "FleetProgram", "JSON", "MQTT", "Platform", "Sensors", "Spatial", "Telemetry",
         "VehicleData",
       ]),
     .target(
@@ -187,7 +192,7 @@ let package = Package(
     .target(
       name: "FleetAlerts",
       dependencies: [
-        "Bytes", "COpenSSL", "Fleet", "FleetCommand", "JSON", "MQTT", "Platform", "SQLite", "Spatial",
+        "Bytes", "COpenSSL", "Fleet", "FleetProgram", "JSON", "MQTT", "Platform", "SQLite", "Spatial",
         "Telemetry", "Transfers", "VehicleData",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
@@ -197,8 +202,8 @@ let package = Package(
     .target(
       name: "FleetWeb",
       dependencies: [
-        "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetCommand",
-        "FleetManagement", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "SQLite", "Sensors",
+        "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetManagement",
+        "FleetProgram", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "SQLite", "Sensors",
         "Settings", "Spatial", "Telemetry", "TOML", "VehicleData",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -214,7 +219,8 @@ let package = Package(
       name: "odograph",
       dependencies: [
         "AMQP", "Bytes", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
-        "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Sensors", "Settings",
+        "FleetProgram", "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Sensors",
+        "Settings",
         "Spatial", "Telemetry", "Traces", "VehicleData",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -323,7 +329,7 @@ let package = Package(
       ]),
     // Messages of a made-up vehicle, for the tests of the fleet's side.
     .target(
-      name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry"],
+      name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry", "VehicleData"],
       path: "Tests/FleetFixtures"),
     // A backend, in which Deploy/pure.sh looks for what a backend does not need.
     .executableTarget(
@@ -337,15 +343,18 @@ let package = Package(
         "TestSupport",
       ]),
     .testTarget(
+      name: "FleetProgramTests",
+      dependencies: ["Fleet", "FleetFixtures", "FleetProgram", "Platform", "TestSupport"]),
+    .testTarget(
       name: "FleetCommandTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "MQTT", "Platform", "Telemetry", "TestSupport",
+        "Fleet", "FleetCommand", "MQTT",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetTerminalTests",
       dependencies: [
-        "Fleet", "JSON", "FleetCommand", "FleetFixtures", "FleetTerminal", "Platform", "Spatial",
+        "Fleet", "FleetFixtures", "FleetProgram", "FleetTerminal", "JSON", "MQTT", "Platform", "Spatial",
         "Telemetry", "TestSupport", "VehicleData",
       ]),
     .testTarget(
@@ -358,30 +367,31 @@ let package = Package(
     .testTarget(
       name: "OdographTests",
       dependencies: [
-        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore", "MQTT", "Spatial",
-        "Telemetry", "TestSupport", "odograph",
+        "Fleet", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetProgram", "FleetStore", "MQTT",
+        "Spatial", "Telemetry", "TestSupport", "odograph",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(
       name: "FleetStoreTests",
       dependencies: [
-        "Bytes", "Fleet", "JSON", "FleetCommand", "FleetManagement", "FleetFixtures", "FleetStore",
+        "Bytes", "Fleet", "JSON", "FleetManagement", "FleetFixtures", "FleetProgram", "FleetStore",
         "FleetTerminal", "MQTT", "Platform", "SQLite", "Sensors", "Simulation", "Spatial", "Telemetry",
         "TestSupport", "Traces", "Transfers", "VehicleData",
       ]),
     .testTarget(
       name: "FleetAlertsTests",
       dependencies: [
-        "Fleet", "FleetAlerts", "FleetCommand", "FleetFixtures", "JSON", "Platform",
+        "Fleet", "FleetAlerts", "FleetFixtures", "FleetProgram", "JSON", "Platform",
         "SQLite", "Simulation",
         "Spatial", "TestSupport", "Transfers",
       ]),
     .testTarget(
       name: "FleetWebTests",
       dependencies: [
-        "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement", "FleetFixtures",
+        "Compression", "Fleet", "FleetAlerts", "FleetManagement", "FleetFixtures", "FleetProgram",
         "FleetStore",
         "FleetWeb", "JSON", "MQTT", "Platform", "SQLite", "Simulation", "Spatial", "Telemetry", "TestSupport",
+        "VehicleData",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -449,7 +459,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 // One place gives every target the same rules; targets that touch C are strict about memory too.
 let modulesTouchingC: Set<String> = [
   "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
-  "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
+  "FleetProgram", "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
   "Recordings",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML", "odograph",

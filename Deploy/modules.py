@@ -4,6 +4,7 @@
 usage: Deploy/modules.py [PACKAGE-FOLDER...]     (default: this package, Tests/Examples and Tests/Benchmarks)
 Reports imported modules that are not declared, declared dependencies that are not imported, and dependencies on targets that
 Package.swift lists later: data flows down that list. A dependency on a program needs no import, because tests start it.
+Reports also libraries that link the parser of command lines, except the libraries that declare options.
 Exit status 1 if something was found."""
 
 import json
@@ -17,6 +18,9 @@ PROVIDED = {
     "Dispatch", "Foundation", "FoundationEssentials", "FoundationNetworking", "FoundationXML", "Glibc", "Observation", "PackageDescription",
     "RegexBuilder", "Swift", "Synchronization", "Testing", "_Concurrency",
 }
+OPTIONS = "ArgumentParser"
+# The libraries that declare options of commands.
+DECLARING_OPTIONS = {"CommandHelp", "FleetCommand"}
 IMPORT = re.compile(
     r"^\s*(?:@\w+(?:\([^)\n]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?"
     r"import\s+(?:(?:struct|class|enum|func|var|let|protocol|typealias)\s+)?(\w+)",
@@ -53,6 +57,18 @@ def programs(manifest):
     }
 
 
+def linked(name, targets):
+    """The targets and products that a target depends on, at any depth."""
+    found = set()
+    waiting = [name]
+    while waiting:
+        target = targets.get(waiting.pop(), {"dependencies": []})
+        names = {next(iter(kind.values()))[0] for kind in target["dependencies"]} - found
+        found |= names
+        waiting += names
+    return found
+
+
 def faults(package, started):
     description = manifest(package)
     started = started | programs(description)
@@ -63,6 +79,9 @@ def faults(package, started):
         for other in sorted(declared & targets.keys()):
             if order.index(other) > number:
                 yield f"{package}: {name} depends on {other}, which Package.swift lists later"
+        is_library = target["type"] == "regular" and name not in DECLARING_OPTIONS
+        if is_library and OPTIONS in linked(name, targets):
+            yield f"{package}/Package.swift: {name} depends on {OPTIONS}; only programs and the libraries of their options may"
         folder = source_folder(package, target)
         if target["type"] == "system" or not any(folder.rglob("*.swift")):
             continue

@@ -391,11 +391,13 @@ package struct AgentPipeline: Sendable {
   /// True if the vehicle has been at rest since `lastKnown` was measured, so that it is still there.
   package var isAtLastKnown: Bool { context.isAtNewestPosition && !context.isWithholding }
 
-  /// Returns whether the settings make a stored position private.
-  package func hides(_ coordinate: Coordinate) -> Bool { context.configuration.hides(coordinate) }
-
   /// True if the pipeline publishes locations.
   package var hasLocations: Bool { context.configuration.location.isEnabled }
+
+  /// Returns a stored position if it may still be published; nil if it has become private.
+  package func shown(stored coordinate: Coordinate) -> ShownCoordinate? {
+    context.configuration.shown(stored: coordinate)
+  }
 
   /// Configured privacy zones.
   package var privacyZones: [PrivacyPolicy.Zone] { context.privacy.zones }

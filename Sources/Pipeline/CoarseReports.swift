@@ -1,5 +1,5 @@
 internal import Motion
-internal import Positioning
+package import Positioning
 package import Sensors
 package import Spatial
 internal import Telemetry
@@ -8,7 +8,7 @@ internal import Telemetry
 package struct LearnableScan: Hashable, Sendable {
   package var scan: RadioScan
   /// Position of the scan, which is outside of all privacy zones.
-  package var coordinate: Coordinate
+  package var coordinate: ShownCoordinate
   /// Accuracy of the position in m (68 %), at most `LearnableScan.worstAccuracy`.
   package var accuracy: Double
   package var time: UTCTime
@@ -19,7 +19,7 @@ package struct LearnableScan: Hashable, Sendable {
   package static let worstAccuracy = 30.0
 
   package init(
-    scan: RadioScan, coordinate: Coordinate, accuracy: Double, time: UTCTime, isContested: Bool = false
+    scan: RadioScan, coordinate: ShownCoordinate, accuracy: Double, time: UTCTime, isContested: Bool = false
   ) {
     self.scan = scan
     self.coordinate = coordinate
@@ -191,7 +191,8 @@ struct CoarseReports: PipelinePart {
     let time = context.timeBase.utc(at: scan.timestamp)
     guard context.configuration.coarse.isLearning, fix.suspicion == nil,
       let accuracy = fix.horizontalAccuracy, accuracy > 0,
-      accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial, context.isExact(fix),
+      accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial,
+      context.isExact(fix), let shown = context.privacy.exact(fix.coordinate),
       learned.map({ $0.place.distance(to: fix.coordinate) >= Self.shortestWay }) ?? true,
       dates.process(time, at: scan.timestamp)
     else { return }
@@ -200,7 +201,7 @@ struct CoarseReports: PipelinePart {
     if learnable.count == Self.mostLearnable { learnable.removeFirst() }
     learnable.append(
       LearnableScan(
-        scan: scan, coordinate: fix.coordinate, accuracy: accuracy, time: time,
+        scan: scan, coordinate: shown, accuracy: accuracy, time: time,
         isContested: isContested))
   }
 

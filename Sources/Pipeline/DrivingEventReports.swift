@@ -154,7 +154,7 @@ struct DrivingEventReports: OptionalPart {
     return DrivingEventMessage(
       time: context.timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
       journal: journal, isOngoing: event.isOngoing,
-      coordinate: place?.coordinate, horizontalAccuracy: place?.horizontalAccuracy,
+      coordinate: place?.shownCoordinate, horizontalAccuracy: place?.horizontalAccuracy,
       speed: isExact ? event.speed : nil,
       peak: isExact || event.kind != .overSpeed ? wire(event.peak, event.kind) : nil,
       limit: wire(event.limit, event.kind), duration: event.duration,

@@ -341,7 +341,7 @@ struct TrackBatches: Sendable {
       identity: nil,
       fixes: kept.map {
         TrackMessage.Fix(
-          time: time($0.location), coordinate: $0.coordinate, horizontalAccuracy: $0.horizontalAccuracy)
+          time: time($0.location), coordinate: $0.shownCoordinate, horizontalAccuracy: $0.horizontalAccuracy)
       }, precision: Self.precision, bound: kept.count < fixes.count && !isFiltered ? deferral.error : nil)
     message.odometer = fixes.last?.odometer
     return message

@@ -57,9 +57,7 @@ struct OdometerReports: PipelinePart {
     // A state is stored without its position if the position is private. Its reading must not be published
     // then.
     guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
-      configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
-        .coordinate
-        == place
+      configuration.privacy.isExact(place)
     else { return }
     (shown, visibility) = (reading, .exact)
   }
@@ -190,10 +188,7 @@ struct OdometerReports: PipelinePart {
     guard let told else { return nil }
     var state = odometer.state
     state.reported = isBehind ? nil : told
-    if let place = state.place?.coordinate,
-      context.isReduced
-        || context.privacy.shown(Location(timestamp: context.now, coordinate: place))?.coordinate != place
-    {
+    if let place = state.place?.coordinate, context.isReduced || !context.privacy.isExact(place) {
       (state.place, state.velocity) = (nil, nil)
     }
     return state

@@ -31,7 +31,7 @@ struct RegionReports: PipelinePart {
 
   mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
     if location.suspicion == nil, let shown = context.shown(location) {
-      publish(monitor.process(shown.location.forRegions), &context)
+      publish(monitor.process(shown.location.forRegions), from: shown, &context)
     } else {
       monitor.interrupt()
     }
@@ -145,10 +145,16 @@ struct RegionReports: PipelinePart {
     return place
   }
 
-  private func publish(_ events: [RegionEvent], _ context: inout PipelineContext) {
+  /// - Parameter shown: the last of the locations that show the events; nil if the events have the position of an earlier
+  ///   location.
+  private func publish(
+    _ events: [RegionEvent], from shown: ShownLocation? = nil, _ context: inout PipelineContext
+  ) {
     for event in events {
       let time = event.time ?? context.timeBase.utc(at: event.timestamp)
-      context.send(.region(RegionMessage(time: time, event: event)))
+      let place =
+        shown?.interpolated(event.coordinate) ?? context.configuration.shown(stored: event.coordinate)
+      context.send(.region(RegionMessage(time: time, event: event, at: place)))
     }
   }
 }

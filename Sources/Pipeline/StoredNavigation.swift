@@ -18,9 +18,8 @@ package struct StoredNavigation: Sendable {
 
   /// Returns the state; its position is removed if it is private.
   func shown(_ privacy: PrivacyPolicy, isReduced: Bool) -> StoredNavigation {
-    guard let timestamp, let place = calibration.lastState?.coordinate else { return self }
-    let shown = privacy.shown(Location(timestamp: timestamp, coordinate: place))
-    guard isReduced || shown?.coordinate != place else { return self }
+    guard timestamp != nil, let place = calibration.lastState?.coordinate else { return self }
+    guard isReduced || !privacy.isExact(place) else { return self }
     var hidden = self
     (hidden.calibration.lastState, hidden.timestamp) = (nil, nil)
     return hidden

@@ -311,7 +311,7 @@ struct TraceReports: OptionalPart {
     let place = place(at: moment, context)
     return TraceMessage(
       time: context.timeBase.utc(at: moment), trace: JournalNumber(series: "", number: 0), cause: cause,
-      state: .recording, before: min(before, max(0, there)), after: after, coordinate: place?.coordinate,
+      state: .recording, before: min(before, max(0, there)), after: after, coordinate: place?.shownCoordinate,
       horizontalAccuracy: place?.horizontalAccuracy)
   }
 

@@ -1,4 +1,4 @@
-internal import Positioning
+package import Positioning
 package import Spatial
 package import Telemetry
 package import Traces
@@ -33,11 +33,11 @@ package struct ExactPositions: Hashable, Sendable {
   /// True if every position may be published exactly.
   package var areAll: Bool { privacy == PrivacyPolicy() }
 
-  package func contains(_ coordinate: Coordinate) -> Bool { privacy?.isExact(coordinate) ?? false }
+  package func contains(_ coordinate: Coordinate) -> Bool { shown(coordinate) != nil }
 
   /// Returns a position if it may be published exactly, otherwise nil.
-  package func shown(_ coordinate: Coordinate?) -> Coordinate? {
-    coordinate.flatMap { contains($0) ? $0 : nil }
+  package func shown(_ coordinate: Coordinate?) -> ShownCoordinate? {
+    coordinate.flatMap { privacy?.exact($0) }
   }
 }
 
@@ -45,11 +45,7 @@ extension TraceMessage {
   /// Returns the message without data that privacy does not permit to publish.
   package func shown(_ places: ExactPositions) -> TraceMessage {
     var shown = self
-    if let coordinate, !places.contains(coordinate) {
-      (shown.coordinate, shown.horizontalAccuracy) = (nil, nil)
-      shown.impact?.speedBefore = nil
-    }
-    if let rest = impact?.rest, !places.contains(rest) { shown.impact?.rest = nil }
+    shown.withholdPositions { !places.contains($0) }
     return shown
   }
 }

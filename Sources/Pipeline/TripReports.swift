@@ -137,7 +137,7 @@ struct TripReports: PipelinePart {
 
   /// Publishes the ends of events that were in progress when an earlier run stopped.
   mutating func publishLeftEvents(_ context: inout PipelineContext) {
-    for message in drainLeft() { context.send(.drivingEvent(message)) }
+    for message in drainLeft(context) { context.send(.drivingEvent(message)) }
   }
 
   /// Counts the waiting driving events, and publishes them with number and trip.
@@ -195,13 +195,15 @@ struct TripReports: PipelinePart {
 
   /// Removes and returns messages about the ends of driving events that were in progress when an earlier run
   /// stopped.
-  private mutating func drainLeft() -> [DrivingEventMessage] {
+  private mutating func drainLeft(_ context: PipelineContext) -> [DrivingEventMessage] {
     defer { left = [] }
     return left.map { event in
       DrivingEventMessage(
         time: event.start, event: DrivingEventMessage.Kind(name: event.kind),
         journal: JournalNumber(series: Self.name(recorder.state.series), number: Int64(event.number)),
-        trip: event.trip.map(Int64.init), coordinate: event.coordinate, horizontalAccuracy: event.accuracy,
+        trip: event.trip.map(Int64.init),
+        coordinate: event.coordinate.flatMap { context.configuration.shown(stored: $0) },
+        horizontalAccuracy: event.accuracy,
         speed: event.speed, peak: event.peak, limit: event.limit, duration: event.duration,
         severity: DrivingEventMessage.Severity(rawValue: event.severity) ?? .low,
         confidence: event.confidence, region: event.region)
@@ -314,18 +316,20 @@ struct TripReports: PipelinePart {
     func metres(_ distance: Double) -> Double {
       isVague ? Self.reducedStep * (distance / Self.reducedStep).rounded(.down) : distance
     }
-    func isShown(_ coordinate: Coordinate) -> Bool {
-      privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)) != nil
+    func shown(_ coordinate: Coordinate) -> ShownCoordinate? {
+      context.configuration.shown(stored: coordinate)
     }
     func end(_ point: TripPoint, _ time: UTCTime) -> TripMessage.End {
-      let coordinate = point.coordinate.flatMap { isShown($0) ? $0 : nil }
+      let coordinate = point.coordinate.flatMap(shown)
       return TripMessage.End(
         time: time, coordinate: coordinate, horizontalAccuracy: coordinate == nil ? nil : point.accuracy,
         odometer: coordinate == nil || !isReduced && !isExact(point, privacy)
           ? nil : max(0, metres(point.distance + context.distance.offset)))
     }
     let distance = max(0, metres(record.end.distance) - metres(record.start.distance))
-    let points = isReduced ? [] : record.track.points.filter { isShown($0.coordinate) }
+    let way: [TripMessage.Waypoint] = (isReduced ? [] : record.track.points).compactMap { point in
+      shown(point.coordinate).map { .init(time: began.advanced(bySeconds: point.elapsed), coordinate: $0) }
+    }
     return TripMessage(
       trip: JournalNumber(series: Self.name(record.series), number: Int64(record.number)),
       revision: record.revision, phase: .init(record.phase), kind: .init(record.kind),
@@ -336,10 +340,8 @@ struct TripReports: PipelinePart {
       greatestSpeed: isReduced ? nil : record.greatestSpeed, meanSpeed: isVague ? nil : record.meanSpeed,
       fuel: record.fuel,
       electricity: record.electricity, events: record.counts, driver: record.driver, purpose: record.purpose,
-      way: points.map {
-        TripMessage.Waypoint(time: began.advanced(bySeconds: $0.elapsed), coordinate: $0.coordinate)
-      },
-      bound: points.isEmpty
+      way: way,
+      bound: way.isEmpty
         ? nil : record.track.bound + TrackMessage.roundingError(precision: TripMessage.precision))
   }
 

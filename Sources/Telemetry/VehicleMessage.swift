@@ -65,163 +65,106 @@ public struct MessageIdentity: Hashable, Sendable {
   }
 }
 
-// MARK: Delivery
+// MARK: Content
 
 extension VehicleMessage {
+  /// The content, with the description of its kind.
+  var content: any MessageContent {
+    switch self {
+    case .status(let content): content
+    case .location(let content): content
+    case .track(let content): content
+    case .heading(let content): content
+    case .attitude(let content): content
+    case .altitude(let content): content
+    case .motion(let content): content
+    case .region(let content): content
+    case .locationEvent(let content): content
+    case .trip(let content): content
+    case .drivingEvent(let content): content
+    case .trace(let content): content
+    case .tracePiece(let content): content
+    case .vehicle(let content): content
+    case .scan(let content): content
+    case .commandResponse(let content): content
+    case .configReported(let content): content
+    case .regionsReported(let content): content
+    case .regionsState(let content): content
+    case .beaconsWanted(let content): content
+    }
+  }
+
+  private typealias Decoder = @Sendable (JSONValue) throws(JSONError) -> VehicleMessage
+
+  /// The decoders of all kinds, by the path of their contract.
+  private static let decoders: [String: Decoder] = Dictionary(
+    uniqueKeysWithValues: [
+      decoder(VehicleMessage.status),
+      decoder(VehicleMessage.location),
+      decoder(VehicleMessage.track),
+      decoder(VehicleMessage.heading),
+      decoder(VehicleMessage.attitude),
+      decoder(VehicleMessage.altitude),
+      decoder(VehicleMessage.motion),
+      decoder(VehicleMessage.region),
+      decoder(VehicleMessage.locationEvent),
+      decoder(VehicleMessage.trip),
+      decoder(VehicleMessage.drivingEvent),
+      decoder(VehicleMessage.trace),
+      decoder(VehicleMessage.tracePiece),
+      decoder(VehicleMessage.vehicle),
+      decoder(VehicleMessage.scan),
+      decoder(VehicleMessage.commandResponse),
+      decoder(VehicleMessage.configReported),
+      decoder(VehicleMessage.regionsReported),
+      decoder(VehicleMessage.regionsState),
+      decoder(VehicleMessage.beaconsWanted),
+    ])
+
+  private static func decoder<Content: MessageContent>(
+    _ message: @escaping @Sendable (Content) -> VehicleMessage
+  ) -> (path: String, decoder: Decoder) {
+    (Content.contract.path, { json throws(JSONError) in message(try Content(json: json)) })
+  }
+
+  /// Topic and delivery of the message's kind.
+  var contract: MessageContract { type(of: content).contract }
+
   /// Kind of the message; nil for an answer to a remote request, whose path has several levels.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
-  /// True if the message answers a remote request. Answers always use the native format.
-  var isAnswer: Bool {
-    switch self {
-    case .commandResponse, .configReported, .regionsReported, .beaconsWanted: true
-    case .status, .location, .track, .heading, .attitude, .altitude, .motion, .region, .locationEvent,
-      .trip, .drivingEvent, .trace, .tracePiece, .vehicle, .scan, .regionsState:
-      false
-    }
-  }
-
   /// Topic below the vehicle's topic, for example "location" or "config/reported".
-  public var path: String {
-    switch self {
-    case .status: MessageKind.status.rawValue
-    case .location: MessageKind.location.rawValue
-    case .track: MessageKind.track.rawValue
-    case .heading: MessageKind.heading.rawValue
-    case .attitude: MessageKind.attitude.rawValue
-    case .altitude: MessageKind.altitude.rawValue
-    case .motion: MessageKind.motion.rawValue
-    case .region: MessageKind.region.rawValue
-    case .locationEvent: MessageKind.locationEvent.rawValue
-    case .trip: MessageKind.trip.rawValue
-    case .drivingEvent: MessageKind.drivingEvent.rawValue
-    case .trace: MessageKind.trace.rawValue
-    case .tracePiece: TopicScheme.tracePiece
-    case .vehicle: MessageKind.vehicle.rawValue
-    case .scan: MessageKind.scan.rawValue
-    case .commandResponse(let message): TopicScheme.responsePath(command: message.command)
-    case .configReported: TopicScheme.configReported
-    case .regionsReported: TopicScheme.regionsReported
-    case .regionsState: TopicScheme.regionsState
-    case .beaconsWanted: TopicScheme.beaconsWanted
-    }
-  }
+  public var path: String { content.path }
 
   /// The queue in which the message waits for the broker's acknowledgement. Nil for messages that have no
   /// value later; they are sent immediately or dropped.
-  public var lane: DeliveryLane? {
-    switch self {
-    case .motion, .region, .locationEvent, .trip, .drivingEvent, .trace: .events
-    case .status, .altitude, .vehicle, .configReported, .regionsReported, .regionsState, .beaconsWanted:
-      .state
-    case .location, .track: .tracks
-    case .scan: .other
-    case .tracePiece: .traces
-    case .heading, .attitude, .commandResponse: nil
-    }
-  }
+  public var lane: DeliveryLane? { contract.lane }
 
   /// MQTT quality of service.
-  public var qos: Int {
-    switch self {
-    case .heading, .attitude: 0
-    default: 1
-    }
-  }
+  public var qos: Int { contract.qos }
 
-  /// True if the broker retains the message. An attitude is published only when it changes; retaining it
-  /// provides new subscribers with the attitude of a vehicle at rest.
-  public var isRetained: Bool {
-    switch self {
-    case .status, .location, .attitude, .altitude, .vehicle, .configReported, .regionsReported,
-      .regionsState, .beaconsWanted:
-      true
-    case .track, .heading, .motion, .region, .locationEvent, .trip, .drivingEvent, .trace,
-      .tracePiece, .scan, .commandResponse:
-      false
-    }
-  }
+  /// True if the broker retains the message.
+  public var isRetained: Bool { contract.isRetained }
 
   /// Time in s after which the message has no value and expires; nil if it never expires.
-  public var expiry: Int? {
-    switch self {
-    case .heading: 60
-    default: nil
-    }
-  }
-}
+  public var expiry: Int? { contract.expiry }
 
-// MARK: The wire
-
-extension VehicleMessage {
   /// True if the payload contains epoch and sequence number.
-  public var carriesIdentity: Bool {
-    switch self {
-    case .heading, .attitude, .scan, .commandResponse: false
-    case .status, .location, .track, .altitude, .motion, .region, .locationEvent, .trip, .drivingEvent,
-      .trace,
-      .tracePiece, .vehicle, .configReported, .regionsReported, .regionsState, .beaconsWanted:
-      true
-    }
-  }
+  public var carriesIdentity: Bool { contract.carriesIdentity }
+
+  /// The identity as decoded. Nil before an identity is assigned, and for messages without one, which are
+  /// live messages and scans.
+  public var identity: MessageIdentity? { content.identity }
+
+  /// Time of the message by the vehicle's clock; nil for a track without points.
+  public var time: UTCTime? { content.messageTime }
 
   /// Encodes the message in the native format.
   /// - Parameter identity: identity of a message in a lane; nil for a message that is sent immediately.
   public func encode(identity: MessageIdentity?) -> [UInt8] {
-    switch self {
-    case .status(var message):
-      message.identity = identity
-      return message.payload
-    case .location(var message):
-      message.identity = identity
-      return message.payload
-    case .track(var message):
-      message.identity = identity
-      return message.payload
-    case .heading(let message): return message.payload
-    case .attitude(let message): return message.payload
-    case .altitude(var message):
-      message.identity = identity
-      return message.payload
-    case .motion(var message):
-      message.identity = identity
-      return message.payload
-    case .region(var message):
-      message.identity = identity
-      return message.payload
-    case .locationEvent(var message):
-      message.identity = identity
-      return message.payload
-    case .trip(var message):
-      message.identity = identity
-      return message.payload
-    case .drivingEvent(var message):
-      message.identity = identity
-      return message.payload
-    case .trace(var message):
-      message.identity = identity
-      return message.payload
-    case .tracePiece(var message):
-      message.identity = identity
-      return message.payload
-    case .vehicle(var message):
-      message.identity = identity
-      return message.payload
-    case .scan(let message): return message.payload
-    case .commandResponse(let message): return message.payload
-    case .configReported(var message):
-      message.identity = identity
-      return message.payload
-    case .regionsReported(var message):
-      message.identity = identity
-      return message.payload
-    case .regionsState(var message):
-      message.identity = identity
-      return message.payload
-    case .beaconsWanted(var message):
-      message.identity = identity
-      return message.payload
-    }
+    var content = content
+    content.identity = identity
+    return content.payload
   }
 
   /// Decodes a payload according to its topic.
@@ -229,87 +172,12 @@ extension VehicleMessage {
   /// - Returns: nil for an unknown path.
   /// - Throws: `JSONError` that describes the problem with the payload.
   public static func decode(path: String, json: JSONValue) throws(JSONError) -> VehicleMessage? {
-    switch path {
-    case TopicScheme.configReported: return .configReported(try ConfigReportedMessage(json: json))
-    case TopicScheme.regionsReported: return .regionsReported(try RegionsReportedMessage(json: json))
-    case TopicScheme.regionsState: return .regionsState(try RegionsStateMessage(json: json))
-    case TopicScheme.beaconsWanted: return .beaconsWanted(try BeaconsWantedMessage(json: json))
-    case TopicScheme.tracePiece: return .tracePiece(try TracePieceMessage(json: json))
-    case _ where TopicScheme.isResponse(path: path):
-      return .commandResponse(try CommandResponseMessage(json: json))
-    default: break
-    }
-    switch MessageKind(rawValue: path) {
-    case .status: return .status(try StatusMessage(json: json))
-    case .location: return .location(try LocationMessage(json: json))
-    case .track: return .track(try TrackMessage(json: json))
-    case .heading: return .heading(try HeadingMessage(json: json))
-    case .attitude: return .attitude(try AttitudeMessage(json: json))
-    case .altitude: return .altitude(try AltitudeMessage(json: json))
-    case .motion: return .motion(try MotionMessage(json: json))
-    case .region: return .region(try RegionMessage(json: json))
-    case .locationEvent: return .locationEvent(try LocationEventMessage(json: json))
-    case .trip: return .trip(try TripMessage(json: json))
-    case .drivingEvent: return .drivingEvent(try DrivingEventMessage(json: json))
-    case .trace: return .trace(try TraceMessage(json: json))
-    case .vehicle: return .vehicle(try VehicleSignals(json: json))
-    case .scan: return .scan(try ScanMessage(json: json))
-    case nil: return nil
-    }
+    let path = TopicScheme.isResponse(path: path) ? CommandResponseMessage.contract.path : path
+    return try decoders[path]?(json)
   }
 
   /// Decodes a payload according to its topic.
   public static func decode(path: String, payload: [UInt8]) throws(JSONError) -> VehicleMessage? {
     try decode(path: path, json: JSONValue(parsing: payload))
-  }
-
-  /// The identity as decoded. Nil before an identity is assigned, and for messages without one, which are
-  /// live messages and scans.
-  public var identity: MessageIdentity? {
-    switch self {
-    case .status(let message): message.identity
-    case .location(let message): message.identity
-    case .track(let message): message.identity
-    case .altitude(let message): message.identity
-    case .motion(let message): message.identity
-    case .region(let message): message.identity
-    case .locationEvent(let message): message.identity
-    case .trip(let message): message.identity
-    case .drivingEvent(let message): message.identity
-    case .trace(let message): message.identity
-    case .tracePiece(let message): message.identity
-    case .vehicle(let message): message.identity
-    case .configReported(let message): message.identity
-    case .regionsReported(let message): message.identity
-    case .regionsState(let message): message.identity
-    case .beaconsWanted(let message): message.identity
-    case .heading, .attitude, .scan, .commandResponse: nil
-    }
-  }
-
-  /// Time of the message by the vehicle's clock; nil for a track without points.
-  public var time: UTCTime? {
-    switch self {
-    case .status(let message): message.time
-    case .location(let message): message.time
-    case .track(let message): message.fixes.first?.time
-    case .heading(let message): message.time
-    case .attitude(let message): message.time
-    case .altitude(let message): message.time
-    case .motion(let message): message.time
-    case .region(let message): message.time
-    case .locationEvent(let message): message.time
-    case .trip(let message): message.end.time
-    case .drivingEvent(let message): message.time
-    case .trace(let message): message.time
-    case .tracePiece(let message): message.time
-    case .vehicle(let message): message.time
-    case .scan(let message): message.scans.first?.time
-    case .commandResponse(let message): message.time
-    case .configReported(let message): message.time
-    case .regionsReported(let message): message.time
-    case .regionsState(let message): message.time
-    case .beaconsWanted(let message): message.time
-    }
   }
 }

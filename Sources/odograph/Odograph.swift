@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CommandHelp
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import Platform
 
 @main

@@ -64,7 +64,7 @@ import Testing
       }
       told += memory.process(&pipeline, at: Timestamp(seconds: time + 0.5))
     }
-    return told + memory.close()
+    return told + memory.close(pipeline)
   }
 
   private func scans(_ messages: [VehicleMessage]) -> [ScanMessage.Scan] {

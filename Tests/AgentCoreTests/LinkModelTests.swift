@@ -58,7 +58,10 @@ import Testing
     link.accept([status(0)])
     link.advance(to: Timestamp(seconds: 100), isAtRest: false)
     let track = TrackMessage(
-      identity: nil, fixes: [.init(time: utc(99), coordinate: Coordinate(latitude: 48, longitude: 11))])
+      identity: nil,
+      fixes: [
+        .init(time: utc(99), coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48, longitude: 11)))
+      ])
     link.accept([.track(track)])
     #expect(link.messages["track"] == nil)
     link.advance(to: Timestamp(seconds: 200), isAtRest: false)

@@ -87,7 +87,7 @@ import Testing
       take(memory.process(&pipeline, at: time.advanced(bySeconds: 0.5)))
     }
 
-    mutating func close() { take(memory.close()) }
+    mutating func close() { take(memory.close(pipeline)) }
 
     private mutating func take(_ messages: [VehicleMessage]) {
       for case .scan(let message) in messages { shared += message.scans }

@@ -256,9 +256,9 @@ import Testing
       version: "1")
     drive(&pipeline) { _, _ in }
     let last = try #require(pipeline.lastKnown).location.coordinate
-    #expect(!pipeline.hides(last))
+    #expect(pipeline.shown(stored: last) != nil)
     pipeline.reconfigure(try configuration("location.enabled=false").pipeline) { _ in }
-    #expect(pipeline.lastKnown == nil && pipeline.hides(last) && !pipeline.hasLocations)
+    #expect(pipeline.lastKnown == nil && pipeline.shown(stored: last) == nil && !pipeline.hasLocations)
     try pipeline.regions.add(Region(identifier: "later", center: last, radius: 5000))
     var messages: [VehicleMessage] = []
     pipeline.requestRegionStates { messages.append($0) }

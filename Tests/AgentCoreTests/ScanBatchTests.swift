@@ -1,4 +1,5 @@
 import Pipeline
+import Positioning
 import Sensors
 import Spatial
 import Telemetry
@@ -15,30 +16,33 @@ import Testing
         sightings: (0..<beacons).compactMap { Beacon(accessPoint: UInt64($0 + 1)) }.map {
           BeaconSighting(beacon: $0, signal: -60)
         }),
-      coordinate: Coordinate(latitude: 48, longitude: 11), accuracy: accuracy,
+      coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48, longitude: 11)), accuracy: accuracy,
       time: UTCTime(nanoseconds: 1_795_248_930_000_000_000))
   }
 
   @Test func eightScansMakeAMessageAndOthersWaitHalfAnHour() {
     var batch = ScanBatch()
-    #expect(batch.due(at: Timestamp(seconds: 0)) == nil && batch.drain() == nil)
+    #expect(
+      batch.due(at: Timestamp(seconds: 0), isShown: { _ in true }) == nil
+        && batch.drain(isShown: { _ in true }) == nil)
     for number in 0..<8 {
-      #expect(batch.due(at: Timestamp(seconds: Double(number))) == nil)
+      #expect(batch.due(at: Timestamp(seconds: Double(number)), isShown: { _ in true }) == nil)
       batch.append(scan(), at: Timestamp(seconds: Double(number)))
     }
-    #expect(batch.due(at: Timestamp(seconds: 8))?.scans.count == 8)
+    #expect(batch.due(at: Timestamp(seconds: 8), isShown: { _ in true })?.scans.count == 8)
     batch.append(scan(), at: Timestamp(seconds: 10))
-    #expect(batch.due(at: Timestamp(seconds: 1809)) == nil)
-    #expect(batch.due(at: Timestamp(seconds: 1810))?.scans.count == 1)
+    #expect(batch.due(at: Timestamp(seconds: 1809), isShown: { _ in true }) == nil)
+    #expect(batch.due(at: Timestamp(seconds: 1810), isShown: { _ in true })?.scans.count == 1)
     batch.append(scan(), at: Timestamp(seconds: 2000))
-    #expect(batch.drain()?.scans.count == 1 && batch.drain() == nil)
+    #expect(
+      batch.drain(isShown: { _ in true })?.scans.count == 1 && batch.drain(isShown: { _ in true }) == nil)
   }
 
   @Test func unpublishableScansAreOmitted() {
     var batch = ScanBatch()
     batch.append(scan(accuracy: 40), at: Timestamp(seconds: 0))
     batch.append(scan(beacons: 0), at: Timestamp(seconds: 0))
-    #expect(batch.drain() == nil)
+    #expect(batch.drain(isShown: { _ in true }) == nil)
   }
 
   /// A kernel's list of access points is of half a minute, and a vehicle has gone on since.
@@ -46,6 +50,14 @@ import Testing
     var (batch, heard) = (ScanBatch(), scan(beacons: 6))
     for index in 0..<6 { heard.scan.sightings[index].age = [0, 4.9, 5.1, 30, 5, 60][index] }
     batch.append(heard, at: Timestamp(seconds: 0))
-    #expect(batch.drain()?.scans.first?.sightings.count == 3)
+    #expect(batch.drain(isShown: { _ in true })?.scans.first?.sightings.count == 3)
+  }
+
+  /// A privacy zone can be added while scans wait.
+  @Test func scansOfPositionsThatBecamePrivateAreDropped() {
+    var batch = ScanBatch()
+    batch.append(scan(), at: Timestamp(seconds: 0))
+    #expect(batch.drain(isShown: { $0.latitude > 49 }) == nil)
+    #expect(batch.drain(isShown: { _ in true }) == nil)
   }
 }

@@ -1,5 +1,5 @@
-import FleetCommand
 import FleetFixtures
+import FleetProgram
 import Foundation
 import JSON
 import MQTT

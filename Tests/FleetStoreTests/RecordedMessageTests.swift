@@ -3,6 +3,7 @@ import MQTT
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import Fleet
 @testable import FleetStore
@@ -75,7 +76,8 @@ import Testing
   @Test func tracksAreTakenApart() {
     let fixes = (0..<5).map { index in
       TrackMessage.Fix(
-        time: noon.advanced(bySeconds: Double(index)), coordinate: Coordinate(latitude: 48, longitude: 11))
+        time: noon.advanced(bySeconds: Double(index)),
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48, longitude: 11)))
     }
     let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: 4), fixes: fixes)
     let recorded = record("odograph/v1/demo/van/track", track.payload)

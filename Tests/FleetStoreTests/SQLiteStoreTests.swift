@@ -8,6 +8,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -156,7 +157,8 @@ import Testing
     try store.open()
     _ = try store.store(rows([(location, locationJSON(48.25, at: 1, epoch: "e", seq: 1, speed: 2.5))]))
     let fix = TrackMessage.Fix(
-      time: noon.advanced(bySeconds: 2), coordinate: Coordinate(latitude: 48.5, longitude: 11),
+      time: noon.advanced(bySeconds: 2),
+      coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48.5, longitude: 11)),
       horizontalAccuracy: 2)
     let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: 2), fixes: [fix, fix])
     let message = ("odograph/v1/demo/van/track", String(decoding: track.payload, as: UTF8.self))

@@ -1,10 +1,11 @@
 import Fleet
-import FleetCommand
 import FleetFixtures
+import FleetProgram
 import JSON
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import FleetTerminal
 
@@ -19,7 +20,9 @@ import Testing
       start: .init(time: noon.advanced(bySeconds: start)),
       end: .init(time: noon.advanced(bySeconds: start + 600)), distance: 12_340, meanSpeed: 10,
       events: ["kerb": 2, "idling": 1], driver: driver,
-      way: [.init(time: noon, coordinate: Coordinate(latitude: 48, longitude: 11))])
+      way: [
+        .init(time: noon, coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48, longitude: 11)))
+      ])
     trip.identity = MessageIdentity(epoch: "e", seq: seq)
     return String(decoding: trip.payload, as: UTF8.self)
   }

@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import FleetCommand
+@testable import FleetProgram
 @testable import FleetTerminal
 
 /// Whatever comes over the network is counted and shown, and nothing of it is fatal.

@@ -1,5 +1,5 @@
-import FleetCommand
 import FleetFixtures
+import FleetProgram
 import Spatial
 import Telemetry
 import TestSupport

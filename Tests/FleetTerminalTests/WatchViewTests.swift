@@ -3,7 +3,7 @@ import FleetFixtures
 import Spatial
 import Testing
 
-@testable import FleetCommand
+@testable import FleetProgram
 @testable import FleetTerminal
 
 @Suite struct WatchViewTests {

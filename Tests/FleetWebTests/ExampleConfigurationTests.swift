@@ -1,6 +1,6 @@
 import Fleet
 import FleetAlerts
-import FleetCommand
+import FleetProgram
 import FleetWeb
 import Platform
 import TestSupport

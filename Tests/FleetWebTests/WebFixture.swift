@@ -1,6 +1,5 @@
 import Compression
 import Fleet
-import FleetCommand
 import FleetWeb
 import Hummingbird
 import JSON

@@ -186,7 +186,10 @@ import Traces
       let span = Timestamp(seconds: 245.5)...Timestamp(seconds: 254.5)
       let all = blocks.flatMap { TraceBlock(bytes: $0)?.samples ?? [] }
       // Fixes arrive before their block, and the position of rest is that of the newest fix.
-      for index in messages.indices { messages[index].impact?.rest = nil }
+      for index in messages.indices {
+        let rest = messages[index].impact?.rest
+        messages[index].withholdPositions { $0 == rest }
+      }
       return (
         messages,
         Set(all.filter { if case .fix = $0 { false } else { span.contains($0.timestamp) } })

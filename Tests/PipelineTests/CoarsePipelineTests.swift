@@ -228,7 +228,7 @@ import Testing
     #expect(learnable.map(\.scan.timestamp) == [Timestamp(seconds: 61)])
     #expect(learnable[0].accuracy <= 30 && learnable[0].time == Self.start.advanced(bySeconds: 61))
     #expect(
-      learnable[0].coordinate.distance(to: Self.frame.coordinate(at: SIMD2(500, 0))) < 1)
+      learnable[0].coordinate.coordinate.distance(to: Self.frame.coordinate(at: SIMD2(500, 0))) < 1)
     let again = pipeline.drainLearnable()
     #expect(again.isEmpty)
   }

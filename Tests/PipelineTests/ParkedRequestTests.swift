@@ -255,7 +255,9 @@ private struct ParkedVehicle: CustomStringConvertible {
         commands.observe(known, radius: pipeline.lastKnownAccuracy)
       }
       let isConfirmed = pipeline.isAtLastKnown
-      if let answer = commands.located(at: Timestamp(seconds: now), isConfirmed: isConfirmed).first {
+      let answers = commands.located(
+        at: Timestamp(seconds: now), isConfirmed: isConfirmed, isShown: { _ in true })
+      if let answer = answers.first {
         return (now - begin, answer.1)
       }
     }

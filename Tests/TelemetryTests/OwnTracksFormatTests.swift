@@ -36,7 +36,8 @@ import VehicleData
       text(publications.first)
         == #"{"_type":"location","lat":48.1635068,"lon":-11.5643883,"tst":1795248930,"acc":3,"#
         + #""alt":517,"vac":4,"vel":48,"cog":0,"tid":"v1","t":"t"}"#)
-    #expect(text(format.encode(.location(nil)).first).contains(#""t":"r""#))
+    #expect(text(format.encode(.location(message) as OwnTracksAnswer).first).contains(#""t":"r""#))
+    #expect(format.encode(.location(nil)).isEmpty)
   }
 
   /// A reader of the format sees the radius; one of ours that it is no fix, too.
@@ -94,7 +95,8 @@ import VehicleData
     var format = try format()
     let fixes = (0..<3).map {
       TrackMessage.Fix(
-        time: Self.time.advanced(bySeconds: Double($0)), coordinate: Coordinate(latitude: 48, longitude: 11))
+        time: Self.time.advanced(bySeconds: Double($0)),
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48, longitude: 11)))
     }
     let publications = format.encode(.track(TrackMessage(identity: nil, fixes: fixes)))
     #expect(

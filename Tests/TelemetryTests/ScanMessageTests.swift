@@ -4,6 +4,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 /// The form of `scan`: what of it is exact, how long it is, and what is refused.
 @Suite struct ScanMessageTests {
@@ -31,7 +32,8 @@ import Testing
 
   static func scan(_ sightings: [BeaconSighting]) throws -> ScanMessage.Scan {
     try #require(
-      ScanMessage.Scan(time: time, coordinate: place, accuracy: 4.2, sightings: sightings))
+      ScanMessage.Scan(
+        time: time, coordinate: PrivacyPolicy.unrestricted(place), accuracy: 4.2, sightings: sightings))
   }
 
   /// Addresses drawn at random are the hardest: those of one maker, numbered one after the other, are shorter.
@@ -90,7 +92,8 @@ import Testing
     var generator = SplitMix(seed: 4)
     let heard = Self.sightings(3, 0, &generator)
     func scan(_ place: Coordinate, _ accuracy: Double, _ heard: [BeaconSighting]) -> ScanMessage.Scan? {
-      ScanMessage.Scan(time: Self.time, coordinate: place, accuracy: accuracy, sightings: heard)
+      ScanMessage.Scan(
+        time: Self.time, coordinate: PrivacyPolicy.unrestricted(place), accuracy: accuracy, sightings: heard)
     }
     #expect(scan(Self.place, 30, heard) != nil)
     for accuracy in [0, -1, 31.5, .nan, .infinity] { #expect(scan(Self.place, accuracy, heard) == nil) }

@@ -16,7 +16,7 @@ import VehicleData
     let fixes = places.enumerated().map { index, place in
       TrackMessage.Fix(
         time: time.advanced(bySeconds: Double(index)),
-        coordinate: Coordinate(latitude: place.0, longitude: place.1),
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: place.0, longitude: place.1)),
         horizontalAccuracy: index == 1 ? nil : 2.5)
     }
     let message = TrackMessage(
@@ -35,7 +35,8 @@ import VehicleData
     ]
     let fixes = values.enumerated().map { index, value in
       TrackMessage.Fix(
-        time: time.advanced(bySeconds: Double(index)), coordinate: Coordinate(latitude: 48, longitude: 11),
+        time: time.advanced(bySeconds: Double(index)),
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48, longitude: 11)),
         altitude: value.0, speed: value.1)
     }
     let message = TrackMessage(identity: nil, fixes: fixes)
@@ -86,7 +87,8 @@ import VehicleData
       for fix in block {
         guard let coordinate = fix.coordinate, let time = fix.time else { continue }
         let accuracy = (fix.horizontalDilution ?? 1) * 2.5
-        fixes.append(.init(time: time, coordinate: coordinate, horizontalAccuracy: accuracy))
+        fixes.append(
+          .init(time: time, coordinate: PrivacyPolicy.unrestricted(coordinate), horizontalAccuracy: accuracy))
       }
     }
     for batch in stride(from: 0, to: fixes.count - 120, by: 120).map({ Array(fixes[$0..<($0 + 120)]) }) {

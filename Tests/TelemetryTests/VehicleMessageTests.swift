@@ -24,7 +24,10 @@ import VehicleData
           "location", .tracks, true
         ),
         (
-          .track(TrackMessage(identity: nil, fixes: [.init(time: time, coordinate: location.coordinate)])),
+          .track(
+            TrackMessage(
+              identity: nil,
+              fixes: [.init(time: time, coordinate: PrivacyPolicy.unrestricted(location.coordinate))])),
           "track", .tracks, false
         ),
         (.heading(HeadingMessage(time: time, magneticHeading: 12.5)), "heading", nil, false),
@@ -52,7 +55,8 @@ import VehicleData
               time: time,
               event: RegionEvent(
                 kind: .enter, identifier: "depot", timestamp: Timestamp(nanoseconds: 0),
-                coordinate: location.coordinate, confidence: 1))), "region", .events, false
+                coordinate: location.coordinate, confidence: 1),
+              at: PrivacyPolicy.unrestricted(location.coordinate))), "region", .events, false
         ),
         (
           .locationEvent(LocationEventMessage(time: time, event: .paused)), "location/event", .events, false
@@ -63,23 +67,28 @@ import VehicleData
               trip: JournalNumber(series: "0123456789abcdef", number: 41), revision: 4, phase: .ended,
               kind: .driven,
               start: .init(
-                time: time, coordinate: location.coordinate, horizontalAccuracy: 2.5, odometer: 1200.5),
+                time: time, coordinate: PrivacyPolicy.unrestricted(location.coordinate),
+                horizontalAccuracy: 2.5, odometer: 1200.5),
               end: .init(time: time.advanced(bySeconds: 60), odometer: 1700.5), distance: 500,
               estimated: 12.5,
               moving: 50, standing: 10, idling: 8.5, greatestSpeed: 13.25, meanSpeed: 10, fuel: 0.125,
               electricity: -0.5, events: ["harshBraking": 2], driver: "anna", purpose: "delivery",
               way: [
-                .init(time: time, coordinate: Coordinate(latitude: 48.137154, longitude: 11.575382)),
+                .init(
+                  time: time,
+                  coordinate: PrivacyPolicy.unrestricted(
+                    Coordinate(latitude: 48.137154, longitude: 11.575382))),
                 .init(
                   time: time.advanced(bySeconds: 60),
-                  coordinate: Coordinate(latitude: 48.1412, longitude: 11.5791)),
+                  coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48.1412, longitude: 11.5791))),
               ], bound: 5)), "trip", .events, false
         ),
         (
           .drivingEvent(
             DrivingEventMessage(
               time: time, event: .harshBraking, journal: JournalNumber(series: "0123456789abcdef", number: 7),
-              isOngoing: true, trip: 41, coordinate: location.coordinate, horizontalAccuracy: 2.5,
+              isOngoing: true, trip: 41, coordinate: PrivacyPolicy.unrestricted(location.coordinate),
+              horizontalAccuracy: 2.5,
               speed: 12.5,
               peak: 4.25, limit: 3, duration: 1.5, severity: .medium, confidence: 0.875, region: "depot")),
           "driving/event",
@@ -90,11 +99,12 @@ import VehicleData
             TraceMessage(
               time: time, trace: JournalNumber(series: "0123456789abcdef", number: 3), revision: 2,
               cause: .impact, state: .complete, before: 15, after: 14.75, size: 38_211, pieces: 3,
-              checksum: 0x0a41_c08e, coordinate: location.coordinate, horizontalAccuracy: 2.5,
+              checksum: 0x0a41_c08e, coordinate: PrivacyPolicy.unrestricted(location.coordinate),
+              horizontalAccuracy: 2.5,
               impact: .init(
                 severity: .moderate, speedBefore: 13.75, changeOfVelocity: Vector3(-0.5, -7.25, 0.25),
                 isInVehicleFrame: true, direction: 3.5, peak: 112.5, isClipped: true, duration: 0.125,
-                largestTilt: 97.5, hasRolledOver: true, rest: location.coordinate,
+                largestTilt: 97.5, hasRolledOver: true, rest: PrivacyPolicy.unrestricted(location.coordinate),
                 restTime: time.advanced(bySeconds: 6)))), "trace", .events, false
         ),
         (
@@ -118,7 +128,7 @@ import VehicleData
             ScanMessage(
               scans: [
                 ScanMessage.Scan(
-                  time: time, coordinate: location.coordinate, accuracy: 5,
+                  time: time, coordinate: PrivacyPolicy.unrestricted(location.coordinate), accuracy: 5,
                   sightings: [1, 2].compactMap { Beacon(accessPoint: $0) }.map {
                     BeaconSighting(beacon: $0, signal: -60)
                   })

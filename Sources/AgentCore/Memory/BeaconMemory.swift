@@ -42,7 +42,9 @@ struct BeaconMemory: Sendable {
     if plan.store.drainIsAnew() { wanted?.forgetAll() }
     wanted?.forget(plan.store.drainLost())
     var messages: [VehicleMessage] = []
-    if let scan = batch.due(at: now) { messages.append(.scan(scan)) }
+    if let scan = batch.due(at: now, isShown: { pipeline.shown(stored: $0) != nil }) {
+      messages.append(.scan(scan))
+    }
     // The published position, subject to the same privacy rules as locations.
     let place = wanted == nil ? nil : pipeline.lastKnown?.location.coordinate
     if let message = wanted?.due(at: now, place: place, time: pipeline.utc(at: now)) {
@@ -54,7 +56,7 @@ struct BeaconMemory: Sendable {
   private mutating func learn(_ scan: LearnableScan, at now: Timestamp) {
     if plan.learns {
       plan.store.learn(
-        scan.scan, at: scan.coordinate, accuracy: scan.accuracy, day: scan.time.day,
+        scan.scan, at: scan.coordinate.coordinate, accuracy: scan.accuracy, day: scan.time.day,
         isContested: scan.isContested)
     }
     // If known beacons contradict the position, the scan is not shared until the vehicle itself accepts the
@@ -81,9 +83,9 @@ struct BeaconMemory: Sendable {
   }
 
   /// Stores pending data at a clean stop.
-  mutating func close() -> [VehicleMessage] {
+  mutating func close(_ pipeline: AgentPipeline) -> [VehicleMessage] {
     plan.store.close()
-    return batch.drain().map { [.scan($0)] } ?? []
+    return batch.drain(isShown: { pipeline.shown(stored: $0) != nil }).map { [.scan($0)] } ?? []
   }
 }
 

@@ -26,26 +26,24 @@ struct ScanBatch: Sendable {
 
   /// Removes beacons that must not be on maps.
   mutating func drop(_ beacons: [Beacon]) {
-    scans = scans.compactMap { scan in
-      let others = scan.sightings.filter { !beacons.contains($0.beacon) }
-      guard others.count < scan.sightings.count else { return scan }
-      return ScanMessage.Scan(
-        time: scan.time, coordinate: scan.coordinate, accuracy: scan.accuracy, sightings: others)
-    }
+    scans = scans.compactMap { $0.without(beacons) }
     if scans.isEmpty { since = nil }
   }
 
   /// Returns the message if it is due.
-  mutating func due(at now: Timestamp) -> ScanMessage? {
+  /// - Parameter isShown: returns whether a position may still be published. Other scans are dropped: a privacy zone may
+  ///   have been added while they waited.
+  mutating func due(at now: Timestamp, isShown: (Coordinate) -> Bool) -> ScanMessage? {
     guard let since, scans.count >= Self.capacity || now.seconds(since: since) >= Self.maxWait else {
       return nil
     }
-    return drain()
+    return drain(isShown: isShown)
   }
 
   /// Returns the remaining scans before a stop.
-  mutating func drain() -> ScanMessage? {
+  mutating func drain(isShown: (Coordinate) -> Bool) -> ScanMessage? {
     defer { (scans, since) = ([], nil) }
-    return scans.isEmpty ? nil : ScanMessage(scans: scans)
+    let shown = scans.filter { isShown($0.coordinate) }
+    return shown.isEmpty ? nil : ScanMessage(scans: shown)
   }
 }

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Platform
+internal import Positioning
 internal import Spatial
 internal import Telemetry
 
@@ -19,7 +20,13 @@ internal import Telemetry
 ///
 /// A slot is written when it is full, so an unexpected end loses at most 203 fixes.
 struct FixHistory: ~Copyable {
-  typealias Fix = TrackMessage.Fix
+  /// A stored fix. Its position was published, but a privacy zone may have been added since.
+  struct Fix: Hashable {
+    var time: UTCTime
+    var coordinate: Coordinate
+    /// Horizontal accuracy in m (68 %); nil if unknown.
+    var horizontalAccuracy: Double?
+  }
 
   private let file: RandomAccessFile
   private let slotLimit: Int
@@ -61,10 +68,13 @@ struct FixHistory: ~Copyable {
     sequence = newest.sequence + 1
   }
 
-  /// Records a fix. If the disk is not writable, the slot to be written is lost.
-  mutating func record(_ fix: Fix) throws(SystemError) {
-    guard fix.coordinate.isValid else { return }
-    pending.append(fix)
+  /// Records the fix of a message. If the disk is not writable, the slot to be written is lost.
+  mutating func record(_ message: LocationMessage) throws(SystemError) {
+    let location = message.location
+    guard location.coordinate.isValid else { return }
+    pending.append(
+      Fix(
+        time: message.time, coordinate: location.coordinate, horizontalAccuracy: location.horizontalAccuracy))
     if pending.count == Self.capacity { try flush() }
   }
 
@@ -80,12 +90,9 @@ struct FixHistory: ~Copyable {
     sequence += 1
   }
 
-  /// Returns the first `limit` included fixes of a time span in the order of recording.
-  func fixes(
-    from: UTCTime, to: UTCTime, limit: Int, where isIncluded: (Fix) -> Bool = { _ in true }
-  ) -> [Fix] {
+  /// Returns the first `limit` fixes of a time span in the order of recording.
+  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
     var found: [Fix] = []
-    let isWanted = { (fix: Fix) in from <= fix.time && fix.time <= to && isIncluded(fix) }
     let order = slots.indices.filter {
       slots[$0].sequence > 0 && slots[$0].first <= to && slots[$0].last >= from
     }
@@ -95,10 +102,10 @@ struct FixHistory: ~Copyable {
       guard let bytes = try? file.read(count: Self.slotSize, at: Int64(index * Self.slotSize)),
         let slot = Self.decode(bytes)
       else { continue }
-      found += slot.fixes.filter(isWanted)
+      found += slot.fixes.filter { from <= $0.time && $0.time <= to }
       if found.count >= limit { return Array(found.prefix(limit)) }
     }
-    found += pending.filter(isWanted)
+    found += pending.filter { from <= $0.time && $0.time <= to }
     return Array(found.prefix(limit))
   }
 }
@@ -108,7 +115,7 @@ extension FixHistory.Slot {
     Self(sequence: 0, first: UTCTime(nanoseconds: 0), last: UTCTime(nanoseconds: 0))
   }
 
-  fileprivate init(_ sequence: UInt64, _ fixes: [TrackMessage.Fix]) {
+  fileprivate init(_ sequence: UInt64, _ fixes: [FixHistory.Fix]) {
     let times = fixes.map(\.time)
     let zero = UTCTime(nanoseconds: 0)
     self.init(sequence: sequence, first: times.min() ?? zero, last: times.max() ?? zero)

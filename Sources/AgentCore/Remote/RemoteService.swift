@@ -114,11 +114,7 @@ final class RemoteService {
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
     // The history contains fixes only, no coarse positions.
     guard known.location.positionSource != .coarse else { return }
-    history?.record(
-      TrackMessage.Fix(
-        time: known.time, coordinate: known.location.coordinate,
-        horizontalAccuracy: known.location.horizontalAccuracy),
-      log: plan.log)
+    history?.record(known, log: plan.log)
   }
 
   /// Flushes the history to disk.
@@ -342,11 +338,15 @@ final class RemoteService {
       return answer(sender, .failed, "the history of fixes is disabled (remote.history_mb)")
     }
     // One fix more than the limit is read: its time is the start of the next request.
-    var fixes = history.fixes(
-      from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1,
-      where: { !pipeline.hides($0.coordinate) })
+    var stored = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
     var next: UTCTime?
-    if fixes.count > Self.trackLimit { next = fixes.removeLast().time }
+    if stored.count > Self.trackLimit { next = stored.removeLast().time }
+    // A privacy zone may have been added since the fixes were recorded.
+    let fixes = stored.compactMap { fix in
+      pipeline.shown(stored: fix.coordinate).map {
+        TrackMessage.Fix(time: fix.time, coordinate: $0, horizontalAccuracy: fix.horizontalAccuracy)
+      }
+    }
     var count = 0
     var rest = fixes[...]
     while !rest.isEmpty {
@@ -493,19 +493,17 @@ private final class HistoryBox {
 
   init(_ history: consuming FixHistory) { self.history = history }
 
-  func record(_ fix: TrackMessage.Fix, log: Logger) {
+  func record(_ message: LocationMessage, log: Logger) {
     do {
-      try history.record(fix)
+      try history.record(message)
       hasComplained = false
     } catch { complain(error, log) }
   }
 
   func flush(log: Logger) { do { try history.flush() } catch { complain(error, log) } }
 
-  func fixes(
-    from: UTCTime, to: UTCTime, limit: Int, where isIncluded: (TrackMessage.Fix) -> Bool
-  ) -> [TrackMessage.Fix] {
-    history.fixes(from: from, to: to, limit: limit, where: isIncluded)
+  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [FixHistory.Fix] {
+    history.fixes(from: from, to: to, limit: limit)
   }
 
   private func complain(_ error: any Error, _ log: Logger) {

@@ -204,7 +204,7 @@ struct AgentLoop: ~Copyable {
     let now = feed.now
     if let conclusion = feed.conclusion { reportSkipped(conclusion) }
     memory.close(pipeline, at: now)
-    messages += beacons?.close() ?? []
+    messages += beacons?.close(pipeline) ?? []
     pipeline.finish { messages.append($0) }
     pipeline.finishTraces()
     try handOver()

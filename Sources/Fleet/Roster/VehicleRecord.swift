@@ -372,9 +372,7 @@ extension VehicleRecord {
     case .drivingEvent(let message):
       if message.isNewer(than: drivingEvent?.message) { drivingEvent = received(message) }
       event = received(VehicleEvent(message))
-    case .track, .scan, .trace, .tracePiece, .commandResponse, .configReported, .regionsReported,
-      .regionsState, .beaconsWanted:
-      break
+    default: break
     }
   }
 

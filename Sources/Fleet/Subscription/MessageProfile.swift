@@ -42,9 +42,7 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
       // The will is on the vehicle's own topic.
       case .status: return ["", "status"]
       case .region: return ["event"]
-      case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .trace, .vehicle,
-        .scan:
-        return nil
+      default: return nil
       }
     }
   }

@@ -49,9 +49,6 @@ package struct DeliveryQueue: Sendable {
 
   package func contains(_ number: Int64) -> Bool { entries[number] != nil }
 
-  /// The number of consecutive failures since the last accepted message.
-  package var failuresInSuccession: Int { failures }
-
   package mutating func add(_ entry: Entry, at now: Timestamp) {
     entries[entry.number] = entry
     for vehicle in Set(entry.vehicles) { lanes[vehicle, default: []].append(entry.number) }

@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import Telemetry
 internal import VehicleData
 

@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetCommand
+package import FleetProgram
 internal import Platform
 internal import Spatial
 

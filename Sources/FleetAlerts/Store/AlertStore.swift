@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 internal import Glibc
 internal import SQLite
 internal import Spatial

@@ -1,5 +1,6 @@
 package import Fleet
 package import FleetManagement
+package import FleetProgram
 package import MQTT
 internal import Platform
 

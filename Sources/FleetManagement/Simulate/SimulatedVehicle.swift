@@ -162,7 +162,8 @@ package struct SimulatedVehicle: Sendable {
     if missed.count >= Self.longestTrack { missed.removeFirst(Self.longestTrack / 10) }
     missed.append(
       TrackMessage.Fix(
-        time: time, coordinate: location.coordinate, horizontalAccuracy: location.horizontalAccuracy))
+        time: time, coordinate: PrivacyPolicy.unrestricted(location.coordinate),
+        horizontalAccuracy: location.horizontalAccuracy))
   }
 
   private mutating func event(at time: UTCTime) -> NumberedMessage {

@@ -4,7 +4,7 @@ internal import Spatial
 /// A GPX 1.1 writer (Topografix, gpx.xsd): a `trk` for each vehicle, named `fleet/vehicle`, with a `trkseg`
 /// for each segment between gaps. Speed and course use Garmin's TrackPointExtension v2, which most programs
 /// support. GPX and this extension have no field for the accuracy.
-struct GPXWriter: PositionWriter {
+struct GPXWriter: DocumentWriter {
   var bytes: [UInt8] = []
   private var breaks: TrackBreaks
   private var isOpen = false
@@ -62,7 +62,7 @@ struct GPXWriter: PositionWriter {
 /// times. In a `gx:Track`, all times precede all positions, so each track is buffered until it is complete.
 /// Long tracks are split after some thousand points; the next `gx:Track` starts with the last point of the
 /// previous one.
-struct KMLWriter: PositionWriter {
+struct KMLWriter: DocumentWriter {
   private static let longest = 4000
 
   var bytes: [UInt8] = []

@@ -18,7 +18,7 @@ package enum HistoryDocuments {
   /// - Returns: nil for an invalid payload, and for the text format.
   package static func trip(_ payload: [UInt8], of vehicle: VehicleKey, as form: JournalFormat) -> [UInt8]? {
     guard let told = ReportedTrip(vehicle: vehicle, payload: payload),
-      var writer: any JournalWriter<ReportedTrip> = form.writer()
+      var writer: any DocumentWriter<ReportedTrip> = form.writer()
     else { return nil }
     writer.begin()
     append(told, to: &writer)
@@ -34,7 +34,7 @@ package enum HistoryDocuments {
     return trip.way.map(\.coordinate)
   }
 
-  private static func append(_ told: ReportedTrip, to writer: inout any JournalWriter<ReportedTrip>) {
+  private static func append(_ told: ReportedTrip, to writer: inout any DocumentWriter<ReportedTrip>) {
     writer.append(told)
   }
 }

@@ -12,7 +12,7 @@ extension ReportedDrivingEvent: JournalEntry {
   package var fields: [String] {
     var fields = [
       event.journal.series, "\(event.journal.number)", event.time.rfc3339,
-      CSVWriter.quoted(event.event.name), "\(event.isOngoing)", event.trip.map { "\($0)" } ?? "",
+      CSVText.quoted(event.event.name), "\(event.isOngoing)", event.trip.map { "\($0)" } ?? "",
       event.coordinate.map { ExportText.degrees($0.latitude) } ?? "",
       event.coordinate.map { ExportText.degrees($0.longitude) } ?? "",
     ]
@@ -20,7 +20,7 @@ extension ReportedDrivingEvent: JournalEntry {
       ExportText.decimal($0, ExportPrecision.metres)
     }
     return fields + [
-      event.severity.rawValue, ExportText.decimal(event.confidence, 3), CSVWriter.quoted(event.region ?? ""),
+      event.severity.rawValue, ExportText.decimal(event.confidence, 3), CSVText.quoted(event.region ?? ""),
     ]
   }
 

@@ -1,7 +1,5 @@
-package import Fleet
-
 /// The format of trips and driving events.
-package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
+package enum JournalFormat: String, Hashable, Sendable, FileFormat {
   /// A line of text for each entry.
   case text
   /// Comma-separated values (RFC 4180) with a header.
@@ -13,23 +11,9 @@ package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
   /// GPS Exchange Format 1.1: a track for each trip, a waypoint for each event.
   case gpx
 
-  /// Returns the format for a file name's extension; nil if the name has no extension.
-  /// - Throws: `FleetError` for an unsupported extension.
-  package static func named(by path: String) throws(FleetError) -> JournalFormat? {
-    let name = path.split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
-    let end = name[name.index(after: dot)...].lowercased()
-    switch end {
-    case "txt": return .text
-    case "json": return .geojson
-    case "ndjson": return .jsonl
-    default: break
-    }
-    if let format = JournalFormat(rawValue: end) { return format }
-    throw .usage(
-      "write", path,
-      ".\(end.prefix(20)) is none of the forms; name a file that ends with .txt, .csv, .jsonl, .geojson or .gpx"
-    )
+  package var fileExtension: String { self == .text ? "txt" : rawValue }
+  package static var synonyms: [String: JournalFormat] {
+    ["text": .text, "json": .geojson, "ndjson": .jsonl]
   }
 
   /// True for formats whose files programs read only when complete. In these formats, a live trip is written

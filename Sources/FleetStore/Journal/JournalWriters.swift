@@ -2,30 +2,10 @@ package import Fleet
 package import JSON
 package import Spatial
 
-/// A writer that converts trips or driving events to a document incrementally.
-package protocol JournalWriter<Entry>: Sendable {
-  associatedtype Entry
-  /// The bytes of the document that have not been written to the output yet.
-  var bytes: [UInt8] { get set }
-  mutating func begin()
-  mutating func append(_ told: Entry)
-  mutating func end()
-}
-
-extension JournalWriter {
-  package mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
-}
-
 /// An entry of `odograph trips`, `events` and `trace list`, for all formats.
-package protocol JournalEntry: Sendable {
-  var vehicle: VehicleKey { get }
+package protocol JournalEntry: DocumentEntry {
   /// The original message.
   var payload: [UInt8] { get }
-
-  /// The column names of the CSV format.
-  static var columns: String { get }
-  /// The CSV values of the columns; an unknown value is an empty text.
-  var fields: [String] { get }
   /// One coordinate for a point, several for a line; empty if the position is unknown.
   var places: [Coordinate] { get }
   /// The message's members that are written as GeoJSON geometry, and therefore not as properties.
@@ -39,84 +19,48 @@ package protocol JournalEntry: Sendable {
 
 extension JournalEntry {
   package func writeProperties(to json: inout JSONWriter) {}
+
+  /// Appends the original message, extended by fleet and vehicle.
+  package func appendLine(to bytes: inout [UInt8]) { bytes.append(json: payload, of: vehicle) }
+
+  /// Writes the message's members as properties. An entry without a position has no geometry.
+  package func writeFeature(to json: inout JSONWriter) {
+    let places = places
+    if let first = places.first {
+      json.field("geometry") { json in
+        json.field("type", places.count > 1 ? "LineString" : "Point")
+        json.key("coordinates")
+        guard places.count > 1 else { return json.write(first) }
+        json.openArray()
+        for place in places { json.write(place) }
+        json.closeArray()
+      }
+    } else {
+      json.key("geometry")
+      json.value(JSONValue.null)
+    }
+    json.field("properties") { json in
+      json.write(payload, of: vehicle, without: Self.geometryMembers.union(["epoch", "seq"]))
+      writeProperties(to: &json)
+    }
+  }
 }
 
 extension JournalFormat {
   /// Returns the writer of the format; nil for text.
-  package func writer<Entry: JournalEntry>() -> (any JournalWriter<Entry>)? {
+  package func writer<Entry: JournalEntry>() -> (any DocumentWriter<Entry>)? {
     switch self {
     case .text: nil
-    case .csv: JournalCSVWriter<Entry>()
-    case .jsonl: JournalJSONLinesWriter<Entry>()
-    case .geojson: JournalGeoJSONWriter<Entry>()
+    case .csv: CSVWriter<Entry>()
+    case .jsonl: JSONLinesWriter<Entry>()
+    case .geojson: GeoJSONWriter<Entry>()
     case .gpx: JournalGPXWriter<Entry>()
     }
   }
 }
 
-/// A CSV writer: a header, and a line for each entry.
-struct JournalCSVWriter<Entry: JournalEntry>: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() { write("fleet,vehicle," + Entry.columns + "\n") }
-
-  mutating func append(_ told: Entry) {
-    let vehicle = [CSVWriter.quoted(told.vehicle.fleet), CSVWriter.quoted(told.vehicle.vehicle)]
-    write((vehicle + told.fields).joined(separator: ",") + "\n")
-  }
-
-  mutating func end() {}
-}
-
-/// A JSON lines writer: a line for each entry with its original message, extended by fleet and vehicle.
-struct JournalJSONLinesWriter<Entry: JournalEntry>: JournalWriter {
-  var bytes: [UInt8] = []
-
-  mutating func begin() {}
-  mutating func append(_ told: Entry) { bytes.append(json: told.payload, of: told.vehicle) }
-  mutating func end() {}
-}
-
-/// A GeoJSON writer: a FeatureCollection with one feature per line and the message's members as properties. A
-/// feature without a position has no geometry.
-struct JournalGeoJSONWriter<Entry: JournalEntry>: JournalWriter {
-  var bytes: [UInt8] = []
-  private var isFirst = true
-
-  mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
-
-  mutating func append(_ told: Entry) {
-    write(isFirst ? "\n" : ",\n")
-    isFirst = false
-    let places = told.places
-    bytes.append(
-      contentsOf: JSONWriter.object { json in
-        json.field("type", "Feature")
-        if let first = places.first {
-          json.field("geometry") { json in
-            json.field("type", places.count > 1 ? "LineString" : "Point")
-            json.key("coordinates")
-            guard places.count > 1 else { return json.write(first) }
-            json.openArray()
-            for place in places { json.write(place) }
-            json.closeArray()
-          }
-        } else {
-          json.key("geometry")
-          json.value(JSONValue.null)
-        }
-        json.field("properties") { json in
-          json.write(told.payload, of: told.vehicle, without: Entry.geometryMembers.union(["epoch", "seq"]))
-          told.writeProperties(to: &json)
-        }
-      })
-  }
-
-  mutating func end() { write("\n]}\n") }
-}
-
 /// A GPX 1.1 writer (Topografix, gpx.xsd).
-struct JournalGPXWriter<Entry: JournalEntry>: JournalWriter {
+struct JournalGPXWriter<Entry: JournalEntry>: DocumentWriter {
   var bytes: [UInt8] = []
 
   mutating func begin() { write(GPXText.head) }
@@ -170,11 +114,13 @@ extension [UInt8] {
 }
 
 extension JSONWriter {
-  /// Writes a coordinate as an array of longitude and latitude, in this order.
-  mutating func write(_ coordinate: Coordinate) {
+  /// Writes a coordinate as an array of longitude, latitude and altitude, in this order.
+  /// - Parameter altitude: nil and non-finite values are omitted.
+  mutating func write(_ coordinate: Coordinate, altitude: Double? = nil) {
     openArray()
     value(coordinate.longitude, decimals: ExportPrecision.degrees)
     value(coordinate.latitude, decimals: ExportPrecision.degrees)
+    if let altitude, altitude.isFinite { value(altitude, decimals: ExportPrecision.metres) }
     closeArray()
   }
 

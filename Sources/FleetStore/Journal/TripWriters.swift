@@ -15,7 +15,7 @@ extension ReportedTrip: JournalEntry {
   package var fields: [String] {
     var fields = [
       trip.trip.series, "\(trip.trip.number)", "\(trip.revision)", trip.phase.rawValue,
-      CSVWriter.quoted(trip.kind.name),
+      CSVText.quoted(trip.kind.name),
     ]
     for end in [trip.start, trip.end] {
       fields += [
@@ -30,8 +30,8 @@ extension ReportedTrip: JournalEntry {
     ].map { ExportText.decimal($0, ExportPrecision.metres) }
     let events = trip.events.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
     return fields + [
-      CSVWriter.quoted(events.joined(separator: "; ")), CSVWriter.quoted(trip.driver ?? ""),
-      CSVWriter.quoted(trip.purpose ?? ""),
+      CSVText.quoted(events.joined(separator: "; ")), CSVText.quoted(trip.driver ?? ""),
+      CSVText.quoted(trip.purpose ?? ""),
     ]
   }
 

@@ -4,6 +4,7 @@ internal import JSON
 package import MQTT
 package import Spatial
 internal import Telemetry
+internal import VehicleData
 
 /// The times in replayed messages.
 package enum ReplayTimes: String, Hashable, Sendable, CaseIterable {
@@ -102,7 +103,8 @@ extension ReplayRewriter {
     var (start, end) = (trip.start, trip.end)
     (start.time, end.time) = (clock.moved(start.time), clock.moved(end.time))
     let way = trip.way.map {
-      TripMessage.Waypoint(time: clock.moved($0.time), coordinate: $0.coordinate)
+      TripMessage.Waypoint(
+        time: clock.moved($0.time), coordinate: PrivacyPolicy.unrestricted($0.coordinate))
     }
     var moved = TripMessage(
       trip: JournalNumber(series: epochs.epoch(for: trip.trip.series), number: trip.trip.number),

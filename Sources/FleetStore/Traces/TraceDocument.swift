@@ -1,25 +1,12 @@
 package import Fleet
 
 /// The format of a trace file.
-package enum TraceFormat: String, Hashable, Sendable, CaseIterable {
+package enum TraceFormat: String, Hashable, Sendable, FileFormat {
   /// The original file of the vehicle, unchanged.
   case odotrace
   /// A sensor recording in CSV, with inertial and barometer samples only.
   case csv
   case mcap
-
-  /// Returns the format for a file name's extension; nil if the name has no extension.
-  /// - Throws: `FleetError` for an unsupported extension.
-  package static func named(by path: String) throws(FleetError) -> TraceFormat? {
-    let name = path.split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
-    let end = name[name.index(after: dot)...].lowercased()
-    if let format = TraceFormat(rawValue: end) { return format }
-    throw .usage(
-      "write", path,
-      ".\(end.prefix(20)) is none of the forms; name a file that ends with .odotrace, .csv or .mcap"
-    )
-  }
 }
 
 /// A trace in an output format.

@@ -14,7 +14,7 @@ extension ReportedTrace: JournalEntry {
     let impact = trace.impact
     var fields = [
       trace.trace.series, "\(trace.trace.number)", "\(trace.revision)", trace.time.rfc3339,
-      CSVWriter.quoted(trace.cause.name), trace.state.rawValue, ExportText.decimal(trace.before, 2),
+      CSVText.quoted(trace.cause.name), trace.state.rawValue, ExportText.decimal(trace.before, 2),
       ExportText.decimal(trace.after, 2),
     ]
     fields += [trace.size, trace.pieces, arrived].map { $0.map(String.init) ?? "" }

@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 internal import Glibc
 
 /// A drawing of dots, two by four in each character cell (U+2800 to U+28FF), with text above it.

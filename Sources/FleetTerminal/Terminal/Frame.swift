@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 
 /// A complete screen of cells.
 struct Frame: Hashable, Sendable {

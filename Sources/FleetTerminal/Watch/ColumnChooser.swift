@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 
 /// The list for choosing the table's columns, with their descriptions.
 struct ColumnChooser: Hashable, Sendable {

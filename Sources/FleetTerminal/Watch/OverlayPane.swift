@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 
 /// Lines drawn over the screen, with a frame if there is space.
 enum OverlayPane {

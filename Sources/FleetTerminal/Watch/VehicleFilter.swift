@@ -1,5 +1,4 @@
 internal import Fleet
-internal import FleetCommand
 
 /// The filter for shown vehicles.
 package struct VehicleFilter: Hashable, Sendable {

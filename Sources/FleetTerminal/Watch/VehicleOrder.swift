@@ -30,27 +30,7 @@ package struct VehicleOrder: Hashable, Sendable {
     var name: String { "\(self)" }
 
     /// The column whose title shows the direction; nil for a criterion without a column.
-    var column: WatchColumn? {
-      switch self {
-      case .vehicle: .vehicle
-      case .state: .state
-      case .age: .age
-      case .position: .position
-      case .within: .within
-      case .speed: .speed
-      case .course: .course
-      case .heading: .heading
-      case .attitude: .attitude
-      case .region: .region
-      case .battery: .battery
-      case .backlog: .backlog
-      case .temperature: .temperature
-      case .energy: .energy
-      case .version: .version
-      case .event: .event
-      case .missing: nil
-      }
-    }
+    var column: WatchColumn? { WatchColumn.allCases.first { $0.name == name } }
 
     /// True if the largest values come first by default, such as the fastest vehicle.
     var beginsWithMost: Bool {

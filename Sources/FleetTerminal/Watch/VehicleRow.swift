@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import JSON
 internal import Sensors
 internal import Spatial

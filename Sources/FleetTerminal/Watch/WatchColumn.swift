@@ -1,6 +1,6 @@
 internal import Bytes
 package import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import Telemetry
 
 /// A column of the live table.

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import Spatial
 
 extension WatchView {

@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 
 /// The help pages: keys, signs and columns.
 enum WatchHelp {

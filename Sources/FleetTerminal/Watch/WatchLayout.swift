@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 
 /// A pane in addition to the table.
 enum WatchPane: Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import Spatial
 
 /// The live table with its key bindings, independent of the terminal.

@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetCommand
+package import FleetProgram
 package import HTTPTypes
 package import Spatial
 internal import TOML

@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetCommand
+package import FleetProgram
 internal import Platform
 
 /// A thread that saves sessions and links, reloads the configuration on request, and reloads the certificate

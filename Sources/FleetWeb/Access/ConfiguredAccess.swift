@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetCommand
+package import FleetProgram
 package import Hummingbird
 package import HummingbirdCore
 internal import NIOCore

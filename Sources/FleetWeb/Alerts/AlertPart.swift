@@ -1,6 +1,6 @@
 internal import Fleet
 internal import FleetAlerts
-internal import FleetCommand
+internal import FleetProgram
 internal import Platform
 internal import Prometheus
 internal import Telemetry

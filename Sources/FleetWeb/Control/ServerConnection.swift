@@ -1,6 +1,6 @@
 package import Fleet
-internal import FleetCommand
 package import FleetManagement
+internal import FleetProgram
 internal import MQTT
 internal import Platform
 internal import Telemetry

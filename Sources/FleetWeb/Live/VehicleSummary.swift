@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetCommand
 package import JSON
 internal import Sensors
 internal import Spatial

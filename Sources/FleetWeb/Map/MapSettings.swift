@@ -1,5 +1,5 @@
 package import Fleet
-package import FleetCommand
+package import FleetProgram
 
 /// The source of the base map: `[map]` of the configuration, or `--map`.
 package struct MapSettings: Hashable, Sendable {

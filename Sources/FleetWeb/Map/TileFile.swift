@@ -1,5 +1,4 @@
 package import Fleet
-internal import FleetCommand
 internal import HTTPTypes
 internal import Platform
 internal import SQLite

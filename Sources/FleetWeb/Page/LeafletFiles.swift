@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import Platform
 
 /// Debian's Leaflet (libjs-leaflet): the files that browsers request, read at the start.

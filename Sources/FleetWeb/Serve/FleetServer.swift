@@ -1,6 +1,6 @@
 package import Fleet
-package import FleetCommand
 internal import FleetManagement
+package import FleetProgram
 internal import FleetStore
 internal import Glibc
 internal import Hummingbird

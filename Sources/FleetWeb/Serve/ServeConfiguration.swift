@@ -1,6 +1,6 @@
 package import Fleet
 internal import FleetAlerts
-package import FleetCommand
+package import FleetProgram
 internal import FleetStore
 
 /// The configuration of the server from the command line and a file.

@@ -36,12 +36,10 @@ public struct Publication: Hashable, Sendable {
 
   /// Creates a publication of a message in the native format.
   public init(_ message: VehicleMessage, in topics: TopicScheme) {
+    let contract = message.contract
     topic = topics.topic(path: message.path)
     content = .native(message)
-    lane = message.lane
-    qos = message.qos
-    retain = message.isRetained
-    expiry = message.expiry
+    (lane, qos, retain, expiry) = (contract.lane, contract.qos, contract.isRetained, contract.expiry)
     guard case .commandResponse(let response) = message, let address = response.replyTo else { return }
     topic = address.topic ?? topic
     correlation = address.correlation
@@ -100,7 +98,7 @@ public struct MessageFormats: Sendable {
     defer { announcement = [] }
     var publications = announcement + (ownTracks?.encode(message) ?? [])
     publications += homeAssistant?.states(changedBy: message) ?? []
-    if isNative || message.isAnswer { publications.append(Publication(message, in: topics)) }
+    if isNative || message.contract.isAnswer { publications.append(Publication(message, in: topics)) }
     return publications
   }
 

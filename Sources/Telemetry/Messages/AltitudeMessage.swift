@@ -59,6 +59,10 @@ public struct AltitudeMessage: Hashable, Sendable {
   }
 }
 
+extension AltitudeMessage: TimedContent {
+  static let contract = MessageContract(.altitude, lane: .state, isRetained: true)
+}
+
 extension Floor {
   /// Writes the member `floor` of a message.
   func write(to json: inout JSONWriter) {

@@ -122,3 +122,9 @@ public struct AttitudeMessage: Hashable, Sendable {
     return Attitude(quaternion: Quaternion(w: q[0], x: q[1], y: q[2], z: q[3]).normalized)
   }
 }
+
+extension AttitudeMessage: TimedContent {
+  /// An attitude is published only when it changes; retaining it provides new subscribers with the attitude of a vehicle at
+  /// rest.
+  static let contract = MessageContract(.attitude, qos: 0, isRetained: true, carriesIdentity: false)
+}

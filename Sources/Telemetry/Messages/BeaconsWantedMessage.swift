@@ -97,3 +97,8 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
     identity = json.identity
   }
 }
+
+extension BeaconsWantedMessage: TimedContent {
+  static let contract = MessageContract(
+    path: TopicScheme.beaconsWanted, lane: .state, isRetained: true, isAnswer: true)
+}

@@ -73,3 +73,9 @@ public struct CommandResponseMessage: Hashable, Sendable {
       problem: json["problem"]?.string, result: json["result"])
   }
 }
+
+extension CommandResponseMessage: TimedContent {
+  static let contract = MessageContract(
+    path: TopicScheme.responsePath(command: "+"), carriesIdentity: false, isAnswer: true)
+  var path: String { TopicScheme.responsePath(command: command) }
+}

@@ -109,3 +109,8 @@ public struct ConfigReportedMessage: Hashable, Sendable {
     if case .object(let settings)? = json["settings"] { self.settings = settings }
   }
 }
+
+extension ConfigReportedMessage: TimedContent {
+  static let contract = MessageContract(
+    path: TopicScheme.configReported, lane: .state, isRetained: true, isAnswer: true)
+}

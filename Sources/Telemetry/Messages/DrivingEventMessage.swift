@@ -1,5 +1,6 @@
 public import JSON
 public import Spatial
+public import VehicleData
 
 /// Payload of `driving/event`: a notable manoeuvre, or an external action on the vehicle.
 ///
@@ -71,7 +72,7 @@ public struct DrivingEventMessage: Hashable, Sendable {
   /// Number of the current trip in the same series as the event; nil outside of a trip.
   public var trip: Int64?
   /// Position at the start; nil if unknown or private.
-  public var coordinate: Coordinate?
+  public private(set) var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
   /// Speed at the start in m/s; nil if unknown.
@@ -89,13 +90,15 @@ public struct DrivingEventMessage: Hashable, Sendable {
 
   public init(
     time: UTCTime, event: Kind, journal: JournalNumber, isOngoing: Bool = false, trip: Int64? = nil,
-    coordinate: Coordinate? = nil, horizontalAccuracy: Double? = nil, speed: Double? = nil,
+    coordinate: ShownCoordinate? = nil, horizontalAccuracy: Double? = nil, speed: Double? = nil,
     peak: Double? = nil,
     limit: Double? = nil, duration: Double? = nil, severity: Severity = .low, confidence: Double = 1,
     region: String? = nil
   ) {
     (self.time, self.event, self.journal, self.isOngoing, self.trip) = (time, event, journal, isOngoing, trip)
-    (self.coordinate, self.horizontalAccuracy, self.speed) = (coordinate, horizontalAccuracy, speed)
+    (self.coordinate, self.horizontalAccuracy, self.speed) = (
+      coordinate?.coordinate, horizontalAccuracy, speed
+    )
     (self.peak, self.limit, self.duration) = (peak, limit, duration)
     (self.severity, self.confidence, self.region) = (severity, confidence, region)
   }
@@ -147,4 +150,8 @@ public struct DrivingEventMessage: Hashable, Sendable {
     region = json["region"]?.string
     identity = json.identity
   }
+}
+
+extension DrivingEventMessage: TimedContent {
+  static let contract = MessageContract(.drivingEvent, lane: .events)
 }

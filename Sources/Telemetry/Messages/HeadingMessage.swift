@@ -57,3 +57,7 @@ public struct HeadingMessage: Hashable, Sendable {
     contradictsCourse = json["contradictsCourse"]?.bool ?? false
   }
 }
+
+extension HeadingMessage: TimedContent {
+  static let contract = MessageContract(.heading, qos: 0, expiry: 60, carriesIdentity: false)
+}

@@ -93,6 +93,10 @@ public struct LocationEventMessage: Hashable, Sendable {
   }
 }
 
+extension LocationEventMessage: TimedContent {
+  static let contract = MessageContract(.locationEvent, lane: .events)
+}
+
 extension Suspicion.Reason {
   /// The reason as a sentence for the operator.
   public var problem: String {

@@ -7,7 +7,7 @@ public import VehicleData
 public struct LocationMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
-  public var location: Location
+  public private(set) var location: Location
   /// Prediction parameters in bounded reporting; nil otherwise. The prediction starts at the message's time
   /// and coordinate.
   public var prediction: Prediction?
@@ -142,4 +142,8 @@ public struct LocationMessage: Hashable, Sendable {
       validity: try predict.optional("validity", in: 0...1e8),
       growth: try predict.optional("growth", in: 0...1e5) ?? 0)
   }
+}
+
+extension LocationMessage: TimedContent {
+  static let contract = MessageContract(.location, lane: .tracks, isRetained: true)
 }

@@ -90,6 +90,10 @@ public struct MotionMessage: Hashable, Sendable {
   }
 }
 
+extension MotionMessage: TimedContent {
+  static let contract = MessageContract(.motion, lane: .events)
+}
+
 extension JSONValue {
   fileprivate func requiredCase<Value: RawRepresentable & CaseIterable>(
     _ name: String

@@ -17,7 +17,7 @@ public struct RegionMessage: Hashable, Sendable {
   public var definedAt: UTCTime?
   /// Position of the crossing, or of the vehicle for a dwell; nil if the event was decoded from a format
   /// without a position.
-  public var coordinate: Coordinate?
+  public private(set) var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
   /// Probability of the event, 0 ... 1.
@@ -25,14 +25,18 @@ public struct RegionMessage: Hashable, Sendable {
   /// True if the event happened while the agent was not running.
   public var isLate: Bool
 
-  /// - Parameter time: time of the message if the event has no civil time.
-  public init(identity: MessageIdentity? = nil, time: UTCTime, event: RegionEvent) {
+  /// - Parameters:
+  ///   - time: time of the message if the event has no civil time.
+  ///   - place: the event's position with privacy applied; nil if it is private.
+  public init(
+    identity: MessageIdentity? = nil, time: UTCTime, event: RegionEvent, at place: ShownCoordinate?
+  ) {
     self.identity = identity
     self.time = time
     self.event = event.kind
     region = event.identifier
     (name, definedAt) = (event.name, event.definedAt)
-    coordinate = event.coordinate
+    coordinate = place?.coordinate
     horizontalAccuracy = event.horizontalAccuracy
     confidence = event.confidence
     isLate = event.isLate
@@ -87,4 +91,8 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = json["late"]?.bool ?? false
     identity = json.identity
   }
+}
+
+extension RegionMessage: TimedContent {
+  static let contract = MessageContract(.region, lane: .events)
 }

@@ -94,3 +94,8 @@ public struct RegionsReportedMessage: Hashable, Sendable {
       })
   }
 }
+
+extension RegionsReportedMessage: TimedContent {
+  static let contract = MessageContract(
+    path: TopicScheme.regionsReported, lane: .state, isRetained: true, isAnswer: true)
+}

@@ -99,3 +99,7 @@ public struct RegionsStateMessage: Hashable, Sendable {
       regions: regions)
   }
 }
+
+extension RegionsStateMessage: TimedContent {
+  static let contract = MessageContract(path: TopicScheme.regionsState, lane: .state, isRetained: true)
+}

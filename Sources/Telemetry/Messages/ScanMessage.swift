@@ -2,6 +2,7 @@ internal import Bytes
 public import JSON
 public import Sensors
 public import Spatial
+public import VehicleData
 
 /// Payload of `scan`: radio transmitters observed together with accurate fixes, for the fleet's beacon map.
 ///
@@ -30,7 +31,10 @@ public struct ScanMessage: Hashable, Sendable {
     ///   first few thousand sightings are examined.
     /// - Returns: nil for an invalid position, an accuracy above 31 m, a time before 1970 or after 2106, or
     ///   no beacons.
-    public init?(time: UTCTime, coordinate: Coordinate, accuracy: Double, sightings: [BeaconSighting]) {
+    public init?(
+      time: UTCTime, coordinate: ShownCoordinate, accuracy: Double, sightings: [BeaconSighting]
+    ) {
+      let coordinate = coordinate.coordinate
       let seconds = time.nanoseconds / 1_000_000_000
       guard coordinate.isValid, accuracy > 0, accuracy <= 31, (0...Int64(UInt32.max)).contains(seconds) else {
         return nil
@@ -42,6 +46,14 @@ public struct ScanMessage: Hashable, Sendable {
       self.init(
         packed: UInt64(seconds), Packing.code(latitude: coordinate.latitude),
         Packing.code(longitude: coordinate.longitude), UInt64(accuracy.rounded(.up)), told)
+    }
+
+    /// Returns the scan without some beacons; nil if no other beacon remains.
+    package func without(_ beacons: [Beacon]) -> Scan? {
+      let others = sightings.filter { !beacons.contains($0.beacon) }
+      guard others.count < sightings.count else { return self }
+      return Scan(
+        time: time, coordinate: PrivacyPolicy.unrestricted(coordinate), accuracy: accuracy, sightings: others)
     }
 
     fileprivate init(
@@ -105,6 +117,11 @@ public struct ScanMessage: Hashable, Sendable {
     guard !scans.isEmpty else { throw JSONError("key \"scans\": contains no scan") }
     self.scans = scans
   }
+}
+
+extension ScanMessage: MessageContent {
+  static let contract = MessageContract(.scan, lane: .other, carriesIdentity: false)
+  var messageTime: UTCTime? { scans.first?.time }
 }
 
 /// Bit encoding of a scan.

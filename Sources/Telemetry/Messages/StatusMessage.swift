@@ -269,3 +269,7 @@ public struct StatusMessage: Hashable, Sendable {
     energy = EnergyReport(json: json["energy"])
   }
 }
+
+extension StatusMessage: TimedContent {
+  static let contract = MessageContract(.status, lane: .state, isRetained: true)
+}

@@ -1,5 +1,6 @@
 public import JSON
 public import Spatial
+public import VehicleData
 
 /// Payload of `trace`: announces a trace, which is a recording of every sensor at full rate around an event.
 /// For an impact it also describes the effects. The first message precedes the pieces of the trace.
@@ -64,20 +65,20 @@ public struct TraceMessage: Hashable, Sendable {
     public var hasRolledOver: Bool
     /// Position at which the vehicle came to rest. Nil before that, and if the position is unknown or
     /// private.
-    public var rest: Coordinate?
+    public fileprivate(set) var rest: Coordinate?
     /// Time at which the vehicle came to rest. Nil before that, and if the time is unknown.
     public var restTime: UTCTime?
 
     public init(
       severity: Severity, speedBefore: Double? = nil, changeOfVelocity: Vector3, isInVehicleFrame: Bool,
       direction: Double, peak: Double, isClipped: Bool = false, duration: Double, largestTilt: Double = 0,
-      hasRolledOver: Bool = false, rest: Coordinate? = nil, restTime: UTCTime? = nil
+      hasRolledOver: Bool = false, rest: ShownCoordinate? = nil, restTime: UTCTime? = nil
     ) {
       (self.severity, self.speedBefore) = (severity, speedBefore)
       (self.changeOfVelocity, self.isInVehicleFrame) = (changeOfVelocity, isInVehicleFrame)
       (self.direction, self.peak, self.isClipped, self.duration) = (direction, peak, isClipped, duration)
       (self.largestTilt, self.hasRolledOver) = (largestTilt, hasRolledOver)
-      (self.rest, self.restTime) = (rest, restTime)
+      (self.rest, self.restTime) = (rest?.coordinate, restTime)
     }
   }
 
@@ -97,7 +98,7 @@ public struct TraceMessage: Hashable, Sendable {
   /// CRC-32 (ISO 3309) of all bytes of the trace; nil during the recording.
   public var checksum: UInt32?
   /// Position of the event; nil if unknown or private.
-  public var coordinate: Coordinate?
+  public private(set) var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
   /// Description of the impact; nil if the trace has another cause.
@@ -106,13 +107,24 @@ public struct TraceMessage: Hashable, Sendable {
   public init(
     time: UTCTime, trace: JournalNumber, revision: Int = 1, cause: Cause, state: State, before: Double,
     after: Double, size: Int? = nil, pieces: Int? = nil, checksum: UInt32? = nil,
-    coordinate: Coordinate? = nil,
+    coordinate: ShownCoordinate? = nil,
     horizontalAccuracy: Double? = nil, impact: Impact? = nil
   ) {
     (self.time, self.trace, self.revision) = (time, trace, revision)
     (self.cause, self.state, self.before, self.after) = (cause, state, before, after)
     (self.size, self.pieces, self.checksum) = (size, pieces, checksum)
-    (self.coordinate, self.horizontalAccuracy, self.impact) = (coordinate, horizontalAccuracy, impact)
+    (self.coordinate, self.horizontalAccuracy, self.impact) = (
+      coordinate?.coordinate, horizontalAccuracy, impact
+    )
+  }
+
+  /// Removes positions that must not be published, and the speed, which narrows down the position.
+  package mutating func withholdPositions(where isHidden: (Coordinate) -> Bool) {
+    if coordinate.map(isHidden) == true {
+      (coordinate, horizontalAccuracy) = (nil, nil)
+      impact?.speedBefore = nil
+    }
+    if impact?.rest.map(isHidden) == true { impact?.rest = nil }
   }
 
   /// Encoded payload.
@@ -170,6 +182,10 @@ public struct TraceMessage: Hashable, Sendable {
     let digits = String(checksum, radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }
+}
+
+extension TraceMessage: TimedContent {
+  static let contract = MessageContract(.trace, lane: .events)
 }
 
 extension TraceMessage.Impact {

@@ -45,3 +45,7 @@ public struct TracePieceMessage: Hashable, Sendable {
     identity = json.identity
   }
 }
+
+extension TracePieceMessage: TimedContent {
+  static let contract = MessageContract(path: TopicScheme.tracePiece, lane: .traces)
+}

@@ -15,7 +15,7 @@ public struct TrackMessage: Hashable, Sendable {
   public struct Fix: Hashable, Sendable {
     /// Time of the fix in milliseconds, rounded down.
     public var time: UTCTime
-    public var coordinate: Coordinate
+    public private(set) var coordinate: Coordinate
     /// Horizontal accuracy in m (68 %), rounded up to decimetres.
     public var horizontalAccuracy: Double?
     /// Metres above mean sea level, -10,000 to 100,000, rounded to decimetres; nil if unknown.
@@ -24,11 +24,11 @@ public struct TrackMessage: Hashable, Sendable {
     public var speed: Double?
 
     public init(
-      time: UTCTime, coordinate: Coordinate, horizontalAccuracy: Double? = nil, altitude: Double? = nil,
+      time: UTCTime, coordinate: ShownCoordinate, horizontalAccuracy: Double? = nil, altitude: Double? = nil,
       speed: Double? = nil
     ) {
       self.time = time
-      self.coordinate = coordinate
+      self.coordinate = coordinate.coordinate
       self.horizontalAccuracy = horizontalAccuracy
       self.altitude = altitude
       self.speed = speed
@@ -116,7 +116,7 @@ public struct TrackMessage: Hashable, Sendable {
     fixes.reserveCapacity(count)
     for index in 0..<count {
       let place = try way.next()
-      var fix = Fix(time: place.time, coordinate: place.coordinate)
+      var fix = Fix(time: place.time, coordinate: PrivacyPolicy.unrestricted(place.coordinate))
       if let value = accuracies?[index], value > 0 { fix.horizontalAccuracy = Double(value - 1) / 10 }
       fix.altitude = Self.value(altitudes?[index], from: Self.lowest, in: 10, most: 1e5)
       fix.speed = Self.value(speeds?[index], from: 0, in: 100, most: 1e4)
@@ -143,4 +143,9 @@ public struct TrackMessage: Hashable, Sendable {
     // The sum is in whole units, so that 520.3 is decoded exactly.
     return (Double(units - 1) + lowest * scale) / scale
   }
+}
+
+extension TrackMessage: MessageContent {
+  static let contract = MessageContract(.track, lane: .tracks)
+  var messageTime: UTCTime? { fixes.first?.time }
 }

@@ -1,5 +1,6 @@
 public import JSON
 public import Spatial
+public import VehicleData
 
 /// Payload of `trip`: start, end, distance and statistics of a trip, published at its start, at intervals,
 /// and at its end.
@@ -42,17 +43,18 @@ public struct TripMessage: Hashable, Sendable {
   public struct End: Hashable, Sendable {
     public var time: UTCTime
     /// Position; nil if unknown or private.
-    public var coordinate: Coordinate?
+    public private(set) var coordinate: Coordinate?
     /// Horizontal accuracy in m (68 %); nil if unknown.
     public var horizontalAccuracy: Double?
     /// Odometer in m; nil if private.
     public var odometer: Double?
 
     public init(
-      time: UTCTime, coordinate: Coordinate? = nil, horizontalAccuracy: Double? = nil, odometer: Double? = nil
+      time: UTCTime, coordinate: ShownCoordinate? = nil, horizontalAccuracy: Double? = nil,
+      odometer: Double? = nil
     ) {
       self.time = time
-      self.coordinate = coordinate
+      self.coordinate = coordinate?.coordinate
       self.horizontalAccuracy = horizontalAccuracy
       self.odometer = odometer
     }
@@ -62,11 +64,11 @@ public struct TripMessage: Hashable, Sendable {
   public struct Waypoint: Hashable, Sendable {
     /// Time in milliseconds, rounded down.
     public var time: UTCTime
-    public var coordinate: Coordinate
+    public private(set) var coordinate: Coordinate
 
-    public init(time: UTCTime, coordinate: Coordinate) {
+    public init(time: UTCTime, coordinate: ShownCoordinate) {
       self.time = time
-      self.coordinate = coordinate
+      self.coordinate = coordinate.coordinate
     }
   }
 
@@ -211,10 +213,15 @@ public struct TripMessage: Hashable, Sendable {
     way.reserveCapacity(count)
     for _ in 0..<count {
       let place = try places.next()
-      way.append(Waypoint(time: place.time, coordinate: place.coordinate))
+      way.append(Waypoint(time: place.time, coordinate: PrivacyPolicy.unrestricted(place.coordinate)))
     }
     bound = try track.optional("bound", in: 0...1e8)
   }
+}
+
+extension TripMessage: MessageContent {
+  static let contract = MessageContract(.trip, lane: .events)
+  var messageTime: UTCTime? { end.time }
 }
 
 extension TripMessage.End {

@@ -87,6 +87,10 @@ public struct VehicleSignals: Hashable, Sendable {
   }
 }
 
+extension VehicleSignals: TimedContent {
+  static let contract = MessageContract(.vehicle, lane: .state, isRetained: true)
+}
+
 extension VehicleSignals.Value {
   fileprivate init?(_ json: JSONValue?) {
     switch json {

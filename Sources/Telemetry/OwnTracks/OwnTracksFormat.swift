@@ -11,7 +11,6 @@ public struct OwnTracksFormat: Sendable {
   private var batteryStatus: OwnTracksLocation.BatteryStatus?
   /// Identifier and name of the regions that contain the vehicle, in order of entry.
   private var inside: [(name: String, identifier: String)] = []
-  private var lastLocation: LocationMessage?
 
   /// - Parameter trackerID: two characters that a map displays.
   public init(topics: OwnTracksTopics, trackerID: String) {
@@ -22,17 +21,12 @@ public struct OwnTracksFormat: Sendable {
   /// Returns the messages equivalent to a vehicle's message; empty if there are none.
   public mutating func encode(_ message: VehicleMessage) -> [Publication] {
     switch message {
-    case .location(let message):
-      lastLocation = message
-      return [location(message, trigger: .moving, lane: .tracks)]
+    case .location(let message): return [location(message, trigger: .moving, lane: .tracks)]
     // The format cannot mark points as corrections of earlier points, so a correction is not sent.
     case .track(let message): return message.isCorrection ? [] : message.fixes.map(point)
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
-    case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .trace,
-      .tracePiece, .vehicle, .scan, .commandResponse, .configReported, .regionsReported, .regionsState,
-      .beaconsWanted:
-      return []
+    default: return []
     }
   }
 
@@ -40,7 +34,7 @@ public struct OwnTracksFormat: Sendable {
   public func encode(_ answer: OwnTracksAnswer) -> [Publication] {
     switch answer {
     case .location(let found):
-      (found ?? lastLocation).map { [location($0, trigger: .response, lane: .events)] } ?? []
+      found.map { [location($0, trigger: .response, lane: .events)] } ?? []
     case .status(let status, let time):
       [
         publication(

@@ -2,8 +2,8 @@ package import Spatial
 
 /// A location in the form in which it may leave the vehicle or be stored. Only `PrivacyPolicy` creates it.
 ///
-/// `LocationMessage` accepts no other type, so that a position without privacy cannot be published as a location
-/// by mistake. Other messages have coordinates, which their parts of the pipeline take from shown locations.
+/// `LocationMessage` accepts no other type, so that a position without privacy cannot be published by mistake. Messages
+/// with a coordinate only accept a `ShownCoordinate`.
 @dynamicMemberLookup
 public struct ShownLocation: Hashable, Sendable {
   /// The location with privacy applied.

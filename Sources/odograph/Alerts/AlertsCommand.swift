@@ -2,6 +2,7 @@ internal import Bytes
 internal import Fleet
 internal import FleetAlerts
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetWeb
 internal import JSON
 internal import Spatial

@@ -1,15 +1,16 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  var drivingEventWriter: any JournalWriter<ReportedDrivingEvent> { writer() ?? DrivingEventLinesWriter() }
+  var drivingEventWriter: any DocumentWriter<ReportedDrivingEvent> { writer() ?? DrivingEventLinesWriter() }
 }
 
 /// A text writer with a line for each event.
-struct DrivingEventLinesWriter: JournalWriter {
+struct DrivingEventLinesWriter: DocumentWriter {
   var bytes: [UInt8] = []
   private var columns = LineColumns([
     ("TIME", 20, .left), ("VEHICLE", 16, .left), ("EVENT", 16, .left), ("SEVERITY", 8, .left),

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 internal import MQTT
 internal import Platform
@@ -20,7 +21,7 @@ struct JournalFollower<Entry: Sendable> {
 
   /// Runs until `count` messages were written, the time limit is over, the output is closed, or a signal
   /// arrives.
-  func run(_ writer: any JournalWriter<Entry>) throws(FleetError) -> ExitStatus {
+  func run(_ writer: any DocumentWriter<Entry>) throws(FleetError) -> ExitStatus {
     let timeout = try options.time.limit()
     let root = broker.topicRoot
     let filters = try FleetSelection(

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 
 /// The output of a command, used by one thread at a time.
@@ -7,7 +8,7 @@ final class JournalOutput<Entry> {
   /// The number of buffered bytes from which `append` writes them without waiting for `flush`.
   private let portion = 64 << 10
 
-  private var writer: any JournalWriter<Entry>
+  private var writer: any DocumentWriter<Entry>
   private var file: OutputFile
   private(set) var written = 0
   /// False after the process at the other end of the output pipe has closed it.
@@ -18,7 +19,7 @@ final class JournalOutput<Entry> {
   /// - Parameter inputs: input files of the command, which must not be overwritten.
   /// - Throws: `FleetError` for a file that cannot or must not be written.
   init(
-    _ writer: any JournalWriter<Entry>, _ options: JournalOptions, inputs: [String] = [],
+    _ writer: any DocumentWriter<Entry>, _ options: JournalOptions, inputs: [String] = [],
     shouldContinue: () -> Bool = { true }
   ) throws(FleetError) {
     self.writer = writer

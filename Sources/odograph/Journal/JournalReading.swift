@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 
 /// Converts trips or driving events of a recording to a document.
@@ -13,7 +14,7 @@ final class JournalReading<Entry> {
   ///
   /// - Parameter place: the recording's file or URL.
   /// - Throws: `FleetError` for a missing recording, and for an output that cannot or must not be written.
-  init(_ place: String, _ options: JournalOptions, _ writer: any JournalWriter<Entry>) throws(FleetError) {
+  init(_ place: String, _ options: JournalOptions, _ writer: any DocumentWriter<Entry>) throws(FleetError) {
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
     self.monitor = monitor
     self.options = options

@@ -1,4 +1,4 @@
-internal import FleetCommand
+internal import FleetProgram
 
 /// The widths of the columns of lines that are printed one by one. Each column is as wide as its widest value
 /// so far.

@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 internal import Spatial
 internal import Telemetry
@@ -7,13 +7,13 @@ internal import Telemetry
 extension JournalFormat {
   /// Returns the writer for this format.
   /// - Parameter isSheet: true to write a single trip as text with all details, false for one line per trip.
-  func tripWriter(isSheet: Bool) -> any JournalWriter<ReportedTrip> {
+  func tripWriter(isSheet: Bool) -> any DocumentWriter<ReportedTrip> {
     writer() ?? (isSheet ? TripSheetWriter() : TripLinesWriter())
   }
 }
 
 /// A text writer with a line for each trip.
-struct TripLinesWriter: JournalWriter {
+struct TripLinesWriter: DocumentWriter {
   var bytes: [UInt8] = []
   private var columns = LineColumns([
     ("VEHICLE", 16, .left), ("TRIP", 5, .right), ("BEGUN", 20, .left), ("TIME", 6, .right),
@@ -43,7 +43,7 @@ struct TripLinesWriter: JournalWriter {
 }
 
 /// A text writer with all details of a trip.
-struct TripSheetWriter: JournalWriter {
+struct TripSheetWriter: DocumentWriter {
   var bytes: [UInt8] = []
 
   mutating func begin() {}

@@ -1,5 +1,6 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 internal import Glibc
 internal import Spatial

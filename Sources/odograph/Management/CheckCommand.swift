@@ -1,6 +1,7 @@
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
+internal import FleetProgram
 internal import JSON
 internal import MQTT
 internal import Platform

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
+internal import FleetProgram
 internal import JSON
 internal import MQTT
 internal import Telemetry

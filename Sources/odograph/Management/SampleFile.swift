@@ -1,6 +1,6 @@
 internal import Fleet
-internal import FleetCommand
 internal import FleetManagement
+internal import FleetProgram
 internal import Glibc
 internal import Platform
 internal import Spatial

@@ -1,6 +1,8 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
+internal import FleetTerminal
 internal import Glibc
 internal import MQTT
 internal import Platform
@@ -105,7 +107,7 @@ private struct RunningExport: ~Copyable {
   }
 
   private mutating func writePositions(
-    _ recording: any Recording, _ writer: any PositionWriter
+    _ recording: any Recording, _ writer: any DocumentWriter<RecordedPosition>
   ) throws(FleetError) {
     if monitor.isShown { total = try recording.countPositions(selection) }
     var writer = writer

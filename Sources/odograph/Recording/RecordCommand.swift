@@ -2,6 +2,7 @@ internal import AMQP
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
+internal import FleetProgram
 internal import FleetStore
 internal import Glibc
 internal import MQTT

@@ -1,4 +1,5 @@
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 internal import Glibc
 internal import JSON

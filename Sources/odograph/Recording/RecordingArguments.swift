@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
 internal import FleetManagement
+internal import FleetProgram
 internal import FleetStore
 internal import JSON
 internal import Spatial

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,15 +1,16 @@
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetStore
 internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  var traceWriter: any JournalWriter<ReportedTrace> { writer() ?? TraceLinesWriter() }
+  var traceWriter: any DocumentWriter<ReportedTrace> { writer() ?? TraceLinesWriter() }
 }
 
 /// A text writer with a line for each trace.
-struct TraceLinesWriter: JournalWriter {
+struct TraceLinesWriter: DocumentWriter {
   var bytes: [UInt8] = []
   private var columns = LineColumns([
     ("TIME", 20, .left), ("VEHICLE", 16, .left), ("NUMBER", 6, .right), ("CAUSE", 7, .left),

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Fleet
 internal import FleetCommand
+internal import FleetProgram
 internal import FleetWeb
 
 struct Serve: ParsableCommand, BrokerOptions {

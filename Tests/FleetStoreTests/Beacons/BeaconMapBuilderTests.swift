@@ -4,6 +4,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -28,7 +29,8 @@ import Testing
       spot.latitude += Double(turn % 3 - 1) * 1e-4
       let scan = try #require(
         ScanMessage.Scan(
-          time: time.advanced(bySeconds: Double(turn)), coordinate: spot, accuracy: 5,
+          time: time.advanced(bySeconds: Double(turn)), coordinate: PrivacyPolicy.unrestricted(spot),
+          accuracy: 5,
           sightings: try numbers.map { BeaconSighting(beacon: try beacon($0), signal: -70) }))
       builder.add(
         ScanMessage(scans: [scan]), from: VehicleKey(fleet: "f", vehicle: vehicle), received: Self.now)

@@ -5,6 +5,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -21,7 +22,8 @@ enum GeolocateScene {
   static func scan(_ beacons: [Beacon], at place: Coordinate = town) throws -> ScanMessage.Scan {
     try #require(
       ScanMessage.Scan(
-        time: UTCTime(nanoseconds: Int64(day) * 86_400_000_000_000), coordinate: place, accuracy: 5,
+        time: UTCTime(nanoseconds: Int64(day) * 86_400_000_000_000),
+        coordinate: PrivacyPolicy.unrestricted(place), accuracy: 5,
         sightings: beacons.map { BeaconSighting(beacon: $0, signal: -70) }))
   }
 

@@ -5,6 +5,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -15,7 +16,8 @@ import Testing
     let fixes = (0..<3).map { index in
       TrackMessage.Fix(
         time: noon.advanced(bySeconds: 10 + Double(index)),
-        coordinate: Coordinate(latitude: 48 + Double(index), longitude: -11.25), horizontalAccuracy: 2.5)
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48 + Double(index), longitude: -11.25)),
+        horizontalAccuracy: 2.5)
     }
     let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: 9), fixes: fixes)
     let van = "odograph/v1/demo/van/"

@@ -113,10 +113,10 @@ import Testing
       if format == .gpx || format == .kml { _ = try elements(of: text) }
     }
     #expect(text(.csv, [position(0, vehicle: name)]).split(separator: "\n").count == 2)
-    #expect(CSVWriter.quoted("a,\"b\"") == #""a,""b""""#)
+    #expect(CSVText.quoted("a,\"b\"") == #""a,""b""""#)
     // A spreadsheet evaluates none of these; without one leading apostrophe they are what they were.
     for text in ["=1+1", "+49", "-5", "@SUM(A1)", "'quoted", "van-1", "", "=HYPERLINK(\"x\",\"y\")"] {
-      let field = CSVWriter.quoted(text)
+      let field = CSVText.quoted(text)
       let cell =
         field.hasPrefix("\"") ? String(field.dropFirst().dropLast()).replacing("\"\"", with: "\"") : field
       #expect(!(cell.first.map { "=+-@".contains($0) } ?? false), "\(field)")

@@ -5,6 +5,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -41,7 +42,7 @@ import Testing
     let fixes = latitudes.enumerated().map { index, latitude in
       TrackMessage.Fix(
         time: noon.advanced(bySeconds: seconds + Double(index)),
-        coordinate: Coordinate(latitude: latitude, longitude: 11))
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: latitude, longitude: 11)))
     }
     let message = TrackMessage(identity: MessageIdentity(epoch: "e", seq: seq), fixes: fixes)
     return String(decoding: message.payload, as: UTF8.self)

@@ -24,8 +24,8 @@ import Testing
     try #require(ReportedDrivingEvent(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
   }
 
-  private func text<Entry>(_ writer: any JournalWriter<Entry>, _ all: [Entry]) -> String {
-    func written(_ given: some JournalWriter<Entry>) -> String {
+  private func text<Entry>(_ writer: any DocumentWriter<Entry>, _ all: [Entry]) -> String {
+    func written(_ given: some DocumentWriter<Entry>) -> String {
       var writer = given
       writer.begin()
       for told in all { writer.append(told) }
@@ -37,7 +37,7 @@ import Testing
 
   @Test func csvHasTheColumnsOfTheTables() throws {
     let trips = text(
-      JournalCSVWriter<ReportedTrip>(), [try trip(Entry.trip(7, driver: #"Ann "A", B"#))])
+      CSVWriter<ReportedTrip>(), [try trip(Entry.trip(7, driver: #"Ann "A", B"#))])
     let lines = trips.split(separator: "\n")
     #expect(
       lines == [
@@ -56,7 +56,7 @@ import Testing
     let others = ["received", "epoch", "seq"]
     #expect(lines[0].split(separator: ",") == names.filter { !others.contains(String($0)) })
     let events = text(
-      JournalCSVWriter<ReportedDrivingEvent>(), [try event(Entry.event(2, .overSpeed, region: "a,b"))]
+      CSVWriter<ReportedDrivingEvent>(), [try event(Entry.event(2, .overSpeed, region: "a,b"))]
     ).split(separator: "\n")
     #expect(
       events[1]
@@ -71,13 +71,13 @@ import Testing
     var message = Entry.trip(7)
     message.1.removeLast()
     message.1 += #","fleet":"other","vehicle":"other","later":{"a":[1]}}"#
-    let line = text(JournalJSONLinesWriter<ReportedTrip>(), [try trip(message)])
+    let line = text(JSONLinesWriter<ReportedTrip>(), [try trip(message)])
     #expect(line.hasSuffix("}\n") && line.split(separator: "\n").count == 1)
     let json = try JSONValue(parsing: Array(line.utf8))
     #expect(json["vehicle"]?.string == "van" && json["fleet"]?.string == "demo")
     #expect(json["distance"]?.double == 500 && json["later"]?["a"]?.array?.count == 1)
     #expect(try TripMessage(json: json).way.count == 3)
-    let other = text(JournalJSONLinesWriter<ReportedDrivingEvent>(), [try event(Entry.event(2))])
+    let other = text(JSONLinesWriter<ReportedDrivingEvent>(), [try event(Entry.event(2))])
     #expect(try JSONValue(parsing: Array(other.utf8))["event"]?.string == "harshBraking")
   }
 
@@ -88,7 +88,7 @@ import Testing
     let end = try #require(told.1.range(of: "},", range: start.upperBound..<told.1.endIndex))
     let without = told.1.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "")
     let document = text(
-      JournalGeoJSONWriter<ReportedTrip>(), [try trip(told), try trip((told.0, without))])
+      GeoJSONWriter<ReportedTrip>(), [try trip(told), try trip((told.0, without))])
     let json = try JSONValue(parsing: Array(document.utf8))
     let features = try #require(json["features"]?.array)
     #expect(json["type"]?.string == "FeatureCollection" && features.count == 2)
@@ -105,7 +105,7 @@ import Testing
       ])
     #expect(document.contains(#""geometry":null"#) && features[1]["properties"]?["number"]?.integer == 7)
     let events = text(
-      JournalGeoJSONWriter<ReportedDrivingEvent>(), [try event(Entry.event(2)), try event(Entry.event(3))])
+      GeoJSONWriter<ReportedDrivingEvent>(), [try event(Entry.event(2)), try event(Entry.event(3))])
     let points = try JSONValue(parsing: Array(events.utf8))["features"]?.array ?? []
     #expect(
       points.count == 2 && points[0]["geometry"]?["coordinates"] == .array([.number(11.5), .number(48.125)]))

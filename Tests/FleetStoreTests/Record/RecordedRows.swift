@@ -3,6 +3,7 @@ import FleetFixtures
 import MQTT
 import Spatial
 import Telemetry
+import VehicleData
 
 @testable import FleetStore
 
@@ -54,7 +55,8 @@ enum RecordedRows {
     let fixes = latitudes.enumerated().map { index, latitude in
       TrackMessage.Fix(
         time: noon.advanced(bySeconds: seconds + Double(index)),
-        coordinate: Coordinate(latitude: latitude, longitude: 11.5), horizontalAccuracy: 2.5, altitude: 520.5,
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: latitude, longitude: 11.5)),
+        horizontalAccuracy: 2.5, altitude: 520.5,
         speed: 13.37)
     }
     let track = TrackMessage(identity: MessageIdentity(epoch: "e", seq: UInt64(seq)), fixes: fixes)

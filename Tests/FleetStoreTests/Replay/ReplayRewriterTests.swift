@@ -5,6 +5,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import VehicleData
 
 @testable import Fleet
 @testable import FleetStore
@@ -88,7 +89,8 @@ import Testing
     let fixes = (0..<5).map { index in
       TrackMessage.Fix(
         time: noon.advanced(bySeconds: Double(10 * index)),
-        coordinate: Coordinate(latitude: 48 + Double(index) / 1000, longitude: 11), horizontalAccuracy: 5)
+        coordinate: PrivacyPolicy.unrestricted(
+          Coordinate(latitude: 48 + Double(index) / 1000, longitude: 11)), horizontalAccuracy: 5)
     }
     let track = TrackMessage(
       identity: MessageIdentity(epoch: "e", seq: 4), fixes: fixes, precision: 6, bound: 2)

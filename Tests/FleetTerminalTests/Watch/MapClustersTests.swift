@@ -1,6 +1,6 @@
 import Fleet
-import FleetCommand
 import FleetFixtures
+import FleetProgram
 import Spatial
 import Testing
 

@@ -3,7 +3,7 @@ import FleetFixtures
 import JSON
 import Testing
 
-@testable import FleetCommand
+@testable import FleetProgram
 @testable import FleetTerminal
 
 @Suite struct WatchColumnTests {

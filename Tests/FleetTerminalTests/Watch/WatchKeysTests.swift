@@ -2,7 +2,7 @@ import Fleet
 import FleetFixtures
 import Testing
 
-@testable import FleetCommand
+@testable import FleetProgram
 @testable import FleetTerminal
 
 @Suite struct WatchKeysTests {

@@ -1,4 +1,4 @@
-import FleetCommand
+import FleetProgram
 import Testing
 
 @testable import FleetTerminal

@@ -5,7 +5,7 @@ import Telemetry
 import Testing
 
 @testable import Fleet
-@testable import FleetCommand
+@testable import FleetProgram
 @testable import FleetTerminal
 
 @Suite struct WatchPaneTests {

@@ -1,5 +1,4 @@
 import Fleet
-import FleetCommand
 import Foundation
 import HTTPTypes
 import Hummingbird

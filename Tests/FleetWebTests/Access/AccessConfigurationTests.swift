@@ -1,5 +1,4 @@
 import Fleet
-import FleetCommand
 import FleetWeb
 import HTTPTypes
 import Platform

@@ -1,5 +1,5 @@
 import Fleet
-import FleetCommand
+import FleetProgram
 import FleetWeb
 import Glibc
 import Platform

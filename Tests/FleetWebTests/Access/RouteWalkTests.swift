@@ -1,5 +1,4 @@
 import Fleet
-import FleetCommand
 import FleetManagement
 import FleetWeb
 import Hummingbird

@@ -8,6 +8,7 @@ import Platform
 import Spatial
 import Telemetry
 import TestSupport
+import VehicleData
 
 @testable import FleetStore
 @testable import FleetWeb
@@ -227,12 +228,13 @@ enum HistoryRows {
     let places = [(48.125, 11.5), (48.13, 11.51), (48.14, 11.51)].enumerated().map { index, place in
       TripMessage.Waypoint(
         time: begin.advanced(bySeconds: 300 * Double(index)),
-        coordinate: Coordinate(latitude: place.0 + north, longitude: place.1))
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: place.0 + north, longitude: place.1)))
     }
     var trip = TripMessage(
       trip: JournalNumber(series: series, number: number), revision: 1, phase: .ended, kind: kind,
-      start: .init(time: begin, coordinate: places[0].coordinate),
-      end: .init(time: end, coordinate: places[2].coordinate), distance: distance, moving: 540, standing: 60,
+      start: .init(time: begin, coordinate: PrivacyPolicy.unrestricted(places[0].coordinate)),
+      end: .init(time: end, coordinate: PrivacyPolicy.unrestricted(places[2].coordinate)), distance: distance,
+      moving: 540, standing: 60,
       greatestSpeed: 13.25, way: places, bound: 5)
     trip.identity = MessageIdentity(epoch: "t", seq: UInt64(number) * 100)
     return ("\(vehicle)/trip", String(decoding: trip.payload, as: UTF8.self))
@@ -245,7 +247,8 @@ enum HistoryRows {
     var event = DrivingEventMessage(
       time: noon.advanced(bySeconds: seconds), event: kind,
       journal: JournalNumber(series: series, number: number), isOngoing: false, trip: 1,
-      coordinate: Coordinate(latitude: 48.125, longitude: 11.5), horizontalAccuracy: 2.5, speed: 12.5,
+      coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48.125, longitude: 11.5)),
+      horizontalAccuracy: 2.5, speed: 12.5,
       peak: 4.25, limit: 3, duration: 1.5, severity: severity, confidence: 0.875, region: nil)
     event.identity = MessageIdentity(epoch: "v", seq: UInt64(number))
     return ("\(vehicle)/driving/event", String(decoding: event.payload, as: UTF8.self))

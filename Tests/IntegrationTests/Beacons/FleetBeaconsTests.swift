@@ -1,4 +1,5 @@
 import Foundation
+import Positioning
 import Sensors
 import Spatial
 import Telemetry
@@ -48,7 +49,8 @@ import Testing
     let now = UTCTime(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
     let scan = try #require(
       ScanMessage.Scan(
-        time: now.advanced(bySeconds: Double(-turn)), coordinate: middle, accuracy: 5,
+        time: now.advanced(bySeconds: Double(-turn)), coordinate: PrivacyPolicy.unrestricted(middle),
+        accuracy: 5,
         sightings: numbers.compactMap { Beacon(accessPoint: $0) }.map {
           BeaconSighting(beacon: $0, signal: -64)
         }))

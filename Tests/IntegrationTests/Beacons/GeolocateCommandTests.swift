@@ -1,4 +1,5 @@
 import Foundation
+import Positioning
 import Sensors
 import Spatial
 import Telemetry
@@ -30,7 +31,8 @@ import Testing
         let scan = try #require(
           ScanMessage.Scan(
             time: now.advanced(bySeconds: Double(-turn)),
-            coordinate: Coordinate(latitude: 48.1372, longitude: 11.5756), accuracy: 5,
+            coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48.1372, longitude: 11.5756)),
+            accuracy: 5,
             sightings: numbers.compactMap { Beacon(accessPoint: $0) }.map {
               BeaconSighting(beacon: $0, signal: -64)
             }))

@@ -1,6 +1,7 @@
 import Bytes
 import Compression
 import Foundation
+import Positioning
 import Recordings
 import Sensors
 import Simulation
@@ -80,7 +81,7 @@ import Traces
     var message = TraceMessage(
       time: time, trace: journal, revision: 2, cause: .impact, state: .complete, before: 15, after: 10,
       size: bytes.count, pieces: count, checksum: CRC32.checksum(bytes),
-      coordinate: Coordinate(latitude: 48.1335, longitude: 11.5769),
+      coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 48.1335, longitude: 11.5769)),
       impact: .init(
         severity: .moderate, speedBefore: 13.88, changeOfVelocity: Vector3(-0.42, -7.31, 0.15),
         isInVehicleFrame: true, direction: 3.3, peak: 112.4, duration: 0.118))

@@ -58,6 +58,16 @@ import Testing
     #expect(
       reload?["changed"] as? [String] == ["iio.rate"] && reload?["needsRestart"] as? [String] == ["log.level"]
     )
+    // Stored positions that have become private are not published again.
+    try directory.write("agent.toml", text.replacing("[location]", with: "[location]\nenabled = false"))
+    #expect(controller.command("reload")?["state"] as? String == "done")
+    let hidden = controller.command("track", #"{"from":"2020-01-01T00:00:00Z"}"#)?["result"] as? [String: Any]
+    #expect(hidden?["fixes"] as? Int == 0 && hidden?["messages"] as? Int == 0, "\(hidden ?? [:])")
+    let nowhere = controller.command("locate", #"{"timeout":1}"#)
+    #expect(problem(of: nowhere).contains("no position is available"), "\(nowhere ?? [:])")
+    try directory.write("agent.toml", text)
+    #expect(controller.command("reload")?["state"] as? String == "done")
+
     try directory.write("agent.toml", "[vehicle")
     let broken = controller.command("reload")
     #expect(broken?["state"] as? String == "failed")

@@ -20,8 +20,8 @@ import Testing
     try #require(ReportedDrivingEvent(vehicle: van, payload: Array(message.1.utf8)))
   }
 
-  private func text(_ writer: any JournalWriter<ReportedTrip>, _ all: [ReportedTrip]) -> String {
-    func written(_ given: some JournalWriter<ReportedTrip>) -> String {
+  private func text(_ writer: any DocumentWriter<ReportedTrip>, _ all: [ReportedTrip]) -> String {
+    func written(_ given: some DocumentWriter<ReportedTrip>) -> String {
       var writer = given
       writer.begin()
       for told in all { writer.append(told) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Fleet
 import FleetCommand
+import FleetProgram
 import TestSupport
 import Testing
 

@@ -15,7 +15,9 @@ import VehicleData
   }
 
   @Test func payloadMatchesTheContract() throws {
-    var message = RegionMessage(identity: MessageIdentity(epoch: "e", seq: 3), time: time, event: event)
+    var message = RegionMessage(
+      identity: MessageIdentity(epoch: "e", seq: 3), time: time, event: event,
+      at: PrivacyPolicy.unrestricted(event.coordinate))
     #expect(
       String(decoding: message.payload, as: UTF8.self)
         == #"{"time":"2026-11-21T08:15:30.125Z","event":"enter","region":"depot \"north\"","latitude":48.1,"longitude":-11.25,"horizontalAccuracy":3.46,"confidence":0.999123,"epoch":"e","seq":3}"#
@@ -29,7 +31,8 @@ import VehicleData
   func roundTripsLateAndWithoutAccuracy(kind: RegionEvent.Kind) throws {
     var event = event
     (event.kind, event.horizontalAccuracy, event.isLate, event.confidence) = (kind, nil, true, 1)
-    let message = RegionMessage(time: time, event: event)
+    let message = RegionMessage(
+      time: time, event: event, at: PrivacyPolicy.unrestricted(event.coordinate))
     #expect(String(decoding: message.payload, as: UTF8.self).contains(#""late":true"#))
     #expect(try RegionMessage(json: JSONValue(parsing: message.payload)) == message)
   }

@@ -1,5 +1,3 @@
-package import Fleet
-
 /// Durations: a number with `s`, `m`, `h` or `d`, or a number of seconds.
 package enum DurationText {
   private static let units: [(suffix: String, seconds: Double)] = [

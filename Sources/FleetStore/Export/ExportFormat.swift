@@ -1,10 +1,10 @@
-package import Fleet
+internal import Fleet
 internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// The format of an export.
-package enum ExportFormat: String, Hashable, Sendable, CaseIterable {
+/// The format of an export of positions, sorted by vehicle and time.
+package enum ExportFormat: String, Hashable, Sendable, FileFormat {
   /// GPS Exchange Format 1.1, a track for each vehicle.
   case gpx
   /// A FeatureCollection (RFC 7946) with a point for each position.
@@ -18,59 +18,20 @@ package enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   /// Apache Parquet with a folder for each day.
   case parquet
 
-  /// Returns the format for a file name's extension; nil if the name has no extension.
-  /// - Throws: `FleetError` for an unsupported extension.
-  package static func named(by path: String) throws(FleetError) -> ExportFormat? {
-    let name = path.split(separator: "/").last ?? ""
-    // A leading dot does not start an extension.
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
-    let end = name[name.index(after: dot)...]
-    if let format = ExportFormat(end: end.lowercased()) { return format }
-    throw .usage(
-      "write", path,
-      ".\(end.prefix(20)) is none of the forms; name a file that ends with \(forms)")
-  }
-
-  private static var forms: String { allCases.map { ".\($0.rawValue)" }.joined(separator: ", ") }
-
-  private init?(end: String) {
-    switch end {
-    case "gpx": self = .gpx
-    case "geojson", "json": self = .geojson
-    case "kml": self = .kml
-    case "csv": self = .csv
-    case "jsonl", "ndjson": self = .jsonl
-    case "parquet": self = .parquet
-    default: return nil
-    }
-  }
+  package static var synonyms: [String: ExportFormat] { ["json": .geojson, "ndjson": .jsonl] }
 
   /// Returns a writer; nil for Parquet, which consists of a folder of `PositionTable` files.
   /// - Parameter gap: the time in s without positions after which a new track starts.
-  package func writer(gap: Double) -> (any PositionWriter)? {
+  package func writer(gap: Double) -> (any DocumentWriter<RecordedPosition>)? {
     switch self {
     case .gpx: GPXWriter(gap: gap)
-    case .geojson: GeoJSONWriter()
+    case .geojson: GeoJSONWriter<RecordedPosition>()
     case .kml: KMLWriter(gap: gap)
-    case .csv: CSVWriter()
-    case .jsonl: JSONLinesWriter()
+    case .csv: CSVWriter<RecordedPosition>()
+    case .jsonl: JSONLinesWriter<RecordedPosition>()
     case .parquet: nil
     }
   }
-}
-
-/// A writer that converts positions to a document incrementally. The positions are sorted by vehicle and
-/// time.
-package protocol PositionWriter {
-  /// The bytes of the document that the caller has not written to the output yet.
-  var bytes: [UInt8] { get set }
-  mutating func begin()
-  mutating func append(_ position: RecordedPosition)
-  mutating func end()
-}
-
-extension PositionWriter {
-  mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }
 
 /// Formatting of numbers in exports, never with an exponent.

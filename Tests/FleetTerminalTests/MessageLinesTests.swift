@@ -1,4 +1,4 @@
-import FleetCommand
+import FleetTerminal
 import JSON
 import MQTT
 import Telemetry

@@ -1,5 +1,5 @@
 import Fleet
-import FleetCommand
+import FleetProgram
 import Foundation
 import TestSupport
 import Testing

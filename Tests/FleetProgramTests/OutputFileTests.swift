@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import FleetCommand
+@testable import FleetProgram
 
 /// Where `--output` writes: files, devices, pipes and links as they lie on a disk.
 @Suite struct OutputFileTests {
