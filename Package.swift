@@ -104,6 +104,8 @@ let package = Package(
         "SensorsIIO", "SensorsRadio", "Simulation", "Spatial",
       ]),
     .target(name: "Telemetry", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
+    // What other programs on the vehicle's computer receive: NMEA 0183 and gpsd's protocol, without sockets.
+    .target(name: "LocalProtocols", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
     // Configuration keys with their ranges and defaults, and the names of the presets.
     .target(
       name: "Settings",
@@ -304,6 +306,12 @@ let package = Package(
       name: "TelemetryTests",
       dependencies: [
         "Bytes", "JSON", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport", "VehicleData",
+      ]),
+    .testTarget(
+      name: "LocalProtocolsTests",
+      dependencies: [
+        "JSON", "LocalProtocols", "Platform", "Recordings", "Sensors", "SensorsGPSD", "Simulation", "Spatial",
+        "TestSupport", "VehicleData",
       ]),
     .testTarget(
       name: "PipelineTests",

@@ -20,6 +20,7 @@ Traces       Bytes Glibc Sensors Spatial
 Navigation   Bytes Glibc Motion Sensors Spatial
 Positioning  Bytes Glibc Sensors Spatial VehicleData
 Telemetry    Bytes JSON Sensors Spatial VehicleData
+LocalProtocols Bytes Glibc JSON Sensors Spatial VehicleData
 Settings     Bytes JSON Motion Positioning Spatial Telemetry VehicleData
 Pipeline     DequeModule JSON Motion Navigation Positioning Sensors Spatial Telemetry Traces
 '
