@@ -114,7 +114,8 @@ let package = Package(
     .target(
       name: "Pipeline",
       dependencies: [
-        "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry", "Traces",
+        "JSON", "LocalProtocols", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "Traces",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
@@ -129,8 +130,9 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
-        "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN", "SensorsGPSD",
+        "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "LocalProtocols", "Motion", "MQTT",
+        "Navigation", "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN",
+        "SensorsGPSD",
         "SensorsIIO", "SensorsRadio", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward",
         "Telemetry", "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),
@@ -316,8 +318,8 @@ let package = Package(
     .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
-        "Telemetry", "TestSupport", "Traces", "VehicleData",
+        "JSON", "LocalProtocols", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
+        "Spatial", "Telemetry", "TestSupport", "Traces", "VehicleData",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
@@ -409,10 +411,12 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
-        "Pipeline", "Platform", "Positioning", "Prometheus", "Recordings", "Sensors", "SensorsGPSD",
+        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "LocalProtocols", "Motion",
+        "MQTT",
+        "Navigation", "Pipeline", "Platform", "Positioning", "Prometheus", "Recordings", "Sensors",
+        "SensorsGPSD",
         "SensorsIIO", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry",
-        "TestSupport", "Traces",
+        "TestSupport", "Traces", "VehicleData",
         .product(name: "Logging", package: "swift-log"),
       ]),
     // The agent as a process, with an emulated iiod and a real gpsd at real pace.
