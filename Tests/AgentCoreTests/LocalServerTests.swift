@@ -178,7 +178,7 @@ import VehicleData
         $0.hasPrefix("$GNRMC,") && $0.split(separator: ",", omittingEmptySubsequences: false)[2] == "V"
       })
     let watcher = try LocalClient(port: fixture.gpsdPort)
-    watcher.write(Array("?WATCH={\"enable\":true};\n".utf8))
+    watcher.write(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     let report = watcher.readLines { $0.contains("\"TPV\"") }.last ?? ""
     #expect(report.contains("\"mode\":1") && !report.contains("\"lat\""))
     #expect(fixture.demand == LocalDemand())
@@ -229,7 +229,7 @@ import VehicleData
     let refused = try LocalClient(port: fixture.nmeaPort)
     #expect(
       String(decoding: refused.readAll(), as: UTF8.self)
-        == "$GPTXT,01,01,00,too many connections (nmea.clients = 3)*02\r\n")
+        == "$GPTXT,01,01,00,too many connections (nmea.clients = 3)*29\r\n")
     let first = try LocalClient(port: fixture.gpsdPort)
     #expect(!first.readLines { $0.contains("VERSION") }.isEmpty)
     let second = try LocalClient(port: fixture.gpsdPort)

