@@ -2,12 +2,15 @@ import Glibc
 import LocalProtocols
 import Platform
 import Sensors
-import SensorsGPSD
 import Simulation
 import Spatial
 import TestSupport
 import Testing
 import VehicleData
+
+@testable import SensorsGPSD
+
+private typealias Session = LocalProtocols.GPSDSession
 
 /// Clients of gpsd's protocol: libgps, and programs of gpsd.
 @Suite struct GPSDClientTests {
@@ -16,7 +19,7 @@ import VehicleData
   @Test func libgpsReadsTheReports() throws {
     var generator = SeededGenerator.announced()
     let decoder = GPSDReportDecoder()
-    var session = GPSDSession(GPSDSession.Configuration(release: "1.0"))
+    var session = Session(Session.Configuration(release: "1.0"))
     func decoded(_ bytes: [UInt8]) -> [GPSDReport?] {
       bytes.split(separator: UInt8(ascii: "\n")).map { decoder.decode($0.dropLast()) }
     }
@@ -71,7 +74,7 @@ import VehicleData
       "1e999",
     ].map { Array($0.utf8) }
     for _ in 0..<300 {
-      var session = GPSDSession(GPSDSession.Configuration(release: "1.0"))
+      var session = Session(Session.Configuration(release: "1.0"))
       for round in 0..<100 {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...20, using: &generator) {
@@ -107,7 +110,7 @@ import VehicleData
       while waitUntilReadable([listener, thread.wake.descriptor], seconds: nil) == listener {
         let client = accept(listener, nil, nil)
         defer { close(client) }
-        var session = GPSDSession(GPSDSession.Configuration(release: "1.0"))
+        var session = Session(Session.Configuration(release: "1.0"))
         var isOpen = LoopbackSocket.sendAll(client, session.greet()[...])
         var rest = reports[...]
         while isOpen {

@@ -12,7 +12,7 @@ extension LocalReport {
   ) -> LocalReport {
     func number(_ range: ClosedRange<Double>) -> Double? {
       if isExtreme, generator.nextUniform() < 0.2 {
-        let choice = [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e17, -0.0, 5e-324]
+        let choice = [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e17, -0.0, .leastNonzeroMagnitude]
         return choice[Int(generator.nextUniform() * 7.99)]
       }
       return generator.nextUniform() < 0.2 ? nil : .random(in: range, using: &generator)
