@@ -95,7 +95,9 @@ private typealias Session = LocalProtocols.GPSDSession
           }
         }
       }
-      #expect(session.receive("\n?VERSION;\n".utf8).count == session.greet().count)
+      // The end of the line ends what is incomplete.
+      _ = session.receive("\n".utf8)
+      #expect(session.receive("?VERSION;\n".utf8) == session.greet())
     }
   }
 

@@ -1,13 +1,13 @@
 internal import JSON
 internal import Spatial
 
-/// One client's session of gpsd's protocol, on the server's side: bytes in, bytes out.
+/// A session of gpsd's protocol with one client, on the server's side: bytes in, bytes out.
 ///
 /// The client is greeted with `greet`. Its requests are passed to `receive`, which returns the answers; the
 /// fused state of each epoch is passed to `send`, which returns the reports that the client watches. The
 /// session contains at most one incomplete request and the last report.
 public struct GPSDSession: Sendable {
-  /// What is equal for all clients of a server.
+  /// The settings that all clients of a server share.
   public struct Configuration: Hashable, Sendable {
     /// Release in VERSION.
     public var release: String
