@@ -34,7 +34,9 @@ private typealias Session = LocalProtocols.GPSDSession
     for index in 0..<1000 {
       let time = Self.start.advanced(bySeconds: Double(index) * 0.25)
       let report = LocalReport.random(at: time, using: &generator)
-      let decoded = decoded(session.send(report))
+      var decoded = decoded(session.send(report))
+      let device = GPSDReport.device(GPSDDevice(path: "odograph", driver: "Odograph", isActive: true))
+      if index == 0 { #expect(decoded.removeFirst() == device) }
       guard case .fix(let fix)? = decoded.first else {
         Issue.record("no fix: \(decoded)")
         continue
@@ -56,8 +58,8 @@ private typealias Session = LocalProtocols.GPSDSession
         if let read, let written { #expect(abs(read - written) < 0.001 + written.magnitude * 1e-4) }
       }
       #expect(decoded.contains(.other("ATT")) == (report.attitude != nil))
-      let device = decoded.contains { if case .sky? = $0 { true } else { false } }
-      #expect(device == (report.receiver != nil))
+      let hasSky = decoded.contains { if case .sky? = $0 { true } else { false } }
+      #expect(hasSky == (report.receiver != nil))
     }
     #expect(
       decoded(session.receive("?DEVICES;".utf8))

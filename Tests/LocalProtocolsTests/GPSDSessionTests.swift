@@ -100,6 +100,7 @@ import VehicleData
     #expect(session.send(report()) == [] && !session.isWatching && session.needs == nil)
     _ = answers(#"?WATCH={"enable":true,"json":true};"#)
     #expect(session.isWatching)
+    #expect(lines(session.send(report())) == [Self.active, Self.position])
     #expect(lines(session.send(report())) == [Self.position])
     #expect(answers("?DEVICE;") == [Self.active])
     _ = answers(#"?WATCH={"enable":false};"#)
@@ -110,7 +111,7 @@ import VehicleData
   @Test mutating func reportsDeadReckoningAndNoFix() {
     _ = answers(#"?WATCH={"enable":true,"json":true};"#)
     let estimated = lines(session.send(report(isEstimated: true)))
-    #expect(estimated.first?.hasPrefix(#"{"class":"TPV","device":"odograph","status":5,"mode":3,"#) == true)
+    #expect(estimated.last?.hasPrefix(#"{"class":"TPV","device":"odograph","status":5,"mode":3,"#) == true)
     let none = LocalReport(time: UTCTime(rfc3339: "2026-11-27T12:00:01Z"))
     #expect(
       lines(session.send(none))
@@ -125,9 +126,9 @@ import VehicleData
         quality: .differential, satellitesUsed: 9, satellitesVisible: 14, horizontalDilution: 0.85))
     full.attitude = LocalAttitude(trueHeading: 360, roll: 1.5, pitch: -2.25)
     let lines = lines(session.send(full))
-    #expect(lines.first?.contains(#""status":2,"#) == true)
+    #expect(lines[1].contains(#""status":2,"#))
     #expect(
-      lines.dropFirst() == [
+      lines.dropFirst(2) == [
         #"{"class":"ATT","device":"odograph","time":"2026-11-27T12:00:00.000Z","heading":0,"pitch":-2.25,"roll":1.5}"#,
         #"{"class":"SKY","device":"odograph","time":"2026-11-27T12:00:00.000Z","hdop":0.85,"nSat":14,"uSat":9}"#,
       ])

@@ -80,8 +80,12 @@ public struct GPSDSession: Sendable {
   public mutating func send(_ report: LocalReport) -> [UInt8] {
     guard isWatching else { return [] }
     last = report
-    activeSince = activeSince ?? report.time
     var output: [UInt8] = []
+    if activeSince == nil, report.time != nil {
+      activeSince = report.time
+      // gpsd reports that the device is active.
+      if policy.json { output += line(writeDevice) }
+    }
     if policy.json {
       output += line { reports.writePosition(report, to: &$0) }
       if configuration.attitude, let attitude = report.attitude {
