@@ -120,6 +120,48 @@ import VehicleData
     }
   }
 
+  /// Qt discards a sentence whose status is V, so this includes dead reckoning.
+  @Test func qtReadsPositionsInATunnel() throws {
+    let program = """
+      import sys
+      from PyQt5.QtCore import QCoreApplication, QFile, QIODevice, QTimer
+      from PyQt5.QtPositioning import QNmeaPositionInfoSource
+
+      application = QCoreApplication(sys.argv)
+      file = QFile(sys.argv[1])
+      file.open(QIODevice.ReadOnly)
+      source = QNmeaPositionInfoSource(QNmeaPositionInfoSource.SimulationMode)
+      source.setDevice(file)
+
+      def show(position):
+          place = position.coordinate()
+          print("%.6f %.6f %.1f" % (place.latitude(), place.longitude(), place.altitude()), flush=True)
+          if place.latitude() > 48.50185:
+              application.quit()
+
+      source.positionUpdated.connect(show)
+      source.startUpdates()
+      QTimer.singleShot(60000, lambda: application.exit(1))
+      sys.exit(application.exec_())
+      """
+    // Qt waits for the next epoch before it reports a position.
+    let reports = (0..<21).map { index in
+      var location = Location(
+        timestamp: Timestamp(nanoseconds: 0),
+        coordinate: Coordinate(latitude: 48.5 + Double(index) * 1e-4, longitude: -11.25))
+      (location.altitude, location.speed) = (500, 20)
+      return LocalReport(
+        time: Self.start.advanced(bySeconds: Double(index) * 0.2),
+        location: PrivacyPolicy.unrestricted(location),
+        isEstimated: index >= 10)
+    }
+    let folder = try ScratchFolder()
+    let file = try folder.write(sentences(reports), to: "sentences.nmea")
+    let python = try ChildProcess("/usr/bin/python3", ["-c", program, file])
+    #expect(python.waitForExit() == 0, "\(python.output)")
+    #expect(python.output.contains("48.501900 -11.250000 500.0"), "\(python.output)")
+  }
+
   @Test func extremeValuesKeepTheForm() {
     var generator = SeededGenerator.announced()
     for _ in 0..<20_000 {
