@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "LiveSensors", targets: ["LiveSensors"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
+    .library(name: "LocalProtocols", targets: ["LocalProtocols"]),
     .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "MQTT", targets: ["MQTT"]),
     .library(name: "Fleet", targets: ["Fleet"]),
@@ -90,6 +91,8 @@ let package = Package(
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
+    // Orientation and compass for other programs, as iio-sensor-proxy offers them on D-Bus.
+    .target(name: "SensorProxy", dependencies: ["CSystemd", "Platform", "VehicleData"]),
     .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
     // Samples of all sensors at full rate: ring buffer, codec, crash detection.
@@ -262,6 +265,8 @@ let package = Package(
     .testTarget(
       name: "SensorsRadioTests",
       dependencies: ["Platform", "Sensors", "SensorsRadio", "Simulation", "Spatial", "TestSupport"]),
+    .testTarget(
+      name: "SensorProxyTests", dependencies: ["Platform", "SensorProxy", "TestSupport", "VehicleData"]),
     .testTarget(
       name: "SensorsIIOTests",
       dependencies: ["Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
@@ -462,7 +467,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 let modulesTouchingC: Set<String> = [
   "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
   "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
-  "Recordings",
+  "Recordings", "SensorProxy",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML", "odograph",
 ]

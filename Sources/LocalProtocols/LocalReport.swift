@@ -2,7 +2,7 @@ public import Sensors
 public import Spatial
 public import VehicleData
 
-/// One epoch of the fused state in the form in which programs on the same machine receive it.
+/// The fused state of one epoch, for programs on the same machine.
 public struct LocalReport: Hashable, Sendable {
   /// UTC time of the epoch; nil if unknown.
   public var time: UTCTime?

@@ -1,13 +1,13 @@
 internal import JSON
 internal import Spatial
 
-/// One client's session of gpsd's protocol, on the server's side: bytes in, bytes out.
+/// A session of gpsd's protocol with one client, on the server's side: bytes in, bytes out.
 ///
 /// The client is greeted with `greet`. Its requests are passed to `receive`, which returns the answers; the
 /// fused state of each epoch is passed to `send`, which returns the reports that the client watches. The
 /// session contains at most one incomplete request and the last report.
 public struct GPSDSession: Sendable {
-  /// What is equal for all clients of a server.
+  /// The settings that all clients of a server share.
   public struct Configuration: Hashable, Sendable {
     /// Release in VERSION.
     public var release: String
@@ -80,8 +80,12 @@ public struct GPSDSession: Sendable {
   public mutating func send(_ report: LocalReport) -> [UInt8] {
     guard isWatching else { return [] }
     last = report
-    activeSince = activeSince ?? report.time
     var output: [UInt8] = []
+    if activeSince == nil, report.time != nil {
+      activeSince = report.time
+      // gpsd reports that the device is active.
+      if policy.json { output += line(writeDevice) }
+    }
     if policy.json {
       output += line { reports.writePosition(report, to: &$0) }
       if configuration.attitude, let attitude = report.attitude {

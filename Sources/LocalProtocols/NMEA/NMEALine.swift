@@ -22,7 +22,7 @@ struct NMEATime: Hashable {
   }
 }
 
-/// One sentence of NMEA 0183 in the making.
+/// A builder of one sentence of NMEA 0183.
 struct NMEALine {
   private var bytes: [UInt8] = []
 
