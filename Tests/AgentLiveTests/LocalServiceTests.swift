@@ -51,7 +51,7 @@ import Testing
     init(port: UInt16) throws { child = try ChildProcess("gpspipe", ["-w", "127.0.0.1:\(port)"]) }
 
     var positions: [[String: Any]] {
-      child.output.split(separator: "\n").compactMap { line in
+      child.output.split(whereSeparator: \.isNewline).compactMap { line in
         (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).flatMap {
           $0["class"] as? String == "TPV" && $0["lat"] is Double ? $0 : nil
         }
