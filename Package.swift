@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "LiveSensors", targets: ["LiveSensors"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
+    .library(name: "LocalProtocols", targets: ["LocalProtocols"]),
     .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "MQTT", targets: ["MQTT"]),
     .library(name: "Fleet", targets: ["Fleet"]),
@@ -90,6 +91,8 @@ let package = Package(
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
+    // Orientation and compass for other programs, as iio-sensor-proxy offers them on D-Bus.
+    .target(name: "SensorProxy", dependencies: ["CSystemd", "Platform", "VehicleData"]),
     .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
     // Samples of all sensors at full rate: ring buffer, codec, crash detection.
@@ -104,6 +107,8 @@ let package = Package(
         "SensorsIIO", "SensorsRadio", "Simulation", "Spatial",
       ]),
     .target(name: "Telemetry", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
+    // What other programs on the vehicle's computer receive: NMEA 0183 and gpsd's protocol, without sockets.
+    .target(name: "LocalProtocols", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
     // Configuration keys with their ranges and defaults, and the names of the presets.
     .target(
       name: "Settings",
@@ -112,7 +117,8 @@ let package = Package(
     .target(
       name: "Pipeline",
       dependencies: [
-        "JSON", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry", "Traces",
+        "JSON", "LocalProtocols", "Motion", "Navigation", "Positioning", "Sensors", "Spatial", "Telemetry",
+        "Traces",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
@@ -127,8 +133,9 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
-        "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN", "SensorsGPSD",
+        "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "LocalProtocols", "Motion", "MQTT",
+        "Navigation", "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN",
+        "SensorsGPSD",
         "SensorsIIO", "SensorsRadio", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward",
         "Telemetry", "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),
@@ -265,6 +272,8 @@ let package = Package(
       name: "SensorsRadioTests",
       dependencies: ["Platform", "Sensors", "SensorsRadio", "Simulation", "Spatial", "TestSupport"]),
     .testTarget(
+      name: "SensorProxyTests", dependencies: ["Platform", "SensorProxy", "TestSupport", "VehicleData"]),
+    .testTarget(
       name: "SensorsIIOTests",
       dependencies: ["Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
     // The C library's allocator, counted.
@@ -312,10 +321,16 @@ let package = Package(
         "Bytes", "JSON", "Recordings", "Sensors", "Spatial", "Telemetry", "TestSupport", "VehicleData",
       ]),
     .testTarget(
+      name: "LocalProtocolsTests",
+      dependencies: [
+        "JSON", "LocalProtocols", "Platform", "Recordings", "Sensors", "SensorsGPSD", "Simulation", "Spatial",
+        "TestSupport", "VehicleData",
+      ]),
+    .testTarget(
       name: "PipelineTests",
       dependencies: [
-        "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation", "Spatial",
-        "Telemetry", "TestSupport", "Traces", "VehicleData",
+        "JSON", "LocalProtocols", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
+        "Spatial", "Telemetry", "TestSupport", "Traces", "VehicleData",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
@@ -411,10 +426,12 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
-        "Pipeline", "Platform", "Positioning", "Prometheus", "Recordings", "Sensors", "SensorsGPSD",
+        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "LocalProtocols", "Motion",
+        "MQTT",
+        "Navigation", "Pipeline", "Platform", "Positioning", "Prometheus", "Recordings", "Sensors",
+        "SensorsGPSD",
         "SensorsIIO", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward", "Telemetry",
-        "TestSupport", "Traces",
+        "TestSupport", "Traces", "VehicleData",
         .product(name: "Logging", package: "swift-log"),
       ]),
     // The agent as a process, with an emulated iiod and a real gpsd at real pace.
@@ -460,7 +477,7 @@ for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML
 let modulesTouchingC: Set<String> = [
   "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
   "FleetProgram", "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
-  "Recordings",
+  "Recordings", "SensorProxy",
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML", "odograph",
 ]

@@ -15,7 +15,7 @@ limit_mb=22
 build=.build-static
 if [ "${1:-}" = --build-path ]; then build=${2:?--build-path needs a folder}; fi
 
-agent_modules=(Platform Bytes JSON XML TOML SQLite Spatial Sensors Recordings Simulation SensorsIIO SensorsGPSD SensorsCAN SensorsRadio VehicleData Motion Navigation Positioning LiveSensors Telemetry Settings Traces Compression
+agent_modules=(Platform Bytes JSON XML TOML SQLite Spatial Sensors Recordings Simulation SensorsIIO SensorsGPSD SensorsCAN SensorsRadio VehicleData SensorProxy Motion Navigation Positioning LiveSensors Telemetry LocalProtocols Settings Traces Compression
   Prometheus Pipeline StoreAndForward MQTT AgentCore odographd)
 found=
 for module in "${agent_modules[@]}"; do

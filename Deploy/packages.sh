@@ -26,6 +26,10 @@ test_packages+=(jq mandoc nodejs sqlite3)
 test_packages+=(python3-venv)
 # A bus of its own, and what answers on it as ModemManager does.
 test_packages+=(dbus python3-dbus python3-gi)
+# Qt's reader of NMEA 0183.
+test_packages+=(python3-pyqt5.qtpositioning)
+# A client of the sensor proxy.
+test_packages+=(iio-sensor-proxy)
 # Brokers that cluster, as three nodes of a test's own, each in a network namespace where root runs the tests.
 cluster_packages=(iproute2 nats-server openssl rabbitmq-server)
 test_packages+=("${cluster_packages[@]}")

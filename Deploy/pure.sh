@@ -20,8 +20,9 @@ Traces       Bytes Glibc Sensors Spatial
 Navigation   Bytes Glibc Motion Sensors Spatial
 Positioning  Bytes Glibc Sensors Spatial VehicleData
 Telemetry    Bytes JSON Sensors Spatial VehicleData
+LocalProtocols Bytes Glibc JSON Sensors Spatial VehicleData
 Settings     Bytes JSON Motion Positioning Spatial Telemetry VehicleData
-Pipeline     DequeModule JSON Motion Navigation Positioning Sensors Spatial Telemetry Traces
+Pipeline     DequeModule JSON LocalProtocols Motion Navigation Positioning Sensors Spatial Telemetry Traces
 '
 c_symbols='mem(cpy|set|move|cmp)|strlen|malloc|malloc_usable_size|posix_memalign|free|__stack_chk_fail|(a?(sin|cos|tan)h?|atan2|sincos|exp2?|expm1|erfc?|log(2|10|1p)?|pow|sqrt|cbrt|hypot|floor|ceil|round|trunc|rint|nearbyint|fmod|remainder|fma|fmin|fmax|copysign)f?'
 

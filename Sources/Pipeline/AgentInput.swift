@@ -8,6 +8,8 @@ package enum AgentInput: Sendable {
   /// A message from the broker to the vehicle.
   case request(RemoteRequest)
   case link(LinkChange)
+  /// A change of the requirements of the programs on this machine that receive positions.
+  case localDemand(LocalDemand)
   /// A request by a program on this machine for a snapshot of the agent's state.
   case snapshotRequest
   /// A request to reload the configuration file.

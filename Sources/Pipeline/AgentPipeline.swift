@@ -32,6 +32,7 @@ package struct AgentPipeline: Sendable {
   /// Coarse positions from radio beacons.
   private var coarse: CoarseReports
   private var regionReports = RegionReports()
+  private var local = LocalReports()
   private var power: PowerControl
   private var status: StatusReporter
   /// State of rest or motion as last passed to the parts; nil if unknown.
@@ -107,6 +108,7 @@ package struct AgentPipeline: Sendable {
     drivingEvents.process(&step, &context)
     traces.process(&step, &context)
     navigation.process(&step, &context)
+    local.process(&step, &context)
     pass(step.locations)
   }
 
@@ -120,6 +122,10 @@ package struct AgentPipeline: Sendable {
     motion.process(&step, &context)
     traces.process(&step, &context)
     pass(step.locations)
+    if var fused = step.fused {
+      plausibility.process(&fused, &context)
+      report(&fused)
+    }
     location.process(&step, &context)
     motion.mount(context.mounting)
     if let due = motion.dueMessages(after: scan, context) {
@@ -142,9 +148,16 @@ package struct AgentPipeline: Sendable {
       self.location.process(&location, &context)
       motion.process(&location, &context)
       regionReports.process(&location, &context)
+      report(&location)
       context.lastPlace = location
       context.isPlanOutdated = true
     }
+  }
+
+  /// Reports a position to programs on this machine, with the attitude of that time.
+  private mutating func report(_ location: inout Location) {
+    if local.isAttitudeUsed { local.observe(navigation?.estimate(at: location.timestamp)) }
+    local.process(&location, &context)
   }
 
   /// The order for readings of the CAN bus.
@@ -195,6 +208,7 @@ package struct AgentPipeline: Sendable {
     pass(context.drainLocations())
     location.advance(to: timestamp, &context)
     regionReports.advance(to: timestamp, &context)
+    local.advance(to: timestamp, &context)
     vehicle.advance(to: timestamp, &context)
     drivingEvents.advance(to: timestamp, &context)
     trips.publishLeftEvents(&context)
@@ -214,6 +228,7 @@ package struct AgentPipeline: Sendable {
   package var nextDeadline: Timestamp? {
     [
       navigation.nextDeadline(context), location.nextDeadline(context), regionReports.nextDeadline(context),
+      local.nextDeadline(context),
       vehicle.nextDeadline(context), drivingEvents.nextDeadline(context), traces.nextDeadline(context),
       trips.nextDeadline(context), motion.nextDeadline(context), power.nextDeadline(context),
       status.nextDeadline(context),
@@ -269,6 +284,7 @@ package struct AgentPipeline: Sendable {
     altitude.add(to: &needs, context)
     motion.add(to: &needs, context)
     power.add(to: &needs, context)
+    local.add(to: &needs, context)
     coarse.add(to: &needs, context)
     return needs
   }
@@ -632,7 +648,20 @@ package struct AgentPipeline: Sendable {
     location.observe(isReceiverOn: isReceiverOn || navigation?.carried(at: time) != nil)
     navigation?.observe(isReceiverOn: isReceiverOn, at: time)
     altitude.observe(isReceiverOn: isReceiverOn)
+    local.observe(isReceiverOn: isReceiverOn)
   }
+
+  /// Sets the requirements of the programs on this machine that receive positions.
+  package mutating func observe(_ demand: LocalDemand) {
+    local.set(demand, &context)
+    replanPower()
+  }
+
+  /// Removes and returns the reports for programs on this machine since the last call.
+  package mutating func drainLocal() -> [LocalEpoch] { local.drain() }
+
+  /// Time in s for which programs on this machine have required the receiver to be on.
+  package var localReceiverSeconds: Double { local.receiverSeconds(at: now) }
 
   private mutating func replanPower() {
     context.isPlanOutdated = true

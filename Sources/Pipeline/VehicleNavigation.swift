@@ -131,6 +131,9 @@ struct VehicleNavigation: OptionalPart {
     let wasAligned = isAligned
     step.locations = locations(step.scan, context.timeBase, &step.acceleration)
     if context.configuration.usesEstimates { step.estimate = filter.estimate }
+    if isAligned, let due = context.fusedDue, due <= step.scan.timestamp, step.scan.contains(.gyroscope) {
+      step.fused = filter.estimate.map { location($0, context.timeBase) }
+    }
     step.correction = drainCorrection(context.timeBase)
     context.mounting = mounting
     if isAligned != wasAligned { (context.isStatusOutdated, context.isPlanOutdated) = (true, true) }

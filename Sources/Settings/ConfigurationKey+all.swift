@@ -19,8 +19,30 @@ extension ConfigurationKey {
     "Vehicle.Powertrain.FuelSystem.RelativeLevel",
   ]
 
+  /// Sentences of NMEA 0183 that most programs read.
+  private static let usualSentences = ["GGA", "GSA", "VTG", "RMC", "GST", "ZDA"]
+
+  /// Keys of a service for programs on the same machine.
+  private static func localKeys(_ table: String) -> [ConfigurationKey] {
+    [
+      ConfigurationKey("\(table).listen", .texts, default: .texts([])),
+      ConfigurationKey("\(table).socket", .text),
+      ConfigurationKey("\(table).socket_mode", .text, default: .text("0660")),
+      ConfigurationKey("\(table).socket_group", .text),
+      ConfigurationKey("\(table).accuracy", .oneOf(["exact", "reduced", "none"]), default: .text("exact")),
+      ConfigurationKey("\(table).access", .texts, default: .texts([])),
+      ConfigurationKey("\(table).privacy", .oneOf(["apply", "ignore"]), default: .text("apply")),
+      ConfigurationKey("\(table).rate", .number(0.01...10), default: .number(1)),
+      ConfigurationKey("\(table).clients", .integer(1...1000), default: .integer(64)),
+    ]
+  }
+
   /// All keys in the order of `Config/odograph.toml`, which documents each key.
-  package static let all: [ConfigurationKey] = [
+  package static let all: [ConfigurationKey] =
+    main + localKeys("nmea") + [ConfigurationKey("nmea.sentences", .texts, default: .texts(usualSentences))]
+    + localKeys("gpsd_server") + rest
+
+  private static let main: [ConfigurationKey] = [
     ConfigurationKey(
       "preset", .oneOf(Preset.allCases.map(\.rawValue)), default: .text(Preset.usual.rawValue)),
 
@@ -237,7 +259,9 @@ extension ConfigurationKey {
     ConfigurationKey("control.socket", .text),
     ConfigurationKey("metrics.file", .text),
     ConfigurationKey("metrics.interval", .number(1...86_400), default: .number(15)),
+  ]
 
+  private static let rest: [ConfigurationKey] = [
     ConfigurationKey("owntracks.user", .text),
     ConfigurationKey("owntracks.device", .text),
     ConfigurationKey("owntracks.tid", .text),

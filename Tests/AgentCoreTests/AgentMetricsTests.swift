@@ -47,6 +47,23 @@ import Testing
       link: LinkReport(broker: "b:1883", isConnected: true, keepAlive: 30, isInBursts: false))
   }
 
+  @Test func servicesForOtherProgramsHaveMetrics() {
+    #expect(!MetricsText(snapshot).text.contains("odograph_local_"))
+    var snapshot = snapshot
+    snapshot.local = [.init(name: "nmea 127.0.0.1:1", connections: 3, watching: 2, refused: 1, dropped: 5)]
+    snapshot.localReceiverSeconds = 12.5
+    let text = MetricsText(snapshot).text
+    for line in [
+      "odograph_local_connections{service=\"nmea 127.0.0.1:1\"} 3",
+      "odograph_local_watching{service=\"nmea 127.0.0.1:1\"} 2",
+      "odograph_local_refused_total{service=\"nmea 127.0.0.1:1\"} 1",
+      "odograph_local_dropped_total{service=\"nmea 127.0.0.1:1\"} 5",
+      "odograph_local_receiver_seconds_total 12.5",
+    ] {
+      #expect(text.contains(line + "\n"), "\(line)")
+    }
+  }
+
   @Test func metricsMatchTheSnapshot() {
     let text = MetricsText(snapshot).text
     for line in [

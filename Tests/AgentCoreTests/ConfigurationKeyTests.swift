@@ -19,7 +19,10 @@ import Testing
     "sensors.required": "barometer", "mqtt.broker": "mqtt://broker.example", "mqtt.profile": "owntracks",
     "metrics.file": "/tmp/odograph.prom", "owntracks.tid": "v1", "remote.keys": "heading.interval",
     "mqtt.topic_root": "fleet/v1", "remote.files_path": "/etc/odographd/remote", "mqtt.backoff_base": "2",
-    "mqtt.backoff_limit": "60",
+    "mqtt.backoff_limit": "60", "nmea.listen": "127.0.0.1:10110", "nmea.socket": "/run/nmea",
+    "nmea.socket_mode": "0600", "nmea.access": "alice=none", "nmea.sentences": "RMC",
+    "gpsd_server.listen": "127.0.0.1:2948", "gpsd_server.socket": "/run/gpsd",
+    "gpsd_server.socket_mode": "0600", "gpsd_server.access": "alice=none",
   ]
 
   /// What a key goes by; without it, it has no effect. What is assigned later counts.
@@ -48,6 +51,9 @@ import Testing
     case _ where key.hasPrefix("homeassistant.") && key != "homeassistant.enabled":
       ["homeassistant.enabled=true"]
     case "recorder.path", "recorder.megabytes": ["recorder.enabled=true"]
+    case "nmea.listen", "nmea.socket", "gpsd_server.listen", "gpsd_server.socket": []
+    case _ where key.hasPrefix("nmea."): ["nmea.socket=/run/nmea"]
+    case _ where key.hasPrefix("gpsd_server."): ["gpsd_server.socket=/run/gpsd"]
     case _ where key.hasPrefix("trace.") && key != "trace.enabled": ["trace.enabled=true"]
     default: []
     }

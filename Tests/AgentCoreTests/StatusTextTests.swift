@@ -47,4 +47,14 @@ import Testing
     #expect(shown.contains("attitude      known, in xMagneticNorthZVertical, at rest"), "\(shown)")
     #expect(!shown.contains { $0.hasPrefix("level") })
   }
+
+  @Test func servicesForOtherProgramsAreShown() throws {
+    let service = #"{"service":"nmea 127.0.0.1:1","connections":3,"watching":2,"refused":0,"dropped":7}"#
+    let text = #"{"vehicle":"f/v","version":"1","local":[\#(service)],"localReceiverSeconds":130}"#
+    let shown = StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
+    #expect(
+      shown.contains("local         nmea 127.0.0.1:1: 3 connected, 2 watching, 7 reports dropped"), "\(shown)"
+    )
+    #expect(shown.contains("local         the receiver was required for 2 min"), "\(shown)")
+  }
 }

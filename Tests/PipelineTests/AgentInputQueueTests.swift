@@ -23,6 +23,7 @@ import Testing
       if case .command(let number) = request.subject { "request \(number)" } else { "request" }
     case .link(.connected): "connected"
     case .link(.lost(let reason)): "lost \(reason)"
+    case .localDemand(let demand): "demand \(demand.interval)"
     case .snapshotRequest: "snapshot"
     case .reload: "reload"
     case .powerFailing: "failing power"
@@ -57,6 +58,14 @@ import Testing
     #expect(names.count == AgentInputQueue.sensorCapacity + 3)
     let sensors = names.filter { $0.hasPrefix("sensor") }
     #expect(sensors == (10..<(AgentInputQueue.sensorCapacity + 10)).map { "sensor \($0)" })
+  }
+
+  @Test func newestLocalDemandReplacesEarlierOnes() {
+    var queue = AgentInputQueue()
+    add(.localDemand(LocalDemand([LocalAccess(.exact)], interval: 1)), to: &queue)
+    add(.reload, to: &queue)
+    for tenths in 2..<100 { add(.localDemand(LocalDemand(interval: Double(tenths))), to: &queue) }
+    #expect(Self.drain(&queue) == ["reload", "demand 99.0"])
   }
 
   @Test func requestFloodIsRejectedWithoutLossOfSensorEventsOrStop() {

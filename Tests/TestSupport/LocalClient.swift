@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Platform
 
-/// A client of a UNIX socket, with or without manners.
+/// A client of a UNIX socket or of a TCP port of this machine, with or without manners.
 public final class LocalClient: Sendable {
   private let descriptor: Int32
 
@@ -26,6 +26,14 @@ public final class LocalClient: Sendable {
     }
   }
 
+  /// - Throws: `SystemError` if the port does not accept the connection.
+  public init(port: UInt16) throws {
+    descriptor = LoopbackSocket.connect(Int(port))
+    guard descriptor >= 0 else {
+      throw SystemError(operation: "connect to", object: "port \(port)", code: errno)
+    }
+  }
+
   deinit { close(descriptor) }
 
   public func write(_ bytes: [UInt8]) {
@@ -41,5 +49,24 @@ public final class LocalClient: Sendable {
       guard count > 0 else { return all }
       all += bytes[..<count]
     }
+  }
+
+  /// Reads lines until one fulfils the condition, the other side closes, or a minute passes without any. Returns the
+  /// lines that were read; a later call continues.
+  @discardableResult
+  public func readLines(until isLast: (String) -> Bool) -> [String] {
+    var lines: [String] = []
+    var line: [UInt8] = []
+    var byte: UInt8 = 0
+    while waitUntilReadable([descriptor], seconds: 60) != nil, recv(descriptor, &byte, 1, 0) == 1 {
+      guard byte == UInt8(ascii: "\n") else {
+        line.append(byte)
+        continue
+      }
+      lines.append(String(decoding: line, as: UTF8.self))
+      line.removeAll()
+      if let last = lines.last, isLast(last) { break }
+    }
+    return lines
   }
 }

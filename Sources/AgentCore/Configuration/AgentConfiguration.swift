@@ -43,6 +43,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var regions: Regions
   package var logLevel: String
   package var operation: Operation
+  /// Services that provide positions to programs on this machine; empty if they are off.
+  package var local: [LocalService]
   package var profiles: Profiles
   package var remote: Remote
 }
@@ -102,6 +104,10 @@ extension AgentConfiguration {
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     operation = try Operation(reader)
+    local = []
+    for dialect in LocalService.Dialect.allCases {
+      if let service = try LocalService(dialect, reader) { local.append(service) }
+    }
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)
     if recorder == nil, remote.isEnabled, remote.recordSeconds > 0 {

@@ -59,13 +59,24 @@ private struct Dependency {
     self.init(["\(table).displacement_time"], need: bound, remedy: "set \(bound)", Self.isPositive)
   }
 
+  /// Creates the dependency of the permissions of a Unix socket on its path.
+  init(socketOf table: String) {
+    self.init(
+      ["\(table).socket_mode", "\(table).socket_group", "\(table).access"], need: "\(table).socket",
+      remedy: "set \(table).socket", Self.isSet)
+  }
+
   func applies(to path: String) -> Bool {
     path != condition
       && keys.contains { $0.hasSuffix(".") || $0.hasSuffix("_") ? path.hasPrefix($0) : path == $0 }
   }
 
   private static func isSet(_ value: ConfigurationKey.Value?) -> Bool {
-    if case .text(let text)? = value { !text.isEmpty } else { false }
+    switch value {
+    case .text(let text): !text.isEmpty
+    case .texts(let texts): !texts.isEmpty
+    default: false
+    }
   }
 
   private static func isPositive(_ value: ConfigurationKey.Value?) -> Bool {
@@ -123,6 +134,7 @@ private struct Dependency {
     Dependency(["recorder."], enabledBy: "recorder.enabled"),
     Dependency(["metrics.interval"], need: "metrics.file", remedy: "set metrics.file", isSet),
     Dependency(["remote."], enabledBy: "remote.enabled"),
+    Dependency(socketOf: "nmea"), Dependency(socketOf: "gpsd_server"),
   ]
 
   /// Keys that require at least one of the keys in `conditions`. The remedy in the message names the first
@@ -133,6 +145,14 @@ private struct Dependency {
       [
         "can.dbc", "can.signals", "can.j1939", "can.obd", "can.voltage_path", "can.speed", "can.interval",
       ], ["can.interface", "replay.can"]
+    ),
+    (
+      ["nmea.accuracy", "nmea.privacy", "nmea.rate", "nmea.clients", "nmea.sentences"],
+      ["nmea.listen", "nmea.socket"]
+    ),
+    (
+      ["gpsd_server.accuracy", "gpsd_server.privacy", "gpsd_server.rate", "gpsd_server.clients"],
+      ["gpsd_server.listen", "gpsd_server.socket"]
     ),
   ]
 

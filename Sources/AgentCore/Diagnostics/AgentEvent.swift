@@ -74,6 +74,8 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case recorderRecovered = "recorder.recovered"
   case recorderFailed = "recorder.failed"
   case controlUnavailable = "control.unavailable"
+  case localListening = "local.listening"
+  case localUnavailable = "local.unavailable"
   case metricsNotWritten = "metrics.not_written"
   case metricsWritten = "metrics.written"
 }

@@ -47,6 +47,7 @@ package struct EnvironmentCheck {
     findings += sources + sensors
     findings += store()
     findings += configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
+    for service in configuration.local { findings += service.findings() }
     findings += broker()
     return findings
   }

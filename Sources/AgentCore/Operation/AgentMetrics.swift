@@ -15,6 +15,7 @@ extension MetricsText {
     sensors(snapshot)
     location(snapshot)
     delivery(snapshot)
+    local(snapshot)
     energy(snapshot.status.energy)
     device(snapshot.status.device)
   }
@@ -86,6 +87,23 @@ extension MetricsText {
     let radio = snapshot.status.energy?.accounts[.radio]
     counter("link_bytes_total", "Bytes sent and received.", radio?.bytes)
     counter("link_bursts_total", "Number of changes from an idle to an active link.", radio?.starts)
+  }
+
+  private mutating func local(_ snapshot: AgentSnapshot) {
+    guard !snapshot.local.isEmpty else { return }
+    func samples(_ value: KeyPath<LocalServer.Report, Int>) -> [Sample] {
+      snapshot.local.map { ([("service", $0.name)], Double($0[keyPath: value])) }
+    }
+    family(
+      "local_connections", .gauge, "Programs on this machine that are connected.", samples(\.connections))
+    family("local_watching", .gauge, "Connected programs that request positions.", samples(\.watching))
+    family("local_refused_total", .counter, "Connections above the maximum number.", samples(\.refused))
+    family(
+      "local_dropped_total", .counter, "Reports that were dropped for programs that did not read.",
+      samples(\.dropped))
+    family(
+      "local_receiver_seconds_total", .counter, "Seconds for which programs required the receiver.",
+      [([], snapshot.localReceiverSeconds)])
   }
 
   private mutating func energy(_ report: EnergyReport?) {

@@ -25,6 +25,10 @@ struct AgentSnapshot: Sendable {
   var signals: VehicleSignals?
   /// State of the broker connection; nil for other destinations.
   var link: LinkReport?
+  /// Services for programs on this machine.
+  var local: [LocalServer.Report] = []
+  /// Time in s for which programs on this machine have required the receiver to be on.
+  var localReceiverSeconds = 0.0
 }
 
 /// State of the connection to the broker.

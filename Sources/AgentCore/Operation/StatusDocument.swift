@@ -70,7 +70,26 @@ enum StatusDocument {
         json.field("keepalive", link.keepAlive)
       }
     }
+    if !snapshot.local.isEmpty {
+      json.key("local")
+      json.openArray()
+      for service in snapshot.local { write(service, to: &json) }
+      json.closeArray()
+      json.field("localReceiverSeconds", snapshot.localReceiverSeconds, decimals: 1)
+    }
     json.key("status")
     json.raw(snapshot.status.payload)
+  }
+
+  private static func write(_ service: LocalServer.Report, to json: inout JSONWriter) {
+    json.openObject()
+    json.field("service", service.name)
+    json.field("connections", service.connections)
+    json.field("watching", service.watching)
+    json.field("accepted", service.accepted)
+    json.field("refused", service.refused)
+    json.field("dropped", service.dropped)
+    json.field("disconnected", service.disconnected)
+    json.closeObject()
   }
 }

@@ -22,7 +22,7 @@ enum StatusText {
     }
     lines += clock(status) + sources(status) + sensors(document) + motion(document) + navigation(status)
     lines += odometer(status)
-    lines += bus(document) + location(document)
+    lines += bus(document) + location(document) + local(document)
     lines += queue(status) + broker(document) + energy(status)
     if let last = document["problems"]?.array?.last {
       lines.append(row("last error", "\(last["time"]?.string ?? "") \(last["text"]?.string ?? "")"))
@@ -139,6 +139,22 @@ enum StatusText {
     if let age = document["locationAge"]?.double { parts.append("\(duration(age)) ago") }
     if let state { parts.append(state) }
     return [row("location", parts.joined(separator: ", "))]
+  }
+
+  /// Describes the services for programs on this machine.
+  private static func local(_ document: JSONValue) -> [String] {
+    let services = (document["local"]?.array ?? []).map { service in
+      let (connections, watching) = (service["connections"]?.integer ?? 0, service["watching"]?.integer ?? 0)
+      var parts = ["\(service["service"]?.string ?? "?"): \(connections) connected, \(watching) watching"]
+      for (name, text) in [
+        ("refused", "refused"), ("dropped", "reports dropped"), ("disconnected", "disconnected"),
+      ] {
+        if let count = service[name]?.integer, count > 0 { parts.append("\(count) \(text)") }
+      }
+      return row("local", parts.joined(separator: ", "))
+    }
+    guard let seconds = document["localReceiverSeconds"]?.double, seconds > 0 else { return services }
+    return services + [row("local", "the receiver was required for \(duration(seconds))")]
   }
 
   private static func queue(_ status: JSONValue?) -> [String] {

@@ -134,6 +134,8 @@ package final class Agent: Sendable {
     surroundings.traces = traceStore()
     surroundings.beacons = beacons
     surroundings.snapshots = duties.snapshots
+    surroundings.local = try localServer(feed, inbox)
+    defer { surroundings.local?.stop() }
     if let start, let link = delivery as? any RemoteLink {
       surroundings.remote = RemoteService.Plan(
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
@@ -269,6 +271,33 @@ package final class Agent: Sendable {
   private func beaconTopics(_ topics: TopicScheme) -> RemoteTopics? {
     guard configuration.beacons.receives, !configuration.radio.isEmpty else { return nil }
     return RemoteTopics(topics: topics, ownTracks: nil, isManaged: false, receivesBeacons: true)
+  }
+
+  /// Starts the services for programs on this machine; nil if they are off. A service that cannot start is logged,
+  /// and the agent starts without it.
+  private func localServer(_ feed: SensorFeed, _ inbox: AgentInbox) throws -> LocalServer? {
+    guard !configuration.local.isEmpty else { return nil }
+    var listeners: [LocalListeners] = []
+    for service in configuration.local {
+      let name = service.name
+      do {
+        // Reports of a recording at full speed are thousands of times too early.
+        if case .recorded = feed {
+          throw ConfigurationError(
+            .conflict, place: "input.speed", problem: "0 is too fast for other programs; set it to 1")
+        }
+        listeners.append(try LocalListeners(service, version: version))
+        log.info(.localListening, "positions for other programs", metadata: ["service": "\(name)"])
+      } catch {
+        log.warning(
+          .localUnavailable, "no positions for other programs",
+          metadata: ["service": "\(name)", "reason": "\(error)"])
+      }
+    }
+    guard !listeners.isEmpty else { return nil }
+    let server = try LocalServer()
+    try server.start(listeners) { inbox.push(.localDemand($0)) }
+    return server
   }
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }

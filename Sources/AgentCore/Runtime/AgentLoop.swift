@@ -32,6 +32,8 @@ struct AgentLoop: ~Copyable {
     var clock: (@Sendable () -> SystemTime)?
     /// Snapshots; nil without readers.
     var snapshots: SnapshotBoard?
+    /// Server for programs on this machine; nil if it is off.
+    var local: LocalServer?
     /// Messages that are delivered first.
     var announcements: [VehicleMessage] = []
   }
@@ -142,6 +144,7 @@ struct AgentLoop: ~Copyable {
     case .link(let change):
       remote?.observe(change, &pipeline)
       if case .connected(let sessionStart, _) = change { pipeline.beginSession(at: sessionStart) }
+    case .localDemand(let demand): pipeline.observe(demand)
     case .reload: remote?.reload(&pipeline)
     case .snapshotRequest: publishSnapshot()
     case .powerFailing: pipeline.saveTraces()
@@ -227,7 +230,8 @@ struct AgentLoop: ~Copyable {
         status: pipeline.report(.online, at: now),
         activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
         locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) },
-        signals: pipeline.vehicleSignals, link: delivery.link))
+        signals: pipeline.vehicleSignals, link: delivery.link, local: surroundings.local?.reports ?? [],
+        localReceiverSeconds: pipeline.localReceiverSeconds))
   }
 
   /// Updates delivery counters and the computer's health before the next status.
@@ -295,6 +299,7 @@ struct AgentLoop: ~Copyable {
   }
 
   private mutating func handOver() throws {
+    for epoch in pipeline.drainLocal() { surroundings.local?.publish(epoch) }
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
     // The steps are removed from the pipeline even if there is no store, as with recordings.

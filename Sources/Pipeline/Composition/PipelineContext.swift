@@ -40,6 +40,9 @@ struct PipelineContext: Sendable {
   var speedLimits: (revision: Int, limits: [(region: String, speed: Double)])?
   /// Available location services, and reasons why other services are unavailable.
   var availability: ServiceAvailability
+  /// Time from which the next inertial scan must have a position by navigation (`ScanStep.fused`); nil if none
+  /// is required beyond those that navigation derives itself.
+  var fusedDue: Timestamp?
   /// Runtime state from outside the pipeline.
   var environment = AgentEnvironment()
 

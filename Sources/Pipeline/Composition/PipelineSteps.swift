@@ -25,6 +25,8 @@ struct ScanStep {
   let restSince: Timestamp?
   /// The positions that navigation has derived, which are passed on after the scan.
   var locations: [Location] = []
+  /// Position by navigation at this scan, if one was due (`PipelineContext.fusedDue`); nil if there is none.
+  var fused: Location?
   /// The navigation estimate with this scan; nil if there is none, and if no part uses it.
   var estimate: NavigationEstimate?
   /// Acceleration of the device in its own axes, according to navigation; nil if there is no new one.

@@ -1,0 +1,142 @@
+internal import LocalProtocols
+internal import Pipeline
+internal import Spatial
+
+/// The state of one connected program: its protocol, its access, and the output that it has not read yet.
+///
+/// The output is bounded. A program that does not read loses whole reports and answers, never parts of them. After
+/// too many lost reports it is disconnected. No operation waits.
+struct LocalConnection {
+  enum Dialect {
+    case nmea
+    case gpsd(GPSDSession)
+  }
+
+  /// The reason for which the server closes a connection.
+  enum End: String {
+    /// The program has read nothing while too many reports were dropped.
+    case blocked
+    /// The program has sent more than `inputLimit` bytes between two reports.
+    case flood
+    /// The program has closed the connection.
+    case closed
+  }
+
+  let access: LocalAccess
+  private var dialect: Dialect
+  /// Bytes to send; those before `sent` have been sent.
+  private var output: [UInt8] = []
+  private var sent = 0
+  private var lastReport: Timestamp?
+  private let serviceInterval: Double
+  /// Bytes received since the last report.
+  private var received = 0
+  /// Number of dropped reports and answers, in total and since the program has last read.
+  private(set) var dropped = 0
+  private var droppedInRow = 0
+  /// The reason to close the connection; nil while it is to remain open.
+  private(set) var end: End?
+
+  /// Maximum size of the waiting output in bytes.
+  static let outputLimit = 32_768
+  /// Number of reports dropped in a row after which the program is disconnected.
+  static let dropLimit = 60
+  /// Maximum number of bytes that a program may send between two reports.
+  static let inputLimit = 65_536
+
+  /// - Parameters:
+  ///   - dialect: protocol with its state.
+  ///   - interval: interval in s between the service's reports.
+  init(_ dialect: Dialect, access: LocalAccess, interval: Double) {
+    (self.dialect, self.access, serviceInterval) = (dialect, access, interval)
+    if case .gpsd(var session) = dialect {
+      enqueue(session.greet())
+      self.dialect = .gpsd(session)
+    }
+  }
+
+  /// True if the program requests reports.
+  var isWatching: Bool {
+    switch dialect {
+    case .nmea: true
+    case .gpsd(let session): session.isWatching
+    }
+  }
+
+  /// True if the program requests positions that its access permits.
+  var isDemanding: Bool { isWatching && access.accuracy != .none }
+
+  /// Interval in s between reports.
+  var interval: Double {
+    if case .gpsd(let session) = dialect {
+      session.needs?.interval ?? serviceInterval
+    } else {
+      serviceInterval
+    }
+  }
+
+  /// True if the program still has to be notified that its access permits no position. It then receives no
+  /// further reports.
+  var isUninformed: Bool { isWatching && access.accuracy == .none && lastReport == nil }
+
+  /// Ends the connection; the first reason remains.
+  mutating func close(_ reason: End) { end = end ?? reason }
+
+  /// The next bytes to send; empty if there are none.
+  var waiting: ArraySlice<UInt8> { output[sent...] }
+
+  /// Records that the program has accepted bytes.
+  mutating func consume(_ count: Int) {
+    sent += count
+    droppedInRow = 0
+    guard sent == output.count else { return }
+    output.removeAll(keepingCapacity: true)
+    sent = 0
+  }
+
+  /// Processes bytes from the program, and queues the answers.
+  mutating func receive(_ bytes: ArraySlice<UInt8>) {
+    received += bytes.count
+    if received > Self.inputLimit { close(.flood) }
+    guard end == nil, case .gpsd(var session) = dialect else { return }
+    let answer = session.receive(bytes)
+    dialect = .gpsd(session)
+    if !answer.isEmpty { enqueue(answer) }
+  }
+
+  /// Queues a report if one is due.
+  /// - Parameter sentences: the report in NMEA 0183.
+  mutating func send(_ report: LocalReport, at timestamp: Timestamp, sentences: () -> [UInt8]) {
+    guard isWatching, isDue(at: timestamp) else { return }
+    lastReport = timestamp
+    received = 0
+    switch dialect {
+    case .nmea: enqueue(sentences())
+    case .gpsd(var session):
+      let bytes = session.send(report)
+      dialect = .gpsd(session)
+      if !bytes.isEmpty { enqueue(bytes) }
+    }
+  }
+
+  /// A tenth of the interval is tolerated, because positions do not arrive at exact intervals.
+  private func isDue(at timestamp: Timestamp) -> Bool {
+    guard let lastReport else { return true }
+    let elapsed = timestamp.seconds(since: lastReport)
+    return elapsed < 0 || elapsed >= 0.9 * interval
+  }
+
+  private mutating func enqueue(_ bytes: [UInt8]) {
+    guard output.count - sent + bytes.count <= Self.outputLimit else {
+      dropped += 1
+      droppedInRow += 1
+      if droppedInRow >= Self.dropLimit { close(.blocked) }
+      return
+    }
+    if sent > 0 {
+      output.removeSubrange(..<sent)
+      sent = 0
+    }
+    output += bytes
+  }
+}

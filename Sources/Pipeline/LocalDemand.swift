@@ -1,0 +1,42 @@
+/// The accuracy and privacy of the positions that a program on this machine receives.
+package struct LocalAccess: Hashable, Sendable {
+  package enum Accuracy: String, Hashable, Sendable, CaseIterable {
+    /// Positions with full accuracy, speed, course, attitude and satellites.
+    case exact
+    /// Positions at Core Location's reduced accuracy: a cell of some kilometres.
+    case reduced
+    /// No positions. The program is connected to a receiver without a fix.
+    case none
+  }
+
+  package enum Privacy: String, Hashable, Sendable, CaseIterable {
+    /// Privacy zones and `privacy.accuracy` apply as to published positions.
+    case apply
+    case ignore
+  }
+
+  package var accuracy: Accuracy
+  package var privacy: Privacy
+
+  package init(_ accuracy: Accuracy, privacy: Privacy = .apply) {
+    self.accuracy = accuracy
+    self.privacy = privacy
+  }
+}
+
+/// The combined requirements of all programs on this machine that receive positions from the agent.
+package struct LocalDemand: Hashable, Sendable {
+  /// Different accesses of the programs. Access without positions is not included.
+  package var accesses: Set<LocalAccess>
+  /// Shortest requested interval in s between reports.
+  package var interval: Double
+
+  /// - Parameter accesses: accesses of the programs; empty if none is connected.
+  package init(_ accesses: Set<LocalAccess> = [], interval: Double = 1) {
+    self.accesses = accesses.filter { $0.accuracy != .none }
+    self.interval = interval
+  }
+
+  /// True if a program receives exact positions.
+  var isExact: Bool { accesses.contains { $0.accuracy == .exact } }
+}

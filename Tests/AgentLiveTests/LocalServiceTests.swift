@@ -1,0 +1,298 @@
+import Foundation
+import SensorFixtures
+import Sensors
+import Simulation
+import Spatial
+import TestSupport
+import Testing
+
+/// Positions of a running agent for other programs on the same machine: real clients, real receivers.
+@Suite(.serialized) struct LocalServiceTests {
+  /// An agent with both services.
+  private final class Local {
+    let agent: AgentProcess
+    let nmeaPort: UInt16
+    let gpsdPort: UInt16
+
+    init(_ settings: [String: String]) throws {
+      nmeaPort = try FreePort.next()
+      gpsdPort = try FreePort.next()
+      agent = try AgentProcess(
+        [
+          "nmea.listen": "127.0.0.1:\(nmeaPort)", "gpsd_server.listen": "127.0.0.1:\(gpsdPort)",
+          "location.pauses_automatically": "false", "mqtt.broker": "mqtt://127.0.0.1:1",
+        ].merging(settings) { $1 }, print: true)
+      #expect(
+        waitUntil { GPSDFixture.isListening(nmeaPort) && GPSDFixture.isListening(gpsdPort) }, "\(agent.log)")
+    }
+
+    /// Published positions by their time in ms.
+    var published: [Int: (latitude: Double, longitude: Double)] {
+      var published: [Int: (latitude: Double, longitude: Double)] = [:]
+      for message in agent.messages where message.kind == "location" {
+        guard let time = LocalServiceTests.milliseconds(message.payload["time"]),
+          let latitude = message.latitude,
+          let longitude = message.longitude
+        else { continue }
+        published[time] = (latitude, longitude)
+      }
+      return published
+    }
+  }
+
+  fileprivate static func milliseconds(_ text: Any?) -> Int? {
+    (text as? String).flatMap { UTCTime(rfc3339: $0) }.map { Int($0.nanoseconds / 1_000_000) }
+  }
+
+  /// A client of gpsd's protocol whose reports are read while it runs.
+  private struct Watcher {
+    let child: ChildProcess
+
+    init(port: UInt16) throws { child = try ChildProcess("gpspipe", ["-w", "127.0.0.1:\(port)"]) }
+
+    var positions: [[String: Any]] {
+      child.output.split(whereSeparator: \.isNewline).compactMap { line in
+        (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).flatMap {
+          $0["class"] as? String == "TPV" && $0["lat"] is Double ? $0 : nil
+        }
+      }
+    }
+  }
+
+  /// Compares positions with those that the agent published for the same time.
+  /// - Returns: the number of compared positions, and the largest distance in m.
+  private func compare(_ positions: [[String: Any]], _ local: Local) -> (count: Int, distance: Double) {
+    let published = local.published
+    var (count, distance) = (0, 0.0)
+    for position in positions {
+      guard let time = Self.milliseconds(position["time"]), let latitude = position["lat"] as? Double,
+        let longitude = position["lon"] as? Double,
+        let nearest = published.keys.min(by: { abs($0 - time) < abs($1 - time) }), abs(nearest - time) <= 10,
+        let other = published[nearest]
+      else { continue }
+      count += 1
+      distance = max(
+        distance,
+        Coordinate(latitude: latitude, longitude: longitude).distance(
+          to: Coordinate(latitude: other.latitude, longitude: other.longitude)))
+    }
+    return (count, distance)
+  }
+
+  /// gpspipe on the agent's own server, and on a gpsd that reads the agent's NMEA: the same positions as published.
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func gpsdClientsHaveThePublishedPositions() throws {
+    let vehicle = try LiveVehicle()
+    let local = try Local(vehicle.settings)
+    let second: UInt16 = try FreePort.next()
+    let gpsd = try ChildProcess(
+      "gpsd", ["-N", "-n", "-S", "\(second)", "tcp://127.0.0.1:\(local.nmeaPort)"])
+    #expect(waitUntil { GPSDFixture.isListening(second) }, "\(gpsd.output)")
+    let watchers = try [local.gpsdPort, second].map { try Watcher(port: $0) }
+    vehicle.drive(seconds: 60)
+    for (watcher, name) in zip(watchers, ["own server", "gpsd over NMEA"]) {
+      #expect(
+        waitUntil(atMost: 120) { watcher.positions.count >= 20 },
+        "\(name): \(watcher.child.output) \(local.agent.log)")
+    }
+    #expect(waitUntil { watchers.allSatisfy { compare($0.positions, local).count >= 10 } })
+    for (watcher, name) in zip(watchers, ["own server", "gpsd over NMEA"]) {
+      let (count, distance) = compare(watcher.positions, local)
+      print("\(name): \(count) positions within \(distance) m of the published ones")
+      #expect(
+        count >= 10 && distance <= 0.1,
+        "\(name): \(count) positions, \(distance) m \(watcher.positions.suffix(2))")
+    }
+    for watcher in watchers { _ = watcher.child.terminate() }
+    _ = gpsd.terminate()
+    #expect(local.agent.child.terminate() == 0)
+  }
+
+  /// A drive through a tunnel, replayed: estimated positions continue, the same as published.
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func positionsContinueThroughATunnel() throws {
+    var generator = SeededGenerator.announced()
+    let directory = try TemporaryDirectory()
+    let (sensors, positions) = Self.tunnel(&generator)
+    let local = try Local([
+      "input.mode": "replay", "input.speed": "8", "replay.sensors": try directory.write("drive.csv", sensors),
+      "replay.position": try directory.write("drive.json", positions), "iio.latency": "0.1",
+    ])
+    let watcher = try Watcher(port: local.gpsdPort)
+    let reader = try LocalClient(port: local.nmeaPort)
+    let nmea = reader.readLines { $0.hasPrefix("$GNGGA,080400") }
+    #expect(nmea.contains { $0.hasPrefix("$GNGGA,080400") }, "\(local.agent.log)")
+    let estimated = nmea.filter {
+      $0.hasPrefix("$GNGGA") && $0.split(separator: ",", omittingEmptySubsequences: false)[6] == "6"
+    }
+    #expect((20...32).contains(estimated.count), "\(estimated.count)")
+    #expect(waitUntil { compare(watcher.positions, local).count > 100 }, "\(watcher.positions.count)")
+    let (count, distance) = compare(watcher.positions, local)
+    print(
+      "tunnel: \(count) positions within \(distance) m of the published ones, \(estimated.count) estimated")
+    #expect(distance <= 0.1, "\(count) positions, \(distance) m")
+    let inTunnel = watcher.positions.filter {
+      ($0["time"] as? String).map { $0 > "2026-11-21T08:02:35" && $0 < "2026-11-21T08:02:59" } ?? false
+    }
+    #expect(inTunnel.count > 15 && compare(inTunnel, local).count > 15)
+    _ = watcher.child.terminate()
+    _ = local.agent.child.terminate()
+  }
+
+  /// Samples and gpsd's reports of four minutes, with half a minute without a fix from 2:30 on.
+  private static func tunnel(_ generator: inout SeededGenerator) -> (sensors: String, positions: String) {
+    let samples = SyntheticDrive(rate: 50, length: 260).samples(&generator)
+    var sensors = "t,ax,ay,az,gx,gy,gz\n"
+    var positions =
+      #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"# + "\n"
+    let start = UTCTime(rfc3339: "2026-11-21T08:00:00Z") ?? UTCTime(nanoseconds: 0)
+    for sample in samples {
+      let time = sample.truth.time
+      sensors += String(format: "%.6f", time)
+      for vector in [sample.scan.specificForce, sample.scan.rotationRate] {
+        for axis in 0..<3 { sensors += String(format: ",%.9f", vector?[axis] ?? 0) }
+      }
+      sensors += "\n"
+      guard let fix = sample.fix, let place = fix.coordinate, time == time.rounded() else { continue }
+      let head =
+        #"{"class":"TPV","device":"/dev/ttyS0","time":"\#(start.advanced(bySeconds: time).rfc3339)","mode":"#
+      if (150..<180).contains(time) {
+        positions += head + "1}\n"
+      } else {
+        positions += head
+        positions += String(
+          format:
+            "3,\"lat\":%.9f,\"lon\":%.9f,\"altMSL\":500.0,\"speed\":%.4f,\"track\":%.4f,\"eph\":1.5,\"epv\":3.0,\"eps\":0.2}\n",
+          place.latitude, place.longitude, fix.speed ?? 0, fix.course ?? 0)
+      }
+    }
+    return (sensors, positions)
+  }
+
+  /// The receiver of a parked vehicle sleeps, and is on while a program watches.
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func receiverIsWatchedWhileAProgramWatches() throws {
+    let vehicle = try LiveVehicle()
+    vehicle.rest()
+    let local = try Local(
+      vehicle.settings.merging([
+        "location.desired_accuracy": "hundredMeters", "location.reporting": "bounded",
+        "location.pauses_automatically": "true",
+      ]) { $1 })
+    #expect(waitUntil(atMost: 90) { vehicle.receiver.isUnwatched }, "\(local.agent.log)")
+    let published = local.published.count
+    // A program that is connected without a watch requires nothing.
+    let idle = try LocalClient(port: local.gpsdPort)
+    #expect(!idle.readLines { $0.contains("VERSION") }.isEmpty)
+    #expect(vehicle.receiver.isUnwatched)
+    let watcher = try Watcher(port: local.gpsdPort)
+    #expect(
+      waitUntil { !vehicle.receiver.isUnwatched && watcher.positions.count >= 5 }, "\(watcher.child.output)")
+    _ = watcher.child.terminate()
+    #expect(waitUntil(atMost: 90) { vehicle.receiver.isUnwatched }, "\(local.agent.log)")
+    let reader = try LocalClient(port: local.nmeaPort)
+    #expect(waitUntil { !vehicle.receiver.isUnwatched })
+    #expect(!reader.readLines { $0.hasPrefix("$GNRMC") && $0.contains(",A,") }.isEmpty)
+    // A parked vehicle publishes nothing more for them.
+    #expect(local.published.count <= published + 2, "\(local.published.count - published)")
+    #expect(local.agent.child.terminate() == 0)
+  }
+
+  /// Other users need the socket's permission, and receive what their rule permits.
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func otherUsersNeedPermission() throws {
+    guard geteuid() == 0 else {
+      Issue.record("needs root to become another user")
+      return
+    }
+    let vehicle = try LiveVehicle()
+    let folder = try TemporaryDirectory()
+    chmod(folder.path, 0o755)
+    let local = try Local(
+      vehicle.settings.merging([
+        "nmea.socket": folder.file("nmea"), "gpsd_server.socket": folder.file("gpsd"),
+        "gpsd_server.socket_mode": "0666", "gpsd_server.accuracy": "none", "gpsd_server.access": "root=exact",
+      ]) { $1 })
+    func read(_ name: String, asNobody: Bool) throws -> (status: Int32, text: String) {
+      let program = """
+        import socket, sys
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(60)
+        s.connect(sys.argv[1])
+        s.sendall(b'?WATCH={"enable":true,"json":true};\\n')
+        f = s.makefile()
+        for line in f:
+            if '"TPV"' in line or line.startswith('$GNRMC'):
+                print(line)
+                break
+        """
+      let user = asNobody ? ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] : []
+      let command = user + ["/usr/bin/python3", "-c", program, folder.file(name)]
+      let child = try ChildProcess(command[0], Array(command.dropFirst()))
+      return (child.waitForExit(), child.output)
+    }
+    let denied = try read("nmea", asNobody: true)
+    #expect(denied.status != 0 && denied.text.contains("PermissionError"), "\(denied)")
+    let allowed = try read("nmea", asNobody: false)
+    #expect(allowed.status == 0 && allowed.text.hasPrefix("$GNRMC"), "\(allowed)")
+    let nobody = try read("gpsd", asNobody: true)
+    #expect(
+      nobody.status == 0 && nobody.text.contains("\"mode\":1") && !nobody.text.contains("\"lat\""),
+      "\(nobody)")
+    // The first report of root's program can be one without a fix, before the receiver is on.
+    var own = try read("gpsd", asNobody: false)
+    waitUntil {
+      guard !own.text.contains("\"lat\"") else { return true }
+      own = (try? read("gpsd", asNobody: false)) ?? own
+      return false
+    }
+    #expect(own.text.contains("\"lat\":48.1"), "\(own)")
+    #expect(local.agent.child.terminate() == 0)
+    #expect(access(folder.file("nmea"), F_OK) != 0 && access(folder.file("gpsd"), F_OK) != 0)
+  }
+
+  /// `odographd status` shows the programs; a port in use is logged, and the agent runs without the service.
+  @Test(.timeLimit(.minutes(5))) func statusShowsProgramsAndAUsedPortIsLogged() throws {
+    let directory = try TemporaryDirectory()
+    let control = directory.file("control")
+    let local = try Local(["input.mode": "simulation", "control.socket": control])
+    let client = try LocalClient(port: local.nmeaPort)
+    #expect(!client.readLines { $0.hasPrefix("$GNRMC") && $0.contains(",A,") }.isEmpty, "\(local.agent.log)")
+    let status = try ChildProcess(BuiltProduct.path("odographd"), ["status", "--socket", control])
+    #expect(status.waitForExit() == 0)
+    #expect(
+      status.output.contains("nmea 127.0.0.1:\(local.nmeaPort): 1 connected, 1 watching"), "\(status.output)")
+    let other = try AgentProcess(
+      [
+        "input.mode": "simulation", "nmea.listen": "127.0.0.1:\(local.nmeaPort)",
+        "mqtt.broker": "mqtt://127.0.0.1:1",
+      ], print: true)
+    #expect(
+      waitUntil { other.log.contains("event=local.unavailable") && !other.messages.isEmpty }, "\(other.log)")
+    #expect(other.log.contains("Address already in use"))
+    #expect(other.child.terminate() == 0)
+    #expect(local.agent.child.terminate() == 0)
+  }
+
+  /// The commands of the page on positions for other programs print positions.
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func commandsOfThePagePrintPositions() throws {
+    let local = try Local(["input.mode": "simulation"])
+    let page = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Config/local.md"), encoding: .utf8)
+    let second: UInt16 = try FreePort.next()
+    let blocks = page.components(separatedBy: "```sh local\n").dropFirst().compactMap {
+      $0.components(separatedBy: "```").first
+    }
+    #expect(blocks.count == 2)
+    for block in blocks {
+      var commands = block
+      for (port, free) in [("10110", local.nmeaPort), ("2948", local.gpsdPort), ("2950", second)] {
+        commands = commands.replacing(port, with: "\(free)")
+      }
+      // A client that starts before the gpsd of the line above is started again.
+      commands = commands.replacing(
+        "&\n", with: "&\nwhile ! gpspipe -w -n 1 127.0.0.1:\(second) >/dev/null 2>&1; do :; done\n")
+      let child = try ChildProcess("bash", ["-c", "\(commands)\nkill $(jobs -p) 2>/dev/null; true"])
+      #expect(child.waitForExit() == 0)
+      #expect(child.output.contains("\"lat\":"), "\(block): \(child.output) \(local.agent.log)")
+    }
+    #expect(local.agent.child.terminate() == 0)
+  }
+}
