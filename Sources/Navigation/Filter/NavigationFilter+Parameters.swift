@@ -134,7 +134,7 @@ extension NavigationFilter {
     /// vehicle then stopped (20 seeds): mean error in m, and share inside the 95 % radius. With 1: 113, 0.60;
     /// 2: 21, 0.95 without `doubtfulStopTime`; 3: 13, 1.00 without it and 33, 0.95 with it. The three recorded
     /// drives change by at most 0.02 m. A vehicle that glides at 14 m/s with the vibration of rest, an
-    /// extreme case, counts as stopped for 3 % of the time with 1 and 45 % with 3; with twice that vibration never.
+    /// extreme case, counts as stopped for 3 % of the time with 1 and 45 % with 3; with twice that vibration never with both.
     public var stopDoubt = 3.0
     /// The same as `stopTime` while the acceleration exceeds two stated deviations of the tilt, s (2.5). With
     /// 1.25, kingston-2008/imu.csv has 1.2 s of false stops in 9,504 s, and with 2.5 none. With 5, the
