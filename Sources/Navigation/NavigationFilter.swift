@@ -39,6 +39,8 @@ public struct NavigationFilter: Sendable {
   private var hasSample = false
   /// The time since the last constraint, s.
   private var sinceConstraint = 0.0
+  /// The sum of the corrections of the position during the current stop, m.
+  private var stopShift = Vector3.zero
 
   var frame: LocalFrame?
   /// The altitude of the frame's origin, m.
@@ -180,7 +182,12 @@ public struct NavigationFilter: Sendable {
         sinceFix: sinceFix, parameters)
       if isStopped {
         if isUnconfirmed { filter.expectStop(&predicted) }
-        filter.stop(rate: window.vibration(seconds: 1, samples: 16).meanRate, earth: earth, parameters)
+        filter.openVelocity(since: min(sinceAccepted, now), parameters)
+        filter.stop(
+          rate: window.vibration(seconds: 1, samples: 16).meanRate, shift: &stopShift, earth: earth,
+          parameters)
+      } else {
+        stopShift = .zero
       }
       takeSpeed()
       if !isStopped, sinceConstraint >= parameters.constraintInterval - 1e-6 {

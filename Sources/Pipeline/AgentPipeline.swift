@@ -642,6 +642,7 @@ package struct AgentPipeline: Sendable {
     // Computing the needs takes time, so they are computed only if a new plan is due.
     guard power.isPlanDue(at: time, context) else { return }
     power.plan(needs, at: time, &context)
+    motion.observe(power.demands)
     let isReceiverOn = power.demands[.positioning]?.isOn ?? true
     // Navigation can continue the position while the receiver is off, so that the error bound is still
     // monitored.

@@ -74,6 +74,11 @@ struct MotionReports: PipelinePart {
 
   mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) { manager.observe(change) }
 
+  /// Processes a change of the demands on the sensors.
+  mutating func observe(_ demands: [SensorKind: SensorDemand]) {
+    manager.demand(Set(demands.filter { $0.value.isOn }.keys))
+  }
+
   /// Resets the detector of rest, because the accelerometer became silent.
   mutating func forgetActivity(_ context: inout PipelineContext) {
     events.forgetActivity()

@@ -196,6 +196,75 @@ import Testing
     #expect(withGravity > 700)
   }
 
+  /// Events of a device that turns by ±80° at 0.9 Hz, whose gyroscope is a chip of its own.
+  ///
+  /// - Parameters:
+  ///   - state: the state of the gyroscope's source until its first sample.
+  ///   - missing: seconds in which the gyroscope has no samples.
+  private func rotate(
+    _ manager: inout MotionManager, state: SourceStatus.State, missing: Range<Double>, seconds: Double
+  ) -> (shakes: Int, withGravity: Int) {
+    let turn = 2 * Double.pi * 0.9
+    func status(_ kind: SensorKind, _ state: SourceStatus.State) -> SourceStatus {
+      SourceStatus(timestamp: Timestamp(seconds: 100), source: kind.rawValue, kinds: [kind], state: state)
+    }
+    manager.observe(status(.accelerometer, .active(rates: [.accelerometer: 100])))
+    manager.observe(status(.gyroscope, missing.lowerBound > 0 ? .active(rates: [.gyroscope: 100]) : state))
+    var detector = ShakeDetector()
+    var (shakes, withGravity) = (0, 0)
+    for index in 0..<Int(seconds * 100) {
+      let time = Double(index) / 100
+      let attitude = Quaternion(angle: 80.0.radians * sin(turn * time), axis: Vector3(1, 0, 0))
+      let timestamp = Timestamp(seconds: 100 + time)
+      var block = [
+        InertialScan(
+          timestamp: timestamp, specificForce: attitude.conjugate.rotate(Vector3(0, 0, standardGravity)))
+      ]
+      if !missing.contains(time) {
+        if missing.lowerBound == 0 { manager.observe(status(.gyroscope, .active(rates: [.gyroscope: 100]))) }
+        block.append(
+          InertialScan(
+            timestamp: timestamp, rotationRate: Vector3(80.0.radians * turn * cos(turn * time), 0, 0)))
+      }
+      for scan in block {
+        manager.admit([scan])
+        while let next = manager.nextScan {
+          manager.fuseNext()
+          guard let sample = AccelerometerData(next), let gravity = manager.gravity else { continue }
+          withGravity += 1
+          shakes +=
+            detector.process(
+              userAcceleration: sample.acceleration - gravity, gravity: gravity, at: next.timestamp
+            ).count
+        }
+      }
+    }
+    return (shakes, withGravity)
+  }
+
+  /// The gyroscope's chip starts seconds after the accelerometer's, or pauses during the rotation.
+  @Test(arguments: [
+    (SourceStatus.State.idle, 0.0..<4.0), (.active(rates: [.gyroscope: 100]), 0..<5), (.idle, 0..<1),
+    (.idle, 6..<11),
+  ])
+  func rotationWithoutOfferedGyroscopeIsNoShake(_ state: SourceStatus.State, _ missing: Range<Double>) {
+    var manager = MotionManager(frame: .xArbitraryZVertical)
+    manager.demand([.accelerometer, .gyroscope])
+    let (shakes, withGravity) = rotate(&manager, state: state, missing: missing, seconds: 15)
+    #expect(shakes == 0)
+    #expect(withGravity > 500, "\(withGravity)")
+  }
+
+  /// Gravity comes from the accelerometer if the gyroscope is not offered, not demanded, or silent for 10 s.
+  @Test(arguments: [(true, false), (false, true), (true, true)])
+  func gravityDoesNotWaitForAnUnusedGyroscope(isOffered: Bool, isDemanded: Bool) {
+    var manager = MotionManager(frame: .xArbitraryZVertical)
+    manager.demand(isDemanded ? [.accelerometer, .gyroscope] : [.accelerometer])
+    let (_, withGravity) = rotate(
+      &manager, state: isOffered ? .idle : .unavailable(reason: "no device"), missing: 0..<100, seconds: 15)
+    #expect(abs(withGravity - (isOffered && isDemanded ? 500 : 1500)) < 10, "\(withGravity)")
+  }
+
   /// Whatever comes in: began and its end alternate, times do not go back.
   @Test func everyStartHasOneEnd() {
     var generator = SplitMix.announced()

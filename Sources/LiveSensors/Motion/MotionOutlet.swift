@@ -43,26 +43,29 @@ extension Array {
 protocol MotionDetector<Event>: Sendable {
   associatedtype Event: Sendable
 
-  /// - Parameter gravity: direction of gravity in g, in the axes of the device. `motion` may be in the axes
-  ///   of the vehicle.
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3) -> [Event]
+  /// - Parameter gravity: direction of gravity in g, in the axes of the device; nil if the gravity of `motion` is of
+  ///   another time than its force. `motion` may be in the axes of the vehicle.
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?) -> [Event]
 }
 
 extension ShakeDetector: MotionDetector {
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3) -> [Event] {
-    process(userAcceleration: motion.userAcceleration, gravity: motion.gravity, at: motion.timestamp)
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?) -> [Event] {
+    guard gravity != nil else { return [] }
+    return process(userAcceleration: motion.userAcceleration, gravity: motion.gravity, at: motion.timestamp)
   }
 }
 
 extension ImpactDetector: MotionDetector {
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3) -> [Impact] {
-    process(userAcceleration: motion.userAcceleration, at: motion.timestamp).map { [$0] } ?? []
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?) -> [Impact] {
+    guard gravity != nil else { return [] }
+    return process(userAcceleration: motion.userAcceleration, at: motion.timestamp).map { [$0] } ?? []
   }
 }
 
 extension OrientationDetector: MotionDetector {
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3) -> [DeviceOrientation] {
-    process(gravity: gravity, at: motion.timestamp).map { [$0] } ?? []
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?) -> [DeviceOrientation] {
+    guard let gravity else { return [] }
+    return process(gravity: gravity, at: motion.timestamp).map { [$0] } ?? []
   }
 }
 
@@ -78,7 +81,7 @@ public struct MotionActivity: Hashable, Sendable {
 }
 
 extension StationaryDetector: MotionDetector {
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3) -> [MotionActivity] {
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?) -> [MotionActivity] {
     let acceleration = motion.gravity + motion.userAcceleration
     var new = process(acceleration: acceleration, at: motion.timestamp)
     if let rate = motion.rotationRate { new = process(rotationRate: rate, at: motion.timestamp) ?? new }
@@ -90,7 +93,7 @@ extension StationaryDetector: MotionDetector {
 protocol DetectorOutlet: Sendable {
   var consumer: Int { get }
   var finish: @Sendable () -> Void { get }
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3)
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?)
 }
 
 struct TypedDetectorOutlet<Detector: MotionDetector>: DetectorOutlet {
@@ -100,7 +103,7 @@ struct TypedDetectorOutlet<Detector: MotionDetector>: DetectorOutlet {
 
   var finish: @Sendable () -> Void { outlet.finish }
 
-  mutating func process(_ motion: DeviceMotion, gravity: Vector3) {
+  mutating func process(_ motion: DeviceMotion, gravity: Vector3?) {
     for event in detector.process(motion, gravity: gravity) { outlet.push(event) }
   }
 }

@@ -155,7 +155,10 @@ struct MotionServices: Sendable {
 
   private mutating func detect(_ motion: DeviceMotion) {
     guard !detectors.isEmpty else { return }
-    let gravity = manager.vehicleRotation.map { $0.conjugate.rotate(motion.gravity) } ?? motion.gravity
+    // Gravity of another time makes a rotation look like an acceleration.
+    let gravity = manager.gravity.map { _ in
+      manager.vehicleRotation.map { $0.conjugate.rotate(motion.gravity) } ?? motion.gravity
+    }
     for index in detectors.indices { detectors[index].process(motion, gravity: gravity) }
   }
 }

@@ -49,6 +49,8 @@ public struct MotionManager: Sendable {
   private var rateIntervals = SIMD2<Double>.zero
   /// Time of the first fused scan.
   private var start: Timestamp?
+  /// Time of the first force while the samples of the gyroscope are due; nil if they are not.
+  private var gyroscopeAwaitedSince: Timestamp?
   /// Time from which forces and rotations are both available.
   private var fusedSince: Timestamp?
   /// True once the filter has found the vertical since the first scan, or since timestamps last went back.
@@ -66,6 +68,9 @@ public struct MotionManager: Sendable {
   /// Seconds after a gyroscope sample in which gravity is valid, and the same in sampling intervals. The
   /// longer of both applies.
   private static let longestLag = (seconds: 0.15, intervals: 1.5)
+  /// Seconds for which gravity waits for a gyroscope that its source offers. Under load, a device starts seconds
+  /// after that of the accelerometer. Longer silence is a fault, and gravity then comes from the accelerometer.
+  private static let longestWait = 10.0
   /// Seconds to wait for the requested frame before a fallback is used. With a magnetometer the wait is
   /// longer, because the magnetometer may become usable later.
   private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
@@ -151,8 +156,10 @@ public struct MotionManager: Sendable {
     if scan.specificForce != nil {
       fusedForce = scan
       separator.process(scan)
+      awaitGyroscope(for: scan)
     }
     if scan.rotationRate != nil {
+      gyroscopeAwaitedSince = nil
       let interval = fusedRate.map { scan.timestamp.seconds(since: $0.timestamp) } ?? 0
       rateIntervals = SIMD2(rateIntervals.y, interval)
       fusedRate = scan
@@ -169,6 +176,11 @@ public struct MotionManager: Sendable {
     filter.process(scan, doubts: doubts)
     // An `if` instead of `||`, whose autoclosure would copy the filter.
     if !filter.flags.isAligning { isVerticalFound = true }
+  }
+
+  private mutating func awaitGyroscope(for scan: InertialScan) {
+    guard scan.rotationRate == nil, !isPresent(.gyroscope) else { return }
+    gyroscopeAwaitedSince = use.isAwaited(.gyroscope) ? gyroscopeAwaitedSince ?? scan.timestamp : nil
   }
 
   /// True if accelerometer and magnetometer replace a missing gyroscope.
@@ -207,6 +219,7 @@ public struct MotionManager: Sendable {
   private mutating func forgetTime() {
     separator = GravitySeparator()
     (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
+    gyroscopeAwaitedSince = nil
     steadyField = LowPassFilter(cutoff: 0.3)
     rateIntervals = .zero
   }
@@ -412,12 +425,10 @@ public struct MotionManager: Sendable {
     return Attitude(quaternion: filter.quaternion6D).gravity
   }
 
-  /// True in the first seconds of an active gyroscope without samples.
+  /// True in the first seconds in which the samples of a gyroscope are due and missing.
   private var isGyroscopeLate: Bool {
-    guard fusedRate == nil, use.activeKinds.contains(.gyroscope), let fusedForce, let start else {
-      return false
-    }
-    return fusedForce.timestamp.seconds(since: start) <= Self.silence
+    guard let gyroscopeAwaitedSince, let fusedForce else { return false }
+    return fusedForce.timestamp.seconds(since: gyroscopeAwaitedSince) <= Self.longestWait
   }
 
   /// Rotation rate of the newest fused scan, rad/s, bias removed; nil without a gyroscope. Unlike `deviceMotion` it does not

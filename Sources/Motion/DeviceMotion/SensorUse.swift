@@ -9,6 +9,8 @@ struct SensorUse: Sendable {
   private var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
   /// The kinds of sensors that their source reports as active.
   private(set) var activeKinds: Set<SensorKind> = []
+  /// The kinds of sensors that the owner demands, in addition to those of the consumers.
+  var demandedKinds: Set<SensorKind> = []
 
   // MARK: Consumers
 
@@ -77,6 +79,14 @@ struct SensorUse: Sendable {
     return isKnown ? false : nil
   }
 
+  /// Returns whether a sensor's samples are due: its source offers it, and it is demanded or active.
+  func isAwaited(_ kind: SensorKind) -> Bool {
+    if activeKinds.contains(kind) { return true }
+    guard isOffered(kind) == true else { return false }
+    return demandedKinds.contains(kind)
+      || consumers.values.contains { $0.updates.kind.map { $0 == kind } ?? (kind != .magnetometer) }
+  }
+
   func effectiveInterval(of kind: SensorKind) -> Double? { rates[kind].map { 1 / $0 } }
 
   func effectiveInterval(for consumer: MotionConsumer) -> Double? {
@@ -97,6 +107,10 @@ extension MotionManager {
 
   /// Removes a consumer. Has no effect if the consumer was already removed.
   public mutating func stopUpdates(for consumer: MotionConsumer) { use.stop(consumer) }
+
+  /// Sets the sensors that the owner demands from their sources without consumers. Gravity waits for a demanded
+  /// gyroscope, whose device may start after that of the accelerometer.
+  public mutating func demand(_ kinds: Set<SensorKind>) { use.demandedKinds = kinds }
 
   /// Returns whether a consumer is registered.
   public func isActive(_ consumer: MotionConsumer) -> Bool { use.isActive(consumer) }

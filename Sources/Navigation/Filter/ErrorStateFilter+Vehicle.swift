@@ -30,10 +30,29 @@ extension ErrorStateFilter {
     return (side.isRefused ? nil : side.ratio, up.isRefused ? nil : up.ratio)
   }
 
+  /// Increases the variance of a velocity that a stop contradicts, and that of the position. Otherwise the stop would
+  /// correct attitude and biases by the error of an innovation that the covariance cannot explain.
+  ///
+  /// - Parameter seconds: the time since the last fix, in which the error has grown from zero, s.
+  mutating func openVelocity(since seconds: Double, _ parameters: Parameters) {
+    let square = state.velocity.x * state.velocity.x + state.velocity.y * state.velocity.y
+    let variance =
+      covariance.variance(ErrorState.velocity) + covariance.variance(ErrorState.velocity + 1)
+      + 2 * parameters.stopVelocity * parameters.stopVelocity
+    guard square > parameters.planeGate * variance else { return }
+    for axis in 0..<2 {
+      covariance.add(square, to: ErrorState.velocity + axis)
+      covariance.add(0.25 * square * seconds * seconds, to: ErrorState.position + axis)
+    }
+  }
+
   /// Applies a stop: zero velocity, and a gyroscope reading of bias plus earth rotation.
   ///
-  /// - Parameter rate: the mean rotation rate of the last second in the device frame, rad/s.
-  mutating func stop(rate: Vector3, earth: Earth, _ parameters: Parameters) {
+  /// - Parameters:
+  ///   - rate: the mean rotation rate of the last second in the device frame, rad/s.
+  ///   - shift: the sum of the corrections of the position since the start of the stop, m.
+  mutating func stop(rate: Vector3, shift: inout Vector3, earth: Earth, _ parameters: Parameters) {
+    let position = state.position
     for axis in 0..<3 {
       var row = ErrorVector.zero
       row[ErrorState.velocity + axis] = 1
@@ -48,6 +67,13 @@ extension ErrorStateFilter {
       update(
         row, residual: rate[axis] - rotation[axis] - state.gyroscopeBias[axis],
         variance: parameters.stopRate * parameters.stopRate, gate: nil)
+    }
+    let before = shift
+    shift += state.position - position
+    for axis in 0..<2 {
+      let growth = shift[axis] * shift[axis] - before[axis] * before[axis]
+      covariance.add(
+        max(0, growth) * parameters.stopShift * parameters.stopShift, to: ErrorState.position + axis)
     }
     refresh()
   }

@@ -141,9 +141,12 @@ struct StopDetector: Sendable {
     var isQuiet = false
     if let ratio = logRatio(vibration.features) {
       // The prior compares rest with any speed up to 30 m/s, as far as the uncertainty of the predicted speed
-      // allows a decision.
+      // allows a decision. Without the second term, a wrong speed would outweigh any amount of quiet.
       let variance = known + 0.2 * 0.2
-      let prior = min(3, log(30 / (2 * Double.pi * variance).squareRoot())) - 0.5 * speed * speed / variance
+      let doubtful = parameters.stopDoubt * parameters.stopDoubt * variance
+      let prior = max(
+        min(3, log(30 / (2 * Double.pi * variance).squareRoot())) - 0.5 * speed * speed / variance,
+        log(parameters.wrongSpeedShare) - 0.5 * speed * speed / doubtful)
       isQuiet = ratio + prior > parameters.stopThreshold && turning < 0.02 + 3 * biasDeviation
     }
     let isStopped = isStopped(parameters)
@@ -155,7 +158,10 @@ struct StopDetector: Sendable {
       filter.covariance.variance(ErrorState.attitude) + filter.covariance.variance(ErrorState.attitude + 1)
     let horizontal =
       (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
-    if !isStopped && horizontal > 0.1 + 2 * 9.8 * tilt.squareRoot() { isQuiet = false }
+    // An acceleration may be an error of the tilt.
+    let usual = 2 * 9.8 * tilt.squareRoot()
+    let isDoubtful = !isStopped && horizontal > 0.1 + usual
+    if isDoubtful, horizontal > 0.1 + parameters.stopDoubt * usual { isQuiet = false }
     lockout = max(0, lockout - 0.25)
     guard isQuiet else {
       if isStopped { filter.covariance.add(0.1 * 0.1, toVector: ErrorState.velocity) }
@@ -165,7 +171,7 @@ struct StopDetector: Sendable {
     if quiet == 0 {
       (reference, drift, referenceTime) = (force, .zero, 0)
     }
-    quiet += 0.25
+    quiet += isDoubtful ? 0.25 * parameters.stopTime / parameters.doubtfulStopTime : 0.25
     return quiet >= parameters.stopTime
   }
 }
