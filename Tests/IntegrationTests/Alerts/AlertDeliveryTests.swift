@@ -185,7 +185,8 @@ import Testing
     }
     let ofLoud = try await OdographProcess.run(
       ["alerts", "list", "--config", file, "--all", "--fleet", "demo", "--vehicle", "loud"])
-    #expect(ofLoud.output.contains("demo/loud") && !ofLoud.output.contains("demo/quiet  "), "\(ofLoud.output)")
+    #expect(
+      ofLoud.output.contains("demo/loud") && !ofLoud.output.contains("demo/quiet  "), "\(ofLoud.output)")
     let wrong = try await OdographProcess.run(["alerts", "list", "--config", file, "--rule", "loww"])
     #expect(wrong.status == 64 && wrong.output.contains("did you mean low?"), "\(wrong.output)")
   }

@@ -98,7 +98,9 @@ import Testing
     let reader = try ChildProcess(
       ContractScript.python, [Self.example("positions.py"), "127.0.0.1", "\(broker.port)"], output: output)
     try await eventually { try OdographProcess.text(of: output).contains("48.5000000") }
-    for seq in [21, 22, 24] { try await publish(broker, "\(van)/location", location + "\(seq)}", retain: true) }
+    for seq in [21, 22, 24] {
+      try await publish(broker, "\(van)/location", location + "\(seq)}", retain: true)
+    }
     try await publish(broker, van + "/location", "no JSON")
     try await eventually { try OdographProcess.text(of: output).contains("JSONDecodeError") }
     reader.signal(SIGINT)
