@@ -83,8 +83,13 @@ cp -r Config/clusters "$source/clusters"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
 cp -r Config/examples "$source"
 # The recording is played from where it is installed, and the contract is where the package odograph has it.
-sed -i -e 's|Config/examples/|/usr/share/doc/odographd/examples/|' -e 's|, from the folder of the source:|:|' \
-  -e 's|^From the folder of the source, without|Without|' -e 's|\.\./\.\./|/usr/share/odograph/|g' "$source"/examples/*/*.{toml,md}
+sed -i -e 's|Config/examples/|/usr/share/doc/odographd/examples/|' -e 's|Run it in the folder of the source; no sensors|No sensors|' \
+  -e 's|^Run this in the folder of the source\. It requires|This requires|' -e 's|\.\./\.\./|/usr/share/odograph/|g' \
+  "$source"/examples/*/*.{toml,md}
+if grep -n 'folder of the source' "$source"/examples/*/*.{toml,md} >&2; then
+  echo "package.sh: packaged examples mention the folder of the source; adapt the expressions of sed" >&2
+  exit 1
+fi
 
 # Manual pages and completions, laid out as below /usr/share.
 Deploy/documentation.sh --programs "$runnable" --build-path "$build" "$source/share"

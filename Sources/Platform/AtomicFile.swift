@@ -21,7 +21,7 @@ public enum AtomicFile {
       try move(temporary, to: path, isDurable: isDurable)
     } catch {
       unsafe unlink(temporary)
-      throw error
+      throw SystemError(operation: error.operation, object: path, code: error.code)
     }
   }
 

@@ -36,7 +36,7 @@ struct Odographd: ParsableCommand {
 struct ConfigurationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A TOML file; Config/odograph.toml documents every key. Without it, odograph/odograph.toml in the user's configuration folder ($XDG_CONFIG_HOME, ~/.config), which root ignores, or /etc/odographd/odograph.toml, if it exists.",
+      "A TOML file; Config/odograph.toml, packaged as /usr/share/odographd/odograph.toml.reference, documents every key. Without it, odograph/odograph.toml in the user's configuration folder ($XDG_CONFIG_HOME, ~/.config), which root ignores, or /etc/odographd/odograph.toml, if it exists.",
       valueName: "file"),
     completion: .file(extensions: ["toml"]))
   var config: String?

@@ -61,7 +61,7 @@ struct LetterTests {
     #expect(AlertText.subject(one) == "low: demo/van: battery at 15 %")
     let two = Notice(rule: "low", items: [.init(alert, .began), .init(alert, .ended)])
     #expect(AlertText.key(two, epoch: "e") == "e-7:began+1")
-    #expect(AlertText.subject(two) == "low: 1 began, 1 ended, 1 vehicles")
+    #expect(AlertText.subject(two) == "low: 1 began, 1 ended, 1 vehicle")
     #expect(try JSONValue(parsing: AlertText.test("k", at: noon).json)["test"]?.bool == true)
   }
 

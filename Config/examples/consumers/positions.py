@@ -28,21 +28,26 @@ INTERVAL = 5  # seconds between two predicted positions of a vehicle
 class Sequence:
     """The sequence numbers of one epoch of a vehicle."""
 
-    def __init__(self, first):
-        self.first, self.highest, self.missing = first, first - 1, set()
+    def __init__(self):
+        self.first = self.highest = None  # of the messages that were not retained
+        self.missing, self.retained = set(), set()
 
-    def is_new(self, seq):
+    def is_new(self, seq, is_retained):
         """Adds a sequence number; returns False if the message has arrived before."""
-        if seq > self.highest:
+        is_counted = self.first is not None and self.first <= seq <= self.highest
+        is_new = seq not in self.retained and (not is_counted or seq in self.missing)
+        # A retained message may be of any age: the numbers between it and others are not missing.
+        if is_retained:
+            self.retained.add(seq)
+        elif self.first is None:
+            self.first = self.highest = seq
+        elif seq > self.highest:
             # After a crash, the numbers directly below a multiple of the block were never used.
-            start = max(self.highest + 1, seq - seq % BLOCK)
-            self.missing.update(range(max(start, seq - 10_000), seq))
+            start = max(self.highest + 1, seq - seq % BLOCK, seq - 10_000)
+            self.missing.update(set(range(start, seq)) - self.retained)
             self.highest = seq
-        elif seq in self.missing:
-            self.missing.remove(seq)
-        else:
-            return seq < self.first  # numbers before the first one are not recorded
-        return True
+        self.missing.discard(seq)
+        return is_new
 
 
 def differences(text):
@@ -92,7 +97,7 @@ class Reader:
             payload = json.loads(message.payload)
             if "seq" in payload:
                 key, seq = (fleet, vehicle, payload["epoch"]), payload["seq"]
-                if not self.sequences.setdefault(key, Sequence(seq)).is_new(seq):
+                if not self.sequences.setdefault(key, Sequence()).is_new(seq, message.retain):
                     self.counts["repeated"] += 1
                     return
             if kind == "location":

@@ -78,7 +78,8 @@ package enum AlertText {
     )
     let vehicles = Set(notice.items.map(\.alert.vehicle)).count
     let parts = [begun > 0 ? "\(begun) began" : nil, ended > 0 ? "\(ended) ended" : nil].compactMap { $0 }
-    return "\(notice.rule): \(parts.joined(separator: ", ")), \(vehicles) vehicles"
+    return
+      "\(notice.rule): \(parts.joined(separator: ", ")), \(vehicles) \(vehicles == 1 ? "vehicle" : "vehicles")"
   }
 
   package static func line(_ item: Notice.Item) -> String {

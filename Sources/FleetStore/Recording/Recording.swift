@@ -82,6 +82,11 @@ package protocol Recording: AnyObject {
 
   func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent
 
+  /// Returns a vehicle name that occurs in more than one fleet, with two of these fleets; nil if there is none.
+  func sharedName(
+    _ selection: RecordingSelection
+  ) throws(FleetError) -> (vehicle: String, fleets: [String])?
+
   /// Returns whether the recording has any message of a vehicle.
   func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool
 

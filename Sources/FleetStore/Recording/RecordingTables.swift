@@ -118,6 +118,25 @@ extension RecordingTables {
     return extent
   }
 
+  func sharedName(
+    _ selection: RecordingSelection
+  ) throws(FleetError) -> (vehicle: String, fleets: [String])? {
+    let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
+    var found: (vehicle: String, fleets: [String])?
+    try readFirst(
+      """
+      SELECT vehicle, min(fleet), max(fleet) FROM \(Self.dialect.schema)messages
+        WHERE vehicle IS NOT NULL AND \(condition.sql)
+        GROUP BY vehicle HAVING min(fleet) <> max(fleet) ORDER BY vehicle LIMIT 1
+      """, condition.values
+    ) { row in
+      if let vehicle = row.text(0), let first = row.text(1), let last = row.text(2) {
+        found = (vehicle, [first, last])
+      }
+    }
+    return found
+  }
+
   func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
   ) throws(FleetError) {

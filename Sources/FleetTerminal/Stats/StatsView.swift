@@ -97,7 +97,8 @@ struct StatsView: Sendable {
   private static func totals(
     of statistics: StreamStatistics, seconds: Double, rates: Rates
   ) -> [StyledText] {
-    var first = StyledText("\(statistics.vehicles.count) vehicles", style: .bold)
+    let count = statistics.vehicles.count
+    var first = StyledText("\(count) \(count == 1 ? "vehicle" : "vehicles")", style: .bold)
     first.append("  \(QuantityText.rate(rates.messages)) msg/s  \(QuantityText.byteRate(rates.bytes))")
     first.append("  \(QuantityText.count(statistics.messages)) messages")
     first.append(" in \(QuantityText.age(seconds))")

@@ -34,7 +34,10 @@ def main(host: str = "localhost", port: str = "1883", fleet: str = "+") -> None:
     client.on_connect = lambda client, *_: client.subscribe(
         [(f"{odograph.ROOT}/{fleet}/+/{kind}", 1) for kind in ("location", "status")]
     )
-    client.connect(host, int(port))
+    try:
+        client.connect(host, int(port))
+    except (OSError, ValueError) as error:  # an invalid name or port is a ValueError
+        sys.exit(f"live_positions.py: cannot reach the broker at {host}:{port}: {error}")
     client.loop_start()
     while True:
         time.sleep(5)

@@ -29,11 +29,12 @@ struct Alerts: ParsableCommand {
       abstract: "Lists open alerts.",
       discussion: """
         Prints name, start, severity, rule, vehicle and summary of each alert. Queued and failed notifications are \
-        printed to standard error.
+        printed to standard error. --vehicle also accepts FLEET/VEHICLE.
 
         Examples:
           odograph alerts list --config serve.toml
           odograph alerts list --config serve.toml --all --rule battery-low
+          odograph alerts list --config serve.toml --fleet demo --vehicle van-1
           odograph alerts list --config serve.toml --json | jq .summary
 
         Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
@@ -42,8 +43,7 @@ struct Alerts: ParsableCommand {
     @OptionGroup var file: AlertsFileArguments
     @Flag(help: "Also list ended alerts.") var all = false
     @Option(help: ArgumentHelp("Only alerts of this rule.", valueName: "name")) var rule: String?
-    @Option(help: ArgumentHelp("Only alerts of this vehicle.", valueName: "fleet/vehicle"))
-    var vehicle: String?
+    @OptionGroup var vehicles: VehicleArguments
     @Flag(help: "Print a JSON line for each alert.") var json = false
 
     func run() throws { try perform(AlertsCommand.list, self) }
@@ -96,15 +96,15 @@ struct Alerts: ParsableCommand {
       commandName: "silence",
       abstract: "Suppresses notifications for some time.",
       discussion: """
-        Selects alerts by rule, by fleet or vehicle, or both; odograph serve applies a silence within about a \
-        second. Silenced alerts are still listed, and so are silences. When a silence ends, receivers are notified \
+        Selects alerts by rule, by fleet or vehicle, or both; --vehicle also accepts FLEET/VEHICLE. odograph serve \
+        applies a silence within about a second. Silenced alerts are still listed, and so are silences. When a silence ends, receivers are notified \
         of alerts that are still open. If receivers were notified of an alert before, they are notified of its end \
         immediately.
 
         Examples:
           odograph alerts silence --config serve.toml --for 30m
           odograph alerts silence --config serve.toml --rule battery-low --for 2h
-          odograph alerts silence --config serve.toml --vehicle demo/van-1 --for 1d
+          odograph alerts silence --config serve.toml --fleet demo --vehicle van-1 --for 1d
           odograph alerts silence --config serve.toml --rule battery-low --end
 
         Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
@@ -113,12 +113,10 @@ struct Alerts: ParsableCommand {
     @OptionGroup var file: AlertsFileArguments
     @Option(help: ArgumentHelp("Alerts of this rule (default: all).", valueName: "name"))
     var rule: String?
-    @Option(
-      help: ArgumentHelp("Alerts of a vehicle, or of a fleet (default: all).", valueName: "fleet[/vehicle]"))
-    var vehicle: String?
+    @OptionGroup var vehicles: VehicleArguments
     @Option(name: .customLong("for"), help: ArgumentHelp("Duration, as in 2h.", valueName: "time"))
     var duration: String?
-    @Flag(help: "End silences of this rule and vehicle.") var end = false
+    @Flag(help: "End silences of this rule and these vehicles.") var end = false
 
     func run() throws { try perform(AlertsCommand.silence, self) }
   }

@@ -13,7 +13,7 @@ internal import Telemetry
 enum AlertsCommand {
   static func list(_ options: Alerts.List) throws(FleetError) -> ExitStatus {
     let settings = try options.file.settings()
-    let vehicle = try options.vehicle.map { text throws(FleetError) in try vehicleKey(text) }
+    let selected = try parts(of: options.vehicles)
     try check(rule: options.rule, settings)
     let store = try AlertAdministration(path: settings.store)
     let now = Moment.now.time
@@ -22,7 +22,8 @@ enum AlertsCommand {
     let sentences = try store.backlogs().flatMap(sentences(about:)) + silences.map(sentence(of:))
     var text = ""
     for alert in alerts
-    where (options.rule == nil || alert.rule == options.rule) && (vehicle == nil || alert.vehicle == vehicle)
+    where (options.rule == nil || alert.rule == options.rule)
+      && selected.contains(where: { $0.contains(alert.vehicle) })
     {
       let silenced = silences.filter { $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
       text += options.json ? json(alert, silenced, store.epoch) : line(alert, silenced, store.epoch)
@@ -68,31 +69,33 @@ enum AlertsCommand {
   static func silence(_ options: Alerts.Silence) throws(FleetError) -> ExitStatus {
     let settings = try options.file.settings()
     try check(rule: options.rule, settings)
-    let parts = options.vehicle?.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    guard parts.map({ $0.count <= 2 && !$0.contains("") }) ?? true else {
-      throw .usage("silence", "\"\(options.vehicle ?? "")\"", "write FLEET, or FLEET/VEHICLE")
-    }
-    let (fleet, vehicle) = (parts?.first, parts?.count == 2 ? parts?.last : nil)
+    let selected = try parts(of: options.vehicles)
     guard options.end == (options.duration == nil) else {
       throw .usage(
         "silence", "alerts", options.end ? "--for cannot be combined with --end" : "set a duration: --for 2h")
     }
     let store = try AlertAdministration(path: settings.store)
     guard let duration = options.duration else {
-      let count = try store.endSilences(rule: options.rule, fleet: fleet, vehicle: vehicle)
-      try printLine("\(count) silences ended")
+      var count = 0
+      for part in selected {
+        count += try store.endSilences(rule: options.rule, fleet: part.fleet, vehicle: part.vehicle)
+      }
+      try printLine("\(count) \(count == 1 ? "silence" : "silences") ended")
       return .done
     }
     let until = Moment.now.time.advanced(bySeconds: try DurationText.seconds(parsing: duration, of: "--for"))
-    let silence = Silence(rule: options.rule, fleet: fleet, vehicle: vehicle, until: until)
-    try store.add(silence)
-    try printLine(sentence(of: silence))
+    for part in selected {
+      let silence = Silence(rule: options.rule, fleet: part.fleet, vehicle: part.vehicle, until: until)
+      try store.add(silence)
+      try printLine(sentence(of: silence))
+    }
     return .done
   }
 
   static func retry(_ options: Alerts.Retry) throws(FleetError) -> ExitStatus {
     let store = try AlertAdministration(path: options.file.settings().store)
-    try printLine("\(try store.retryGivenUp(at: Moment.now.time)) messages are sent again")
+    let count = try store.retryGivenUp(at: Moment.now.time)
+    try printLine("\(count) \(count == 1 ? "message is" : "messages are") sent again")
     return .done
   }
 
@@ -146,7 +149,8 @@ enum AlertsCommand {
       switch (silence.fleet, silence.vehicle) {
       case (let fleet?, let vehicle?): "vehicle \(fleet)/\(vehicle)"
       case (let fleet?, nil): "all vehicles of fleet \(fleet)"
-      case (nil, _): "all vehicles"
+      case (nil, let vehicle?): "vehicles named \(vehicle)"
+      case (nil, nil): "all vehicles"
       }
     let rules = silence.rule.map { "rule \($0)" } ?? "all rules"
     return "silenced until \(silence.until.rfc3339): \(rules), \(vehicles)"
@@ -158,12 +162,39 @@ enum AlertsCommand {
 
   // MARK: Arguments
 
-  private static func vehicleKey(_ text: String) throws(FleetError) -> VehicleKey {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, !parts.contains("") else {
-      throw .usage("list", "vehicle \"\(text.prefix(80))\"", "write FLEET/VEHICLE")
+  /// A vehicle, a vehicle's name in all fleets, a fleet, or all vehicles.
+  private struct Part {
+    var fleet: String?
+    var vehicle: String?
+
+    func contains(_ key: VehicleKey) -> Bool {
+      (fleet == nil || fleet == key.fleet) && (vehicle == nil || vehicle == key.vehicle)
     }
-    return VehicleKey(fleet: parts[0], vehicle: parts[1])
+  }
+
+  /// Returns the selected vehicles.
+  /// - Throws: `FleetError` for an empty name, and for a vehicle of a fleet that is not selected.
+  private static func parts(of arguments: VehicleArguments) throws(FleetError) -> [Part] {
+    let fleets: [String?] = arguments.fleet.isEmpty ? [nil] : arguments.fleet
+    guard !arguments.fleet.contains("") else { throw .usage("use", "--fleet \"\"", "the name is empty") }
+    guard !arguments.vehicle.isEmpty else { return fleets.map { Part(fleet: $0) } }
+    var parts: [Part] = []
+    for text in arguments.vehicle {
+      let names = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+      guard names.count <= 2, !names.contains("") else {
+        throw .usage("use", "--vehicle \"\(text.prefix(80))\"", "write VEHICLE, or FLEET/VEHICLE")
+      }
+      guard names.count == 2 else {
+        parts += fleets.map { Part(fleet: $0, vehicle: text) }
+        continue
+      }
+      guard arguments.fleet.isEmpty || arguments.fleet.contains(names[0]) else {
+        throw .usage(
+          "use", "--vehicle \"\(text.prefix(80))\"", "--fleet selects other fleets; use one of the two")
+      }
+      parts.append(Part(fleet: names[0], vehicle: names[1]))
+    }
+    return parts
   }
 
   private static func check(rule: String?, _ settings: AlertSettings) throws(FleetError) {

@@ -60,7 +60,7 @@ struct Watch: ParsableCommand, BrokerOptions {
   @Option(
     name: .customLong("most"), parsing: .unconditional,
     help: ArgumentHelp(
-      "Vehicles in memory, 1 to 1000000 (default: \(Roster.usualCapacity)).", valueName: "vehicles"))
+      "Vehicles in memory, 1 to 1000000.", valueName: "vehicles"))
   var capacity = Roster.usualCapacity
 
   @Option(

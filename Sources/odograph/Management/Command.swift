@@ -81,6 +81,7 @@ struct Command: ParsableCommand, BrokerOptions {
   var region: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "For set-odometer: the reading of the vehicle's instrument panel.", valueName: "kilometers"))
   var km: Double?

@@ -77,8 +77,9 @@ enum ConfigCommand {
     for stage in rollout.stages {
       done += stage.vehicles.count
       if percentages.count > 1 {
+        let count = stage.vehicles.count
         StandardError.report(
-          "stage \(stage.number) of \(percentages.count): \(stage.vehicles.count) vehicles")
+          "stage \(stage.number) of \(percentages.count): \(count) \(count == 1 ? "vehicle" : "vehicles")")
       }
       var (requests, dropped) = rollout.request(stage, timeout: change.timeout)
       for setting in dropped {

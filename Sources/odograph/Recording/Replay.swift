@@ -17,10 +17,14 @@ struct Replay: ParsableCommand, BrokerOptions {
       of the vehicles' sequences, so that consumers do not discard the messages as duplicates. With --speed max the \
       recording ends now. --times keep publishes every payload unchanged; recording it again gives the same rows.
 
-      The target must be named: --to-fleet publishes to another fleet, which real consumers do not receive; \
-      --as-live publishes to the recorded topics as the vehicles would. Messages to vehicles (commands, desired \
-      settings and regions) are skipped and counted, because live vehicles would obey them. --orders publishes them, \
-      too.
+      The target must be named: --to-fleet publishes to another fleet, --as-live to the recorded topics as the \
+      vehicles would. Consumers of all fleets receive both: unless it names fleets, odograph serve shows, records \
+      and alerts for the replayed vehicles like for others, and odograph record stores them. Use another broker \
+      for a rehearsal, or select the fleets of these consumers. --to-fleet refuses recordings in which two fleets \
+      have a vehicle of the same name; select one of them with --fleet.
+
+      Messages to vehicles (commands, desired settings and regions) are skipped and counted, because live vehicles \
+      would obey them. --orders publishes them, too.
 
       Examples:
         odograph replay fleet.sqlite --to-fleet rehearsal --speed 10

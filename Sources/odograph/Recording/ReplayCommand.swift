@@ -52,6 +52,12 @@ enum ReplayCommand {
       throw .usage(
         "replay", recording.name, "nothing in it is selected; widen --from, --to, --fleet or --vehicle")
     }
+    if let fleet = options.fleet, let shared = try recording.sharedName(selection) {
+      throw .usage(
+        "replay", "to fleet \(fleet)",
+        "fleets \(shared.fleets.joined(separator: " and ")) each have a vehicle \(shared.vehicle), and both would publish to the same topics; select one fleet with --fleet"
+      )
+    }
     let link = try PublishLink.connected(options.broker.configuration(), capacity: capacity, waiter)
     defer { link.stop(drain: 5) }
     let queue = link.queue

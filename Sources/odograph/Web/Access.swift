@@ -10,7 +10,8 @@ struct Access: ParsableCommand {
     commandName: "access",
     abstract: "Creates entries of users and tokens for odograph serve.",
     discussion: """
-      The file of --config defines users, tokens and their permissions; see Config/serve.md.
+      The file of --config defines users, tokens and their permissions. Config/serve.toml, \
+      packaged as /etc/odograph/serve.toml, explains its keys.
 
       Examples:
         echo 'correct horse battery' | odograph access password ann

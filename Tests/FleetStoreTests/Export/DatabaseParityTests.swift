@@ -98,6 +98,8 @@ import VehicleData
       #expect(try recordings.map { try $0.countPositions(selection) } == both.map(\.count))
       let extents = try recordings.map { try $0.extent(selection) }
       #expect(extents[0] == extents[1])
+      let shared = try recordings.map { try $0.sharedName(selection) }
+      #expect(shared[0]?.vehicle == shared[1]?.vehicle && shared[0]?.fleets == shared[1]?.fleets)
       // PostgreSQL keeps no order within one moment of the recorder.
       let said = try recordings.map {
         try messages($0, selection).sorted { ($0.received, $0.topic) < ($1.received, $1.topic) }

@@ -98,6 +98,22 @@ import VehicleData
     withExtendedLifetime(directory) {}
   }
 
+  @Test func namesInSeveralFleetsAreFound() throws {
+    let (directory, recording) = try recording([
+      ("odograph/v1/demo/bus/status", statusJSON("online", at: 6)),
+      ("odograph/v1/demo/van/status", statusJSON("online", at: 7)), ("a/b/c", "x"),
+      ("odograph/v1/test/van/status", statusJSON("online", at: 8)),
+    ])
+    let shared = try #require(try recording.sharedName(.init()))
+    #expect(shared.vehicle == "van" && shared.fleets == ["demo", "test"])
+    var part = RecordingSelection()
+    part.fleets = ["demo"]
+    #expect(try recording.sharedName(part)?.vehicle == nil)
+    (part.fleets, part.vehicles) = ([], ["bus"])
+    #expect(try recording.sharedName(part)?.vehicle == nil)
+    withExtendedLifetime(directory) {}
+  }
+
   @Test func whatIsNoRecordingIsSaid() throws {
     let directory = try TemporaryDirectory()
     #expect { try SQLiteRecording(path: directory.file("none.sqlite")).open() } throws: {

@@ -105,7 +105,7 @@ import Testing
     let text = StatsView(title: "").text(of: statistics, seconds: 10, width: 80, styles: false)
     #expect(
       text == """
-        1 vehicles  0.30 msg/s  35 B/s  3 messages in 10 s
+        1 vehicle  0.30 msg/s  35 B/s  3 messages in 10 s
         delay 996 ms, 99 % 2.0 s  2 missing
         VEHICLE▲        MSG/S   BYTES/H  MESSAGES    DELAY  LONGEST  MISSING   LATE
         van              0.30  126.4 kB         3    1.0 s    2.0 s        2      –

@@ -164,12 +164,29 @@ import Testing
     // What a command writes, the server sees: the alert is still open, and told now.
     let ended = try await OdographProcess.run(
       ["alerts", "silence", "--config", file, "--vehicle", "demo/quiet", "--end"])
-    #expect(ended.status == 0 && ended.output.contains("1 silences ended"), "\(ended.output)")
+    #expect(ended.status == 0 && ended.output.contains("1 silence ended"), "\(ended.output)")
     try await eventually { received().contains(#""vehicle": "quiet""#) }
     #expect(server.terminate() == 143)
     receiver.kill()
     let away = try await OdographProcess.run(["alerts", "test", "--config", file])
     #expect(away.status == 69 && away.output.contains("ops: failed: "), "\(away.output)")
+    let parts: [(options: [String], status: Int32, text: String)] = [
+      (["--fleet", "demo"], 0, "all vehicles of fleet demo"),
+      (["--vehicle", "van"], 0, "vehicles named van"),
+      (["--fleet", "demo", "--vehicle", "van", "--vehicle", "bus"], 0, "all rules, vehicle demo/bus"),
+      (["--fleet", "demo", "--vehicle", "demo/van"], 0, "all rules, vehicle demo/van"),
+      (["--fleet", "test", "--vehicle", "demo/van"], 64, "--fleet selects other fleets"),
+      (["--vehicle", "demo/"], 64, "write VEHICLE, or FLEET/VEHICLE"), (["--fleet", ""], 64, "empty"),
+    ]
+    for (options, status, text) in parts {
+      let result = try await OdographProcess.run(
+        ["alerts", "silence", "--config", file, "--for", "1h"] + options)
+      #expect(result.status == status && result.output.contains(text), "\(options): \(result.output)")
+    }
+    let ofLoud = try await OdographProcess.run(
+      ["alerts", "list", "--config", file, "--all", "--fleet", "demo", "--vehicle", "loud"])
+    #expect(
+      ofLoud.output.contains("demo/loud") && !ofLoud.output.contains("demo/quiet  "), "\(ofLoud.output)")
     let wrong = try await OdographProcess.run(["alerts", "list", "--config", file, "--rule", "loww"])
     #expect(wrong.status == 64 && wrong.output.contains("did you mean low?"), "\(wrong.output)")
   }

@@ -89,6 +89,28 @@ import Testing
     #expect(text.contains("\(printed.count) positions of 22 vehicles"))
   }
 
+  @Test func pythonCountsNoMissingNumbersBetweenRetainedMessages() async throws {
+    let van = "odograph/v1/demo/van"
+    let location = #"{"time":"2026-11-22T08:00:00.000Z","latitude":48.5,"longitude":-11,"epoch":"ff","seq":"#
+    try await publish(broker, "\(van)/status", #"{"state":"online","epoch":"ff","seq":10}"#, retain: true)
+    try await publish(broker, "\(van)/location", location + "20}", retain: true)
+    let output = directory.file("positions")
+    let reader = try ChildProcess(
+      ContractScript.python, [Self.example("positions.py"), "127.0.0.1", "\(broker.port)"], output: output)
+    try await eventually { try OdographProcess.text(of: output).contains("48.5000000") }
+    for seq in [21, 22, 24] {
+      try await publish(broker, "\(van)/location", location + "\(seq)}", retain: true)
+    }
+    try await publish(broker, van + "/location", "no JSON")
+    try await eventually { try OdographProcess.text(of: output).contains("JSONDecodeError") }
+    reader.signal(SIGINT)
+    #expect(reader.waitForExit() == 0)
+    let text = try OdographProcess.text(of: output)
+    #expect(
+      text.contains("4 positions of 1 vehicles, 0 messages repeated, 1 unreadable, 1 numbers missing"),
+      "\(text)")
+  }
+
   @Test(.needs(.node)) func nodeREDsFunctionsShowEveryPosition() async throws {
     let lines = try await BrokerLines(broker, in: directory)
     try await BrokerLines.simulate(at: broker)
