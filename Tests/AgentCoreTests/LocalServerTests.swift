@@ -129,7 +129,7 @@ import VehicleData
     fixture.waitForConnections(1)
     for second in 0...31 { fixture.publish(second) }
     fixture.publish(100)
-    let lines = client.readLines { $0.hasPrefix("$GNZDA,000140") }
+    let lines = client.readLines { $0.hasPrefix("$GNZDA,080140") }
     #expect(lines.count { $0.hasPrefix("$GNZDA") } == 5)
   }
 
