@@ -256,7 +256,7 @@ private struct ParkedVehicle: CustomStringConvertible {
       }
       let isConfirmed = pipeline.isAtLastKnown
       let answers = commands.located(
-        at: Timestamp(seconds: now), isConfirmed: isConfirmed, isShown: { _ in true })
+        at: Timestamp(seconds: now), isConfirmed: isConfirmed)
       if let answer = answers.first {
         return (now - begin, answer.1)
       }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Fleet
 internal import FleetAlerts
+internal import FleetCommand
 internal import FleetProgram
 
 struct Alerts: ParsableCommand {
