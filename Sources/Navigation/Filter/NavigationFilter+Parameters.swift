@@ -132,7 +132,7 @@ extension NavigationFilter {
     ///
     /// Simulated outages of 60 s on a straight road, in which a bump turned the attitude by 1.1° and the
     /// vehicle then stopped (20 seeds): mean error in m, and share inside the 95 % radius. With 1: 113, 0.60;
-    /// 2: 21, 0.95 without `doubtfulStopTime`; 3: 13, 1.00 without it and 33, 0.95 with it. The three recorded
+    /// 2: 51, 0.90; 3: 33, 0.95, and without `doubtfulStopTime` 13, 1.00. The three recorded
     /// drives change by at most 0.02 m. A vehicle that glides at 14 m/s with the vibration of rest, an
     /// extreme case, counts as stopped for 3 % of the time with 1 and 45 % with 3; with twice that vibration never with both.
     public var stopDoubt = 3.0
