@@ -247,7 +247,12 @@ package struct AgentPipeline: Sendable {
   /// Changes the configuration. Clocks, states of sources and a settled attitude filter are retained; parts
   /// with unchanged settings continue without interruption. Data collected under the old configuration are
   /// published first.
-  package mutating func reconfigure(_ new: PipelineConfiguration, into send: (VehicleMessage) -> Void) {
+  /// - Returns: true if locations are reported in another way or with another privacy. Earlier positions may be private
+  ///   then, and requests for one location have ended.
+  @discardableResult
+  package mutating func reconfigure(
+    _ new: PipelineConfiguration, into send: (VehicleMessage) -> Void
+  ) -> Bool {
     let old = context.configuration
     let hasOtherLocations = new.hasOtherLocations(than: old)
     if hasOtherLocations { publishPending() }
@@ -266,6 +271,7 @@ package struct AgentPipeline: Sendable {
     traces.reconfigure(from: old, &context)
     coarse.reconfigure(from: old, &context)
     regionReports.reconfigure(from: old, &context)
+    local.reconfigure(from: old, &context)
     power.reconfigure(from: old, &context)
     if old.events.kinds.isEmpty { drivingEvents?.observeEnvironment(&context) }
     // A replaced location part does not know yet whether the vehicle is at rest. The next scan reports the current
@@ -273,6 +279,7 @@ package struct AgentPipeline: Sendable {
     if hasOtherLocations { activity = nil }
     replanPower()
     publish(into: send)
+    return hasOtherLocations
   }
 
   /// Requirements of all parts for sensors. Later parts use those of earlier ones.

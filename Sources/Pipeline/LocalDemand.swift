@@ -30,11 +30,14 @@ package struct LocalDemand: Hashable, Sendable {
   package var accesses: Set<LocalAccess>
   /// Shortest requested interval in s between reports.
   package var interval: Double
+  /// Number of programs that have requested positions since the start. A new one receives the known position
+  /// immediately.
+  package var arrivals: Int
 
   /// - Parameter accesses: accesses of the programs; empty if none is connected.
-  package init(_ accesses: Set<LocalAccess> = [], interval: Double = 1) {
+  package init(_ accesses: Set<LocalAccess> = [], interval: Double = 1, arrivals: Int = 0) {
     self.accesses = accesses.filter { $0.accuracy != .none }
-    self.interval = interval
+    (self.interval, self.arrivals) = (interval, arrivals)
   }
 
   /// True if a program receives exact positions.

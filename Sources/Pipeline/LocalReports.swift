@@ -45,7 +45,9 @@ struct LocalReports: PipelinePart {
 
   /// Sets the demand. A program that connects while the vehicle is at rest receives its position immediately.
   mutating func set(_ new: LocalDemand, _ context: inout PipelineContext) {
-    let (isFirst, isExtended) = (demand.accesses.isEmpty, !new.accesses.isSubset(of: demand.accesses))
+    let isFirst = demand.accesses.isEmpty
+    let hasArrivals =
+      isFirst || !new.accesses.isSubset(of: demand.accesses) || new.arrivals != demand.arrivals
     demand = new
     context.isPlanOutdated = true
     if let since = exactSince, !new.isExact { exactSeconds += context.now.seconds(since: since) }
@@ -57,12 +59,22 @@ struct LocalReports: PipelinePart {
     context.fusedDue = nextFused
     if isFirst { silenceDue = context.now.advanced(bySeconds: Self.silence) }
     guard context.isPositionConfirmed, var place = context.lastPlace else {
-      if isFirst { append(nil, at: context.now, context) }
+      if isFirst || hasArrivals && !context.configuration.location.isEnabled {
+        append(nil, at: context.now, context)
+      }
       return
     }
-    guard isExtended else { return }
+    guard hasArrivals else { return }
     (place.timestamp, place.time) = (context.now, context.timeBase.utc(at: context.now))
     report(place, &context)
+  }
+
+  /// Notifies the programs that there is no position when locations are disabled.
+  mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
+    guard old.location.isEnabled, !context.configuration.location.isEnabled else { return }
+    (newest, silenceDue, fix, estimate, context.fusedDue) = (nil, nil, nil, nil, nil)
+    epochs = []
+    if !demand.accesses.isEmpty { append(nil, at: context.now, context) }
   }
 
   /// Returns the time in s for which programs have required the receiver to be on.
@@ -151,12 +163,13 @@ struct LocalReports: PipelinePart {
   ) -> LocalReport {
     let policy = access.privacy == .ignore ? PrivacyPolicy() : context.privacy
     let shown = location.flatMap(policy.shown)
+    // The radius of a suspect position contains the position that contradicts it.
+    let widened = shown?.widened(to: location?.suspicion?.distance ?? 0)
     guard let location, access.accuracy == .exact, shown?.location == location else {
-      return LocalReport(time: time, location: access.accuracy == .reduced ? shown?.reduced : shown)
+      return LocalReport(time: time, location: access.accuracy == .reduced ? widened?.reduced : widened)
     }
-    // The radius of a suspect position contains the position that contradicts it. Satellites and attitude are
-    // reported with exact positions only.
-    var report = LocalReport(time: time, location: shown?.widened(to: location.suspicion?.distance ?? 0))
+    // Satellites and attitude are reported with exact positions only.
+    var report = LocalReport(time: time, location: widened)
     report.isEstimated = location.positionSource == .inertial || location.positionSource == .coarse
     if let fix, isFresh(fix.timestamp, at: location.timestamp) { report.receiver = LocalReceiver(fix) }
     if let estimate, isFresh(estimate.timestamp, at: location.timestamp) {

@@ -44,7 +44,14 @@ import VehicleData
 
     deinit { server.stop() }
 
-    var demand: LocalDemand { demands.withLock { $0.last ?? LocalDemand() } }
+    /// The last demand, without the number of arrivals.
+    var demand: LocalDemand {
+      var demand = demands.withLock { $0.last ?? LocalDemand() }
+      demand.arrivals = 0
+      return demand
+    }
+
+    var arrivals: Int { demands.withLock { $0.last?.arrivals ?? 0 } }
 
     /// Publishes a position; `second` is its time.
     func publish(_ second: Int, to accesses: [LocalAccess] = [exact]) {
@@ -81,6 +88,7 @@ import VehicleData
     ]
     fixture.waitForConnections(2)
     fixture.waitForDemand { $0 == LocalDemand([Self.exact]) }
+    #expect(waitUntil { fixture.arrivals == 2 })
     for second in 1...3 { fixture.publish(second) }
     for client in clients {
       var count = 0
@@ -300,6 +308,9 @@ import VehicleData
     let socket = try ListeningSocket.unix(path, mode: 0o660)
     #expect(throws: SystemError.self) { _ = try ListeningSocket.unix(path, mode: 0o660) }
     withExtendedLifetime(socket) {}
+    let file = try directory.write("track.nmea", "content")
+    #expect(throws: SystemError.self) { _ = try ListeningSocket.unix(file, mode: 0o660) }
+    #expect(try AtomicFile.read(file, limit: 100) == Array("content".utf8))
   }
 
   @Test func usedPortIsAnError() throws {

@@ -159,9 +159,11 @@ import Testing
     #expect(mkdir(directory.file("state"), 0o755) == 0)
     #expect(refusal(try configuration("store.path=\(store)")) == nil)
     #expect(StateFolder.unusableFile(beside: store) == nil)
+    try FileManager.default.removeItem(atPath: directory.file("state/remote"))
     #expect(chown(directory.file("state"), 65_534, 65_534) == 0)
     let problem = try #require(refusal(try configuration("store.path=\(store)")))
     #expect(problem.contains("belongs to the user") && problem.contains("setpriv --reuid="), "\(problem)")
+    #expect(!FileManager.default.fileExists(atPath: directory.file("state/remote")))
     // The first claim left the owner file.
     let found = try #require(StateFolder.unusableFile(beside: store))
     #expect(found.path == directory.file("state/\(StateClaim.fileName)"))

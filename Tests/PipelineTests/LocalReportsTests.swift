@@ -57,6 +57,53 @@ import Testing
     #expect(reduced.receiver == nil && reduced.attitude == nil)
   }
 
+  /// An unknown accuracy stays unknown.
+  @Test func unknownAccuracyIsNotInvented() throws {
+    var pipeline = pipeline()
+    let accesses = [Self.exact, LocalAccess(.reduced)]
+    pipeline.observe(LocalDemand(Set(accesses)))
+    _ = pipeline.drainLocal()
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: 101), time: Self.start.advanced(bySeconds: 1), mode: .twoDimensional,
+      coordinate: Self.home)
+    fix.speed = 0
+    pipeline.process(.position([fix])) { _ in }
+    let report = try #require(reports(&pipeline).last?.location)
+    #expect(report.coordinate == Self.home && report.horizontalAccuracy == nil)
+  }
+
+  /// A program that arrives later receives the known position, too; after locations were disabled, it is notified.
+  @Test func laterProgramsReceiveThePosition() throws {
+    var pipeline = pipeline(isVirtual: false)
+    pipeline.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 100), source: "iio", kinds: [.accelerometer],
+          state: .active(rates: [:])))
+    ) { _ in }
+    for second in 0..<20 {
+      let scans = (0..<25).map { step in
+        InertialScan(
+          timestamp: Timestamp(seconds: 100 + Double(second) + Double(step) / 25),
+          acceleration: Vector3(0, 0.001 * Double(step % 3), -1))
+      }
+      pipeline.process(.inertial(scans)) { _ in }
+      if second > 5 { pipeline.process(fix(at: 101 + Double(second))) { _ in } }
+    }
+    let reduced = LocalAccess(.reduced)
+    pipeline.observe(LocalDemand([reduced], arrivals: 1))
+    #expect(reports(&pipeline, reduced).last?.location != nil)
+    pipeline.observe(LocalDemand([reduced], arrivals: 2))
+    #expect(reports(&pipeline, reduced).last?.location != nil)
+    pipeline.reconfigure(PipelineConfiguration([{ $0.location.isEnabled = false }], isVirtual: false)) { _ in
+    }
+    let disabled = reports(&pipeline, reduced)
+    #expect(disabled.count == 1 && disabled.first?.location == nil)
+    pipeline.observe(LocalDemand([reduced], arrivals: 3))
+    let late = reports(&pipeline, reduced)
+    #expect(late.count == 1 && late.first?.location == nil)
+  }
+
   @Test func zoneHidesPositionsUnlessPrivacyIsIgnored() throws {
     var pipeline = pipeline({ $0.privacy.addZone(48, 11, radius: 300) })
     let allowed = LocalAccess(.exact, privacy: .ignore)

@@ -28,6 +28,8 @@ struct LocalConnection {
   private var output: [UInt8] = []
   private var sent = 0
   private var lastReport: Timestamp?
+  /// True if the last report had a position.
+  private var hasPosition = false
   private let serviceInterval: Double
   /// Bytes received since the last report.
   private var received = 0
@@ -107,8 +109,9 @@ struct LocalConnection {
   /// Queues a report if one is due.
   /// - Parameter sentences: the report in NMEA 0183.
   mutating func send(_ report: LocalReport, at timestamp: Timestamp, sentences: () -> [UInt8]) {
-    guard isWatching, isDue(at: timestamp) else { return }
-    lastReport = timestamp
+    // The end of a position is reported immediately.
+    guard isWatching, isDue(at: timestamp) || (hasPosition && report.location == nil) else { return }
+    (lastReport, hasPosition) = (timestamp, report.location != nil)
     received = 0
     switch dialect {
     case .nmea: enqueue(sentences())

@@ -142,6 +142,8 @@ private struct LocalServerLoop {
     let descriptor: Int32
     let service: Int
     var connection: LocalConnection
+    /// True if the program's demand was announced.
+    var isAnnounced = false
   }
 
   private(set) var reports: [LocalServer.Report]
@@ -152,6 +154,8 @@ private struct LocalServerLoop {
   private let demand: (LocalDemand) -> Void
   private var clients: [Client] = []
   private var announced = LocalDemand()
+  /// Number of programs that have requested positions.
+  private var arrivals = 0
   /// True while the process has no free descriptor for another connection.
   private var isExhausted = false
 
@@ -249,10 +253,15 @@ private struct LocalServerLoop {
   }
 
   private mutating func announceDemand() {
-    let demanding = clients.filter(\.connection.isDemanding)
+    for index in clients.indices {
+      let isDemanding = clients[index].connection.isDemanding
+      if isDemanding, !clients[index].isAnnounced { arrivals += 1 }
+      clients[index].isAnnounced = isDemanding
+    }
+    let demanding = clients.filter(\.isAnnounced)
     let new = LocalDemand(
       Set(demanding.map(\.connection.access)),
-      interval: demanding.map(\.connection.interval).min() ?? 1)
+      interval: demanding.map(\.connection.interval).min() ?? 1, arrivals: arrivals)
     guard new != announced else { return }
     announced = new
     demand(new)

@@ -46,9 +46,10 @@ struct RemoteRegions: Sendable {
   }
 
   /// Returns a FeatureCollection with the given features.
-  static func document(_ features: [JSONValue]) -> [UInt8] {
+  static func document(_ features: [JSONValue], version: String? = nil) -> [UInt8] {
     JSONWriter.object { json in
       json.field("type", "FeatureCollection")
+      json.field("version", version)
       json.key("features")
       json.value(.array(features))
     }

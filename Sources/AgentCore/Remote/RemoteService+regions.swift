@@ -26,7 +26,7 @@ extension RemoteService {
       let before = regions?.features ?? []
       let wanted = try RemoteRegions(parsing: document, before: before, at: time)
       message.version = wanted.version
-      try plan.folder.save(regions: RemoteRegions.document(wanted.features))
+      try plan.folder.save(regions: RemoteRegions.document(wanted.features, version: wanted.version))
       regions = wanted
       announce(wanted.features, before: before)
       let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions)

@@ -45,6 +45,18 @@ final class RemoteService {
   /// Messages to deliver; answers follow after them.
   var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
+  /// Documents that a broker without a session of this vehicle has not delivered; nil after `announcementDelay`.
+  private var unrequested: Unrequested?
+
+  private struct Unrequested {
+    var due: Timestamp
+    var settings = true
+    var regions = true
+  }
+
+  /// Time in s within which a broker delivers retained documents after a connection.
+  private static let announcementDelay = 10.0
+
   /// Civil time of the pipeline, which is that of all other messages.
   private(set) var time = UTCTime(nanoseconds: 0)
 
@@ -69,7 +81,7 @@ final class RemoteService {
 
   /// Deadline of the next call of `advance` and `answerPending`, on the machine's clock.
   var nextDeadline: Timestamp? {
-    [manager.nextDeadline, commands.nextDeadline, rawSamples.nextDeadline, recordingEnd]
+    [manager.nextDeadline, commands.nextDeadline, rawSamples.nextDeadline, recordingEnd, unrequested?.due]
       .compactMap { $0 }.min()
   }
 
@@ -85,13 +97,16 @@ final class RemoteService {
   func advance(_ pipeline: inout AgentPipeline) -> Bool {
     time = pipeline.civilTime
     carryOut(manager.advance(to: Self.now), &pipeline)
+    announceUnrequested(&pipeline)
     defer { isReconfigured = false }
     return isReconfigured
   }
 
   func observe(_ change: LinkChange, _ pipeline: inout AgentPipeline) {
     time = pipeline.civilTime
-    if case .connected(_, isSessionNew: true) = change { announce(&pipeline) }
+    if case .connected(_, isSessionNew: true) = change {
+      unrequested = Unrequested(due: Self.now.advanced(bySeconds: Self.announcementDelay))
+    }
     let decisions =
       switch change {
       case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: Self.now)
@@ -144,9 +159,9 @@ final class RemoteService {
     switch decision {
     case .remember(let memory): keep(memory)
     case .apply(let configuration):
-      let known = pipeline.lastKnown
-      pipeline.reconfigure(configuration.pipeline) { messages.append($0) }
-      if pipeline.lastKnown != known { searchAgain(&pipeline) }
+      if pipeline.reconfigure(configuration.pipeline, into: { messages.append($0) }) {
+        searchAgain(&pipeline)
+      }
       manager.ineffectiveSettings.report(to: plan.log)
       followConnection()
       isReconfigured = true
@@ -162,11 +177,14 @@ final class RemoteService {
     }
   }
 
-  /// Publishes the remote settings and regions in effect again, for a broker that has lost them. Otherwise the fleet
-  /// could not tell that they exist, and would replace them.
-  private func announce(_ pipeline: inout AgentPipeline) {
-    if let report = manager.reportInForce { messages.append(.configReported(message(report))) }
-    announceRegions(&pipeline)
+  /// Publishes the remote settings and regions in effect again if a broker without a session of this vehicle has not
+  /// delivered their documents: it has lost them and the reports. Otherwise the fleet could not tell that they exist,
+  /// and would replace them.
+  private func announceUnrequested(_ pipeline: inout AgentPipeline) {
+    guard let wait = unrequested, wait.due <= Self.now else { return }
+    unrequested = nil
+    if wait.settings, let report = manager.reportInForce { messages.append(.configReported(message(report))) }
+    if wait.regions { announceRegions(&pipeline) }
   }
 
   func keep(_ memory: RemoteMemory) {
@@ -199,11 +217,14 @@ final class RemoteService {
     time = pipeline.civilTime
     switch request.subject {
     case .configuration:
+      unrequested?.settings = false
       let decisions = manager.desired(
         request.payload, isRetained: request.isRetained, at: Self.now,
         civilTime: pipeline.trustedTime(at: pipeline.now))
       carryOut(decisions, &pipeline)
-    case .regions: processRegions(request, &pipeline)
+    case .regions:
+      unrequested?.regions = false
+      processRegions(request, &pipeline)
     // Retained commands are ignored, because they may be outdated.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
     // `AgentLoop` passes requests about beacons to the beacon map instead.

@@ -134,7 +134,7 @@ package final class Agent: Sendable {
     surroundings.traces = traceStore()
     surroundings.beacons = beacons
     surroundings.snapshots = duties.snapshots
-    surroundings.local = try localServer(feed, inbox)
+    surroundings.local = localServer(feed, inbox)
     defer { surroundings.local?.stop() }
     if let start, let link = delivery as? any RemoteLink {
       surroundings.remote = RemoteService.Plan(
@@ -275,7 +275,7 @@ package final class Agent: Sendable {
 
   /// Starts the services for programs on this machine; nil if they are off. A service that cannot start is logged,
   /// and the agent starts without it.
-  private func localServer(_ feed: SensorFeed, _ inbox: AgentInbox) throws -> LocalServer? {
+  private func localServer(_ feed: SensorFeed, _ inbox: AgentInbox) -> LocalServer? {
     guard !configuration.local.isEmpty else { return nil }
     var listeners: [LocalListeners] = []
     for service in configuration.local {
@@ -295,9 +295,15 @@ package final class Agent: Sendable {
       }
     }
     guard !listeners.isEmpty else { return nil }
-    let server = try LocalServer()
-    try server.start(listeners) { inbox.push(.localDemand($0)) }
-    return server
+    do throws(SystemError) {
+      let server = try LocalServer()
+      try server.start(listeners) { inbox.push(.localDemand($0)) }
+      return server
+    } catch {
+      log.warning(
+        .localUnavailable, "no positions for other programs", metadata: ["reason": "\(error)"])
+      return nil
+    }
   }
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }

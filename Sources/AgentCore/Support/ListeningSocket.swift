@@ -24,7 +24,7 @@ final class ListeningSocket {
   ///   - path: at most `LocalSocket.pathLimit` bytes.
   ///   - mode: file mode; the owner and group need write permission to connect.
   ///   - group: the file's group; nil for that of the process.
-  /// - Throws: `SystemError`, for example if the folder is missing or another process is listening.
+  /// - Throws: `SystemError`, for example if the folder is missing, another process is listening, or the path is a file.
   static func unix(
     _ path: String, mode: UInt32, group: UInt32? = nil
   ) throws(SystemError) -> ListeningSocket {
@@ -40,7 +40,10 @@ final class ListeningSocket {
       let probe = socket(AF_UNIX, type, 0)
       let isAlive = attempt { connect(probe, $0, $1) } != ECONNREFUSED
       close(probe)
-      if !isAlive, unlink(path) == 0 { problem = attempt { bind(descriptor, $0, $1) } }
+      var status = stat()
+      // Connections to a file are refused, too.
+      let isSocket = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+      if isSocket, !isAlive, unlink(path) == 0 { problem = attempt { bind(descriptor, $0, $1) } }
     }
     // Connections are impossible before `listen`, so the permissions apply from the start.
     if problem == 0 {

@@ -99,16 +99,19 @@ struct StateClaims: Sendable {
   ) throws {
     let (state, store, remote) = (configuration.state, configuration.store.path, configuration.remote)
     let vehicle = configuration.vehicleName
+    // Each folder is checked before the next is created, so that a refusal leaves nothing behind.
     try StateFolder.make(state.folder, key: state.key, folders: folders)
+    try StateFolder.checkOwner(of: state.folder, key: state.key)
     let storeFolder = StateFolder.of(store)
-    if storeFolder != state.folder { try StateFolder.make(storeFolder, key: "store.path", folders: folders) }
+    if storeFolder != state.folder {
+      try StateFolder.make(storeFolder, key: "store.path", folders: folders)
+      try StateFolder.checkOwner(of: storeFolder, key: "store.path")
+    }
     if remote.isEnabled {
       Self.adoptFormerRemote(configuration, folders, log)
       try StateFolder.make(remote.path, key: "remote.path", folders: folders)
+      try StateFolder.checkOwner(of: remote.path, key: "remote.path")
     }
-    try StateFolder.checkOwner(of: state.folder, key: state.key)
-    try StateFolder.checkOwner(of: storeFolder, key: "store.path")
-    if remote.isEnabled { try StateFolder.checkOwner(of: remote.path, key: "remote.path") }
     try claim("\(state.folder)/\(StateClaim.fileName)", state.folder, state.key, vehicle, log)
     if storeFolder != state.folder { try claim(store + ".owner", store, "store.path", vehicle, log) }
     if remote.isEnabled {

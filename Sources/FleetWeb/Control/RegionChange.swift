@@ -73,6 +73,7 @@ extension RegionRoutes {
       of keys: [VehicleKey], _ known: [(VehicleKey, DocumentStore.Documents)]
     ) throws(WebError) -> [VehicleKey: RegionDocument] {
       for (key, documents) in known {
+        if case .remove(let names) = self, documents.parsed.regionNames.isDisjoint(with: names) { continue }
         do throws(FleetError) {
           try documents.parsed.checkWantedRegions(of: key)
         } catch {

@@ -18,8 +18,9 @@ public struct ShownLocation: Hashable, Sendable {
   /// The location at Core Location's reduced accuracy.
   package var reduced: ShownLocation { ShownLocation(location.reduced) }
 
-  /// Returns the location with an accuracy of at least `radius` metres.
+  /// Returns the location with an accuracy of at least `radius` metres. A radius of 0 leaves an unknown accuracy unknown.
   package func widened(to radius: Double) -> ShownLocation {
+    guard radius > 0 else { return self }
     var copy = self
     copy.location.horizontalAccuracy = max(location.horizontalAccuracy ?? 0, radius)
     return copy

@@ -105,7 +105,7 @@ struct Alerts: ParsableCommand {
         Examples:
           odograph alerts silence --config serve.toml --for 30m
           odograph alerts silence --config serve.toml --rule battery-low --for 2h
-          odograph alerts silence --config serve.toml --fleet demo --vehicle van-1 --for 1d
+          odograph alerts silence --config serve.toml --vehicle demo/van-1 --for 1d
           odograph alerts silence --config serve.toml --rule battery-low --end
 
         Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.

@@ -116,8 +116,8 @@ enum RegionsCommand {
     defer { session.close() }
     let kept = try session.documents()
     let names = options.names
-    if !names.isEmpty { for key in kept.vehicles { try kept[key].checkWantedRegions(of: key) } }
     let removal = try RegionRemoval(names, from: kept)
+    if !names.isEmpty { for key in removal.vehicles { try kept[key].checkWantedRegions(of: key) } }
     for sentence in removal.notes { StandardError.report(sentence) }
     let wanted = removal.vehicles.map { key in
       (key, names.isEmpty ? RegionDocument() : kept[key].wantedRegions.removing(names))

@@ -121,7 +121,7 @@ struct ManagedAgent {
 
   init(
     _ broker: BrokerFixture, remote: String, directory: TemporaryDirectory, version: String = "5",
-    profile: String = #"["native"]"#
+    profile: String = #"["native"]"#, sessionExpiry: Int = 3600
   ) throws {
     self.directory = directory
     try directory.write(
@@ -148,6 +148,7 @@ struct ManagedAgent {
       broker = "mqtt://127.0.0.1:\(broker.port)"
       protocol = "\(version)"
       keepalive = 5
+      session_expiry = \(sessionExpiry)
       profile = \(profile)
       [store]
       path = "\(directory.file("outbox.sqlite"))"

@@ -64,7 +64,7 @@ import Testing
     let hidden = controller.command("track", #"{"from":"2020-01-01T00:00:00Z"}"#)?["result"] as? [String: Any]
     #expect(hidden?["fixes"] as? Int == 0 && hidden?["messages"] as? Int == 0, "\(hidden ?? [:])")
     let nowhere = controller.command("locate", #"{"timeout":1}"#)
-    #expect(problem(of: nowhere).contains("no position is available"), "\(nowhere ?? [:])")
+    #expect(problem(of: nowhere).contains("locations are disabled"), "\(nowhere ?? [:])")
     try directory.write("agent.toml", text)
     #expect(controller.command("reload")?["state"] as? String == "done")
 

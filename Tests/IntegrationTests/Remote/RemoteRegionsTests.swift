@@ -72,6 +72,28 @@ import Testing
     again.child.terminate()
   }
 
+  /// A vehicle whose session has expired at a broker that has its documents: the report on a refused document remains.
+  @Test(.timeLimit(.minutes(4))) func refusalRemainsAfterASessionHasExpired() throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let controller = try Operator(broker)
+    let first = try ManagedAgent(broker, remote: "enabled = true", directory: directory, sessionExpiry: 1)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(first.log)")
+    let applied = controller.want(#"{"version":"v1","settings":{"status.interval":77}}"#)
+    #expect(applied?["state"] as? String == "applied")
+    let refused = controller.want(#"{"version":"v2","settings":{"status.nonsense":1}}"#)
+    #expect(refused?["state"] as? String == "refused")
+    #expect(first.child.terminate() == 0)
+    #expect(waitUntil(atMost: 60) { controller.state == "offline" })
+    // Longer than the session's expiry.
+    sleep(3)
+
+    let again = try ManagedAgent(broker, remote: "enabled = true", directory: directory, sessionExpiry: 1)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(again.log)")
+    waitUntil(atMost: 14) { controller.reports.last?["version"] as? String != "v2" }
+    #expect(controller.reports.last?["version"] as? String == "v2", "\(controller.reports)")
+    #expect(again.child.terminate() == 0)
+  }
+
   /// A broker that lost its sessions and retained messages receives the reports on settings and regions again.
   @Test(.timeLimit(.minutes(4))) func reportsReturnToABrokerThatLostThem() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
