@@ -75,21 +75,9 @@ import Testing
   /// A program that arrives later receives the known position, too; after locations were disabled, it is notified.
   @Test func laterProgramsReceiveThePosition() throws {
     var pipeline = pipeline(isVirtual: false)
-    pipeline.process(
-      .status(
-        SourceStatus(
-          timestamp: Timestamp(seconds: 100), source: "iio", kinds: [.accelerometer],
-          state: .active(rates: [:])))
-    ) { _ in }
-    for second in 0..<20 {
-      let scans = (0..<25).map { step in
-        InertialScan(
-          timestamp: Timestamp(seconds: 100 + Double(second) + Double(step) / 25),
-          acceleration: Vector3(0, 0.001 * Double(step % 3), -1))
-      }
-      pipeline.process(.inertial(scans)) { _ in }
-      if second > 5 { pipeline.process(fix(at: 101 + Double(second))) { _ in } }
-    }
+    rest(&pipeline, from: 100, to: 105)
+    pipeline.process(fix(at: 105)) { _ in }
+    rest(&pipeline, from: 105, to: 110)
     let reduced = LocalAccess(.reduced)
     pipeline.observe(LocalDemand([reduced], arrivals: 1))
     #expect(reports(&pipeline, reduced).last?.location != nil)

@@ -80,6 +80,8 @@ import Testing
     #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(first.log)")
     let applied = controller.want(#"{"version":"v1","settings":{"status.interval":77}}"#)
     #expect(applied?["state"] as? String == "applied")
+    // After 10 s, the connection has confirmed the settings.
+    sleep(12)
     let refused = controller.want(#"{"version":"v2","settings":{"status.nonsense":1}}"#)
     #expect(refused?["state"] as? String == "refused")
     #expect(first.child.terminate() == 0)
