@@ -81,6 +81,7 @@ import Testing
     let reduced = LocalAccess(.reduced)
     pipeline.observe(LocalDemand([reduced], arrivals: 1))
     #expect(reports(&pipeline, reduced).last?.location != nil)
+    rest(&pipeline, from: 110, to: 111)
     pipeline.observe(LocalDemand([reduced], arrivals: 2))
     #expect(reports(&pipeline, reduced).last?.location != nil)
     pipeline.reconfigure(PipelineConfiguration([{ $0.location.isEnabled = false }], isVirtual: false)) { _ in
