@@ -51,7 +51,7 @@ import Testing
       decoding: FileManager.default.contents(atPath: broker.directory.file("broker.log")) ?? Data(),
       as: UTF8.self)
     let sessions = log.split(separator: "\n").filter { $0.contains("New client connected") }.dropFirst(before)
-    #expect(sessions.count == 3 && sessions.count { $0.contains("c1") } == 1, "\(sessions)")
+    #expect(sessions.count == 3 && sessions.count { $0.contains(", c1,") } == 1, "\(sessions)")
   }
 
   /// Under MQTT 3.1.1 a broker drops retained messages at QoS 1 beyond its limits. Documents are read completely
