@@ -3,13 +3,13 @@
 
 usage: test-results.py again EVENTS        prints a filter that chooses the failed tests of a run; status 1 when the process
                                            ended before its time, so that all of them are to be tried once more
-       test-results.py summary FOLDER      prints what was skipped and why, what failed or passed at the second try only, and
-                                           as the last line "N passed, N failed, N skipped"; status 1 when something failed,
-                                           when more than one test passed at the second try only, or when one was skipped
-                                           although Deploy/test.sh installs what it needs
+       test-results.py summary FOLDER      prints what was skipped and why, what failed or passed at the second try only, with
+                                           what these said, and as the last line "N passed, N failed, N skipped"; status 1
+                                           when something failed, when more than one test passed at the second try only, or
+                                           when one was skipped although Deploy/test.sh installs what it needs
 
-FOLDER holds RUN.1, the events of a run, RUN.2, those of its second try, and "checks": lines "passed|failed|skipped NAME:
-REASON" of what is no Swift test.
+FOLDER holds RUN.1, the events of a run, RUN.2, those of its second try, and "checks": lines "passed|failed|skipped|said
+NAME: TEXT" of what is no Swift test.
 """
 
 import json
@@ -21,6 +21,9 @@ import sys
 INSTALLED_HERE = "needs the Debian packages"
 # Tests that may pass at the second try only.
 FLAKY_LIMIT = 1
+# Of what a test said as it failed: enough to find the cause from the end of a log.
+ISSUES_SHOWN = 6
+ISSUE_LENGTH = 800
 
 
 class Run:
@@ -30,6 +33,7 @@ class Run:
         self.results = {}  # passed, failed or skipped
         self.reasons = {}
         self.has_ended = False
+        self.issues = {}  # what failed in a test, in order
         self.not_started = set()  # failed, as the process ended before
         functions, suites, started = [], {}, set()
         for line in path.read_text().splitlines():
@@ -46,6 +50,9 @@ class Run:
             name = self.name(payload.get("testID", ""))
             if payload["kind"] == "testStarted":
                 started.add(name)
+            if payload["kind"] == "issueRecorded":
+                said = [message["text"] for message in payload["messages"] if message.get("text")]
+                self.issues.setdefault(name, []).append(" ".join(" ".join(said).split()))
             if payload["kind"] == "testSkipped":
                 suites[name] = self.reasons[name] = " ".join(payload.get("_comments") or ["no reason given"])
                 self.results[name] = "skipped"
@@ -78,7 +85,7 @@ def again(path):
 
 
 def summary(folder):
-    results, reasons, second, waiting = {}, {}, [], set()
+    results, reasons, issues, second, waiting = {}, {}, {}, [], set()
     for path in sorted(folder.glob("*.[12]")):
         run = Run(path)
         if not run.has_ended:
@@ -91,11 +98,15 @@ def summary(folder):
                 second.append(name)
             results[name] = result
             reasons[name] = run.reasons.get(name, "")
+            issues.setdefault(name, []).extend(run.issues.get(name, []))
         waiting |= run.not_started
     for line in (folder / "checks").read_text().splitlines() if (folder / "checks").exists() else []:
         result, _, rest = line.partition(" ")
-        name, _, reasons[name] = rest.partition(": ")
-        results[name] = result
+        name, _, said = rest.partition(": ")
+        if result == "said":
+            issues.setdefault(name, []).append(said)
+        else:
+            results[name], reasons[name] = result, said
 
     def chosen(result):
         return sorted(name for name in results if results[name] == result)
@@ -109,7 +120,11 @@ def summary(folder):
         print("".join(f"  {name}\n" for name in names), end="")
     for title, names in (("passed at the second try", second), ("failed", chosen("failed"))):
         if names:
-            print(f"{title}:\n" + "".join(f"  {name}\n" for name in names), end="")
+            print(f"{title}:")
+        for name in names:
+            print(f"  {name}")
+            for issue in issues.get(name, [])[:ISSUES_SHOWN]:
+                print(f"    {issue[:ISSUE_LENGTH]}")
     for reason in missing:
         print(f"fails, as this script installs what was missing: {reason}")
     if len(second) > FLAKY_LIMIT:

@@ -108,7 +108,11 @@ check() {
   "$@" >"$said" 2>&1 || status=$?
   cat "$said"
   sed -n "s,^skipped: ,skipped part of $name: ,p" "$said" >>"$results/checks"
-  if [ "$status" -eq 0 ]; then echo "passed $name" >>"$results/checks"; else echo "failed $name" >>"$results/checks"; fi
+  if [ "$status" -eq 0 ]; then
+    echo "passed $name" >>"$results/checks"
+  else
+    { tail -n 6 "$said" | sed "s,^,said $name: ,"; echo "failed $name"; } >>"$results/checks"
+  fi
   return $status
 }
 
