@@ -3,6 +3,7 @@ import Navigation
 import Sensors
 import Simulation
 import Spatial
+import TestSupport
 import Testing
 
 /// The way that an odometer makes of speeds, and of the places around gaps.
@@ -160,6 +161,58 @@ import Testing
     #expect(odometer.estimated == odometer.distance)
     for time in 601...1200 { odometer.process(sample(Double(time), north: 6000, speed: nil)) }
     #expect(odometer.distance <= 6010)
+  }
+
+  /// A drive in a town on positions with white noise (m on each axis) and an offset that changes over a minute.
+  @Test(arguments: [(0.0, 0.0), (0.2, 2), (0.5, 3), (1, 3), (2, 3)], [0.25, 1])
+  func pathOfNoisyPositionsIsItsLength(noise: (white: Double, offset: Double), interval: Double) {
+    var random = SplitMix.announced()
+    var (odometer, known) = (Odometer(), Odometer())
+    var (time, speed, course, way, place) = (0.0, 0.0, 0.0, 0.0, SIMD2(0.0, 0))
+    var (offset, target, rate) = (SIMD2(0.0, 0), 0.0, 0.0)
+    let memory = exp(-interval / 60)
+    while time < 2400 {
+      // Every 90 s a stop of 30 s, and a bend of 90° in 10 s.
+      let phase = time.truncatingRemainder(dividingBy: 90)
+      target = phase < 30 ? 0 : 14
+      rate = (50..<60).contains(phase) ? 0.157 : 0
+      speed += min(max(target - speed, -2 * interval), 1.5 * interval)
+      course += rate * interval
+      place += speed * interval * SIMD2(sin(course), cos(course))
+      way += speed * interval
+      time += interval
+      let change = noise.offset * (1 - memory * memory).squareRoot()
+      offset = memory * offset + change * SIMD2(random.normal(), random.normal())
+      let seen = place + offset + noise.white * SIMD2(random.normal(), random.normal())
+      let coordinate = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11)).coordinate(at: seen)
+      let accuracy = max(1, 1.5 * hypot(noise.white, noise.offset))
+      let timestamp = Timestamp(seconds: time)
+      odometer.process(OdometerSample(timestamp: timestamp, coordinate: coordinate))
+      known.process(OdometerSample(timestamp: timestamp, coordinate: coordinate, accuracy: accuracy))
+    }
+    print(
+      "way of positions without speed: \(odometer.distance / way), accuracy known \(known.distance / way)")
+    #expect(abs(odometer.distance / way - 1) < 0.03)
+    #expect(abs(known.distance / way - 1) < 0.03)
+    #expect(odometer.estimated == odometer.distance)
+  }
+
+  /// The positions of a parked day with an offset that changes over one or several minutes are no way.
+  @Test(arguments: [(0.2, 2.0, 60.0), (1, 3, 60), (0.3, 8, 100), (0.1, 10, 300)])
+  func parkedDayOfPositionsAddsNothing(white: Double, size: Double, seconds: Double) {
+    var random = SplitMix.announced()
+    var (odometer, offset) = (Odometer(), SIMD2(0.0, 0))
+    let memory = exp(-1 / seconds)
+    for time in 0..<86_400 {
+      let change = size * (1 - memory * memory).squareRoot()
+      offset = memory * offset + change * SIMD2(random.normal(), random.normal())
+      let seen = offset + white * SIMD2(random.normal(), random.normal())
+      odometer.process(
+        OdometerSample(
+          timestamp: Timestamp(seconds: Double(time)),
+          coordinate: LocalFrame(origin: Coordinate(latitude: 48, longitude: 11)).coordinate(at: seen)))
+    }
+    #expect(odometer.distance < 150)
   }
 
   // MARK: Wheels

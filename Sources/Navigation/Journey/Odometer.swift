@@ -1,19 +1,19 @@
 internal import Glibc
 internal import Spatial
 
-/// The distance travelled: the integral of speed, never a sum of position differences.
+/// The distance travelled: the integral of speed, or without any speed the length of the path of positions.
 ///
 /// - The speed is navigation's if it is aligned, otherwise the receiver's, otherwise the wheels' with the
 ///   scale calibrated by satellites (`WheelDistance`).
-/// - A vehicle at rest adds nothing (`StandstillDetector`). A jump of the position adds nothing, because
-///   positions are not summed.
+/// - A vehicle at rest adds nothing (`StandstillDetector`). With measured speeds, a jump of the position adds
+///   nothing, because positions are not summed.
 /// - A gap without measurements, or while the agent was not running, is filled with the most plausible
 ///   distance between the positions before and after it (`PlausibleDistance`). This distance is also counted
 ///   in `estimated`. A gap between two stops is filled only if the positions differ by more than their
 ///   errors.
 /// - With a receiver that reports no speed, only positions are available (`positionMotion`). The distance is
-///   the straight line between positions that differ by more than their errors, and is also counted in
-///   `estimated`.
+///   the length of their path without noise (`PositionTravel`), and is also counted in `estimated`. Slow
+///   motion is counted when the positions differ by more than their errors.
 /// - If a receiver derives its speeds from positions, the sum is as accurate as those positions.
 ///
 /// A value type without I/O; time arrives with the samples.
@@ -28,6 +28,7 @@ public struct Odometer: Hashable, Sendable {
   private var anchor: Anchor?
   private var standing = StandstillDetector()
   private var wheels = WheelDistance()
+  private var travel: PositionTravel?
 
   /// The state of the vehicle up to which the distance has been counted.
   fileprivate struct Anchor: Hashable, Sendable {
@@ -102,6 +103,7 @@ public struct Odometer: Hashable, Sendable {
   public mutating func process(_ sample: OdometerSample) {
     guard sample.isSound else { return }
     positionMotion = nil
+    if sample.speed != nil { travel = nil }
     guard let before = anchor else { return begin(sample) }
     guard let timestamp = before.timestamp else {
       return close(before, sample, seconds: seconds(before, sample))
@@ -180,27 +182,58 @@ public struct Odometer: Hashable, Sendable {
       return close(before, sample, seconds: step)
     }
     let next = Anchor(sample, isStopped: sample.isStopped)
+    var travel = self.travel ?? PositionTravel()
+    defer { self.travel = travel }
+    travel.add(sample.coordinate, at: sample.timestamp)
     let error = Self.confidence * hypot(first.radius, sample.accuracy ?? Self.unknownAccuracy)
     let way = LocalFrame(origin: first.coordinate).offset(of: sample.coordinate).magnitude
-    guard way > error, !sample.isStopped else {
-      positionMotion = .undecided
-      guard step >= Self.longestDecision || sample.isStopped else { return }
-      positionMotion = .resting
-      // The earlier position is retained, so that slow motion is eventually detected.
-      var rest = next
-      (rest.place, rest.speed, rest.velocity) = (first, nil, nil)
-      return advance(to: rest)
+    guard way > (travel.isMoving ? travel.step ?? error : error), !sample.isStopped else {
+      return processNear(next, after: before, step: step, way: way, isStopped: sample.isStopped, &travel)
     }
     let moved = LocalFrame(origin: latest).offset(of: sample.coordinate).magnitude
     positionMotion = .moving(speed: moved / step)
     guard moved < OdometerSample.fastest * step else {
       // One of the two positions is wrong. The odometer continues from the new one.
       positionMotion = .undecided
+      travel.stop()
       return advance(to: next)
     }
-    if before.speed == nil { add(estimated: way) } else { close(before, sample, seconds: step) }
+    if before.speed == nil {
+      add(estimated: travel.shortened(way))
+    } else {
+      close(before, sample, seconds: step)
+    }
+    travel.move()
     advance(to: next)
     standing.interrupt(isMoving: moved > Self.restingSpeed * step)
+  }
+
+  /// Processes a position that is too close to that of the last decision to prove motion by itself.
+  private mutating func processNear(
+    _ next: Anchor, after before: Anchor, step: Double, way: Double, isStopped: Bool,
+    _ travel: inout PositionTravel
+  ) {
+    positionMotion = isStopped ? .resting : .undecided
+    if travel.isMoving, travel.step != nil || isStopped {
+      guard isStopped || travel.isStop(way: way, seconds: step) else { return }
+      add(estimated: travel.shortened(way))
+      travel.stop()
+      return advance(to: next)
+    }
+    if !isStopped, let start = travel.start {
+      add(estimated: start.way)
+      travel.move()
+      positionMotion = .moving(speed: start.way / start.seconds)
+      advance(to: next)
+      return standing.interrupt(isMoving: true)
+    }
+    guard step >= Self.longestDecision || isStopped else { return }
+    positionMotion = .resting
+    travel.stop()
+    // The earlier position is retained, so that slow motion is eventually detected.
+    var rest = next
+    (rest.place, rest.speed, rest.velocity) = (before.place, nil, nil)
+    advance(to: rest)
   }
 
   // MARK: Gaps

@@ -35,8 +35,10 @@ struct GapPath {
     frame = LocalFrame(origin: start.coordinate)
     way = frame.offset(of: end.coordinate)
     let mean = way / duration
-    let first = (6 * mean - 4 * start.velocity - 2 * end.velocity) / duration
-    let last = (4 * end.velocity + 2 * start.velocity - 6 * mean) / duration
+    // The velocities without their mean: the compiler takes a second for both in one expression.
+    let (before, after) = (start.velocity - mean, end.velocity - mean)
+    let first = -(4 * before + 2 * after) / duration
+    let last = (4 * after + 2 * before) / duration
     let square = (first.squaredLength + last.squaredLength + (first * last).sum()) / 3
     acceleration = min(
       physics.acceleration, Self.unseen + Self.unseenShare * max(0, square).squareRoot())

@@ -41,3 +41,12 @@ extension Drive {
     return copy
   }
 }
+
+extension Location {
+  /// As from a receiver that reports positions only.
+  var withoutSpeed: Location {
+    var copy = self
+    (copy.speed, copy.course) = (nil, nil)
+    return copy
+  }
+}

@@ -63,6 +63,9 @@ struct JourneyBenchmark {
       report(tunnels, "the same and navigation", Play.navigation(tunnels))
       report(test, "receiver", Play.receiver(test.locations))
       report(test, "navigation", Play.navigation(test))
+      for drive in [mountainView, kingston, test, munich.withoutJump] {
+        report(drive, "positions without speed", Play.receiver(drive.locations.map(\.withoutSpeed)))
+      }
       report(munich, "receiver", Play.receiver(munich.locations))
       report(munich.withoutJump, "receiver, the jump taken out", Play.receiver(munich.withoutJump.locations))
       for drive in [mountainView, kingston] {
