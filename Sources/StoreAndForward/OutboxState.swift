@@ -238,12 +238,14 @@ final class OutboxState {
   /// commit may have reserved sequence numbers, which would be assigned a second time.
   private func restore(_ lost: LostCommits, to opened: Store) {
     opened.epoch = Store.newEpoch()
+    documents.restore(lost.documents)
     let records = lost.records.filter { $0.seq > opened.newest[$0.lane.rawValue] }
     for record in records { places.observe(record.seq) }
     let isStored = attempt { () throws(SQLiteError) in
       try move(records, to: opened) { () throws(SQLiteError) in
         opened.countDamaged(lost.damagedRecords)
         try opened.setMeta("epoch", opened.epoch)
+        try documents.writeStored(to: opened)
       }
     }
     if !isStored {

@@ -39,6 +39,9 @@ struct PreservedDocuments {
   /// not replaced.
   mutating func learn(_ documents: [String: [UInt8]]) { stored.merge(documents) { known, _ in known } }
 
+  /// Replaces the documents of a store by those of its commits that SQLite ignores.
+  mutating func restore(_ documents: [String: [UInt8]]) { stored.merge(documents) { $1 } }
+
   /// Writes the waiting documents. Call it inside the transaction that writes their records.
   func writeWaiting(to store: Store) throws(SQLiteError) {
     for (name, bytes) in waiting { try store.set(PreservedDocument(name: name, bytes: bytes)) }

@@ -138,6 +138,37 @@ extension OutboxDocumentTests {
   }
 }
 
+extension OutboxDocumentTests {
+  /// SQLite ends a log at its first damaged frame without an error. Documents and records behind it are restored.
+  @Test func documentsBehindADamagedFrameAreRestored() throws {
+    let outbox = try Outbox(path: path)
+    for number in 1...5 {
+      outbox.append(draft(.events, "\(number)"), preserving: [document(number)])
+      outbox.append(draft(.state, "between"))
+    }
+    outbox.flush()
+    let (file, log) = (try readFile(path), try readFile(path + "-wal"))
+    let frames = (log.count - 32) / 4120
+    var restored: [String: Int] = [:]
+    for frame in 0..<frames {
+      let start = 32 + 4120 * frame
+      let victim = directory.file("frame-\(frame).sqlite")
+      try writeFile(victim, file)
+      var damaged = log
+      damaged[start + 24 + 4000] ^= 0x10
+      try writeFile(victim + "-wal", damaged)
+      let survivor = try Outbox(path: victim)
+      let newest = survivor.document(named: "states").map { String(decoding: $0, as: UTF8.self) } ?? "none"
+      let isOwn = log[start + 3] == UInt8(Schema.roots[Schema.documents] ?? 0)
+      #expect(isOwn || newest == "5", "frame \(frame): \(newest)")
+      restored[newest, default: 0] += 1
+      survivor.close()
+    }
+    print("\(frames) frames, newest documents: \(restored)")
+    #expect(restored["5"] ?? 0 > 10)
+  }
+}
+
 /// A document that says which event was the last.
 func document(_ number: Int) -> PreservedDocument {
   PreservedDocument(name: "states", bytes: Array("\(number)".utf8))

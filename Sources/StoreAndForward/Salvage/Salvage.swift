@@ -73,7 +73,8 @@ struct Salvage {
       return true
     }
     return LostCommits(
-      records: records, damagedPages: pages.damageCount, damagedRecords: salvage.damagedRecords)
+      records: records, documents: documents(path), damagedPages: pages.damageCount,
+      damagedRecords: salvage.damagedRecords)
   }
 
   /// - Parameters:
@@ -351,6 +352,8 @@ struct Salvage {
 struct LostCommits {
   /// The records with valid checksums, some of which may be in earlier commits, too.
   var records: [OutboxRecord]
+  /// The newest documents with valid checksums, also those of earlier commits.
+  var documents: [String: [UInt8]]
   var damagedPages: Int
   /// Lower bound of the number of lost records, because rows of an unreadable page count as one.
   var damagedRecords: Int
