@@ -25,9 +25,8 @@ public import Telemetry
 ///
 /// ## On disk
 /// One SQLite database in WAL mode (`Schema`): `meta` (format, epoch, mark, clock, inode), `lanes` (what each
-/// contains and has dropped), a table per lane keyed by seq, and `dead`. Documents that must be consistent
-/// with the records are in `meta`, too (`PreservedDocument`). Each record has a checksum of its whole
-/// content. Beside the database are `….lock`, locked while an outbox has the store open, and `….recent`, with
+/// contains and has dropped), a table per lane keyed by seq, `dead`, and `documents` with the program's state
+/// (`PreservedDocument`). Each record and each document has a checksum of its whole content. Beside the database are `….lock`, locked while an outbox has the store open, and `….recent`, with
 /// the newest records of lanes in which nothing older waits. A damaged store is renamed to `….damaged-DATE`,
 /// and `….salvage` contains its name until all verifiable records are transferred (`Salvage`). Acknowledged
 /// records are deleted in groups, within half a second: after a crash in between they are sent again, with
@@ -78,14 +77,14 @@ public final class Outbox: Sendable {
 
   /// Accepts messages in one commit, together with those that other threads append meanwhile.
   /// - Returns: their identities, in the same order.
-  /// - Parameter document: preserved in the same commit. After a crash, `document(named:)` returns it if and
+  /// - Parameter documents: preserved in the same commit. After a crash, `document(named:)` returns them if and
   ///   only if the messages were stored. Messages with a document never wait outside the store.
   @discardableResult
   public func append(
-    _ messages: [some OutboxMessage], preserving document: PreservedDocument? = nil
+    _ messages: [some OutboxMessage], preserving documents: [PreservedDocument] = []
   ) -> [MessageIdentity] {
-    guard !messages.isEmpty || document != nil else { return [] }
-    let batch = Batch(messages, document)
+    guard !messages.isEmpty || !documents.isEmpty else { return [] }
+    let batch = Batch(messages, documents)
     arrivals.withLock { $0.append(batch) }
     return use { keeper in
       // The first thread commits the messages of all threads that arrived during the previous commit.
@@ -103,13 +102,19 @@ public final class Outbox: Sendable {
   /// Accepts one message: one commit, and for the events lane one sync.
   @discardableResult
   public func append(
-    _ message: some OutboxMessage, preserving document: PreservedDocument? = nil
+    _ message: some OutboxMessage, preserving documents: [PreservedDocument] = []
   ) -> MessageIdentity {
-    append([message], preserving: document).first ?? MessageIdentity(epoch: "", seq: 0)
+    append([message], preserving: documents).first ?? MessageIdentity(epoch: "", seq: 0)
   }
 
-  /// Returns the newest preserved document of a name; nil if there is none, or if the store that contained it
-  /// was damaged before it was opened.
+  /// Stores a document that belongs to no messages, safe from a power cut.
+  /// - Returns: false while the disk is not writable. The document is then held in memory, and stored as soon as
+  ///   the disk is writable again.
+  @discardableResult
+  public func preserve(_ document: PreservedDocument) -> Bool { use { $0.preserve(document) } }
+
+  /// Returns the newest document of a name; nil if there is none, or if its part of a damaged store could not be
+  /// salvaged.
   public func document(named name: String) -> [UInt8]? { use { $0.document(name) } }
 
   /// Returns an identity for a message that bypasses the store, such as the last message before a link is
@@ -221,13 +226,13 @@ public final class Outbox: Sendable {
 /// The messages of one `append` call. Its results are written and read only under the outbox's lock.
 final class Batch {
   let messages: [any OutboxMessage]
-  let document: PreservedDocument?
+  let documents: [PreservedDocument]
   private(set) var identities: [MessageIdentity] = []
   private(set) var isCommitted = false
 
-  init(_ messages: [any OutboxMessage], _ document: PreservedDocument?) {
+  init(_ messages: [any OutboxMessage], _ documents: [PreservedDocument]) {
     self.messages = messages
-    self.document = document
+    self.documents = documents
   }
 
   /// Assigns identities and positions to the messages, and encodes their payloads. A message that does not

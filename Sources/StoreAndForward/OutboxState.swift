@@ -50,7 +50,7 @@ final class OutboxState {
     reserveNumbers(batches.reduce(0) { $0 + $1.messages.count })
     let records = batches.flatMap { $0.accept(naming: &temporary, &places, store) }
     for record in records { drain.accepted(record) }
-    for document in batches.compactMap(\.document) { documents.accept(document) }
+    for document in batches.flatMap(\.documents) { documents.accept(document) }
     if !documents.isWaiting, keepRecent(records) { return }
     if write(records) { return }
     for record in records {
@@ -92,7 +92,8 @@ final class OutboxState {
     let recent = unstored.records(before: records)
     let lanes = Set((recent + records).map(\.lane))
     let isSynced =
-      isSynced || lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
+      isSynced || documents.isWaiting
+      || lanes.contains { configuration.limits(of: $0).durability == .beforeAccepting }
     let isWritten = attempt { () throws(SQLiteError) in
       try transact(store, isSynced: isSynced) { () throws(SQLiteError) in
         for record in recent { try store.insert(record) }
@@ -116,8 +117,26 @@ final class OutboxState {
     }
   }
 
-  /// Returns the document preserved with the newest records; nil if there is none of this name.
+  /// Returns the newest document of a name; nil if there is none.
   func document(_ name: String) -> [UInt8]? { documents[name] }
+
+  /// Stores a document that belongs to no records. Returns false if it is held in memory.
+  func preserve(_ document: PreservedDocument) -> Bool {
+    documents.accept(document)
+    // A second time, because a store that is found to be damaged is replaced by a new one.
+    for _ in 0..<2 {
+      guard degradation == nil, let store else { return false }
+      let isWritten = attempt { () throws(SQLiteError) in
+        try transact(store, isSynced: true) { () throws(SQLiteError) in try documents.writeWaiting(to: store)
+        }
+      }
+      if isWritten {
+        documents.written()
+        return true
+      }
+    }
+    return false
+  }
 
   // MARK: Recent records
 
@@ -219,12 +238,14 @@ final class OutboxState {
   /// commit may have reserved sequence numbers, which would be assigned a second time.
   private func restore(_ lost: LostCommits, to opened: Store) {
     opened.epoch = Store.newEpoch()
+    documents.restore(lost.documents)
     let records = lost.records.filter { $0.seq > opened.newest[$0.lane.rawValue] }
     for record in records { places.observe(record.seq) }
     let isStored = attempt { () throws(SQLiteError) in
       try move(records, to: opened) { () throws(SQLiteError) in
         opened.countDamaged(lost.damagedRecords)
         try opened.setMeta("epoch", opened.epoch)
+        try documents.writeStored(to: opened)
       }
     }
     if !isStored {
@@ -244,7 +265,7 @@ final class OutboxState {
     attempt { () throws(SQLiteError) in
       places.observe(try opened.lastPlace())
       try drain.learn(from: opened)
-      try documents.learn(from: opened)
+      documents.learn(try opened.documents())
     }
   }
 
@@ -289,7 +310,6 @@ final class OutboxState {
     do throws(SQLiteError) {
       let fresh = try Store(path: path)
       adopt(fresh)
-      try transact(fresh, isSynced: true) { () throws(SQLiteError) in try documents.writeStored(to: fresh) }
       salvage(place, into: fresh, cause: failure.message)
     } catch {
       agenda.report(.setAside(path: place, cause: failure.message, salvaged: 0, lost: nil))
@@ -297,8 +317,14 @@ final class OutboxState {
     }
   }
 
-  /// Transfers the verifiable records of a damaged store.
+  /// Transfers the documents and the verifiable records of a damaged store.
   private func salvage(_ place: String, into fresh: Store, cause: String) {
+    documents.learn(Salvage.documents(place))
+    guard
+      attempt({ () throws(SQLiteError) in
+        try transact(fresh, isSynced: true) { () throws(SQLiteError) in try documents.writeStored(to: fresh) }
+      })
+    else { return }
     let outcome = takeover.run(place, into: fresh, cause: cause) { records, body throws(SQLiteError) in
       try move(records, to: fresh, body)
     }

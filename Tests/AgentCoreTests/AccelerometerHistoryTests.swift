@@ -119,7 +119,7 @@ import Testing
     try memory.record(seconds: 2)
     play(30..<40, into: &memory)
     #expect(try count(memory) == 352)
-    memory.close(pipeline, at: Timestamp(seconds: 40))
+    _ = memory.close(pipeline, at: Timestamp(seconds: 40))
     let again = try MotionMemory(plan, log: Self.log)
     #expect(try count(again) == nil)
     _ = consume memory

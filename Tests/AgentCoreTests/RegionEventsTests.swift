@@ -4,6 +4,7 @@ import Platform
 import Positioning
 import Sensors
 import Spatial
+import StoreAndForward
 import Telemetry
 import Testing
 
@@ -118,39 +119,36 @@ import Testing
 
   @Test func transitionsDuringDowntimeAreReportedOnce() throws {
     let path = try file("regions.geojson", geojson)
-    let states = folder.appending(path: "regions.state").path
-    var first = try pipeline(path: path)
-    RegionStateFile(path: states, log: log).restore(&first.regions)
-    #expect(try messages(&first, drive(0...40)).map(\.region) == ["yard", "yard"])
-    RegionStateFile(path: states, log: log).keep(first.regions.encoded)
-
-    var second = try pipeline(path: path)
-    RegionStateFile(path: states, log: log).restore(&second.regions)
-    let told = try messages(&second, drive(1000...1010, from: 790, speed: 0))
-    #expect(told.map { "\($0.event) \($0.region) \($0.isLate)" } == ["exit yard true", "enter gate true"])
-    RegionStateFile(path: states, log: log).keep(second.regions.encoded)
-
-    var third = try pipeline(path: path)
-    RegionStateFile(path: states, log: log).restore(&third.regions)
-    #expect(try messages(&third, drive(2000...2010, from: 790, speed: 0)).isEmpty)
-    #expect(third.regions.inside == ["gate"])
+    let store = try Outbox(path: folder.appending(path: "outbox.sqlite").path)
+    func run(_ seconds: ClosedRange<Int>, from start: Double = 0, speed: Double? = nil) throws -> [String] {
+      var next = try pipeline(path: path)
+      let states = RegionStates(path: folder.appending(path: "regions.state").path, log: log)
+      states.restore(&next.regions, from: store)
+      let events = speed.map { drive(seconds, from: start, speed: $0) } ?? drive(seconds)
+      let told = try messages(&next, events).map { "\($0.event) \($0.region) \($0.isLate)" }
+      if let change = states.change(of: next.regions) { store.preserve(change) }
+      return told
+    }
+    #expect(try run(0...40) == ["enter yard false", "dwell yard false"])
+    #expect(try run(1000...1010, from: 790, speed: 0) == ["exit yard true", "enter gate true"])
+    #expect(try run(2000...2010, from: 790, speed: 0).isEmpty)
   }
 
-  @Test func damagedStateFileDoesNotPreventTheStart() throws {
-    var pipeline = try pipeline(path: file("regions.geojson", geojson))
-    let states = try file("regions.state", "nonsense")
-    let keeper = RegionStateFile(path: states, log: log)
-    keeper.restore(&pipeline.regions)
-    #expect(try messages(&pipeline, drive(0...30)).first?.event == .enter)
-    keeper.keep(pipeline.regions.encoded)
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
-        "regions.geojson", "regions.state",
-      ])
-    var again = RegionMonitor()
-    try again.restore(AtomicFile.contents(of: states))
-    // A folder that takes no files is reported, not fatal.
-    RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions.encoded)
+  /// The file of an earlier version is read once, and one that is damaged does not prevent the start.
+  @Test func formerFileIsAdopted() throws {
+    let path = try file("regions.geojson", geojson)
+    let store = try Outbox(path: folder.appending(path: "outbox.sqlite").path)
+    var first = try pipeline(path: path)
+    let former = try file("regions.state", "nonsense")
+    RegionStates(path: former, log: log).restore(&first.regions, from: store)
+    #expect(try messages(&first, drive(0...30)).first?.event == .enter)
+    try AtomicFile.write(first.regions.encoded, to: former)
+    for _ in 0..<2 {
+      var next = try pipeline(path: path)
+      RegionStates(path: former, log: log).restore(&next.regions, from: store)
+      #expect(next.regions.inside == ["yard"])
+      #expect(!FileManager.default.fileExists(atPath: former))
+    }
   }
 
   @Test func invalidFilesNamePositionAndRemedy() throws {

@@ -57,30 +57,26 @@ import Testing
   private enum Moment: CaseIterable {
     /// Decided, and not stored.
     case beforeTheStore
-    /// In the store, while the copy of the states is not written.
-    case beforeTheCopy
-    case afterAll
+    case afterTheStore
   }
 
   /// A drive of 100 s with one kill, and all that is in the store in the end: `event region`, in order.
   private func drive(killedAfter second: Int, _ moment: Moment) throws -> [String] {
     let name = "\(second)-\(moment)"
     var path = directory.file("\(name).sqlite")
-    let copy = directory.file("\(name).state")
     var outbox = try Outbox(path: path)
     var pipeline = try pipeline(at: 0)
-    var file = RegionStateFile(path: copy, log: log)
+    var states = RegionStates(path: directory.file("none"), log: log)
     for now in 0...100 {
       var messages: [VehicleMessage] = []
       pipeline.process(fix(now)) { messages.append($0) }
       let told = messages.filter { $0.kind == .region }.compactMap(publication)
       let dies = now == second
-      if !(dies && moment == .beforeTheStore), let states = file.change(of: pipeline.regions) {
-        outbox.append(told, preserving: PreservedDocument(name: "regions", bytes: states))
-        if !(dies && moment == .beforeTheCopy) { file.keep(states) }
-      } else if !(dies && moment == .beforeTheStore) {
+      if !(dies && moment == .beforeTheStore) {
+        let change = states.change(of: pipeline.regions)
         // No crossing without a change of a state.
-        #expect(told.isEmpty)
+        #expect(change != nil || told.isEmpty)
+        outbox.append(told, preserving: [change].compactMap { $0 })
       }
       guard dies else { continue }
       let next = directory.file("\(name)-next.sqlite")
@@ -88,8 +84,8 @@ import Testing
       path = next
       outbox = try Outbox(path: path)
       pipeline = try self.pipeline(at: now)
-      file = RegionStateFile(path: copy, log: log)
-      file.restore(&pipeline.regions, preserved: outbox.document(named: "regions"))
+      states = RegionStates(path: directory.file("none"), log: log)
+      states.restore(&pipeline.regions, from: outbox)
     }
     return outbox.next(limit: 100).compactMap { record in
       (try? RegionMessage(json: JSONValue(parsing: record.payload))).map { "\($0.event) \($0.region)" }
@@ -129,17 +125,21 @@ import Testing
       return pipeline.regions
     }()
     #expect(!regions.inside.isEmpty)
-    let file = RegionStateFile(path: directory.file("given-up.state"), log: log)
+    let file = RegionStates(path: directory.file("none"), log: log)
     #expect(file.change(of: RegionMonitor()) == nil)
-    #expect(file.change(of: regions) != nil && file.change(of: regions) == nil)
+    let before = try #require(file.change(of: regions))
+    #expect(file.change(of: regions) == nil)
     var none = regions
     none.replaceAll([])
-    let states = try #require(file.change(of: none))
+    let after = try #require(file.change(of: none))
+    let store = try Outbox(path: directory.file("outbox.sqlite"))
+    store.preserve(after)
     var next = try pipeline(at: 31).regions
-    RegionStateFile(path: directory.file("other.state"), log: log).restore(&next, preserved: states)
+    RegionStates(path: directory.file("none"), log: log).restore(&next, from: store)
     #expect(next.inside.isEmpty)
+    store.preserve(before)
     var kept = try pipeline(at: 31).regions
-    RegionStateFile(path: directory.file("other.state"), log: log).restore(&kept, preserved: regions.encoded)
+    RegionStates(path: directory.file("none"), log: log).restore(&kept, from: store)
     #expect(kept.inside == regions.inside)
   }
 
@@ -152,7 +152,7 @@ import Testing
       configuration: try simulation().pipeline, start: start, time: time, version: "1")
     _ = try onTheWay().watch(in: &pipeline.regions)
     var surroundings = AgentLoop.Surroundings()
-    surroundings.regionStates = RegionStateFile(path: directory.file("regions.state"), log: log)
+    surroundings.regionStates = RegionStates(path: directory.file("none"), log: log)
     var loop = try AgentLoop(
       pipeline: pipeline, sensors: feed, inbox: AgentInbox(), delivery: recorder, surroundings: surroundings,
       log: log)
@@ -164,7 +164,7 @@ import Testing
       // The states that go with an event are those that it led to.
       var monitor = RegionMonitor()
       _ = try onTheWay().watch(in: &monitor)
-      try monitor.restore(#require(call.states))
+      try monitor.restore(#require(call.states.first).bytes)
       guard case .region(let event)? = call.messages.last(where: { $0.kind == .region }) else { continue }
       #expect(monitor.state(of: event.region) == (event.event == .exit ? .outside : .inside))
     }
@@ -204,11 +204,11 @@ import Testing
 
 /// Keeps what it is given.
 private final class RecordingDelivery: MessageDelivery {
-  let calls = Locked<[(messages: [VehicleMessage], states: [UInt8]?)]>([])
+  let calls = Locked<[(messages: [VehicleMessage], states: [PreservedDocument])]>([])
 
-  func accept(_ messages: [VehicleMessage]) throws { try accept(messages, regionStates: nil) }
-  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws {
-    calls.withLock { $0.append((messages, regionStates)) }
+  func accept(_ messages: [VehicleMessage]) throws { try accept(messages, preserving: []) }
+  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {
+    calls.withLock { $0.append((messages, documents)) }
   }
   func stop(farewell: () -> VehicleMessage) throws {}
   var counters: [String: Int] { [:] }

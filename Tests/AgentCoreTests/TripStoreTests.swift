@@ -57,7 +57,7 @@ import Testing
       var messages: [TripMessage] = []
       pipeline.process(event) { if case .trip(let message) = $0 { messages.append(message) } }
       keepOdometer(timestamp, isSet: trips.isUrgent(pipeline))
-      trips.keep(pipeline, at: timestamp)
+      _ = trips.keep(pipeline, at: timestamp)
       guard !isLost else { return }
       for message in messages { pipeline.confirm(message) }
       told += messages
@@ -148,7 +148,7 @@ import Testing
           event(second, way: way, speed: speed, &random), at: Timestamp(seconds: Double(second)),
           isLost: second > 30)
       }
-      agent.trips.save(agent.pipeline, at: Timestamp(seconds: 600))
+      _ = agent.trips.save(agent.pipeline, at: Timestamp(seconds: 600))
       func kept() throws -> TripState {
         try TripState(text: String(contentsOfFile: disk + "/trips", encoding: .utf8))
       }
@@ -169,7 +169,7 @@ import Testing
         disk, memory, at: 601, ["privacy.zones=\(zone.latitude) \(zone.longitude) 1000 withhold"])
       agent.pipeline.advance(to: Timestamp(seconds: 601)) { _ in }
       #expect(agent.trips.isUrgent(agent.pipeline))
-      agent.trips.keep(agent.pipeline, at: Timestamp(seconds: 601))
+      _ = agent.trips.keep(agent.pipeline, at: Timestamp(seconds: 601))
       #expect(try places(kept(), isInside) == 0)
       #expect(try places(kept()) { !isInside($0) } == outside)
     }

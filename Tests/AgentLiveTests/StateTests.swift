@@ -37,8 +37,6 @@ import Testing
     #expect(
       person.want(#"{"settings":{"location.error_bound":33}}"#, retain: false)?["state"] as? String
         == "applied")
-    #expect(
-      waitUntil { FileManager.default.fileExists(atPath: directory.file("default/remote/settings.json")) })
     let other = try agent(["vehicle.id": "other"])
     #expect(waitUntil { other.log.contains("event=broker.connected") }, "\(other.log)")
     #expect(!other.log.contains("remote.settings_in_force"))

@@ -17,9 +17,9 @@ extension OutboxModelTests {
     let (directory, recorder) = (try TemporaryDirectory(), NoticeRecorder())
     let path = directory.file("outbox.sqlite")
     let outbox = try Outbox(path: path, notice: recorder.handler)
-    outbox.append(draft(.events, "1"), preserving: document(1))
+    outbox.append(draft(.events, "1"), preserving: [document(1)])
     faulty_disk_break(path, FAULTY_DISK_WRITE, SQLiteError.Code.corrupt.rawValue, 0, 1)
-    outbox.append(draft(.events, "2"), preserving: document(2))
+    outbox.append(draft(.events, "2"), preserving: [document(2)])
     faulty_disk_repair()
     guard case .setAside? = recorder.notices.first else {
       Issue.record("expected a damaged store, got \(recorder.notices)")
@@ -71,7 +71,7 @@ private struct DocumentRun {
       last += 1
       outbox.append(
         [draft(.events, "\(last)")] + (Bool.random(using: &random) ? [draft(.tracks, "t")] : []),
-        preserving: document(last))
+        preserving: [document(last)])
       history.append("event \(last)")
     case ..<60: outbox.append(draft([.tracks, .state, .other].randomElement(using: &random) ?? .other, "x"))
     case ..<72: deliver(limit: Int.random(in: 1...8, using: &random))

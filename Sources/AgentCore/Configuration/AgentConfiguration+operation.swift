@@ -7,7 +7,7 @@ extension AgentConfiguration {
   package struct Regions: Sendable, Hashable {
     /// Path of a GeoJSON file; nil for no regions.
     package var path: String?
-    /// The file of region states.
+    /// File in which earlier versions stored the region states.
     package var statePath: String
   }
 

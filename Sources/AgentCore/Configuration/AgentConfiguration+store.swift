@@ -17,7 +17,7 @@ extension AgentConfiguration {
     package var folder: String
     /// Key that sets the folder, for messages.
     package var key: String
-    /// Path of the odometer's file.
+    /// Path of the odometer, which is in the store or a file (`StateDocument`).
     package var odometer: String
     package var trips: String
   }

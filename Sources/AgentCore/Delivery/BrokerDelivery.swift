@@ -11,6 +11,7 @@ internal import Telemetry
 /// Delivers messages to a broker: durable ones through the queue, live values directly.
 final class BrokerDelivery: MessageDelivery {
   private let formats: Locked<MessageFormats>
+  private let store: MessageStore
   private let outbox: Outbox
   private let session: MQTTSession
   private let presence: Presence
@@ -21,37 +22,26 @@ final class BrokerDelivery: MessageDelivery {
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
   private let refusals: Locked<RefusalLog>
-  private let storeNotices: Locked<StoreNotices>
 
   /// Seconds without an acknowledgement after which a stop no longer waits: the next start delivers the remaining messages.
   /// Shorter if the broker is unreachable.
   private static let (stallLimit, unreachableLimit) = (5.0, 1.0)
-  private static let regionStatesName = "regions"
 
-  /// Opens the store and starts connecting.
+  /// Starts connecting.
   ///
   /// - Parameters:
   ///   - remote: topics of remote management; nil subscribes to nothing.
   ///   - inbox: receives requests and changes of the link.
-  /// - Throws: an error naming the store or the invalid setting.
+  /// - Throws: an error naming the invalid setting.
   init(
-    configuration: AgentConfiguration, formats: MessageFormats, log: Logger,
+    configuration: AgentConfiguration, store: MessageStore, formats: MessageFormats, log: Logger,
     remote: RemoteTopics? = nil, inbox: AgentInbox
   ) throws {
     self.formats = Locked(formats)
     self.log = log
-    try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
-    let storeNotices = Locked(StoreNotices())
-    self.storeNotices = storeNotices
-    let outbox = try Outbox(
-      path: configuration.store.path, configuration: configuration.store.outbox,
-      notice: { notice in
-        let dueNotice = storeNotices.withLock { $0.observe(notice, at: SystemClock.monotonic) }
-        if let dueNotice { log.warning(dueNotice.event, "\(dueNotice)") }
-      },
-      isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
     let presence = Presence()
-    (self.outbox, self.presence) = (outbox, presence)
+    let outbox = store.outbox
+    (self.store, self.outbox, self.presence) = (store, outbox, presence)
     plan = Locked(LinkPlan(configuration.mqtt))
     let linkState = Locked(LinkReport(configuration.mqtt))
     self.linkState = linkState
@@ -110,19 +100,15 @@ final class BrokerDelivery: MessageDelivery {
     try session.start()
   }
 
-  func accept(_ messages: [VehicleMessage]) { accept(messages, regionStates: nil) }
+  func accept(_ messages: [VehicleMessage]) { accept(messages, preserving: []) }
 
-  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) {
+  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) {
     for case .status(let status) in messages { presence.observe(status) }
     let publications = formats.withLock { formats in messages.flatMap { formats.encode($0) } }
-    publish(
-      publications,
-      preserving: regionStates.map { PreservedDocument(name: Self.regionStatesName, bytes: $0) })
+    publish(publications, preserving: documents)
   }
 
-  var regionStates: [UInt8]? { outbox.document(named: Self.regionStatesName) }
-
-  private func publish(_ publications: [Publication], preserving document: PreservedDocument? = nil) {
+  private func publish(_ publications: [Publication], preserving documents: [PreservedDocument] = []) {
     var durable: [Publication] = []
     var isUrgent = false
     var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
@@ -136,8 +122,8 @@ final class BrokerDelivery: MessageDelivery {
       isUrgent = isUrgent || publication.lane == .events
       belongsToBurst = belongsToBurst || publication.lane == .state
     }
-    guard !durable.isEmpty || document != nil else { return }
-    outbox.append(durable, preserving: document)
+    guard !durable.isEmpty || !documents.isEmpty else { return }
+    outbox.append(durable, preserving: documents)
     if isUrgent {
       session.wakeUp()
     } else if belongsToBurst {
@@ -157,9 +143,7 @@ final class BrokerDelivery: MessageDelivery {
   }
 
   func observe(isAtRest: Bool, at timestamp: Timestamp) {
-    if let held = storeNotices.withLock({ $0.due(at: SystemClock.monotonic) }) {
-      log.warning(held.event, "\(held)")
-    }
+    store.reportDue()
     let (before, wanted) = plan.withLock { ($0.choice, $0.observe(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
     log.info(

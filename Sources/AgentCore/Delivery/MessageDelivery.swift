@@ -1,5 +1,6 @@
 internal import Positioning
 internal import Spatial
+internal import StoreAndForward
 internal import Telemetry
 
 /// Destination of the pipeline's messages: a broker with a durable queue, or standard output.
@@ -8,14 +9,10 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// - Throws: an error that stops the agent, if no further messages can be accepted.
   func accept(_ messages: [VehicleMessage]) throws
 
-  /// Accepts messages in order, together with the region states that result from the messages. After a crash,
-  /// either messages and states are both present, or neither, so that no crossing is reported twice or lost.
-  ///
-  /// - Parameter regionStates: as returned by `RegionMonitor.encoded`; nil if unchanged.
-  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws
-
-  /// The region states that were accepted last, possibly before a restart; nil if none are preserved.
-  var regionStates: [UInt8]? { get }
+  /// Accepts messages in order, together with the state that results from them: region states and trips. After a
+  /// crash, either messages and state are both present, or neither, so that no crossing and no trip is reported
+  /// twice or lost.
+  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws
 
   /// Counters for `status` by name.
   var counters: [String: Int] { get }
@@ -46,9 +43,10 @@ protocol MessageDelivery: AnyObject, Sendable {
 extension MessageDelivery {
   /// Use of the radio; none by default, for destinations that use no radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
-  /// Accepts messages without preserving region states.
-  func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws { try accept(messages) }
-  var regionStates: [UInt8]? { nil }
+  /// Accepts messages without preserving documents.
+  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {
+    try accept(messages)
+  }
   var storeProblem: String? { nil }
   var deliveryProblem: String? { nil }
   var link: LinkReport? { nil }

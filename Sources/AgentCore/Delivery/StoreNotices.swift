@@ -1,4 +1,36 @@
+internal import Glibc
+internal import Logging
+internal import Platform
 internal import StoreAndForward
+
+/// The message store of a running agent, whose notices are logged.
+struct MessageStore: Sendable {
+  let outbox: Outbox
+  private let notices: Locked<StoreNotices>
+  private let log: Logger
+
+  /// Opens the store, and creates its folder if only its last part is missing.
+  /// - Throws: an error naming the store or the invalid setting.
+  init(_ configuration: AgentConfiguration.Store, log: Logger) throws {
+    try StateFolder.make(StateFolder.of(configuration.path), key: "store.path")
+    let notices = Locked(StoreNotices())
+    (self.notices, self.log) = (notices, log)
+    outbox = try Outbox(
+      path: configuration.path, configuration: configuration.outbox,
+      notice: { notice in
+        let dueNotice = notices.withLock { $0.observe(notice, at: SystemClock.monotonic) }
+        if let dueNotice { log.warning(dueNotice.event, "\(dueNotice)") }
+      },
+      isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
+  }
+
+  /// Logs a recovery that has lasted long enough.
+  func reportDue() {
+    if let held = notices.withLock({ $0.due(at: SystemClock.monotonic) }) {
+      log.warning(held.event, "\(held)")
+    }
+  }
+}
 
 /// Filters log messages about a disk that is only intermittently writable. If the disk fails again within a
 /// minute of a recovery, the failure is logged. Further recoveries are then logged only after they have

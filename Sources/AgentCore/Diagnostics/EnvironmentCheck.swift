@@ -354,13 +354,10 @@ package struct EnvironmentCheck {
   /// Checks the folders of optional files. Without the recorder's file the agent does not start.
   /// - Parameter checked: folders that have already been checked.
   private func files(except checked: Set<String>) -> [Finding] {
-    let (operation, hasRegions) = (
-      configuration.operation, configuration.regions.path != nil || configuration.remote.isEnabled
-    )
+    let operation = configuration.operation
     let files: [(key: String, path: String?)] = [
       ("recorder.path", configuration.recorder?.path),
       ("calibration.path", configuration.input == .hardware ? configuration.calibrationPath : nil),
-      ("regions.state", hasRegions ? configuration.regions.statePath : nil),
       ("control.socket", operation.controlSocket), ("metrics.file", operation.metricsFile),
     ]
     return files.compactMap { key, path in
@@ -368,13 +365,7 @@ package struct EnvironmentCheck {
       let folder = StateFolder.of(path)
       let isRecorder = key == "recorder.path"
       if isRecorder, access(path, W_OK) == 0 { return nil }
-      let fault: String?
-      if key == "regions.state" {
-        // The agent creates the folder of the region states if only its last part is missing.
-        fault = StateFolder.fault(folder).map { SystemError.message(for: $0.code) }
-      } else {
-        fault = access(folder, W_OK | X_OK) == 0 ? nil : SystemError.message(for: errno)
-      }
+      let fault = access(folder, W_OK | X_OK) == 0 ? nil : SystemError.message(for: errno)
       let remedy = "create it for the agent's user, or set \(key)"
       return fault.map {
         Finding(

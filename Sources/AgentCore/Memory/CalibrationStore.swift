@@ -3,12 +3,12 @@ internal import Motion
 internal import Pipeline
 internal import Spatial
 
-/// Stores the motion calibration in a file for the next start.
+/// Stores the motion calibration for the next start.
 ///
-/// The file is replaced rarely, because flash wears and calibrations change slowly. A level calibration that
+/// It is replaced rarely, because flash wears and calibrations change slowly. A level calibration that
 /// a command has set is stored immediately.
 struct CalibrationStore: Sendable {
-  private var file: LearnedFile
+  private var document: StateDocument
   private let log: Logger
   private var stored: MotionCalibration?
   /// The level calibration at the last attempt to save.
@@ -21,15 +21,15 @@ struct CalibrationStore: Sendable {
   static let pace = 900.0
   static let look = 10.0
 
-  init(path: String, log: Logger) {
-    file = LearnedFile(path: path, log: log)
+  init(path: String, store: StateStore? = nil, log: Logger) {
+    document = StateDocument("calibration", path: path, store: store, log: log)
     self.log = log
   }
 
   /// Returns the stored calibration; nil if there is none or it is not usable.
-  /// - Parameter now: date for the name of a file that is set aside.
+  /// - Parameter now: date for the name of a document that is set aside.
   mutating func load(now: UTCTime) -> MotionCalibration? {
-    stored = file.load(now: now, made: \.made, MotionCalibration.init(text:))
+    stored = document.load(now: now, made: \.made, MotionCalibration.init(text:))
     level = stored?.level
     return stored
   }
@@ -50,20 +50,20 @@ struct CalibrationStore: Sendable {
       log.notice(
         .calibrationDiscarded,
         "calibration discarded: it is from other sensors; the calibration restarts",
-        metadata: ["path": "\(file.path)"])
+        metadata: ["path": "\(document.path)"])
     }
     guard isDiscard || timestamp >= save else { return }
     nextSave = timestamp.advanced(bySeconds: Self.pace)
     self.save(pipeline, at: timestamp)
   }
 
-  /// Saves the calibration if it differs from the file.
+  /// Saves the calibration if it differs from the stored one.
   mutating func save(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
     var calibration = pipeline.calibration
     level = calibration.level
     calibration.made = stored?.made
     guard calibration != stored, stored != nil || !calibration.isEmpty else { return }
     calibration.made = pipeline.utc(at: timestamp)
-    if file.save(calibration.text) { stored = calibration }
+    if document.save(calibration.text) { stored = calibration }
   }
 }

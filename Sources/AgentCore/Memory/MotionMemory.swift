@@ -6,6 +6,7 @@ internal import Pipeline
 internal import Platform
 internal import Sensors
 internal import Spatial
+internal import StoreAndForward
 internal import Telemetry
 
 /// State on disk that the motion sensors produce: calibration, navigation, odometer, trips and recordings.
@@ -88,9 +89,14 @@ struct MotionMemory: ~Copyable {
 
   /// Stores trips if they are due, after the odometer to which they refer. Call it before trip messages are
   /// delivered.
-  mutating func keepTrips(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) {
+  /// - Parameter messages: the messages that are delivered next.
+  /// - Returns: the document for the commit with these messages; nil if there is none.
+  mutating func keepTrips(
+    _ pipeline: inout AgentPipeline, with messages: [VehicleMessage] = [], at timestamp: Timestamp
+  ) -> PreservedDocument? {
     if trips?.isUrgent(pipeline) == true { keepOdometer(&pipeline, at: timestamp, isSet: true) }
-    trips?.keep(pipeline, at: timestamp)
+    if trips?.isInStore == true { pipeline.confirm(messages) }
+    return trips?.keep(pipeline, at: timestamp)
   }
 
   /// Records the accelerometer from its next sample, if it does not always record.
@@ -111,12 +117,23 @@ struct MotionMemory: ~Copyable {
   }
 
   /// Stores all pending state at a clean stop.
-  mutating func close(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+  /// - Returns: the document of trips for the commit with the last messages; nil if there is none.
+  mutating func close(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) -> PreservedDocument? {
     history?.close()
     calibration?.save(pipeline, at: timestamp)
     navigation?.save(pipeline, at: timestamp)
     odometer?.save(pipeline, at: timestamp)
-    trips?.save(pipeline, at: timestamp)
+    return trips?.save(pipeline, at: timestamp)
+  }
+}
+
+extension AgentPipeline {
+  /// Confirms that messages about trips and driving events are in the outbox.
+  mutating func confirm(_ messages: [VehicleMessage]) {
+    for message in messages {
+      if case .trip(let trip) = message { confirm(trip) }
+      if case .drivingEvent(let event) = message { confirm(event) }
+    }
   }
 }
 

@@ -12,9 +12,9 @@ internal import Spatial
 /// written to disk when the vehicle has stopped, when it departs, at long intervals, and when the agent
 /// stops.
 struct NavigationStore: Sendable {
-  private var disk: LearnedFile
+  private var disk: StateDocument
   /// File in a memory file system; nil if the control socket's folder is on a disk.
-  private var memory: LearnedFile?
+  private var memory: StateDocument?
   /// Identity of the machine's boot. Timestamps of different boots are not comparable.
   private let timeline: String
   private var nextLook: Timestamp?
@@ -38,10 +38,11 @@ struct NavigationStore: Sendable {
   /// - Parameters:
   ///   - path: path on disk.
   ///   - memory: path beside the control socket; used if that folder is in memory.
-  init(path: String, memory: String?, log: Logger) {
-    disk = LearnedFile(path: path, log: log)
+  ///   - store: the message store; nil for a file on disk.
+  init(path: String, memory: String?, store: StateStore? = nil, log: Logger) {
+    disk = StateDocument("navigation", path: path, store: store, log: log)
     self.memory =
-      memory.flatMap { AtomicFile.isInMemory($0) ? LearnedFile(path: $0, log: log) : nil }
+      memory.flatMap { AtomicFile.isInMemory($0) ? StateDocument(path: $0, log: log) : nil }
     let boot = (try? AtomicFile.read("/proc/sys/kernel/random/boot_id", limit: 256)) ?? nil
     // If the kernel provides no identity, every start counts as a different boot.
     let identity = boot.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } } ?? ""

@@ -7,17 +7,17 @@ internal import Spatial
 /// Stores the odometer so that neither a kill nor a loss of power loses metres.
 ///
 /// After a restart, the distance from the stored position to the first new one is added. The error of that
-/// estimate is tracked continuously: the file on disk is rewritten when the error would exceed three metres.
+/// estimate is tracked continuously: the state on disk is rewritten when the error would exceed three metres.
 /// On a straight road that is once per kilometre, in a town every few seconds, at rest never. A file in a
 /// memory file system beside the control socket is rewritten with each position, because this causes no flash
 /// wear.
 ///
-/// A second file contains the metres of the last stop without the position, in case the first is damaged.
+/// A file contains the metres of the last stop without the position, in case the store is lost.
 struct OdometerStore: Sendable {
-  private var disk: LearnedFile
-  private var copy: LearnedFile
+  private var disk: StateDocument
+  private var copy: StateDocument
   /// File in a memory file system; nil if the control socket's folder is on a disk.
-  private var memory: LearnedFile?
+  private var memory: StateDocument?
   /// The states in the three files: on disk, in the memory file system, and in the second file on disk.
   private var onDisk, inMemory, copied: OdometerState?
   /// State that `load` returned; nil as soon as a different state was stored.
@@ -47,23 +47,27 @@ struct OdometerStore: Sendable {
   private let keepsPlace: Bool
 
   /// - Parameters:
-  ///   - path: the file on disk.
+  ///   - path: the file on disk, or of earlier versions.
   ///   - memory: the file beside the control socket; used if its folder is in a memory file system.
   ///   - isMemoryShared: true if that folder remains when the store on disk is deleted.
   ///   - keepsPlace: false if the position must not be stored.
-  init(path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true, log: Logger) {
+  ///   - store: the message store; nil for a file on disk.
+  init(
+    path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true,
+    store: StateStore? = nil, log: Logger
+  ) {
     self.isMemoryShared = isMemoryShared
     self.keepsPlace = keepsPlace
-    disk = LearnedFile(path: path, log: log)
-    copy = LearnedFile(path: path + ".copy", log: log)
+    disk = StateDocument("odometer", path: path, store: store, log: log)
+    copy = StateDocument(path: path + ".copy", log: log)
     self.memory =
-      memory.flatMap { AtomicFile.isInMemory($0) ? LearnedFile(path: $0, log: log) : nil }
+      memory.flatMap { AtomicFile.isInMemory($0) ? StateDocument(path: $0, log: log) : nil }
   }
 
   /// Returns the stored state; nil if there is none or it is not usable.
   /// - Parameter now: current civil time according to the machine.
   mutating func load(now: UTCTime) -> OdometerState? {
-    func read(_ file: LearnedFile?) -> OdometerState? {
+    func read(_ file: StateDocument?) -> OdometerState? {
       file?.load(now: now, made: \.time, OdometerState.init(text:))
     }
     (onDisk, copied) = (read(disk), read(copy))

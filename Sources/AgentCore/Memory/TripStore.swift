@@ -3,16 +3,18 @@ internal import Navigation
 internal import Pipeline
 internal import Platform
 internal import Spatial
+internal import StoreAndForward
 
 /// Stores trips, so that a kill or a loss of power neither loses a trip nor publishes two versions of it.
 ///
-/// Before a message about a trip is delivered, the message and the trip's state are written to disk, after
-/// the odometer to which they refer. Each start publishes the message again until the outbox has accepted it.
+/// The trip's state is stored in the same commit as the messages about it, after the odometer to which they
+/// refer. If the state is a file, it is written before, and contains the messages: each start publishes them
+/// again until the outbox has accepted them.
 /// Stops and changes of the ignition are stored immediately, because batteries are switched off then. In
 /// motion, trips are stored once a minute, at rest never. Distance that is missing in the file after a
 /// restart is counted by the odometer.
 struct TripStore: Sendable {
-  private var disk: LearnedFile
+  private var disk: StateDocument
   private var kept: String?
   private var milestones = 0
   private var nextSave: Timestamp?
@@ -20,15 +22,20 @@ struct TripStore: Sendable {
   private var failed: Timestamp?
   private let keepsPlaces: Bool
 
+  /// True if the state is stored in the same commit as the messages, so that it contains them as accepted.
+  var isInStore: Bool { disk.isInStore }
+
   /// Interval in s between writes in motion: 4 kB a minute. A loss of power loses the track and the times of
   /// at most this interval.
   static let pace = 60.0
   /// Maximum size in bytes, for 64 messages with their tracks.
   private static let largest = 1 << 20
 
-  /// - Parameter keepsPlaces: false if positions must not be stored.
-  init(path: String, keepsPlaces: Bool = true, log: Logger) {
-    disk = LearnedFile(path: path, largest: Self.largest, log: log)
+  /// - Parameters:
+  ///   - keepsPlaces: false if positions must not be stored.
+  ///   - store: the message store; nil for a file on disk.
+  init(path: String, keepsPlaces: Bool = true, store: StateStore? = nil, log: Logger) {
+    disk = StateDocument("trips", path: path, store: store, largest: Self.largest, log: log)
     self.keepsPlaces = keepsPlaces
   }
 
@@ -47,24 +54,27 @@ struct TripStore: Sendable {
   }
 
   /// Stores trips if they are due.
-  mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+  /// - Returns: the document for the commit with the next messages; nil if there is none.
+  mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) -> PreservedDocument? {
     let isDue = nextSave.map { timestamp >= $0 } ?? true
     let isMoving = pipeline.isTripMoving || failed != nil
-    if !isUrgent(pipeline), !isDue || !isMoving { return }
-    save(pipeline, at: timestamp)
+    if !isUrgent(pipeline), !isDue || !isMoving { return nil }
+    return save(pipeline, at: timestamp)
   }
 
   /// Stores trips, also at a clean stop.
-  mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
-    guard var state = pipeline.tripsToKeep else { return }
+  /// - Returns: the document for the commit with the next messages; nil if there is none.
+  mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) -> PreservedDocument? {
+    guard var state = pipeline.tripsToKeep else { return nil }
     nextSave = timestamp.advanced(bySeconds: Self.pace)
     milestones = pipeline.tripMilestones
     if !keepsPlaces { state.forgetPlaces() }
     let text = state.text
-    guard text != kept else { return }
+    guard text != kept else { return nil }
     // A failed write is retried after `pace`, even at rest.
-    let isSaved = disk.save(text)
+    let (document, isSaved) = disk.prepare(text)
     kept = isSaved ? text : kept ?? ""
     failed = isSaved ? nil : timestamp
+    return document
   }
 }

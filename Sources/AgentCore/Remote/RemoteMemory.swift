@@ -1,8 +1,9 @@
 internal import Bytes
-internal import Glibc
 internal import JSON
+internal import Logging
 internal import Platform
 internal import Settings
+internal import Spatial
 internal import Telemetry
 
 /// State of remote management across restarts.
@@ -83,43 +84,41 @@ extension RemoteMemory {
   }
 }
 
-/// The folder of remote management's state. Files are replaced as a whole: a loss of power leaves the old or
-/// the new one.
+/// The stored state of remote management, and the folder of its history of fixes.
 struct RemoteFolder: Sendable {
   let path: String
+  private let settings: StateDocument
+  private let regionsDocument: StateDocument
 
-  private static let settingsName = "settings.json"
-  private static let regionsName = "regions.geojson"
   private static let sizeLimit = 1 << 22
+
+  init(path: String, store: StateStore, log: Logger) {
+    func document(_ name: String, _ file: String) -> StateDocument {
+      StateDocument(name, path: "\(path)/\(file)", store: store, largest: Self.sizeLimit, log: log)
+    }
+    self.path = path
+    settings = document("remote settings", "settings.json")
+    regionsDocument = document("remote regions", "regions.geojson")
+  }
 
   var historyPath: String { "\(path)/track" }
 
   /// Creates the folder if its parent exists.
   func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
 
-  /// Returns the stored state, or an empty one without a file.
-  ///
-  /// - Throws: `JSONError` or `SystemError` for an unreadable file.
-  func memory() throws -> RemoteMemory {
-    guard let bytes = try read(Self.settingsName) else { return RemoteMemory() }
-    return try RemoteMemory(decoding: bytes)
+  /// Returns the stored settings; empty settings if there are none, or if they are not usable.
+  func memory(now: UTCTime) -> RemoteMemory {
+    settings.load(now: now) { text throws(JSONError) in try RemoteMemory(decoding: Array(text.utf8)) }
+      ?? RemoteMemory()
   }
 
-  func save(_ memory: RemoteMemory) throws(SystemError) {
-    try AtomicFile.write(memory.encoded, to: "\(path)/\(Self.settingsName)")
-  }
+  func save(_ memory: RemoteMemory) throws(StateDocument.Failure) { try settings.write(memory.encoded) }
 
-  /// Returns the remote regions; nil if there are none.
-  func regions() throws(SystemError) -> [UInt8]? { try read(Self.regionsName) }
+  /// Returns the remote regions; nil if there are none, or if they are not usable.
+  func regions(now: UTCTime) -> RemoteRegions? {
+    regionsDocument.load(now: now) { text throws(JSONError) in try RemoteRegions(parsing: Array(text.utf8)) }
+  }
 
   /// - Parameter document: nil deletes the regions.
-  func save(regions document: [UInt8]?) throws(SystemError) {
-    if let document { return try AtomicFile.write(document, to: "\(path)/\(Self.regionsName)") }
-    guard unlink("\(path)/\(Self.regionsName)") != 0, errno != ENOENT else { return }
-    throw SystemError(operation: "remove", object: "\(path)/\(Self.regionsName)", code: errno)
-  }
-
-  private func read(_ name: String) throws(SystemError) -> [UInt8]? {
-    try AtomicFile.read("\(path)/\(name)", limit: Self.sizeLimit)
-  }
+  func save(regions document: [UInt8]?) throws(StateDocument.Failure) { try regionsDocument.write(document) }
 }

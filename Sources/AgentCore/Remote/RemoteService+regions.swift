@@ -36,7 +36,7 @@ extension RemoteService {
     } catch {
       message.state = .refused
       message.problem = "\(error)"
-      isFinal = !(error is SystemError)
+      isFinal = !(error is StateDocument.Failure)
     }
     plan.log.notice(
       .remoteRegionsAnswered, "remote regions \(message.state)",

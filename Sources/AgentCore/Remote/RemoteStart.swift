@@ -17,30 +17,19 @@ struct RemoteStart: Sendable {
   ///
   /// - Throws: `SystemError` if the folder cannot be created; `ConfigurationError`.
   init?(
-    _ configuration: AgentConfiguration, layers: ConfigurationLayers?, topics: TopicScheme, log: Logger
+    _ configuration: AgentConfiguration, layers: ConfigurationLayers?, topics: TopicScheme,
+    store: StateStore, log: Logger
   ) throws {
     guard configuration.remote.isEnabled, let layers else { return nil }
-    folder = RemoteFolder(path: configuration.remote.path)
+    folder = RemoteFolder(path: configuration.remote.path, store: store, log: log)
     self.topics = RemoteTopics(
       topics: topics, ownTracks: configuration.profiles.ownTracks?.topics,
       responses: configuration.remote.responses, receivesBeacons: configuration.beacons.receives)
     try folder.make()
-    var memory = RemoteMemory()
-    do {
-      memory = try folder.memory()
-    } catch {
-      // The vehicle must start in any case; a retained message of the broker restores the settings.
-      log.warning(
-        .remoteSettingsLost, "remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"]
-      )
-    }
-    do {
-      regions = try folder.regions().map { try RemoteRegions(parsing: $0) }
-    } catch {
-      regions = nil
-      log.warning(
-        .remoteRegionsLost, "remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])
-    }
+    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    // The vehicle must start without readable settings, too; a retained message of the broker restores them.
+    let memory = folder.memory(now: now)
+    regions = folder.regions(now: now)
     manager = try RemoteManager(
       layers: layers, memory: memory, at: Timestamp(nanoseconds: SystemClock.boottime))
     let keys = manager.inForce.values.keys.sorted()

@@ -58,10 +58,13 @@ package final class Agent: Sendable {
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
     let claims = output == .broker ? try StateClaims(configuration, log: log) : nil
     defer { withExtendedLifetime(claims) {} }
+    // Remote settings cannot change the store.
+    let messageStore = output == .broker ? try MessageStore(configuration.store, log: log) : nil
+    let store = StateStore(path: configuration.store.path, outbox: messageStore?.outbox)
     // Remote management requires a broker.
     let start =
       output == .broker
-      ? try RemoteStart(configuration, layers: layers, topics: topics, log: log) : nil
+      ? try RemoteStart(configuration, layers: layers, topics: topics, store: store, log: log) : nil
     let configuration = start?.manager.active ?? configuration
     // The position of a real vehicle cannot be set by a command.
     let location = configuration.input == .hardware ? nil : SimulatedLocation()
@@ -70,10 +73,10 @@ package final class Agent: Sendable {
     let (timestamp, time) = try feed.startOfTime(configuration.sensorInput)
     // Calibration from a recording does not apply to this machine's sensors.
     let calibrationPath = calibrationPath(configuration)
-    var calibration = calibrationPath.map { CalibrationStore(path: $0, log: log) }
-    var navigation = calibrationPath.map(navigationStore)
-    var odometer = odometerStore()
-    let trips = tripStore()
+    var calibration = calibrationPath.map { CalibrationStore(path: $0, store: store, log: log) }
+    var navigation = calibrationPath.map { navigationStore($0, store) }
+    var odometer = odometerStore(store)
+    let trips = tripStore(store)
     let beacons = beaconPlan()
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     var initial = AgentPipeline(
@@ -95,34 +98,27 @@ package final class Agent: Sendable {
     }
     let inbox = AgentInbox()
     let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
-    let delivery: any MessageDelivery =
-      switch output {
-      case .print:
-        PrintDelivery(
-          formats: formats,
-          link: configuration.input == .hardware
-            ? nil : LinkModel(configuration.mqtt, formats: formats, start: timestamp))
-      case .broker:
-        try BrokerDelivery(
-          configuration: configuration, formats: formats, log: log,
-          remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
-      }
-    // If the message store is in another folder, only this call creates the folder of the region states. A
-    // failure is reported when the file is written.
-    if output == .broker {
-      try? StateFolder.make(StateFolder.of(configuration.regions.statePath), key: "regions.state")
-    }
+    let delivery: any MessageDelivery
     // The output of an agent that prints must depend on its input alone, not on stored region states.
-    let regionStates =
-      output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
-    regionStates?.restore(&initial.regions, preserved: delivery.regionStates)
+    if let messageStore {
+      delivery = try BrokerDelivery(
+        configuration: configuration, store: messageStore, formats: formats, log: log,
+        remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
+      let states = RegionStates(path: configuration.regions.statePath, log: log)
+      states.restore(&initial.regions, from: messageStore.outbox)
+      surroundings.regionStates = states
+    } else {
+      delivery = PrintDelivery(
+        formats: formats,
+        link: configuration.input == .hardware
+          ? nil : LinkModel(configuration.mqtt, formats: formats, start: timestamp))
+    }
     let pipeline = initial
     let duties = try duties(inbox)
     surroundings.vehicle = configuration.vehicleName
     surroundings.preset = configuration.preset.rawValue
     // The output of an agent that prints must depend on its input alone, not on this computer's health.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
-    surroundings.regionStates = regionStates
     if configuration.input == .hardware {
       surroundings.clock = {
         SystemTime(
@@ -200,12 +196,13 @@ package final class Agent: Sendable {
   }
 
   /// Returns the store of mounting and position.
-  private func navigationStore(_ calibrationPath: String) -> NavigationStore {
+  private func navigationStore(_ calibrationPath: String, _ store: StateStore) -> NavigationStore {
     // An agent that prints has no control socket by default, and must not use the state in memory of the
     // service.
     let hasSocket = output == .broker || configuration.operation.controlSocket != nil
     return NavigationStore(
-      path: calibrationPath + ".navigation", memory: hasSocket ? memoryPath("navigation") : nil, log: log)
+      path: calibrationPath + ".navigation", memory: hasSocket ? memoryPath("navigation") : nil,
+      store: store, log: log)
   }
 
   /// Returns the path of a file beside the control socket, for state that is written often. Its name differs
@@ -226,20 +223,21 @@ package final class Agent: Sendable {
   }
 
   /// The store of the odometer; nil with recorded or simulated sensors, and without a broker.
-  private func odometerStore() -> OdometerStore? {
+  private func odometerStore(_ store: StateStore) -> OdometerStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     let memory = memoryPath("odometer")
     let shared = AtomicFile.isInMemory(memory) ? nil : sharedMemoryPath("odometer")
     return OdometerStore(
       path: configuration.state.odometer, memory: shared ?? memory, isMemoryShared: shared != nil,
-      keepsPlace: configuration.calibrationPath != nil, log: log)
+      keepsPlace: configuration.calibrationPath != nil, store: store, log: log)
   }
 
   /// Returns the store of trips; nil under the same conditions as `odometerStore`.
-  private func tripStore() -> TripStore? {
+  private func tripStore(_ store: StateStore) -> TripStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
-      path: configuration.state.trips, keepsPlaces: configuration.calibrationPath != nil, log: log)
+      path: configuration.state.trips, keepsPlaces: configuration.calibrationPath != nil,
+      store: store, log: log)
   }
 
   /// Returns the store of traces; nil if traces are off. Printed traces are not stored.

@@ -5,6 +5,7 @@ internal import Platform
 internal import Positioning
 internal import Sensors
 internal import Spatial
+internal import StoreAndForward
 internal import Telemetry
 
 /// The agent's main loop on the pipeline's thread: receives the next input, lets the pipeline decide, and
@@ -19,7 +20,7 @@ struct AgentLoop: ~Copyable {
     /// Reads the computer's health for `status`; nil omits it.
     var probe: SystemProbe?
     /// Preserves the region states across restarts.
-    var regionStates: RegionStateFile?
+    var regionStates: RegionStates?
     /// Stored state of the motion sensors.
     var memory = MotionMemory.Plan()
     /// Store of traces; nil stores none.
@@ -206,13 +207,14 @@ struct AgentLoop: ~Copyable {
   private mutating func finish() throws {
     let now = feed.now
     if let conclusion = feed.conclusion { reportSkipped(conclusion) }
-    memory.close(pipeline, at: now)
+    var documents = [memory.close(pipeline, at: now)].compactMap { $0 }
     messages += beacons?.close(pipeline) ?? []
     pipeline.finish { messages.append($0) }
     pipeline.finishTraces()
-    try handOver()
+    try handOver(preserving: documents)
     // The next run must not repeat messages that are in the outbox.
-    memory.keepTrips(&pipeline, at: now)
+    documents = [memory.keepTrips(&pipeline, at: now)].compactMap { $0 }
+    if !documents.isEmpty { try delivery.accept([], preserving: documents) }
     let delivery = delivery
     try delivery.stop {
       updateEnvironment()
@@ -298,27 +300,25 @@ struct AgentLoop: ~Copyable {
       metadata: ["percent": "\((1000 * disagreement).rounded() / 10)"])
   }
 
-  private mutating func handOver() throws {
+  /// - Parameter documents: state to store in the same commit, unless it has changed since.
+  private mutating func handOver(preserving documents: [PreservedDocument] = []) throws {
     for epoch in pipeline.drainLocal() { surroundings.local?.publish(epoch) }
     reportClockChange()
-    memory.keepTrips(&pipeline, at: feed.now)
+    let trips = memory.keepTrips(&pipeline, with: messages, at: feed.now)
     // The steps are removed from the pipeline even if there is no store, as with recordings.
     let steps = pipeline.drainTraceSteps()
     messages += traces?.process(steps) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
-    if !messages.isEmpty || states != nil {
-      try delivery.accept(messages, regionStates: states)
+    // A later document replaces one of the same name.
+    let documents = documents + [trips, states].compactMap { $0 }
+    if !messages.isEmpty || !documents.isEmpty {
+      try delivery.accept(messages, preserving: documents)
       pipeline.observe(messages: messages.count)
-      for message in messages {
-        if case .trip(let trip) = message { pipeline.confirm(trip) }
-        if case .drivingEvent(let event) = message { pipeline.confirm(event) }
-      }
+      pipeline.confirm(messages)
       messages.removeAll(keepingCapacity: true)
     }
     let delivery = delivery
     traces?.confirm { delivery.storeProblem == nil }
-    // The copy is written after the events are stored, because it must not be newer than they are.
-    if let states { surroundings.regionStates?.keep(states) }
   }
 
   private func reportSkipped(_ status: SourceStatus) {

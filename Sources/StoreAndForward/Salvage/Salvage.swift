@@ -73,7 +73,8 @@ struct Salvage {
       return true
     }
     return LostCommits(
-      records: records, damagedPages: pages.damageCount, damagedRecords: salvage.damagedRecords)
+      records: records, documents: documents(path), damagedPages: pages.damageCount,
+      damagedRecords: salvage.damagedRecords)
   }
 
   /// - Parameters:
@@ -95,6 +96,31 @@ struct Salvage {
     }
     salvage.handOver(after, body)
     return salvage.result
+  }
+
+  /// Returns the documents with valid checksums by name.
+  static func documents(_ path: String) -> [String: [UInt8]] {
+    guard let pages = PageFile(path) else { return [:] }
+    var salvage = Salvage(pages) { false }
+    var documents: [String: [UInt8]] = [:]
+    var visited: Set<Int> = []
+    var waiting = [salvage.readRoots()[Schema.documents] ?? 0]
+    while let number = waiting.popLast() {
+      guard number > 1, number <= pages.last, visited.insert(number).inserted,
+        pages.read(number, into: &salvage.page)
+      else { continue }
+      waiting += RowReader.children(of: salvage.page, at: 0)
+      for cell in RowReader.cells(of: salvage.page, at: 0) ?? [] {
+        guard let row = salvage.reader.row(at: cell, of: salvage.page, columns: 3),
+          case .text(let name) = row.values[0], case .blob(let content) = row.values[1],
+          case .integer(let checksum) = row.values[2]
+        else { continue }
+        let document = PreservedDocument(
+          name: String(decoding: row.bytes[name], as: UTF8.self), bytes: Array(row.bytes[content]))
+        if Checksum.of(document) == checksum, !content.isEmpty { documents[document.name] = document.bytes }
+      }
+    }
+    return documents
   }
 
   private init(_ pages: PageFile, _ isCancelled: @escaping () -> Bool) {
@@ -326,6 +352,8 @@ struct Salvage {
 struct LostCommits {
   /// The records with valid checksums, some of which may be in earlier commits, too.
   var records: [OutboxRecord]
+  /// The newest documents with valid checksums, also those of earlier commits.
+  var documents: [String: [UInt8]]
   var damagedPages: Int
   /// Lower bound of the number of lost records, because rows of an unreadable page count as one.
   var damagedRecords: Int

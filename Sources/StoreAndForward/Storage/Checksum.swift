@@ -18,6 +18,12 @@ enum Checksum {
     return Int64(bitPattern: sum)
   }
 
+  static func of(_ document: PreservedDocument) -> Int64 {
+    var name = document.name
+    let sum = name.withUTF8 { unsafe mix(UnsafeRawBufferPointer($0), 0) }
+    return Int64(bitPattern: unsafe document.bytes.withUnsafeBytes { unsafe mix($0, sum) })
+  }
+
   /// Returns the checksum of the first format, of topic and payload alone.
   static func ofFormat1(_ record: OutboxRecord) -> Int64 { Int64(bitPattern: contents(of: record)) }
 

@@ -4,11 +4,11 @@ internal import Telemetry
 ///
 /// `meta` contains single values by key: `format`, `salvaged` (progress of an incomplete salvage), `epoch`,
 /// `reserved` (no number at or above it was ever assigned), `clock` (the store's clock at the last clean
-/// end), `inode` (of the file, to detect a copy), and as `document …` the documents preserved with the
-/// records (`PreservedDocument`). `lanes` counts the records and drops of each lane, in the same transaction
-/// as the change. Each lane has its own table, keyed by seq, so that appending writes to its end and draining
-/// reads from its front without an index. `dead` contains dead letters; `overtaken` contains by topic the
-/// newest record delivered before older ones.
+/// end), and `inode` (of the file, to detect a copy). `documents` contains the program's state by name
+/// (`PreservedDocument`), each with a checksum; in earlier stores it is in `meta` as `document …`. `lanes` counts
+/// the records and drops of each lane, in the same transaction as the change. Each lane has its own table, keyed
+/// by seq, so that appending writes to its end and draining reads from its front without an index. `dead`
+/// contains dead letters; `overtaken` contains by topic the newest record delivered before older ones.
 enum Schema {
   /// Format version: in 2 the checksum covers the whole record, in 1 it covered topic and payload.
   static let format: Int64 = 2
@@ -16,9 +16,6 @@ enum Schema {
   /// because a checkpoint may need this number of additional pages in the database while the disk is full
   /// (`SpaceReserve`).
   static let checkpointPages = 256
-
-  /// Prefix of the keys of documents in `meta`.
-  static let documentPrefix = "document "
 
   static func table(_ lane: DeliveryLane) -> String {
     switch lane {
@@ -32,11 +29,14 @@ enum Schema {
 
   /// The table with the counters of each lane.
   static let counters = "lanes"
+  static let documents = "documents"
 
   /// Root page of each table in a store made by `creation`, for stores whose first page is lost.
   ///
   /// Stores of versions without traces have an index at the page of `traces`, in which no record is found.
-  static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10, "traces": 11]
+  static let roots = [
+    "lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10, "traces": 11, "documents": 13,
+  ]
   /// Number of lanes that every store has.
   static let oldestLanes = 4
 
@@ -73,6 +73,8 @@ enum Schema {
         topic TEXT PRIMARY KEY, lane INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
       \(lanes.joined(separator: "\n"))
       CREATE UNIQUE INDEX IF NOT EXISTS state_topic ON state (topic);
+      CREATE TABLE IF NOT EXISTS documents (
+        name TEXT PRIMARY KEY NOT NULL, content BLOB, checksum INTEGER NOT NULL);
       """
   }
 

@@ -23,6 +23,7 @@ final class Store {
   private let tables: [LaneTable]
   private var counters: Statement
   private var meta: Statement
+  private var documentChange: Statement
   private let deadLetterTable: DeadLetterTable
   private var isSynchronous = false
 
@@ -51,6 +52,11 @@ final class Store {
     sequence = Sequence(
       reserved: UInt64(clamping: try database.integer("SELECT value FROM meta WHERE key = 'reserved'") ?? 1))
     meta = try database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")
+    documentChange = try database.prepare(
+      """
+      INSERT INTO documents (name, content, checksum) VALUES (?1, ?2, ?3)
+      ON CONFLICT (name) DO UPDATE SET content = excluded.content, checksum = excluded.checksum
+      """)
     counters = try database.prepare(
       """
       UPDATE lanes SET records = ?2, bytes = ?3, dropped_space = ?4, dropped_age = ?5, damaged = ?6
@@ -79,7 +85,21 @@ final class Store {
       try setMeta("format", String(Schema.format))
       try setMeta("epoch", epoch)
       try setMeta("inode", String(inode))
+      try moveFormerDocuments()
     }
+  }
+
+  /// Moves the documents of earlier stores, which are in `meta`, into their table.
+  private func moveFormerDocuments() throws(SQLiteError) {
+    let prefix = "document "
+    var former: [PreservedDocument] = []
+    var statement = try database.prepare("SELECT key, value FROM meta WHERE key LIKE '\(prefix)%'")
+    while try statement.step() {
+      let name = String((statement.text(0) ?? prefix).dropFirst(prefix.count))
+      former.append(PreservedDocument(name: name, bytes: statement.bytes(1)))
+    }
+    for document in former { try set(document) }
+    if !former.isEmpty { try database.execute("DELETE FROM meta WHERE key LIKE '\(prefix)%'") }
   }
 
   /// Returns the largest position that was used for a lane, a dead letter or an overtaking record. Numbers of
@@ -135,20 +155,18 @@ final class Store {
     try meta.run()
   }
 
-  func setDocument(_ name: String, _ bytes: [UInt8]) throws(SQLiteError) {
-    meta.bind(1, Schema.documentPrefix + name)
-    meta.bind(2, blob: bytes)
-    try meta.run()
+  func set(_ document: PreservedDocument) throws(SQLiteError) {
+    documentChange.bind(1, document.name)
+    documentChange.bind(2, blob: document.bytes)
+    documentChange.bind(3, Checksum.of(document))
+    try documentChange.run()
   }
 
   /// Returns the documents by name.
   func documents() throws(SQLiteError) -> [String: [UInt8]] {
-    let prefix = Schema.documentPrefix
-    var statement = try database.prepare("SELECT key, value FROM meta WHERE key LIKE '\(prefix)%'")
+    var statement = try database.prepare("SELECT name, content FROM documents")
     var documents: [String: [UInt8]] = [:]
-    while try statement.step() {
-      documents[String((statement.text(0) ?? prefix).dropFirst(prefix.count))] = statement.bytes(1)
-    }
+    while try statement.step() { documents[statement.text(0) ?? ""] = statement.bytes(1) }
     return documents
   }
 

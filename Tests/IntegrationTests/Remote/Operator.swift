@@ -168,10 +168,6 @@ struct ManagedAgent {
   }
 
   var log: String { (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "" }
-
-  func remembers() -> String {
-    (try? String(contentsOfFile: directory.file("remote/settings.json"), encoding: .utf8)) ?? ""
-  }
 }
 
 /// Why something was refused or failed; empty when it was not.

@@ -64,10 +64,8 @@ import Testing
 
     let reset = controller.command("reset-regions")
     #expect((reset?["result"] as? [String: Any])?["regions"] as? Int == 2, "\(again.log)")
-    #expect(FileManager.default.fileExists(atPath: directory.file("remote/regions.geojson")))
     let forgotten = controller.command("forget-regions")
     #expect((forgotten?["result"] as? [String: Any])?["regions"] as? Int == 0, "\(again.log)")
-    #expect(!FileManager.default.fileExists(atPath: directory.file("remote/regions.geojson")))
     #expect(want("")?["accepted"] as? [String] == [])
     again.child.terminate()
   }
