@@ -375,8 +375,8 @@ let package = Package(
     .testTarget(
       name: "FleetManagementTests",
       dependencies: [
-        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Spatial", "Telemetry", "TestSupport",
-        "VehicleData",
+        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Platform", "Spatial", "Telemetry",
+        "TestSupport", "VehicleData",
       ]),
     // The commands of the program odograph, without a broker.
     .testTarget(

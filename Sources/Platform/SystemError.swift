@@ -58,9 +58,6 @@ public enum SystemClock {
   /// Time since boot, including sleep; never steps (`CLOCK_BOOTTIME`).
   public static var boottime: Int64 { read(CLOCK_BOOTTIME) }
 
-  /// Time since boot, excluding sleep; never steps (`CLOCK_MONOTONIC`). The clock of all deadlines.
-  public static var monotonic: Int64 { read(CLOCK_MONOTONIC) }
-
   /// Time since 1970-01-01 UTC (`CLOCK_REALTIME`). Steps when the clock is set.
   public static var realtime: Int64 { read(CLOCK_REALTIME) }
 

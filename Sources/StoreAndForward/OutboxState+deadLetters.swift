@@ -15,7 +15,7 @@ extension OutboxState {
     let age = (store?.clock.now ?? found.storedAt) - found.storedAt
     let isKept =
       !isLasting && age < Int64(configuration.refusedAge)
-      && drain.withhold(seq, topic: found.topic, at: SystemClock.monotonic)
+      && drain.withhold(seq, topic: found.topic, at: .now)
     if !isKept { reject(seq, reason: reason) }
     return OutboxRefusal(topic: found.topic, isKept: isKept)
   }

@@ -363,7 +363,7 @@ private final class IIODConnection: Sendable {
     let offset =
       switch clock {
       case "boottime": Int64(0)
-      case "monotonic": SystemClock.monotonic - SystemClock.boottime
+      case "monotonic": MonotonicTime.now.nanoseconds - SystemClock.boottime
       default: SystemClock.realtime - SystemClock.boottime
       }
     var bytes: [UInt8] = []

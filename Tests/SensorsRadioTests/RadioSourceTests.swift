@@ -81,7 +81,7 @@ import Testing
     let outcomes = Locked<[ScanWait.Outcome]>([])
     let silence = try EventDescriptor()
     let source = try RadioSource(name: "modem", kind: .cellular) { wait throws(RadioError) in
-      let outcome = wait.wait(for: silence.descriptor, until: SystemClock.monotonic + 600_000_000_000)
+      let outcome = wait.wait(for: silence.descriptor, until: .after(600))
       outcomes.withLock { $0.append(outcome) }
       return nil
     }

@@ -60,7 +60,7 @@ final class LocalServer: Sendable {
       while !thread.isStopping {
         loop.wait()
         heartbeat.beat()
-        while case .element(let epoch) = epochs.pop(until: 0) { loop.send(epoch) }
+        while case .element(let epoch) = epochs.pop(until: .start) { loop.send(epoch) }
         loop.flush()
         state.withLock { $0 = loop.reports }
       }

@@ -80,7 +80,7 @@ package struct BufferedCapture: ~Copyable {
     if context.isLocal, clockName == "boottime" {
       clock = HardwareClock(fixedOffset: 0)
     } else if followsMonotonic {
-      clock = HardwareClock(fixedOffset: SystemClock.boottime - SystemClock.monotonic)
+      clock = HardwareClock(fixedOffset: SystemClock.boottime - MonotonicTime.now.nanoseconds)
     } else {
       clock = HardwareClock(following: clocks.clock(named: clockName))
     }
@@ -192,7 +192,7 @@ package struct BufferedCapture: ~Copyable {
 
   private mutating func decode(count: Int, arrival: Int64, into block: inout ScanBlock) {
     if followsMonotonic {
-      let offset = SystemClock.boottime - SystemClock.monotonic
+      let offset = SystemClock.boottime - MonotonicTime.now.nanoseconds
       // Two clocks cannot be read simultaneously, so the difference varies slightly. Only a suspend changes
       // it by more than 1 ms.
       if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }

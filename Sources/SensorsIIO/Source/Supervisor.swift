@@ -43,7 +43,7 @@ final class Supervisor: Sendable {
     var posts: [Post] = []
     var known: Set<SensorKind> = []
     var backoff = Backoff(floor: 0.2, base: 0.5, limit: 60)
-    var retryAt: Int64 = 0
+    var retryAt = MonotonicTime.start
     var hasFound = false
     while !isStopping() {
       heartbeat.beat()
@@ -60,8 +60,7 @@ final class Supervisor: Sendable {
       let sought = needed.subtracting(served)
       var pause = 3600.0
       if !sought.isEmpty {
-        let now = SystemClock.monotonic
-        if now >= retryAt {
+        if retryAt.hasPassed {
           heartbeat.expectPause(seconds: Self.searchLimit)
           if let inventory = seek(sought, served: served) {
             hasFound = true
@@ -70,9 +69,9 @@ final class Supervisor: Sendable {
             start(inventory, sought: sought, posts: &posts)
           }
           discovery.found(posts.reduce(into: []) { $0.formUnion($1.worker.assignment.kinds) })
-          retryAt = SystemClock.monotonic + Int64(backoff.next() * 1e9)
+          retryAt = .after(backoff.next())
         }
-        pause = Double(retryAt - SystemClock.monotonic) * 1e-9
+        pause = retryAt.secondsRemaining
       }
       _ = wake.wait(seconds: max(0.01, pause))
     }
@@ -162,9 +161,9 @@ final class Supervisor: Sendable {
   }
 
   private func wait(for posts: [Post], seconds: Double) {
-    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
-    while posts.contains(where: { !$0.worker.hasEnded }), SystemClock.monotonic < deadline {
-      _ = wake.wait(seconds: Double(deadline - SystemClock.monotonic) * 1e-9)
+    let deadline = MonotonicTime.after(seconds)
+    while posts.contains(where: { !$0.worker.hasEnded }), !deadline.hasPassed {
+      _ = wake.wait(seconds: deadline.secondsRemaining)
     }
   }
 }

@@ -75,7 +75,7 @@ extension GeolocateService {
     control.starts()
     for (index, question) in questions.enumerated() {
       let shouldContinue = try run.process(
-        question, ask: client.ask, now: { Double(SystemClock.monotonic) * 1e-9 }, waits: control.waits)
+        question, ask: client.ask, now: { MonotonicTime.now.seconds }, waits: control.waits)
       guard shouldContinue else { break }
       control.advances(index + 1, questions.count)
     }
