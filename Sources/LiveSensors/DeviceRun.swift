@@ -70,11 +70,11 @@ final class DeviceRun: Sendable {
     let line = Locked(start)
     self.line = line
     let clock: @Sendable () -> Timestamp = {
-      let now = Timestamp(nanoseconds: SystemClock.boottime)
+      let now = Timestamp.now
       return isLive ? now : line.withLock(\.newest) ?? now
     }
     let utcOffset: @Sendable () -> Int64? = {
-      isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
+      isLive ? UTCTime.now.nanoseconds &- Timestamp.now.nanoseconds : line.withLock(\.utcOffset)
     }
     self.motion = LiveMotion(
       manager: motion, backlog: backlog, isVirtual: !isLive, clock: clock, utcOffset: utcOffset,

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// The main loop of the session's thread: attempts and the waits between them. All state belongs to that
 /// thread.
@@ -24,7 +25,7 @@ final class SessionLoop {
   /// Time of the current connection's start; nil between connections.
   private var connectedAt: MonotonicTime?
   /// Start of the last burst on the clock that includes suspend; nil before the first.
-  private var burstBegan: Int64?
+  private var burstBegan: Timestamp?
   /// Stamps of the credential files at the start of the connection.
   private(set) var usedCredentials: [CredentialWatch.Stamp?] = []
 
@@ -81,7 +82,7 @@ final class SessionLoop {
 
   /// Reports the connection to the handler.
   func reportConnected(_ properties: MQTTServerProperties) {
-    burstBegan = SystemClock.boottime
+    burstBegan = .now
     connectedAt = .now
     lastReported = nil
     mailbox.setConnected(true)
@@ -91,7 +92,7 @@ final class SessionLoop {
   /// Time in s to the next burst, 0 if it is overdue; nil if only a wakeup of the session starts one.
   private var secondsToBurst: Double? {
     guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
-    return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
+    return max(0, interval - Timestamp.now.seconds(since: burstBegan))
   }
 
   /// Ends the burst. Returns the messages to publish before the link is closed.
@@ -123,7 +124,7 @@ final class SessionLoop {
     }
     measurementDue = nil
     measuredUntil = max(measuredUntil, now).advanced(bySeconds: Self.measuringInterval)
-    guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: SystemClock.boottime)
+    guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: .now)
     else { return }
     let use = meter.use
     mailbox.count { $0.link = use }
@@ -132,7 +133,7 @@ final class SessionLoop {
   private func connect(
     _ attempt: ConnectionPlanner.Attempt, to broker: MQTTConfiguration.Broker
   ) -> ConnectionPlanner.Ending {
-    if configuration.tls != nil, SystemClock.realtime / 1_000_000_000 < configuration.earliestPlausibleTime {
+    if configuration.tls != nil, UTCTime.now < configuration.earliestPlausibleTime {
       return ConnectionPlanner.Ending(cause: .clockNotSet, phase: .tls)
     }
     usedCredentials = credentialStamps

@@ -1,8 +1,5 @@
-internal import Glibc
-
 /// A time on the kernel's monotonic clock (`CLOCK_MONOTONIC`): nanoseconds since boot, excluding sleep. This clock
-/// never steps. It is the clock of all deadlines of threads. Only I/O code reads it; algorithms receive time with
-/// their data.
+/// never steps. It is the clock of all deadlines of threads. `Timestamp` includes sleep, and `UTCTime` is civil time.
 @frozen
 public struct MonotonicTime: Hashable, Comparable, Sendable {
   public var nanoseconds: Int64
@@ -10,13 +7,6 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
   @inlinable
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
-  }
-
-  /// The current time.
-  public static var now: MonotonicTime {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
   /// The time at which the clock started.

@@ -46,7 +46,7 @@ public final class PacedReplay: SensorSource {
   private func play(into sink: SensorSink, _ heartbeat: Heartbeat) {
     var recording = recording
     var schedule = ReplaySchedule()
-    let started = SystemClock.boottime
+    let started = Timestamp.now.nanoseconds
     let startedWaiting = MonotonicTime.now
     var origin: Int64?
     var now = Timestamp(nanoseconds: started)

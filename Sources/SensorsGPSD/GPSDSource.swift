@@ -63,7 +63,7 @@ public final class GPSDSource: SensorSource {
       reason = "\(error)"
     }
     guard let reason, let sink = sink.withLock({ $0 }) else { return }
-    let now = Timestamp(nanoseconds: SystemClock.boottime)
+    let now = Timestamp.now
     sink(
       .status(
         SourceStatus(timestamp: now, source: name, kinds: kinds, state: .unavailable(reason: reason))))
@@ -285,5 +285,5 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+  private var now: Timestamp { Timestamp.now }
 }

@@ -31,7 +31,7 @@ extension OutboxState {
         return
       }
       record.seq = places.lasting(record.seq)
-      let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
+      let letter = DeadLetter(record: record, reason: reason, refusedAt: .now)
       try transact(store) { () throws(SQLiteError) in
         if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
         try store.insert(letter, limit: configuration.deadLetters)

@@ -19,7 +19,7 @@ import Testing
       }
       if let failure { throw failure }
       let scan = RadioScan(
-        timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: [], kind: .wifi, duration: 1)
+        timestamp: .now, sightings: [], kind: .wifi, duration: 1)
       return ScanResult(scan: scan, notice: notice)
     }
 
@@ -101,7 +101,7 @@ import Testing
     let source = try RadioSource(name: "wifi:wlan0", kind: .wifi) { _ throws(RadioError) in
       ScanResult(
         scan: RadioScan(
-          timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: [], kind: .wifi, duration: 1.5,
+          timestamp: .now, sightings: [], kind: .wifi, duration: 1.5,
           isComplete: false))
     }
     defer { source.stop() }

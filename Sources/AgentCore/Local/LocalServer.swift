@@ -231,8 +231,8 @@ private struct LocalServerLoop {
   mutating func flush() {
     for index in clients.indices {
       if clients[index].connection.isUninformed {
-        let now = UTCTime(nanoseconds: SystemClock.realtime)
-        send(LocalReport(time: now), to: index, at: Timestamp(nanoseconds: SystemClock.boottime))
+        let now = UTCTime.now
+        send(LocalReport(time: now), to: index, at: .now)
       }
       write(to: index)
     }

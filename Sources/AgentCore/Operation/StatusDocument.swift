@@ -15,7 +15,7 @@ enum StatusDocument {
     JSONWriter.object { json in
       json.field("version", version)
       json.field("process", getpid())
-      json.field("time", UTCTime(nanoseconds: SystemClock.realtime).rfc3339)
+      json.field("time", UTCTime.now.rfc3339)
       if !stuck.isEmpty { json.field("stuck", texts: stuck) }
       if let snapshot { write(snapshot, to: &json) }
       json.key("problems")

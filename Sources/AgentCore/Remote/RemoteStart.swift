@@ -42,7 +42,7 @@ struct RemoteStart: Sendable {
         .remoteRegionsLost, "remote regions are lost: the file is damaged", metadata: ["reason": "\(error)"])
     }
     manager = try RemoteManager(
-      layers: layers, memory: memory, at: Timestamp(nanoseconds: SystemClock.boottime))
+      layers: layers, memory: memory, at: .now)
     let keys = manager.inForce.values.keys.sorted()
     if !keys.isEmpty {
       log.info(

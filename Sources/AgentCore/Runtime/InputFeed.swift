@@ -35,13 +35,13 @@ struct InputFeed {
   func stop() { sensors.stop() }
 
   /// Returns the next input; nil at the end of the sensors' data.
-  /// - Parameter deadline: latest time for a `tick`, on the machine's clock (`SystemClock.boottime`).
+  /// - Parameter deadline: latest time for a `tick`, on the machine's clock.
   /// - Throws: an error of a recording that cannot be read further.
   mutating func next(until deadline: Timestamp?) throws -> AgentInput? {
     if sensors.isPulled { return try inbox.poll() ?? sensors.pull().map(AgentInput.sensor) }
     guard !sensors.isOver else { return nil }
     let limit = deadline.map {
-      MonotonicTime.after($0.seconds(since: Timestamp(nanoseconds: SystemClock.boottime)))
+      MonotonicTime.after($0.seconds(since: .now))
     }
     let input = inbox.pop(until: limit) ?? .tick
     if case .sensor(let event) = input { sensors.observe(event) }

@@ -78,7 +78,7 @@ final class ReceiverThreads: Sendable {
       guard let message = job ?? nil else { return }
       let outcome =
         client?.deliver(
-          message, attempt: message.attempts + 1, at: UTCTime(nanoseconds: SystemClock.realtime))
+          message, attempt: message.attempts + 1, at: .now)
         ?? .failed("libcurl cannot be used", after: nil)
       report(Result(receiver: receiver.name, number: message.number, outcome: outcome))
     }

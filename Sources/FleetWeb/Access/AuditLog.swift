@@ -3,7 +3,7 @@ internal import FleetProgram
 internal import Glibc
 internal import JSON
 package import Platform
-internal import Spatial
+package import Spatial
 
 /// A line of the audit log. It contains names, addresses, paths and outcomes, but no secrets.
 package struct AuditEntry: Sendable {
@@ -34,10 +34,10 @@ package struct AuditEntry: Sendable {
   mutating func add(_ named: [String]?) { vehicles += (named ?? []).filter { !vehicles.contains($0) } }
 
   /// Returns the entry as a line of JSON, without a line break.
-  package func line(at time: Int64) -> String {
+  package func line(at time: UTCTime) -> String {
     var writer = JSONWriter()
     writer.openObject()
-    writer.field("time", UTCTime(nanoseconds: time).rfc3339)
+    writer.field("time", time.rfc3339)
     writer.field("action", Self.short(action))
     writer.field("who", Self.short(who))
     writer.field("from", from)
@@ -140,7 +140,7 @@ package final class AuditLog: Sendable {
   package var hasRoom: Bool { state.withLock { $0.waiting.count < Self.capacity } }
 
   package func record(_ entry: AuditEntry) {
-    let line = entry.line(at: SystemClock.realtime)
+    let line = entry.line(at: .now)
     state.update { state in
       // Lines beyond twice the capacity are dropped: failed logins are recorded without checking `hasRoom`.
       // Changes were accepted only below the capacity, so their lines have space.

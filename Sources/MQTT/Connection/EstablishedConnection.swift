@@ -1,6 +1,7 @@
 internal import CMosquitto
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// A connection accepted by the broker: reads, hands over, acknowledges and sends until it ends.
 ///
@@ -14,7 +15,7 @@ final class EstablishedConnection {
   private let outflow: Outflow
   private let properties: MQTTServerProperties
   private let established = MonotonicTime.now
-  private let sleptBefore = SystemClock.boottime - MonotonicTime.now.nanoseconds
+  private let establishedTimestamp = Timestamp.now
   private var lastRead = MonotonicTime.now
   private var lastWrite = MonotonicTime.now
   private var nextLook = MonotonicTime.start
@@ -243,7 +244,7 @@ final class EstablishedConnection {
     if let measurement = loop.measurementDue, now >= measurement {
       loop.measureLink(connection.client.socket)
     }
-    let slept = Double(SystemClock.boottime - now.nanoseconds - sleptBefore) * 1e-9
+    let slept = Timestamp.now.seconds(since: establishedTimestamp) - now.seconds(since: established)
     if slept > 1.5 * keepAliveInterval {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }

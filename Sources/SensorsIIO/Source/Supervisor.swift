@@ -107,7 +107,7 @@ final class Supervisor: Sendable {
   private func start(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
     for assignment in inventory.assignments(configuration, wanted: sought) {
       let source = "\(configuration.uri) \(assignment.device.title)"
-      let report: @Sendable (SourceStatus.State, Int64?) -> Void = {
+      let report: @Sendable (SourceStatus.State, Timestamp?) -> Void = {
         [reporter, discovery, wake] state, since in
         reporter.report(
           state, since: since, source: source, kinds: assignment.kinds,
@@ -177,9 +177,9 @@ final class StatusReporter: Sendable {
 
   /// Reports a state unless it was already reported for these kinds. Different reasons of unavailability
   /// count as the same state.
-  /// - Parameter since: the time since which the state applies in ns on the boot clock; nil for now.
+  /// - Parameter since: the time since which the state applies; nil for now.
   func report(
-    _ state: SourceStatus.State, since: Int64? = nil, source: String, kinds: Set<SensorKind>,
+    _ state: SourceStatus.State, since: Timestamp? = nil, source: String, kinds: Set<SensorKind>,
     device: String? = nil,
     ranges: [SensorKind: Double] = [:]
   ) {
@@ -193,7 +193,7 @@ final class StatusReporter: Sendable {
     sink(
       .status(
         SourceStatus(
-          timestamp: Timestamp(nanoseconds: since ?? SystemClock.boottime), source: source, kinds: kinds,
+          timestamp: since ?? .now, source: source, kinds: kinds,
           state: state,
           device: device, ranges: ranges)))
   }

@@ -19,7 +19,7 @@ struct WiFiScanner: Sendable {
     let index = try index
     let socket = try ScanSocket(place: interface)
     guard wait.isWanted() else { return nil }
-    let start = SystemClock.boottime
+    let start = Timestamp.now
     try socket.triggerScan(interface: index)
     let code = try answer(socket)
     var notice: RadioError?
@@ -30,7 +30,7 @@ struct WiFiScanner: Sendable {
     case EPERM, EACCES: notice = forbidden
     default: throw refusal(code)
     }
-    let duration = isOurs ? Double(SystemClock.boottime - start) * 1e-9 : 0
+    let duration = isOurs ? Timestamp.now.seconds(since: start) : 0
     var heard: StrongestBeacons?
     if isEnded {
       try socket.requestResults(interface: index)
@@ -41,7 +41,7 @@ struct WiFiScanner: Sendable {
     }
     guard isOurs || heard != nil else { return nil }
     var scan = RadioScan(
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard?.strongest ?? [], kind: .wifi,
+      timestamp: .now, sightings: heard?.strongest ?? [], kind: .wifi,
       duration: duration, isComplete: heard != nil)
     // Another device could send frames with the address of an access point and an opt-out. An access point
     // that is also received without an opt-out is therefore retained.
@@ -127,7 +127,7 @@ struct WiFiScanner: Sendable {
 
   /// Processes the next datagram; returns the final status at the end of the dump.
   private static func take(_ socket: borrowing ScanSocket, _ heard: inout StrongestBeacons) -> Int32? {
-    for message in socket.receive(now: Timestamp(nanoseconds: SystemClock.boottime)) {
+    for message in socket.receive(now: .now) {
       switch message {
       case .heard(let sighting): heard.insert(sighting)
       case .optedOut(let beacon): heard.insert(optedOut: beacon)
@@ -143,7 +143,7 @@ struct WiFiScanner: Sendable {
     return heard
   }
 
-  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+  private var now: Timestamp { Timestamp.now }
 }
 
 extension WiFiScanner {

@@ -6,6 +6,7 @@ internal import FleetStore
 internal import JSON
 internal import MQTT
 internal import Platform
+internal import Spatial
 internal import Telemetry
 
 extension BeaconsCommand {
@@ -42,7 +43,7 @@ private struct PieceService {
   private var underWay = 0
   private var isFull = false
   /// The modification time of the map's file when it was last read; nil if unknown.
-  private var written: Int64?
+  private var written: UTCTime?
   /// The time of the last check for a change of the map's file.
   private var lastLook: MonotonicTime
 
