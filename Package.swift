@@ -67,9 +67,12 @@ let package = Package(
       cSettings: ["ODOGRAPH_COMMIT", "ODOGRAPH_BUILD_DATE"].compactMap { name in
         Context.environment[name].map { .define(name, to: "\"\($0)\"") }
       }),
+    .target(name: "Spatial"),
     .target(
       name: "Platform",
-      dependencies: ["CBuild", "CLinux", .product(name: "DequeModule", package: "swift-collections")]),
+      dependencies: [
+        "CBuild", "CLinux", "Spatial", .product(name: "DequeModule", package: "swift-collections"),
+      ]),
     .target(name: "Bytes"),
     .target(name: "JSON", dependencies: ["Bytes"]),
     .target(name: "XML", dependencies: ["CExpat"]),
@@ -79,7 +82,6 @@ let package = Package(
     // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
     .target(name: "CTOML"),
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
-    .target(name: "Spatial"),
     .target(name: "Sensors", dependencies: ["Spatial"]),
     // Values of a vehicle that messages contain, and the privacy policy. No algorithm that estimates them.
     .target(name: "VehicleData", dependencies: ["Sensors", "Spatial"]),
@@ -122,10 +124,10 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
-    .target(name: "StoreAndForward", dependencies: ["Bytes", "Platform", "SQLite", "Telemetry"]),
+    .target(name: "StoreAndForward", dependencies: ["Bytes", "Platform", "Spatial", "SQLite", "Telemetry"]),
     // Puts a check between the socket and libmosquitto, which reads it itself.
     .target(name: "CMosquittoReads"),
-    .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform"]),
+    .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform", "Spatial"]),
     // A consumer of a cluster's queue, in the words of MQTT.
     .target(name: "AMQP", dependencies: ["CRabbitMQ", "MQTT", "Platform"]),
     // Reads what libraries write to standard error, and what a crash writes there all the same.
@@ -332,15 +334,15 @@ let package = Package(
         "JSON", "LocalProtocols", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
         "Spatial", "Telemetry", "TestSupport", "Traces", "VehicleData",
       ]),
-    .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
+    .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "Spatial", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
     // SQLite's files, failing on demand.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
     .testTarget(
       name: "StoreAndForwardTests",
       dependencies: [
-        "FaultyDisk", "Platform", "Sensors", "Simulation", "SQLite", "StoreAndForward", "Telemetry",
-        "TestSupport",
+        "FaultyDisk", "Platform", "Sensors", "Simulation", "Spatial", "SQLite", "StoreAndForward",
+        "Telemetry", "TestSupport",
       ]),
     // Messages of a made-up vehicle, for the tests of the fleet's side.
     .target(
@@ -375,8 +377,8 @@ let package = Package(
     .testTarget(
       name: "FleetManagementTests",
       dependencies: [
-        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Spatial", "Telemetry", "TestSupport",
-        "VehicleData",
+        "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Platform", "Spatial", "Telemetry",
+        "TestSupport", "VehicleData",
       ]),
     // The commands of the program odograph, without a broker.
     .testTarget(

@@ -151,6 +151,7 @@ formatting() {
     python3 Deploy/check-prose.py &&
     Deploy/page-check.sh &&
     Deploy/modules.py &&
+    Deploy/time-types.py &&
     git ls-files -z 'Tests/*.swift' | xargs -0 python3 Deploy/silent-tests.py &&
     mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access) &&
     shellcheck -x "${scripts[@]}"

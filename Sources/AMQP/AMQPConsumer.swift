@@ -35,8 +35,8 @@ public final class AMQPConsumer: Sendable {
 
   private struct SharedState {
     var settledThrough: UInt64 = 0
-    /// The deadline for leaving (`SystemClock.monotonic`, ns); nil until `stop` is called.
-    var deadline: Int64?
+    /// The deadline for leaving; nil until `stop` is called.
+    var deadline: MonotonicTime?
     var wasClean = false
   }
 
@@ -79,7 +79,7 @@ public final class AMQPConsumer: Sendable {
   /// - Returns: true if everything was acknowledged.
   @discardableResult
   public func stop(drain: Double) -> Bool {
-    wishes.withLock { $0.deadline = SystemClock.monotonic + Int64(max(0, min(drain, 1e8)) * 1e9) }
+    wishes.withLock { $0.deadline = .after(drain) }
     // A DNS lookup or a missing answer can block the thread this long.
     service.stop(timeout: drain + configuration.answerTimeout)
     return wishes.withLock(\.wasClean)
@@ -177,7 +177,7 @@ public final class AMQPConsumer: Sendable {
       }
       if let deadline {
         let isClean = isCancelled && ledger.unacknowledged == 0
-        if isClean || SystemClock.monotonic >= deadline {
+        if isClean || deadline.hasPassed {
           connection.close()
           wishes.withLock { $0.wasClean = isClean }
           return

@@ -70,11 +70,11 @@ final class DeviceRun: Sendable {
     let line = Locked(start)
     self.line = line
     let clock: @Sendable () -> Timestamp = {
-      let now = Timestamp(nanoseconds: SystemClock.boottime)
+      let now = Timestamp.now
       return isLive ? now : line.withLock(\.newest) ?? now
     }
     let utcOffset: @Sendable () -> Int64? = {
-      isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
+      isLive ? UTCTime.now.nanoseconds &- Timestamp.now.nanoseconds : line.withLock(\.utcOffset)
     }
     self.motion = LiveMotion(
       manager: motion, backlog: backlog, isVirtual: !isLive, clock: clock, utcOffset: utcOffset,
@@ -91,14 +91,14 @@ final class DeviceRun: Sendable {
   /// - Parameter seconds: the maximum time to wait.
   func discover(within seconds: Double) async throws {
     try start()
-    let deadline = SystemClock.monotonic &+ Int64(max(0, min(seconds, 3600)) * 1e9)
+    let deadline = MonotonicTime.after(max(0, min(seconds, 3600)))
     let (feed, contexts, queue) = (feed, contexts, queue)
     // Waiting for the discovery blocks, so it has its own thread. Its end is queued after the states that the
     // sources have reported, so that these are processed first.
     try DedicatedThread.start(name: "discovery") {
       if case .live(let sources) = feed {
         for source in sources {
-          source.waitForDiscovery(seconds: Double(deadline &- SystemClock.monotonic) * 1e-9)
+          source.waitForDiscovery(seconds: deadline.secondsRemaining)
         }
       }
       queue.push(.discovered(deniedNodes: DevicePermissions().denied(for: contexts)))
@@ -216,7 +216,7 @@ final class DeviceRun: Sendable {
     while !isOver, !sources.isOver {
       demand(of: &sources, &demands, at: sources.now)
       let deadline = sources.isLive ? location.nextDeadline : nil
-      let limit = deadline.map { SystemClock.monotonic &+ max(0, $0.nanoseconds &- SystemClock.boottime) }
+      let limit = deadline.map { MonotonicTime.after($0.seconds(since: sources.now)) }
       switch queue.pop(until: limit) {
       case .element(.event(let event)):
         sources.observe(event)
@@ -231,7 +231,7 @@ final class DeviceRun: Sendable {
   private func pull(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) throws {
     while !isOver {
       // Without a consumer, this waits for a signal. With a consumer, it only processes signals that wait.
-      switch queue.pop(until: hasConsumers ? 0 : nil) {
+      switch queue.pop(until: hasConsumers ? .start : nil) {
       case .element(.discovered(let deniedNodes)):
         discovered(deniedNodes)
         continue

@@ -19,7 +19,7 @@ package struct FeedSources: Sendable {
   private var newest: Timestamp
 
   package init(_ feed: SensorFeed) {
-    newest = Timestamp(nanoseconds: SystemClock.boottime)
+    newest = Timestamp.now
     switch feed {
     case .live(let sources): (isLive, self.sources) = (true, sources)
     // A recording at a configured speed has times of the machine's clock, from its start on.
@@ -33,7 +33,7 @@ package struct FeedSources: Sendable {
   }
 
   /// The current time: by the machine's clock for hardware, otherwise that of the newest event.
-  package var now: Timestamp { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : newest }
+  package var now: Timestamp { isLive ? Timestamp.now : newest }
 
   /// True for a recording whose events are pulled; false if sources push events.
   package var isPulled: Bool { recording != nil }

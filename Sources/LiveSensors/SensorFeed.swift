@@ -135,17 +135,17 @@ extension SensorFeed {
 
   private static func drive(_ configuration: SimulatedDrive.Configuration) throws -> any SensorRecording {
     var configuration = configuration
-    configuration.startTime = configuration.startTime ?? UTCTime(nanoseconds: SystemClock.realtime)
+    configuration.startTime = configuration.startTime ?? UTCTime.now
     return try SimulatedDrive(configuration)
   }
 
   /// Returns the timestamp at which the feed starts, and its civil time.
   /// - Throws: an error with file and line for an unreadable recording.
   package func startOfTime(_ input: SensorInput) throws -> (start: Timestamp, time: UTCTime) {
-    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    let now = UTCTime.now
     // Timestamps of a pulled recording start at 0. All other events have times of the machine's monotonic
     // clock.
-    var start = Timestamp(nanoseconds: SystemClock.boottime)
+    var start = Timestamp.now
     if case .recorded = self { start = Timestamp(nanoseconds: 0) }
     switch input {
     case .hardware: return (start, now)

@@ -86,9 +86,9 @@ public enum BrokerProbe {
   ) -> MQTTReasonCode? {
     if let limit = properties.maximumPacketSize, message.packetSize > Int(limit) { return .packetTooLarge }
     if message.qos > properties.maximumQoS { return .qosNotSupported }
-    let deadline = SystemClock.monotonic + Int64(connection.configuration.connectTimeout * 1e9)
+    let deadline = MonotonicTime.after(connection.configuration.connectTimeout)
     let packet = connection.client.publish(message).packet
-    while SystemClock.monotonic < deadline, connection.client.socket >= 0 {
+    while !deadline.hasPassed, connection.client.socket >= 0 {
       _ = connection.client.loopWrite()
       let outcome = connection.client.loopRead()
       let events = connection.client.events
@@ -97,7 +97,7 @@ public enum BrokerProbe {
       }
       if let reason = events.serverDisconnect { return reason }
       guard outcome.isSuccess, connection.client.packets.violation == nil else { return .unspecifiedError }
-      _ = connection.wait(for: POLLIN, until: min(deadline, SystemClock.monotonic + 100_000_000))
+      _ = connection.wait(for: POLLIN, until: min(deadline, .after(0.1)))
     }
     return .unspecifiedError
   }

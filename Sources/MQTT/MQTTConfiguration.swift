@@ -1,3 +1,5 @@
+public import Spatial
+
 /// Configuration of a session: brokers, credentials, limits and timeouts, with all defaults.
 public struct MQTTConfiguration: Hashable, Sendable {
   /// Host and port of a broker.
@@ -77,9 +79,9 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// Maximum of all waits in s.
   public var backoffLimit: Double = 120
   public var linkPolicy: MQTTLinkPolicy = .standing
-  /// Earliest plausible wall clock, in seconds since 1970 UTC; 2025 by default. With an earlier clock all
+  /// Earliest plausible wall clock; 2025 by default. With an earlier clock all
   /// certificates would seem not yet valid, so TLS is postponed until the clock is set.
-  public var earliestPlausibleTime: Int64 = 1_735_689_600
+  public var earliestPlausibleTime = UTCTime(secondsSince1970: 1_735_689_600)
 
   public init(brokers: [Broker], clientID: String) {
     self.brokers = brokers

@@ -1,4 +1,5 @@
 internal import Glibc
+package import Spatial
 
 /// Statistics of a session since its start.
 public struct MQTTStatistics: Hashable, Sendable {
@@ -43,30 +44,31 @@ public struct LinkUse: Hashable, Sendable {
 /// the tail belongs to the same burst.
 package struct LinkMeter: Sendable {
   package private(set) var use = LinkUse()
-  /// Length of the tail in ns.
-  private let tail: Int64
-  private var connectedUntil = Int64.min
+  /// Length of the tail in s.
+  private let tail: Double
+  private var connectedUntil: Timestamp?
   /// Number of bytes transferred by the current connection.
   private var carried = 0
 
   /// - Parameter tail: length of the tail in s, at least 0.
   package init(tail: Double) {
-    self.tail = Int64(min(max(0, tail), 86_400) * 1e9)
+    self.tail = min(max(0, tail), 86_400)
   }
 
   /// Resets the byte count for a new connection.
   package mutating func begin() { carried = 0 }
 
-  /// Updates the measurement at `now` (ns on a clock that does not step) with the connection's byte count.
+  /// Updates the measurement at `now` with the connection's byte count.
   /// Returns whether it increased.
-  package mutating func observe(carried total: Int, at now: Int64) -> Bool {
+  package mutating func observe(carried total: Int, at now: Timestamp) -> Bool {
     guard total > carried else { return false }
     use.bytes += total - carried
     carried = total
-    let isNew = now > connectedUntil
+    let isNew = connectedUntil.map { now > $0 } ?? true
     if isNew { use.bursts += 1 }
-    use.seconds += Double(now + tail - (isNew ? now : connectedUntil)) * 1e-9
-    connectedUntil = now + tail
+    let end = now.advanced(bySeconds: tail)
+    use.seconds += end.seconds(since: isNew ? now : connectedUntil ?? now)
+    connectedUntil = end
     return true
   }
 }

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A subscription: filter, QoS and options.
 public struct MQTTSubscription: Hashable, Sendable {
   /// The retained messages that the broker sends after a subscription (MQTT 5 only).
@@ -45,13 +47,13 @@ struct SubscriptionLedger {
   private var unwanted: [String] = []
   private var requests: [Request] = []
   private var underWay: [Int32: Request] = [:]
-  /// Rejected subscriptions with the monotonic time in ns at which they are requested again.
-  private var retries: [(time: Int64, subscription: MQTTSubscription)] = []
+  /// Rejected subscriptions with the time at which they are requested again.
+  private var retries: [(time: MonotonicTime, subscription: MQTTSubscription)] = []
   /// Number of consecutive rejections of a filter.
   private var rejections: [String: Int] = [:]
 
-  private static let firstPause: Int64 = 1_000_000_000
-  private static let longestPause: Int64 = 60_000_000_000
+  private static let firstPause = 1.0
+  private static let longestPause = 60.0
 
   init(_ subscriptions: [MQTTSubscription]) { wanted = subscriptions }
 
@@ -60,8 +62,8 @@ struct SubscriptionLedger {
   /// True if every request was answered.
   var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
 
-  /// Monotonic time in ns at which a rejected subscription is requested again; nil for none.
-  var deadline: Int64? { retries.lazy.map { $0.time }.min() }
+  /// Time at which a rejected subscription is requested again; nil for none.
+  var deadline: MonotonicTime? { retries.lazy.map { $0.time }.min() }
 
   /// Starts a new connection. All subscriptions are requested again even if the broker has a session, because
   /// the session's state may be older than the configuration.
@@ -91,18 +93,19 @@ struct SubscriptionLedger {
   mutating func next() -> Request? { requests.isEmpty ? nil : requests.removeFirst() }
 
   /// Records the broker's answer to a subscription request.
-  mutating func settle(_ subscription: MQTTSubscription, isRejected: Bool, at now: Int64) {
+  mutating func settle(_ subscription: MQTTSubscription, isRejected: Bool, at now: MonotonicTime) {
     guard isRejected, subscription.isRetried else {
       rejections[subscription.filter] = nil
       return
     }
     let count = rejections[subscription.filter, default: 0]
     rejections[subscription.filter] = count + 1
-    retries.append((now + min(Self.firstPause << Int64(min(count, 6)), Self.longestPause), subscription))
+    let pause = min(Self.firstPause * Double(1 << min(count, 6)), Self.longestPause)
+    retries.append((now.advanced(bySeconds: pause), subscription))
   }
 
   /// Requests rejected subscriptions again whose pause has ended.
-  mutating func tick(now: Int64) {
+  mutating func tick(now: MonotonicTime) {
     guard let deadline, deadline <= now else { return }
     for retry in retries where retry.time <= now && wanted.contains(retry.subscription) {
       requests.append(.subscribe(retry.subscription))

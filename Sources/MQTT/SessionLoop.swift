@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// The main loop of the session's thread: attempts and the waits between them. All state belongs to that
 /// thread.
@@ -10,10 +11,10 @@ final class SessionLoop {
   let mailbox: Mailbox
   let heartbeat: Heartbeat
   private var meter: LinkMeter
-  /// Monotonic time in ns up to which the measurements of the link are used up (`measureLink`).
-  private var measuredUntil: Int64 = 0
-  /// Monotonic time in ns at which a postponed measurement is due; nil if there is none.
-  private(set) var measurementDue: Int64?
+  /// Time up to which the measurements of the link are used up (`measureLink`).
+  private var measuredUntil = MonotonicTime.start
+  /// Time at which a postponed measurement is due; nil if there is none.
+  private(set) var measurementDue: MonotonicTime?
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
@@ -21,10 +22,10 @@ final class SessionLoop {
   private var hasNewBrokers = false
   /// True if there is a reason to open the link between bursts.
   private var isWanted = true
-  /// Monotonic time in ns of the current connection's start; nil between connections.
-  private var connectedAt: Int64?
+  /// Time of the current connection's start; nil between connections.
+  private var connectedAt: MonotonicTime?
   /// Start of the last burst on the clock that includes suspend; nil before the first.
-  private var burstBegan: Int64?
+  private var burstBegan: Timestamp?
   /// Stamps of the credential files at the start of the connection.
   private(set) var usedCredentials: [CredentialWatch.Stamp?] = []
 
@@ -81,8 +82,8 @@ final class SessionLoop {
 
   /// Reports the connection to the handler.
   func reportConnected(_ properties: MQTTServerProperties) {
-    burstBegan = SystemClock.boottime
-    connectedAt = SystemClock.monotonic
+    burstBegan = .now
+    connectedAt = .now
     lastReported = nil
     mailbox.setConnected(true)
     handlers.connectionChanged(.connected(properties))
@@ -91,7 +92,7 @@ final class SessionLoop {
   /// Time in s to the next burst, 0 if it is overdue; nil if only a wakeup of the session starts one.
   private var secondsToBurst: Double? {
     guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
-    return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
+    return max(0, interval - Timestamp.now.seconds(since: burstBegan))
   }
 
   /// Ends the burst. Returns the messages to publish before the link is closed.
@@ -106,24 +107,24 @@ final class SessionLoop {
     measurementDue = nil
   }
 
-  /// Mean interval in ns of measurements while messages stream. Each is a system call of about 1 µs.
-  private static let measuringInterval: Int64 = 1_000_000
+  /// Mean interval in s of measurements while messages stream. Each is a system call of about 1 µs.
+  private static let measuringInterval = 1e-3
   /// Number of measurements without that interval after a pause.
-  private static let measuringBurst: Int64 = 8
+  private static let measuringBurst = 8.0
 
   /// Adds the traffic of the connection since the last measurement. While messages stream, most measurements
   /// are postponed (`measurementDue`).
   /// - Parameter isLast: true to measure in any case.
   func measureLink(_ socket: Int32, isLast: Bool = false) {
-    let now = SystemClock.monotonic
-    let due = measuredUntil - Self.measuringBurst * Self.measuringInterval
+    let now = MonotonicTime.now
+    let due = measuredUntil.advanced(bySeconds: -Self.measuringBurst * Self.measuringInterval)
     guard isLast || now >= due else {
       measurementDue = due
       return
     }
     measurementDue = nil
-    measuredUntil = max(measuredUntil, now) + Self.measuringInterval
-    guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: SystemClock.boottime)
+    measuredUntil = max(measuredUntil, now).advanced(bySeconds: Self.measuringInterval)
+    guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: .now)
     else { return }
     let use = meter.use
     mailbox.count { $0.link = use }
@@ -132,7 +133,7 @@ final class SessionLoop {
   private func connect(
     _ attempt: ConnectionPlanner.Attempt, to broker: MQTTConfiguration.Broker
   ) -> ConnectionPlanner.Ending {
-    if configuration.tls != nil, SystemClock.realtime / 1_000_000_000 < configuration.earliestPlausibleTime {
+    if configuration.tls != nil, UTCTime.now < configuration.earliestPlausibleTime {
       return ConnectionPlanner.Ending(cause: .clockNotSet, phase: .tls)
     }
     usedCredentials = credentialStamps
@@ -170,13 +171,13 @@ final class SessionLoop {
 
   /// Waits for a time, and between bursts for a reason to connect. Returns false if the session must stop.
   private func wait(seconds: Double) -> Bool {
-    let end = SystemClock.monotonic + Int64(seconds * 1e9)
+    let end = MonotonicTime.after(seconds)
     while true {
       heartbeat.beat()
       let requests = mailbox.drain().requests
       apply(requests)
       if requests.stop != nil { return false }
-      let left = Double(end - SystemClock.monotonic) * 1e-9
+      let left = end.secondsRemaining
       let toBurst = secondsToBurst
       if toBurst == 0 { isWanted = true }
       let mayConnect = isWanted || configuration.linkPolicy == .standing
@@ -190,7 +191,7 @@ final class SessionLoop {
     if let new = requests.configuration?.settings {
       // A change of brokers always waits: two brokers may have retained documents that each select the other
       // one, so the session would alternate between them without a pause.
-      let held = connectedAt.map { Double(SystemClock.monotonic - $0) * 1e-9 } ?? 0
+      let held = connectedAt?.secondsElapsed ?? 0
       planner.restart(
         with: new, waits: new.brokers != configuration.brokers,
         isStable: held >= ConnectionPlanner.stableAfter)

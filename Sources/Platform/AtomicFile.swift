@@ -1,4 +1,5 @@
 internal import Glibc
+public import Spatial
 
 /// Small files that are read and replaced atomically: a reader finds the old or the new contents, never a
 /// mixture.
@@ -104,10 +105,11 @@ public enum AtomicFile {
     throw SystemError(operation: "read", object: path, code: EFBIG)
   }
 
-  /// Returns the file's modification time in nanoseconds since 1970; nil if unavailable.
-  public static func modificationTime(of path: String) -> Int64? {
+  /// Returns the file's modification time; nil if unavailable.
+  public static func modificationTime(of path: String) -> UTCTime? {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
-    return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    return UTCTime(
+      nanoseconds: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
   }
 }

@@ -80,7 +80,7 @@ public final class Heartbeat: Sendable {
 
   /// Announces that the current iteration can take up to `seconds`, for example for a DNS lookup.
   public func expectPause(seconds: Double) {
-    pauseEnd.store(SystemClock.monotonic &+ Int64(min(seconds, 1e6) * 1e9), ordering: .relaxed)
+    pauseEnd.store(MonotonicTime.after(min(seconds, 1e6)).nanoseconds, ordering: .relaxed)
   }
 
   /// Requests an iteration.
@@ -88,8 +88,8 @@ public final class Heartbeat: Sendable {
 
   public var turns: Int { turnCount.load(ordering: .relaxed) }
 
-  /// The end of the announced pause (`SystemClock.monotonic`, ns); 0 if there is none.
-  public var excusedUntil: Int64 { pauseEnd.load(ordering: .relaxed) }
+  /// The end of the announced pause; the clock's start if there is none.
+  public var excusedUntil: MonotonicTime { MonotonicTime(nanoseconds: pauseEnd.load(ordering: .relaxed)) }
 }
 
 /// The monitored threads of this process.

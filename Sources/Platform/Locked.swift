@@ -70,9 +70,8 @@ internal import Glibc
     try locked.withLock(body)
   }
 
-  /// Waits until `body` returns a value, at most until `deadline` (`SystemClock.monotonic`, ns; nil for no
-  /// limit). Calls `body` at least once, and after each change.
-  package func wait<Result>(until deadline: Int64?, for body: (inout Value) -> Result?) -> Result? {
+  /// Waits until `body` returns a value, at most until `deadline` (nil for no limit). Calls `body` at least once, and after each change.
+  package func wait<Result>(until deadline: MonotonicTime?, for body: (inout Value) -> Result?) -> Result? {
     unsafe pthread_mutex_lock(locked.mutex)
     defer { unsafe pthread_mutex_unlock(locked.mutex) }
     while true {
@@ -81,8 +80,8 @@ internal import Glibc
         unsafe pthread_cond_wait(changed, locked.mutex)
         continue
       }
-      var time = timespec(
-        tv_sec: Int(max(0, deadline) / 1_000_000_000), tv_nsec: Int(max(0, deadline) % 1_000_000_000))
+      let nanoseconds = Int(max(0, deadline.nanoseconds))
+      var time = timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
       if unsafe pthread_cond_timedwait(changed, locked.mutex, &time) == ETIMEDOUT {
         return body(&locked.value)
       }
@@ -130,9 +129,8 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
     }
   }
 
-  /// Removes and returns the oldest element. Waits for one until `deadline` (`SystemClock.monotonic`, ns; nil
-  /// for no limit).
-  public func pop(until deadline: Int64?) -> Outcome {
+  /// Removes and returns the oldest element. Waits for one until `deadline` (nil for no limit).
+  public func pop(until deadline: MonotonicTime?) -> Outcome {
     let outcome: Outcome? = state.wait(until: deadline) { state in
       state.waiting.popFirst().map(Outcome.element) ?? (state.isClosed ? .closed : nil)
     }

@@ -52,24 +52,3 @@ public struct SystemErrno: RawRepresentable, Error, Hashable, Sendable {
 
   public init(rawValue: Int32) { self.rawValue = rawValue }
 }
-
-/// The kernel's clocks, in nanoseconds. Only I/O code reads them; algorithms receive time with their data.
-public enum SystemClock {
-  /// Time since boot, including sleep; never steps (`CLOCK_BOOTTIME`).
-  public static var boottime: Int64 { read(CLOCK_BOOTTIME) }
-
-  /// Time since boot, excluding sleep; never steps (`CLOCK_MONOTONIC`). The clock of all deadlines.
-  public static var monotonic: Int64 { read(CLOCK_MONOTONIC) }
-
-  /// Time since 1970-01-01 UTC (`CLOCK_REALTIME`). Steps when the clock is set.
-  public static var realtime: Int64 { read(CLOCK_REALTIME) }
-
-  /// True if the kernel's clock is synchronized by a time daemon (adjtimex(2) without STA_UNSYNC).
-  public static var isSynchronized: Bool { odograph_clock_is_unsynchronized() == 0 }
-
-  private static func read(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-}

@@ -18,11 +18,10 @@ public final class TimerDescriptor: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Makes the descriptor readable from a time on (`SystemClock.monotonic`, ns). Replaces an earlier time;
-  /// nil disables the timer.
-  public func set(_ deadline: Int64?) {
+  /// Makes the descriptor readable from a time on. Replaces an earlier time; nil disables the timer.
+  public func set(_ deadline: MonotonicTime?) {
     // The kernel disables a timer with the time 0.
-    let time = deadline.map { max(1, $0) } ?? 0
+    let time = deadline.map { max(1, $0.nanoseconds) } ?? 0
     var value = itimerspec()
     value.it_value = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
     _ = unsafe timerfd_settime(descriptor, odograph_tfd_absolute, &value, nil)

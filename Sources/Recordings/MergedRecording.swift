@@ -57,11 +57,11 @@ public struct MergedRecording: SensorRecording {
   private var isOver: Bool { hasBackground && heads.dropLast().allSatisfy { $0 == nil } }
 
   private var earliest: Int? {
-    var best: (index: Int, time: Int64)?
+    var best: (index: Int, time: Timestamp)?
     for (index, head) in heads.enumerated() {
       guard let head else { continue }
       // Blocks are ordered by their newest sample. A block without a time is returned immediately.
-      let time = head.timestamp?.nanoseconds ?? .min
+      let time = head.timestamp ?? Timestamp(nanoseconds: .min)
       if let least = best, least.time <= time { continue }
       best = (index, time)
     }

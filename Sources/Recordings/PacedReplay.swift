@@ -46,8 +46,8 @@ public final class PacedReplay: SensorSource {
   private func play(into sink: SensorSink, _ heartbeat: Heartbeat) {
     var recording = recording
     var schedule = ReplaySchedule()
-    let started = SystemClock.boottime
-    let startedWaiting = SystemClock.monotonic
+    let started = Timestamp.now.nanoseconds
+    let startedWaiting = MonotonicTime.now
     var origin: Int64?
     var now = Timestamp(nanoseconds: started)
     func report(_ state: SourceStatus.State) {
@@ -59,10 +59,8 @@ public final class PacedReplay: SensorSource {
     /// Waits for the time of a group and delivers it. Returns false if the source is stopped meanwhile.
     func deliver(_ group: ReplaySchedule.Group?) -> Bool {
       guard let group else { return true }
-      let elapsed = Double(group.due) / speed
-      guard waits(until: startedWaiting &+ Int64(min(elapsed, 4e18)), heartbeat),
-        !thread.isStopping
-      else { return false }
+      let due = startedWaiting.advanced(bySeconds: Double(group.due) * 1e-9 / speed)
+      guard waits(until: due, heartbeat), !thread.isStopping else { return false }
       now = Timestamp(nanoseconds: started &+ group.due)
       // Only demands above `off` reach the recording. If all its sensors were off, it would return no events,
       // and time would not advance. `filter` drops the events without demand.
@@ -89,13 +87,13 @@ public final class PacedReplay: SensorSource {
     report(.finished)
   }
 
-  /// Sleeps until a time of `SystemClock.monotonic`. Returns false if the source is stopped meanwhile.
-  private func waits(until deadline: Int64, _ heartbeat: Heartbeat) -> Bool {
+  /// Sleeps until a time. Returns false if the source is stopped meanwhile.
+  private func waits(until deadline: MonotonicTime, _ heartbeat: Heartbeat) -> Bool {
     while true {
       heartbeat.beat()
-      let left = deadline &- SystemClock.monotonic
+      let left = deadline.secondsRemaining
       if left <= 0 { return true }
-      _ = thread.wake.wait(seconds: Double(left) * 1e-9)
+      _ = thread.wake.wait(seconds: left)
       if thread.isStopping { return false }
     }
   }

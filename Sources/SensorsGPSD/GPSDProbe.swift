@@ -13,9 +13,7 @@ public struct GPSDProbe: Hashable, Sendable {
   ///   descriptor is available.
   public static func run(_ address: GPSDAddress, timeLimit: Duration = .seconds(3)) throws -> GPSDProbe {
     let wake = try EventDescriptor()
-    let (seconds, attoseconds) = timeLimit.components
-    let limit = Int64(max(0, min(seconds, 3600))) * 1_000_000_000 + attoseconds / 1_000_000_000
-    let deadline = SystemClock.monotonic + limit
+    let deadline = MonotonicTime.after(max(0, min(timeLimit / .seconds(1), 3600)))
     var session = try GPSDSession(to: address, decoder: GPSDReportDecoder(), deadline: deadline, wake: wake)
     try session.requestDevices()
     var version: GPSDVersion?

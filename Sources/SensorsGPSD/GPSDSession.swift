@@ -27,10 +27,10 @@ struct GPSDSession: ~Copyable {
   }
 
   /// - Parameters:
-  ///   - deadline: time limit (`SystemClock.monotonic`, ns).
+  ///   - deadline: time limit.
   ///   - wake: ends any wait if it is signalled.
   init(
-    to address: GPSDAddress, decoder: GPSDReportDecoder, deadline: Int64, wake: EventDescriptor
+    to address: GPSDAddress, decoder: GPSDReportDecoder, deadline: MonotonicTime, wake: EventDescriptor
   ) throws(GPSDError) {
     socket = try GPSDSocket(to: address, deadline: deadline, wake: wake)
     self.decoder = decoder
@@ -59,7 +59,7 @@ struct GPSDSession: ~Copyable {
 
   /// Returns the next report. Lines that are not reports are skipped.
   /// - Throws: `connectionLost`, or `protocolViolation` for a line without an end.
-  mutating func nextReport(deadline: Int64?, wake: EventDescriptor) throws(GPSDError) -> Outcome {
+  mutating func nextReport(deadline: MonotonicTime?, wake: EventDescriptor) throws(GPSDError) -> Outcome {
     while true {
       while let line = nextLine() {
         lineNumber += 1

@@ -12,10 +12,10 @@ struct GPSDSocket: ~Copyable {
 
   /// Connects.
   /// - Parameters:
-  ///   - deadline: time limit (`SystemClock.monotonic`, ns). A host name lookup is limited only by the
-  ///     resolver; numeric addresses need none.
+  ///   - deadline: time limit. A host name lookup is limited only by the resolver; numeric addresses need
+  ///     none.
   ///   - wake: ends the wait if it is signalled; it is not drained.
-  init(to address: GPSDAddress, deadline: Int64, wake: EventDescriptor) throws(GPSDError) {
+  init(to address: GPSDAddress, deadline: MonotonicTime, wake: EventDescriptor) throws(GPSDError) {
     self.address = address
     var hints = unsafe addrinfo()
     unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -71,7 +71,7 @@ struct GPSDSocket: ~Copyable {
 
   /// Waits for bytes and appends them.
   /// - Throws: `connectionLost` if gpsd has closed the connection.
-  func receive(into buffer: inout [UInt8], deadline: Int64?, wake: EventDescriptor) throws(GPSDError)
+  func receive(into buffer: inout [UInt8], deadline: MonotonicTime?, wake: EventDescriptor) throws(GPSDError)
     -> Outcome
   {
     switch Self.wait(descriptor, for: Int16(POLLIN), deadline: deadline, wake: wake) {
@@ -97,7 +97,7 @@ struct GPSDSocket: ~Copyable {
   }
 
   private static func connect(
-    _ candidate: addrinfo, _ address: GPSDAddress, _ deadline: Int64, _ wake: EventDescriptor
+    _ candidate: addrinfo, _ address: GPSDAddress, _ deadline: MonotonicTime, _ wake: EventDescriptor
   ) throws(GPSDError) -> Int32 {
     func failure(_ kind: GPSDError.Kind, _ cause: String) -> GPSDError {
       GPSDError(kind: kind, operation: "connect to", object: address.description, cause: cause)
@@ -128,7 +128,7 @@ struct GPSDSocket: ~Copyable {
   }
 
   private static func wait(
-    _ descriptor: Int32, for events: Int16, deadline: Int64?, wake: EventDescriptor
+    _ descriptor: Int32, for events: Int16, deadline: MonotonicTime?, wake: EventDescriptor
   ) -> Outcome {
     var entries = [
       pollfd(fd: descriptor, events: events, revents: 0),
@@ -136,12 +136,12 @@ struct GPSDSocket: ~Copyable {
     ]
     while true {
       // Rounded up: an early wakeup would only poll again.
-      let left = deadline.map { max(0, $0 - SystemClock.monotonic) / 1_000_000 + 1 }
-      let ready = unsafe poll(&entries, 2, Int32(min(left ?? -1, 86_400_000)))
+      let left = deadline.map { max(0, min($0.secondsRemaining * 1000, 86_400_000)) + 1 }
+      let ready = unsafe poll(&entries, 2, Int32(left ?? -1))
       if ready < 0, errno == EINTR { continue }
       if entries[1].revents != 0 { return .interrupted }
       if entries[0].revents != 0 { return .received }
-      if let deadline, SystemClock.monotonic >= deadline { return .timedOut }
+      if let deadline, deadline.hasPassed { return .timedOut }
       if ready < 0 { return .timedOut }
     }
   }

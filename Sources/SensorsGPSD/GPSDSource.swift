@@ -63,7 +63,7 @@ public final class GPSDSource: SensorSource {
       reason = "\(error)"
     }
     guard let reason, let sink = sink.withLock({ $0 }) else { return }
-    let now = Timestamp(nanoseconds: SystemClock.boottime)
+    let now = Timestamp.now
     sink(
       .status(
         SourceStatus(timestamp: now, source: name, kinds: kinds, state: .unavailable(reason: reason))))
@@ -103,8 +103,8 @@ public final class GPSDSource: SensorSource {
 
 /// The work of a `GPSDSource`'s thread: executes the decisions of `GPSDWatch` and delivers reports.
 struct GPSDWorker: ~Copyable {
-  /// Time limit of a connection attempt in ns.
-  private static let connectTimeLimit: Int64 = 5_000_000_000
+  /// Time limit of a connection attempt in s.
+  private static let connectTimeLimit = 5.0
 
   private let name: String
   private let address: GPSDAddress
@@ -140,7 +140,7 @@ struct GPSDWorker: ~Copyable {
 
   /// Applies the demand to the watch, then waits for reports until the demand may have changed.
   mutating func work(demand: SensorDemand) {
-    gathering.setDemand(demand, at: SystemClock.monotonic)
+    gathering.setDemand(demand, at: .now)
     // Reports that wait in the socket were requested by the previous demand, so they are read before the new
     // demand can end the watch.
     if gathering.isBehind { catchUp() }
@@ -190,18 +190,18 @@ struct GPSDWorker: ~Copyable {
 
   /// Waits for the next report, the next deadline or a signal.
   private mutating func wait() -> GPSDSession.Outcome {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     let deadline = watch.deadline(at: now)
     let pause = watch.isWatching ? gathering.pause(at: now) : nil
     if pause == nil, let outcome = nextReport(deadline: deadline, at: now) { return outcome }
     let end = [pause, deadline].compactMap { $0 }.min()
-    let left = end.map { Double(max(0, $0 - SystemClock.monotonic)) * 1e-9 + 0.001 } ?? 86_400
+    let left = end.map { max(0, $0.secondsRemaining) + 0.001 } ?? 86_400
     return wake.wait(seconds: left) ? .interrupted : .timedOut
   }
 
   /// Returns the next report; nil without a connection. While reports are gathered, it returns only reports
   /// that are already available and does not wait.
-  private mutating func nextReport(deadline: Int64?, at now: Int64) -> GPSDSession.Outcome? {
+  private mutating func nextReport(deadline: MonotonicTime?, at now: MonotonicTime) -> GPSDSession.Outcome? {
     do {
       let isGathering = gathering.drainsWithoutWaiting
       let outcome = try session?.nextReport(deadline: isGathering ? now : deadline, wake: wake)
@@ -220,7 +220,7 @@ struct GPSDWorker: ~Copyable {
   /// Processes all available reports.
   private mutating func catchUp() {
     while true {
-      switch nextReport(deadline: nil, at: SystemClock.monotonic) {
+      switch nextReport(deadline: nil, at: .now) {
       case .report(let report): process(report)
       case .unreadable(let line, let text): report(unreadable: line, text)
       default: return handOver()
@@ -234,7 +234,7 @@ struct GPSDWorker: ~Copyable {
   }
 
   private mutating func handle(_ event: GPSDWatch.Event) {
-    for action in watch.handle(event, at: SystemClock.monotonic, using: &generator) {
+    for action in watch.handle(event, at: .now, using: &generator) {
       switch action {
       case .disconnect: close()
       case .report(let state):
@@ -250,7 +250,7 @@ struct GPSDWorker: ~Copyable {
     defer { heartbeat.beat() }
     do {
       let opened = try GPSDSession(
-        to: address, decoder: decoder, deadline: SystemClock.monotonic + Self.connectTimeLimit, wake: wake)
+        to: address, decoder: decoder, deadline: .after(Self.connectTimeLimit), wake: wake)
       try opened.watch(device: device)
       session = consume opened
       handle(.connected)
@@ -285,5 +285,5 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+  private var now: Timestamp { Timestamp.now }
 }

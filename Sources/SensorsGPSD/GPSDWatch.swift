@@ -1,8 +1,7 @@
 internal import Platform
 internal import Sensors
 
-/// Decides when to connect to gpsd and which states to report. Pure: the caller provides all times. Times are
-/// nanoseconds on a monotonic clock.
+/// Decides when to connect to gpsd and which states to report. Pure: the caller provides all times.
 struct GPSDWatch: Sendable {
   /// An input of the state machine.
   enum Event: Equatable {
@@ -37,23 +36,23 @@ struct GPSDWatch: Sendable {
     /// The state while the answer to `connect` is pending.
     case connecting
     /// The state with an established connection.
-    case watching(since: Int64, lastReport: Int64)
+    case watching(since: MonotonicTime, lastReport: MonotonicTime)
     /// The state between two connection attempts.
-    case waiting(until: Int64)
+    case waiting(until: MonotonicTime)
   }
 
   private enum ReportedState: Equatable { case nothing, idle, active, unavailable }
 
-  /// Time in ns without a report after which a receiver counts as lost. The connection is then renewed,
+  /// Time in s without a report after which a receiver counts as lost. The connection is then renewed,
   /// because gpsd tries to open a receiver at the start of a watch.
-  static let silenceLimit: Int64 = 15_000_000_000
-  /// Minimum duration in ns of a connection that resets the count of failures.
-  private static let heldLongEnough: Int64 = 5_000_000_000
+  static let silenceLimit = 15.0
+  /// Minimum duration in s of a connection that resets the count of failures.
+  private static let heldLongEnough = 5.0
 
   private let source: String
   private let device: String?
   private var demand = SensorDemand.off
-  private var demandedAt: Int64 = 0
+  private var demandedAt = MonotonicTime.start
   private var state = State.idle
   private var reported = ReportedState.nothing
   private var lastReporter: String?
@@ -72,12 +71,14 @@ struct GPSDWatch: Sendable {
   var isWatching: Bool { if case .watching = state { true } else { false } }
 
   /// Returns the time of the next `tick`; nil if only an event can change anything.
-  func deadline(at now: Int64) -> Int64? {
-    let phaseEnd = cycle?.endOfPhase(nanosecondsSinceStart: now - demandedAt).map { $0 + demandedAt }
-    let own: Int64? =
+  func deadline(at now: MonotonicTime) -> MonotonicTime? {
+    let phaseEnd = cycle?.endOfPhase(nanosecondsSinceStart: elapsed(at: now)).map {
+      MonotonicTime(nanoseconds: $0 + demandedAt.nanoseconds)
+    }
+    let own: MonotonicTime? =
       switch state {
       case .idle, .resting, .connecting: nil
-      case .watching(_, let lastReport): lastReport + Self.silenceLimit
+      case .watching(_, let lastReport): lastReport.advanced(bySeconds: Self.silenceLimit)
       case .waiting(let until): until
       }
     return switch (own, phaseEnd) {
@@ -88,7 +89,7 @@ struct GPSDWatch: Sendable {
 
   /// Processes an event at `now` and returns the actions.
   mutating func handle(
-    _ event: Event, at now: Int64, using generator: inout some RandomNumberGenerator
+    _ event: Event, at now: MonotonicTime, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
     switch event {
     case .demand(let demand):
@@ -96,9 +97,11 @@ struct GPSDWatch: Sendable {
       // A change of the demand cancels a connection attempt, so the attempt must be restarted.
       return settle(at: now, restarting: state == .connecting)
     case .tick:
-      if case .watching(_, let lastReport) = state, now >= lastReport + Self.silenceLimit, isWanted(at: now) {
+      if case .watching(_, let lastReport) = state, isWanted(at: now),
+        now >= lastReport.advanced(bySeconds: Self.silenceLimit)
+      {
         let reason =
-          "\(source) has had no report from \(device ?? "a receiver") for \(Self.silenceLimit / 1_000_000_000) s; "
+          "\(source) has had no report from \(device ?? "a receiver") for \(Int(Self.silenceLimit)) s; "
           + "check that the receiver is plugged in"
         return [.disconnect] + retry(reason, at: now, using: &generator)
       }
@@ -113,7 +116,7 @@ struct GPSDWatch: Sendable {
       guard case .watching(let since, _) = state else { return [] }
       lastReporter = device
       state = .watching(since: since, lastReport: now)
-      if now - since >= Self.heldLongEnough { backoff.reset() }
+      if now >= since.advanced(bySeconds: Self.heldLongEnough) { backoff.reset() }
       return report(.active, .active(rates: [:])) + settle(at: now, restarting: false)
     case .deviceClosed(let path):
       // Only the loss of the receiver that reported last is reported, because other receivers may continue.
@@ -135,12 +138,18 @@ struct GPSDWatch: Sendable {
     return demand == .off
   }
 
-  private func isWanted(at now: Int64) -> Bool {
-    !isOff && cycle?.isOn(nanosecondsSinceStart: now - demandedAt) ?? true
+  private func isWanted(at now: MonotonicTime) -> Bool {
+    !isOff && cycle?.isOn(nanosecondsSinceStart: elapsed(at: now)) ?? true
+  }
+
+  /// Returns the nanoseconds since the last change of the demand.
+  private func elapsed(at now: MonotonicTime) -> Int64 {
+    now.nanoseconds - demandedAt.nanoseconds
   }
 
   /// Adapts the state to the current demand.
-  private mutating func settle(at now: Int64, restarting: Bool, isConnected: Bool = true) -> [Action] {
+  private mutating func settle(at now: MonotonicTime, restarting: Bool, isConnected: Bool = true) -> [Action]
+  {
     if isWanted(at: now) {
       switch state {
       case .idle, .resting: break
@@ -159,9 +168,9 @@ struct GPSDWatch: Sendable {
   }
 
   private mutating func retry(
-    _ reason: String, at now: Int64, using generator: inout some RandomNumberGenerator
+    _ reason: String, at now: MonotonicTime, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
-    state = .waiting(until: now + Int64(backoff.next(using: &generator) * 1e9))
+    state = .waiting(until: now.advanced(bySeconds: backoff.next(using: &generator)))
     return report(.unavailable, .unavailable(reason: reason))
   }
 

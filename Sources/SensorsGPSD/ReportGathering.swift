@@ -1,3 +1,4 @@
+internal import Platform
 internal import Sensors
 internal import Spatial
 
@@ -8,46 +9,46 @@ internal import Spatial
 /// it. The arrival of a waiting report is therefore estimated as its civil time plus the smallest recent
 /// delay.
 struct ReportGathering: Sendable {
-  /// Minimum waiting time in ns. Most receivers report once a second, so shorter waits save nothing.
-  static let shortest: Int64 = 2_000_000_000
-  /// Maximum waiting time in ns. Longer waits would hide that a receiver has stopped reporting.
-  static let longest: Int64 = 10_000_000_000
+  /// Minimum waiting time in s. Most receivers report once a second, so shorter waits save nothing.
+  static let shortest = 2.0
+  /// Maximum waiting time in s. Longer waits would hide that a receiver has stopped reporting.
+  static let longest = 10.0
   /// Maximum assumed relative drift between the receiver's clock and this machine's.
   private static let drift = 1e-4
   /// Change of the delay in ns from which the receiver's time counts as changed, and the previous delay is
   /// discarded.
   private static let largestDelay: Int64 = 60_000_000_000
 
-  /// Waiting time of reports in ns; nil reads each immediately.
-  private var latency: Int64?
-  private var nextLook: Int64 = 0
+  /// Waiting time of reports in s; nil reads each immediately.
+  private var latency: Double?
+  private var nextLook = MonotonicTime.start
   /// True if waiting reports must still be read, whatever the demand.
   private(set) var isBehind = false
   /// Smallest delay from a report's civil time to its arrival in ns, and when it was observed.
   private var delay: (nanoseconds: Int64, seen: Timestamp)?
   private var newest: Timestamp?
 
-  /// Sets the demand from `now` (monotonic, ns) on.
-  mutating func setDemand(_ demand: SensorDemand, at now: Int64) {
-    var wanted: Int64?
-    if case .rate(_, let latency) = demand, latency >= .nanoseconds(Self.shortest) {
-      wanted = latency >= .nanoseconds(Self.longest) ? Self.longest : Int64(latency / .nanoseconds(1))
+  /// Sets the demand from `now` on.
+  mutating func setDemand(_ demand: SensorDemand, at now: MonotonicTime) {
+    var wanted: Double?
+    if case .rate(_, let latency) = demand, latency >= .seconds(Self.shortest) {
+      wanted = min(latency / .seconds(1), Self.longest)
     }
     isBehind = isBehind || latency != nil
     latency = wanted
-    nextLook = now + (wanted ?? 0)
+    nextLook = now.advanced(bySeconds: wanted ?? 0)
   }
 
-  /// Returns the time (monotonic, ns) until which reports wait in the socket; nil to read them now.
-  func pause(at now: Int64) -> Int64? { latency != nil && now < nextLook ? nextLook : nil }
+  /// Returns the time until which reports wait in the socket; nil to read them now.
+  func pause(at now: MonotonicTime) -> MonotonicTime? { latency != nil && now < nextLook ? nextLook : nil }
 
   /// True if the thread reads the reports that are already available and does not wait for more.
   var drainsWithoutWaiting: Bool { latency != nil || isBehind }
 
-  /// Records that all reports available at `now` (monotonic, ns) were read.
-  mutating func caughtUp(at now: Int64) {
+  /// Records that all reports available at `now` were read.
+  mutating func caughtUp(at now: MonotonicTime) {
     isBehind = false
-    nextLook = now + (latency ?? 0)
+    nextLook = now.advanced(bySeconds: latency ?? 0)
   }
 
   /// Returns the estimated arrival time of a report.

@@ -9,8 +9,8 @@ struct Agenda {
   /// Time in s after which an unacknowledged record must be in the store. With the time of a sync, this is
   /// below the second that a power cut may lose.
   static let acknowledgementTime = 0.8
-  /// Interval in ns between checks for expired records.
-  private static let expiryInterval: Int64 = 60_000_000_000
+  /// Interval in s between checks for expired records.
+  private static let expiryInterval = 60.0
   /// Time in s over which drops are combined into one notice.
   private static let dropInterval = 60.0
 
@@ -19,28 +19,28 @@ struct Agenda {
   private var reportedDrops: [Int]?
   /// Number of damaged records per lane that have been reported or precede this run.
   private var reportedDamage: [Int]?
-  /// Monotonic time at which housekeeping is due; nil if nothing is due.
-  private var dueAt: Int64?
+  /// Time at which housekeeping is due; nil if nothing is due.
+  private var dueAt: MonotonicTime?
   /// Time since which the oldest record outside the store waits for its acknowledgement; nil if there is
   /// none.
-  private var recentSince: Int64?
+  private var recentSince: MonotonicTime?
   /// Time of the oldest write that a power cut could still undo; nil if there is none.
-  private var unsyncedSince: Int64?
-  private var lastExpiry: Int64 = 0
+  private var unsyncedSince: MonotonicTime?
+  private var lastExpiry = MonotonicTime.start
   /// Deadline to which the timer is set.
-  private var timerDeadline: Int64?
+  private var timerDeadline: MonotonicTime?
 
   mutating func report(_ notice: OutboxNotice) { notices.append(notice) }
 
   /// Schedules housekeeping within a time in s.
   mutating func schedule(seconds: Double) {
-    let time = SystemClock.monotonic + Int64(seconds * 1e9)
+    let time = MonotonicTime.after(seconds)
     if let dueAt, dueAt <= time { return }
     dueAt = time
   }
 
-  /// Monotonic time of the next due task; nil if there is none.
-  var deadline: Int64? {
+  /// Time of the next due task; nil if there is none.
+  var deadline: MonotonicTime? {
     guard let dueAt, let recentDue else { return dueAt ?? recentDue }
     return min(dueAt, recentDue)
   }
@@ -55,7 +55,7 @@ struct Agenda {
 
   /// Returns whether housekeeping is due; the caller then performs it.
   mutating func begin() -> Bool {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     guard let deadline, now >= deadline else { return false }
     if let dueAt, now >= dueAt { self.dueAt = nil }
     return true
@@ -63,18 +63,18 @@ struct Agenda {
 
   // MARK: Records outside the store
 
-  private var recentDue: Int64? { recentSince.map { $0 + Int64(Self.acknowledgementTime * 1e9) } }
+  private var recentDue: MonotonicTime? { recentSince?.advanced(bySeconds: Self.acknowledgementTime) }
 
   /// True if the records outside the store must be written to it.
-  var isRecentDue: Bool { recentDue.map { SystemClock.monotonic >= $0 } ?? false }
+  var isRecentDue: Bool { recentDue?.hasPassed ?? false }
 
   /// - Parameter since: time of acceptance of the oldest record outside the store; nil if there is none.
-  mutating func observeRecent(since: Int64?) { recentSince = since }
+  mutating func observeRecent(since: MonotonicTime?) { recentSince = since }
 
   /// Returns whether a check for expired records is due; the caller then performs it.
   mutating func beginExpiry() -> Bool {
-    let now = SystemClock.monotonic
-    guard now - lastExpiry > Self.expiryInterval else { return false }
+    let now = MonotonicTime.now
+    guard now.seconds(since: lastExpiry) > Self.expiryInterval else { return false }
     lastExpiry = now
     return true
   }
@@ -83,13 +83,11 @@ struct Agenda {
 
   var isUnsynced: Bool { unsyncedSince != nil }
 
-  var isSyncDue: Bool {
-    unsyncedSince.map { SystemClock.monotonic - $0 >= Int64(Self.maxDelay * 0.9e9) } ?? false
-  }
+  var isSyncDue: Bool { unsyncedSince.map { $0.secondsElapsed >= Self.maxDelay * 0.9 } ?? false }
 
   /// Records a write that a power cut could still undo.
   mutating func written() {
-    if unsyncedSince == nil { unsyncedSince = SystemClock.monotonic }
+    if unsyncedSince == nil { unsyncedSince = .now }
     schedule(seconds: Self.maxDelay)
   }
 

@@ -1,4 +1,5 @@
 internal import SQLite
+public import Spatial
 internal import Telemetry
 
 /// A record that the broker will never accept, with the reason.
@@ -6,8 +7,8 @@ public struct DeadLetter: Hashable, Sendable {
   public var record: OutboxRecord
   /// The reason as text, as passed to `reject`.
   public var reason: String
-  /// Time of the rejection by the device's clock, in ns since 1970 UTC.
-  public var refusedAt: Int64
+  /// Time of the rejection by the device's clock.
+  public var refusedAt: UTCTime
 }
 
 extension DeadLetter {
@@ -41,7 +42,7 @@ final class DeadLetterTable {
     insertion.bind(letter.record)
     insertion.bind(11, Int64(letter.record.lane.rawValue))
     insertion.bind(12, letter.reason)
-    insertion.bind(13, letter.refusedAt)
+    insertion.bind(13, letter.refusedAt.nanoseconds)
     try insertion.run()
   }
 
@@ -56,7 +57,7 @@ final class DeadLetterTable {
       letters.append(
         DeadLetter(
           record: OutboxRecord(statement, lane), reason: statement.text(11) ?? "",
-          refusedAt: statement.int64(12)))
+          refusedAt: UTCTime(nanoseconds: statement.int64(12))))
     }
     return letters
   }

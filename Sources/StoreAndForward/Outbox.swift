@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Platform
+package import Platform
 public import Telemetry
 
 /// The durable queue between the vehicle's decisions and the broker's acknowledgement.
@@ -164,9 +164,8 @@ public final class Outbox: Sendable {
 
   public var status: OutboxStatus { use { $0.status } }
 
-  /// Waits until fewer than `count` records remain, at most until `deadline` (`SystemClock.monotonic`, ns).
-  /// Returns the number of records.
-  package func waitForFewer(than count: Int, until deadline: Int64) -> Int {
+  /// Waits until fewer than `count` records remain, at most until `deadline`. Returns the number of records.
+  package func waitForFewer(than count: Int, until deadline: MonotonicTime) -> Int {
     keeper.wait(until: deadline) { $0.status.records < count ? $0.status.records : nil } ?? status.records
   }
 

@@ -1,4 +1,5 @@
 internal import Platform
+public import Spatial
 public import Telemetry
 
 /// A message that an outbox accepts. It becomes a record after its identity is assigned, so that the payload
@@ -32,14 +33,14 @@ public struct OutboxRecord: Hashable, Sendable {
   public var contentType: String?
   /// Remaining validity in powered-on time, in s; nil for no limit.
   public var expiry: UInt32?
-  /// Time of creation by the device's clock, in ns since 1970 UTC; stored, but never used for decisions.
-  public var createdAt: Int64
+  /// Time of creation by the device's clock; stored, but never used for decisions.
+  public var createdAt: UTCTime
   /// Time of acceptance in s on the store's own clock (see `StoreClock`).
   var storedAt: Int64 = 0
 
   public init(
     lane: DeliveryLane, topic: String, payload: [UInt8], qos: UInt8 = 1, retain: Bool = false,
-    contentType: String? = nil, expiry: UInt32? = nil, createdAt: Int64
+    contentType: String? = nil, expiry: UInt32? = nil, createdAt: UTCTime
   ) {
     self.lane = lane
     self.topic = topic
@@ -66,6 +67,6 @@ extension Publication: OutboxMessage {
     OutboxRecord(
       lane: lane ?? .other, topic: topic, payload: payload(identity: identity), qos: UInt8(clamping: qos),
       retain: retain, contentType: Publication.contentType, expiry: expiry.map { UInt32(clamping: $0) },
-      createdAt: SystemClock.realtime)
+      createdAt: .now)
   }
 }

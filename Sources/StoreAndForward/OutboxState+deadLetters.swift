@@ -15,7 +15,7 @@ extension OutboxState {
     let age = (store?.clock.now ?? found.storedAt) - found.storedAt
     let isKept =
       !isLasting && age < Int64(configuration.refusedAge)
-      && drain.withhold(seq, topic: found.topic, at: SystemClock.monotonic)
+      && drain.withhold(seq, topic: found.topic, at: .now)
     if !isKept { reject(seq, reason: reason) }
     return OutboxRefusal(topic: found.topic, isKept: isKept)
   }
@@ -31,7 +31,7 @@ extension OutboxState {
         return
       }
       record.seq = places.lasting(record.seq)
-      let letter = DeadLetter(record: record, reason: reason, refusedAt: SystemClock.realtime)
+      let letter = DeadLetter(record: record, reason: reason, refusedAt: .now)
       try transact(store) { () throws(SQLiteError) in
         if fromMemory == nil { try store.remove(place.place, cost: place.cost, from: place.lane) }
         try store.insert(letter, limit: configuration.deadLetters)

@@ -191,7 +191,7 @@ final class OutboxState {
     result.reserveCapacity(limit)
     attempt { () throws(SQLiteError) in
       try drain.next(
-        limit: limit, store: store, memory: unstored.lanes, limits: configuration, now: SystemClock.monotonic,
+        limit: limit, store: store, memory: unstored.lanes, limits: configuration, now: .now,
         into: &result)
     }
     if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.maxDelay) }

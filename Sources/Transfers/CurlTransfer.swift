@@ -47,8 +47,8 @@ package struct TransferFailure: Error, Hashable, Sendable {
   private var upload: ArraySlice<UInt8> = []
   private var uploadCount = 0
   private var isTooLong = false
-  /// The deadline of an upload (`SystemClock.monotonic`); nil if only the complete transfer is limited.
-  private var uploadEnd: Int64?
+  /// The deadline of an upload; nil if only the complete transfer is limited.
+  private var uploadEnd: MonotonicTime?
   private var isLate = false
   private(set) var answer: [UInt8] = []
 
@@ -90,7 +90,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   ) throws(TransferFailure) {
     (answer, isTooLong, isLate, self.upload) = ([], false, false, upload[...])
     uploadCount = upload.count
-    uploadEnd = limits.verdict > 0 ? SystemClock.monotonic + Int64(limits.total) * 1_000_000 : nil
+    uploadEnd = limits.verdict > 0 ? .after(Double(limits.total) * 1e-3) : nil
     unsafe errors[0] = 0
     unsafe curl_easy_reset(handle)
     freeLists()
@@ -182,7 +182,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   }
 
   private func mayGoOn() -> Bool {
-    if let uploadEnd, !upload.isEmpty, SystemClock.monotonic > uploadEnd { isLate = true }
+    if let uploadEnd, !upload.isEmpty, uploadEnd.hasPassed { isLate = true }
     return !isLate && shouldContinue()
   }
 

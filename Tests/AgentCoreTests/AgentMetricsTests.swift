@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Positioning
 import Prometheus
 import Sensors
@@ -41,7 +42,7 @@ import Testing
           }))
     }
     return AgentSnapshot(
-      taken: 0, vehicle: "f/v", preset: "car", status: status,
+      taken: .start, vehicle: "f/v", preset: "car", status: status,
       activity: activity.kinds(at: Timestamp(seconds: 14)),
       motion: MotionReport(frame: .xMagneticNorthZVertical, unavailable: [], isAtRest: false),
       link: LinkReport(broker: "b:1883", isConnected: true, keepAlive: 30, isInBursts: false))

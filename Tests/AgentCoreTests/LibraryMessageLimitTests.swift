@@ -1,27 +1,28 @@
+import Platform
 import Testing
 
 @testable import AgentCore
 
 /// Which lines that libraries write reach the log, by virtual time.
 @Suite struct LibraryMessageLimitTests {
-  private static let second: Int64 = 1_000_000_000
+  private func at(_ second: Int) -> MonotonicTime { .start.advanced(bySeconds: Double(second)) }
 
   @Test func messageIsLoggedOncePerHourWithSuppressedCount() {
     var limit = LibraryMessageLimit()
-    #expect(limit.admit("timeout", at: 0) == .init(text: "timeout", leftOut: 0))
-    for second in 1..<3600 { #expect(limit.admit("timeout", at: Int64(second) * Self.second) == nil) }
-    #expect(limit.admit("timeout", at: 3600 * Self.second) == .init(text: "timeout", leftOut: 3599))
+    #expect(limit.admit("timeout", at: .start) == .init(text: "timeout", leftOut: 0))
+    for second in 1..<3600 { #expect(limit.admit("timeout", at: at(second)) == nil) }
+    #expect(limit.admit("timeout", at: at(3600)) == .init(text: "timeout", leftOut: 3599))
     #expect(limit.leftOut == 0)
   }
 
   @Test func tenMessagesAreLoggedImmediatelyThenOnePerMinute() {
     var limit = LibraryMessageLimit()
     var said = 0
-    for index in 0..<100_000 where limit.admit("line \(index)", at: 0) != nil { said += 1 }
+    for index in 0..<100_000 where limit.admit("line \(index)", at: .start) != nil { said += 1 }
     #expect(said == 10)
     #expect(limit.leftOut == 99_990)
     // A day of a library that never writes the same twice.
-    for second in 0..<86_400 where limit.admit("second \(second)", at: Int64(second) * Self.second) != nil {
+    for second in 0..<86_400 where limit.admit("second \(second)", at: at(second)) != nil {
       said += 1
     }
     #expect((1440...1460).contains(said))

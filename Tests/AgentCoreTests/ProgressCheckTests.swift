@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import AgentCore
@@ -11,13 +12,13 @@ import Testing
   private func sign(_ thread: Thread, _ turns: Int, excusedUntil: Double = 0) -> ProgressCheck.Sign {
     ProgressCheck.Sign(
       id: ObjectIdentifier(thread), name: thread === a ? "a" : "b", turns: turns,
-      excusedUntil: Int64(excusedUntil * 1e9))
+      excusedUntil: .start.advanced(bySeconds: excusedUntil))
   }
 
   @Test func onlyUnresponsiveThreadsAreStuck() {
     var check = ProgressCheck(limit: 1)
     func look(_ second: Double, _ signs: ProgressCheck.Sign...) -> [String] {
-      check.check(signs, at: Int64(second * 1e9))
+      check.check(signs, at: .start.advanced(bySeconds: second))
     }
     // Whoever is new was never called.
     #expect(look(10, sign(a, 0), sign(b, 5)) == [])
@@ -35,7 +36,7 @@ import Testing
   @Test func excuseExpires() {
     var check = ProgressCheck(limit: 1)
     func look(_ second: Double) -> [String] {
-      check.check([sign(a, 7, excusedUntil: 30)], at: Int64(second * 1e9))
+      check.check([sign(a, 7, excusedUntil: 30)], at: .start.advanced(bySeconds: second))
     }
     #expect(look(1) == [] && look(29) == [])
     #expect(look(30) == ["a"])

@@ -1,3 +1,4 @@
+import Platform
 import StoreAndForward
 import Testing
 
@@ -6,22 +7,22 @@ import Testing
 @Suite struct StoreNoticesTests {
   private let full = OutboxNotice.degraded("full")
   private let free = OutboxNotice.recovered(records: 6)
-  private func seconds(_ seconds: Int64) -> Int64 { seconds * 1_000_000_000 }
+  private func seconds(_ seconds: Int) -> MonotonicTime { .start.advanced(bySeconds: Double(seconds)) }
 
   @Test func repeatedFullDiskIsReportedOnce() {
     var notices = StoreNotices()
     var said: [OutboxNotice] = []
-    func observe(_ notice: OutboxNotice, at time: Int64) {
+    func observe(_ notice: OutboxNotice, at time: Int) {
       if let due = notices.due(at: seconds(time)) { said.append(due) }
       if let now = notices.observe(notice, at: seconds(time)) { said.append(now) }
     }
     for round in 0..<100 {
-      observe(full, at: Int64(20 * round))
-      observe(free, at: Int64(20 * round + 10))
+      observe(full, at: 20 * round)
+      observe(free, at: 20 * round + 10)
     }
     #expect(said == [full, free, full])
     // It holds.
-    let end: Int64 = 99 * 20 + 10
+    let end = 99 * 20 + 10
     #expect(notices.due(at: seconds(end + 59)) == nil)
     #expect(notices.due(at: seconds(end + 60)) == free)
     #expect(notices.due(at: seconds(end + 61)) == nil)
@@ -32,7 +33,7 @@ import Testing
 
   @Test func otherNoticesAreReportedImmediately() {
     var notices = StoreNotices()
-    for time in 0..<3 { #expect(notices.observe(.newEpoch("a"), at: Int64(time)) == .newEpoch("a")) }
+    for time in 0..<3 { #expect(notices.observe(.newEpoch("a"), at: seconds(time)) == .newEpoch("a")) }
     #expect(notices.due(at: seconds(100)) == nil)
   }
 }

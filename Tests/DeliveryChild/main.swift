@@ -41,7 +41,7 @@ struct Numbered: OutboxMessage {
   func record(as identity: MessageIdentity) -> OutboxRecord {
     OutboxRecord(
       lane: lane, topic: topic, payload: Array("\(identity.epoch) \(identity.seq)".utf8), retain: retain,
-      createdAt: SystemClock.realtime)
+      createdAt: .now)
   }
 }
 

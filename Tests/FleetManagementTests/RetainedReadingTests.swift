@@ -1,9 +1,9 @@
 import Fleet
+import Platform
 import Testing
 
 @Suite struct RetainedReadingTests {
-  private static let second: Int64 = 1_000_000_000
-  private func at(_ seconds: Double) -> Int64 { 7 * Self.second + Int64(seconds * 1e9) }
+  private func at(_ seconds: Double) -> MonotonicTime { .start.advanced(bySeconds: 7 + seconds) }
 
   /// A broker that thinks for seconds before its first word is not one that keeps nothing.
   @Test func silenceCountsFromTheAnswerOnly() {

@@ -154,8 +154,8 @@ import Testing
     #expect(try await web.ask("GET", "/health/ready").status == 503)
     _ = web.feed.observe(.connected, at: .now)
     #expect(try await web.ask("GET", "/health/ready").status == 503)
-    web.feed.markKept(at: .now)
-    try await eventually { web.feed.link(at: .now).isComplete }
+    web.feed.markKept()
+    try await eventually { web.feed.link().isComplete }
     #expect(try await web.ask("GET", "/health/ready").status == 200)
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MQTT
+import Spatial
 import TestSupport
 import Testing
 
@@ -131,7 +132,7 @@ import Testing
   func aClockBeforeItsTimePutsTLSOff() async throws {
     let broker = try tlsBroker(authority.issue("broker"))
     var settings = tlsConfiguration(broker)
-    settings.earliestPlausibleTime = 4_000_000_000
+    settings.earliestPlausibleTime = UTCTime(secondsSince1970: 4_000_000_000)
     let state = try await firstState(settings)
     guard case .disconnected(let end, let retry) = state else {
       Issue.record("must be refused: \(state)")

@@ -39,7 +39,7 @@ import Testing
     try await eventually { listener.fixes.count >= 2 }
     source.assist(
       PositionAid(
-        timestamp: Timestamp(nanoseconds: SystemClock.boottime),
+        timestamp: .now,
         coordinate: Coordinate(latitude: 48.1351234, longitude: -11.5820001), horizontalAccuracy: 80))
     let frame: [UInt8] = [
       0xB5, 0x62, 0x13, 0x40, 20, 0, 1, 0, 0, 0, 0x42, 0xD6, 0xB0, 0x1C, 0x1F, 0xBA, 0x18, 0xF9, 0, 0, 0, 0,

@@ -433,8 +433,8 @@ import Testing
     var pending = Pending(Self.locationRows + Self.headingAndRegionRows + Self.motionRows)
     /// Waits until no condition is left but those of a later phase.
     func wait(_ limit: Double, besides later: [String]) async throws {
-      let end = SystemClock.monotonic + Int64(limit * 1e9)
-      while SystemClock.monotonic < end {
+      let end = MonotonicTime.after(limit)
+      while !end.hasPassed {
         if pending.update(members).allSatisfy({ name in later.contains { name.hasPrefix($0) } }) { return }
         try await Task.sleep(for: .milliseconds(50))
       }

@@ -204,11 +204,11 @@ import Testing
     let scratch = try ScratchFolder()
     let device = try device(server)
     try device.start()
-    let before = UTCTime(nanoseconds: SystemClock.realtime)
+    let before = UTCTime.now
     let lost = try await device.motion.recordAccelerometer(
       forDuration: 1, path: scratch.path + "/history")
     #expect(lost == 0)
-    let after = UTCTime(nanoseconds: SystemClock.realtime)
+    let after = UTCTime.now
     let history = try SensorRecorder(reading: scratch.path + "/history")
       .accelerometerData(from: before, to: after)
     #expect((49...52).contains(history.samples.count))
@@ -225,12 +225,12 @@ import Testing
     async let lost = device.motion.recordAccelerometer(
       forDuration: 0.5, path: scratch.path + "/history")
     try await eventually { source.demand(.accelerometer).isOn }
-    let now = SystemClock.boottime
+    let now = Timestamp.now
     source.push(
       .inertial(
         (0..<samples).map {
           InertialScan(
-            timestamp: Timestamp(nanoseconds: now + Int64($0) * 20_000_000),
+            timestamp: now.advanced(bySeconds: 0.02 * Double($0)),
             specificForce: Vector3(0, 0, 9.81 + 0.01 * Double($0)))
         }))
     #expect(try await lost == 0)

@@ -32,7 +32,7 @@ import Testing
     let sightings = try Self.beacons().map { BeaconSighting(beacon: $0, signal: -78) }
     return .radio([
       RadioScan(
-        timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: sightings, kind: .wifi)
+        timestamp: .now, sightings: sightings, kind: .wifi)
     ])
   }
 

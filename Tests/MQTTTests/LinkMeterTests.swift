@@ -1,3 +1,4 @@
+import Spatial
 import Testing
 
 @testable import MQTT
@@ -5,9 +6,9 @@ import Testing
 @Suite struct LinkMeterTests {
   @Test func burstsAreWhatTheTailPartsFromEachOther() {
     var meter = LinkMeter(tail: 10)
-    func second(_ seconds: Int64) -> Int64 { seconds * 1_000_000_000 }
+    func second(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
     meter.begin()
-    let steps: [(at: Int64, carried: Int, isNew: Bool, bursts: Int, seconds: Double)] = [
+    let steps: [(at: Double, carried: Int, isNew: Bool, bursts: Int, seconds: Double)] = [
       (0, 0, false, 0, 0), (1, 100, true, 1, 10), (1, 150, true, 1, 10), (5, 150, false, 1, 10),
       (6, 160, true, 1, 15), (16, 161, true, 1, 25), (27, 200, true, 2, 35),
     ]

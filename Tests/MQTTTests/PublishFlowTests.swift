@@ -1,8 +1,11 @@
+import Platform
 import Testing
 
 @testable import MQTT
 
 @Suite struct PublishFlowTests {
+  private func at(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
+
   @Test func theWindowIsTheSmallerOfBothSides() {
     var flow = PublishFlow(window: 20)
     flow.begin(receiveMaximum: nil)
@@ -37,34 +40,34 @@ import Testing
     flow.sent(packet: 2, token: 2)
     #expect(flow.answered(packet: 1, reason: .quotaExceeded) == .postponed(1, .quotaExceeded))
     #expect(flow.room() == 0)
-    #expect(flow.tick(now: 0, jitter: 1) == false)
+    #expect(flow.tick(now: .start, jitter: 1) == false)
     #expect(flow.deadline == nil)
     #expect(flow.answered(packet: 2, reason: .success) == .acknowledged(2))
-    #expect(flow.tick(now: 1_000_000_000, jitter: 1) == false)
-    #expect(flow.deadline == 2_250_000_000)
-    #expect(flow.tick(now: 2_249_999_999, jitter: 0) == false)
-    #expect(flow.tick(now: 2_250_000_000, jitter: 0) == true)
+    #expect(flow.tick(now: at(1_000_000_000), jitter: 1) == false)
+    #expect(flow.deadline == at(2_250_000_000))
+    #expect(flow.tick(now: at(2_249_999_999), jitter: 0) == false)
+    #expect(flow.tick(now: at(2_250_000_000), jitter: 0) == true)
     #expect(flow.room() == 10)
   }
 
   @Test func pausesGrowUntilSomethingIsTaken() {
     var flow = PublishFlow(window: 1)
     flow.begin(receiveMaximum: nil)
-    var pauses: [Int64] = []
+    var pauses: [MonotonicTime?] = []
     for round in 0..<8 {
       flow.sent(packet: 1, token: UInt64(round))
       _ = flow.answered(packet: 1, reason: .quotaExceeded)
-      _ = flow.tick(now: 0, jitter: 1)
-      pauses.append(flow.deadline ?? 0)
-      _ = flow.tick(now: .max, jitter: 1)
+      _ = flow.tick(now: .start, jitter: 1)
+      pauses.append(flow.deadline)
+      _ = flow.tick(now: .distantFuture, jitter: 1)
     }
-    #expect(pauses == [1.25, 2.25, 4.25, 8.25, 16.25, 32.25, 60.25, 60.25].map { Int64($0 * 1e9) })
+    #expect(pauses == [1.25, 2.25, 4.25, 8.25, 16.25, 32.25, 60.25, 60.25].map { at(Int64($0 * 1e9)) })
     flow.sent(packet: 1, token: 99)
     _ = flow.answered(packet: 1, reason: .success)
     flow.sent(packet: 1, token: 100)
     _ = flow.answered(packet: 1, reason: .quotaExceeded)
-    _ = flow.tick(now: 0, jitter: 0)
-    #expect(flow.deadline == 250_000_000)
+    _ = flow.tick(now: .start, jitter: 0)
+    #expect(flow.deadline == at(250_000_000))
   }
 
   @Test func anUnnamedRefusalIsADeadLetterAtTheFifthTime() {

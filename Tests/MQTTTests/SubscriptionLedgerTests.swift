@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import MQTT
@@ -28,32 +29,31 @@ import Testing
 
   /// A rejected subscription is requested again after 1, 2, 4, … 60 s, and after a grant from 1 s again.
   @Test func rejectedSubscriptionsAreRetried() throws {
-    let second: Int64 = 1_000_000_000
     let retried = MQTTSubscription("a", isRetried: true)
     var ledger = SubscriptionLedger([retried, MQTTSubscription("b")])
     ledger.begin()
     #expect(requests(&ledger).count == 2)
-    ledger.settle(MQTTSubscription("b"), isRejected: true, at: 0)
+    ledger.settle(MQTTSubscription("b"), isRejected: true, at: .start)
     #expect(ledger.deadline == nil)
-    var now: Int64 = 0
-    for pause: Int64 in [1, 2, 4, 8, 16, 32, 60, 60] {
+    var now = MonotonicTime.start
+    for pause: Double in [1, 2, 4, 8, 16, 32, 60, 60] {
       ledger.settle(retried, isRejected: true, at: now)
-      #expect(ledger.deadline == now + pause * second && ledger.isSettled)
-      ledger.tick(now: now + pause * second - 1)
+      #expect(ledger.deadline == now.advanced(bySeconds: pause) && ledger.isSettled)
+      ledger.tick(now: now.advanced(bySeconds: pause - 1e-9))
       #expect(requests(&ledger) == [])
-      now += pause * second
+      now = now.advanced(bySeconds: pause)
       ledger.tick(now: now)
       #expect(requests(&ledger) == [.subscribe(retried)] && ledger.deadline == nil)
     }
     ledger.settle(retried, isRejected: false, at: now)
     ledger.settle(retried, isRejected: true, at: now)
-    #expect(ledger.deadline == now + second)
+    #expect(ledger.deadline == now.advanced(bySeconds: 1))
     // A new connection requests every subscription immediately.
     ledger.begin()
     #expect(requests(&ledger).count == 2 && ledger.deadline == nil)
     ledger.settle(retried, isRejected: true, at: now)
     ledger.remove("a")
-    ledger.tick(now: now + 60 * second)
+    ledger.tick(now: now.advanced(bySeconds: 60))
     #expect(requests(&ledger) == [.unsubscribe("a")])
   }
 

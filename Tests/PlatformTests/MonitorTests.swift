@@ -21,12 +21,12 @@ import Testing
 
   @Test func aWaitEndsAtItsDeadline() {
     let monitor = Monitor(0)
-    let deadline = SystemClock.monotonic + 1_000_000
+    let deadline = MonotonicTime.after(0.001)
     #expect(monitor.wait(until: deadline) { $0 == 1 ? $0 : nil } == nil)
-    #expect(SystemClock.monotonic >= deadline)
+    #expect(deadline.hasPassed)
     // What is there already is found though the deadline is past.
     monitor.update { $0 = 1 }
-    #expect(monitor.wait(until: 0) { $0 == 1 ? $0 : nil } == 1)
+    #expect(monitor.wait(until: .start) { $0 == 1 ? $0 : nil } == 1)
     #expect(monitor.withLock { $0 } == 1)
   }
 }

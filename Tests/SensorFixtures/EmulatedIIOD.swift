@@ -72,7 +72,7 @@ public final class EmulatedIIOD: Sendable {
   fileprivate struct State {
     var motion: @Sendable (Double) -> Reading
     /// Zero of the motion's time, ns on the boot clock.
-    var zero = SystemClock.boottime
+    var zero = Timestamp.now.nanoseconds
     var captures: [Capture] = []
     var polls = 0
     var frequencies: [Double]
@@ -130,7 +130,7 @@ public final class EmulatedIIOD: Sendable {
 
   /// Replaces the motion; its time starts at zero now.
   public func play(_ motion: @escaping @Sendable (Double) -> Reading) {
-    state.withLock { ($0.motion, $0.zero) = (motion, SystemClock.boottime) }
+    state.withLock { ($0.motion, $0.zero) = (motion, Timestamp.now.nanoseconds) }
   }
 
   /// All openings of buffers since the start, oldest first.
@@ -335,7 +335,7 @@ private final class IIODConnection: Sendable {
     }
     stream = Stream(
       device: device, capture: capture, channels: channels, mask: words[3], blockSize: size, hertz: hertz,
-      start: SystemClock.boottime)
+      start: Timestamp.now.nanoseconds)
     return send("0\n")
   }
 
@@ -347,7 +347,7 @@ private final class IIODConnection: Sendable {
   /// Waits for the next block at real pace, and sends it. A block that does not fill in time is dropped, as by iiod.
   private func read(_ stream: inout Stream?, _ timeout: Double) -> Bool {
     guard var current = stream else { return send("-9\n") }
-    let now = SystemClock.boottime
+    let now = Timestamp.now.nanoseconds
     let produced = Int(Double(now - current.start) * 1e-9 * current.hertz)
     let held = current.blockSize * Self.depth
     if produced - current.position > held { current.position = produced - held }
@@ -355,7 +355,7 @@ private final class IIODConnection: Sendable {
     let limit = now + Int64(timeout * 1e9)
     guard waitUntil(min(due, limit)) else { return false }
     guard due <= limit else {
-      current.position = Int(Double(SystemClock.boottime - current.start) * 1e-9 * current.hertz)
+      current.position = Int(Double(Timestamp.now.nanoseconds - current.start) * 1e-9 * current.hertz)
       stream = current
       return send("-110\n")
     }
@@ -363,8 +363,8 @@ private final class IIODConnection: Sendable {
     let offset =
       switch clock {
       case "boottime": Int64(0)
-      case "monotonic": SystemClock.monotonic - SystemClock.boottime
-      default: SystemClock.realtime - SystemClock.boottime
+      case "monotonic": MonotonicTime.now.nanoseconds - Timestamp.now.nanoseconds
+      default: UTCTime.now.nanoseconds - Timestamp.now.nanoseconds
       }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(current.stride * current.blockSize)
@@ -397,7 +397,7 @@ private final class IIODConnection: Sendable {
         state.polls += 1
         return (state.motion, state.zero)
       }
-      let value = server.value(of: channel, at: SystemClock.boottime, motion, zero: zero)
+      let value = server.value(of: channel, at: Timestamp.now.nanoseconds, motion, zero: zero)
       return name == "raw" ? "\(Int((value / channel.scale).rounded()))" : "\(value)"
     }
     return server.state.withLock { state in
@@ -442,7 +442,7 @@ private final class IIODConnection: Sendable {
   /// Returns false when the client closes the connection first.
   private func waitUntil(_ time: Int64) -> Bool {
     while true {
-      let left = time - SystemClock.boottime
+      let left = time - Timestamp.now.nanoseconds
       guard left > 0 else { return true }
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       let ready = poll(&entry, 1, Int32(clamping: left / 1_000_000 + 1))

@@ -13,7 +13,7 @@ import Testing
 
   @Test func aClassicFrameIsReadWithItsTime() throws {
     let entry = try #require(line("(1436509052.249713) vcan0 044#2A366C2BBA"))
-    #expect(entry.time == 1_436_509_052_249_713_000 && entry.interface == "vcan0")
+    #expect(entry.time.nanoseconds == 1_436_509_052_249_713_000 && entry.interface == "vcan0")
     #expect(
       entry.frame == CANFrame(CANFrame.Identifier(0x44), data: [0x2A, 0x36, 0x6C, 0x2B, 0xBA]))
   }

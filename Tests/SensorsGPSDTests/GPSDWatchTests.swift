@@ -8,7 +8,6 @@ import Testing
 
 /// The decisions of a source, in virtual time.
 @Suite struct GPSDWatchTests {
-  private static let second: Int64 = 1_000_000_000
   private static let always = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
   private struct Story {
@@ -18,7 +17,7 @@ import Testing
 
     /// What it does, without what it says.
     mutating func at(_ seconds: Double, _ event: GPSDWatch.Event) -> [GPSDWatch.Action] {
-      watch.handle(event, at: Int64(seconds * 1e9), using: &generator).filter { action in
+      watch.handle(event, at: .start.advanced(bySeconds: seconds), using: &generator).filter { action in
         guard case .report(let state) = action else { return true }
         said.append(state)
         return false
@@ -26,7 +25,7 @@ import Testing
     }
 
     func deadline(_ seconds: Double) -> Double? {
-      watch.deadline(at: Int64(seconds * 1e9)).map { Double($0) * 1e-9 }
+      watch.deadline(at: .start.advanced(bySeconds: seconds))?.seconds
     }
   }
 
@@ -76,7 +75,7 @@ import Testing
     _ = story.at(1006, .reported(device: nil))
     _ = story.at(1010, .disconnected(reason: "gone"))
     // Floor and first ceiling are both 1 s.
-    #expect(story.watch.deadline(at: 1010 * Self.second) == 1011 * Self.second)
+    #expect(abs((story.deadline(1010) ?? 0) - 1011) < 1e-9)
   }
 
   @Test func silenceIsSaidAndTheConnectionMadeAnew() throws {

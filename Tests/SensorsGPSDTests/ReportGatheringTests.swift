@@ -1,3 +1,4 @@
+import Platform
 import Sensors
 import Spatial
 import Testing
@@ -9,18 +10,18 @@ import Testing
   private static let civil = UTCTime(secondsSince1970: 1_795_248_000)
 
   private func demand(_ latency: Double) -> SensorDemand { .rate(hertz: 1, latency: .seconds(latency)) }
-  private func ns(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+  private func at(_ seconds: Double) -> MonotonicTime { .start.advanced(bySeconds: seconds) }
 
   @Test(arguments: [(1.0, nil), (1.9, nil), (2, 2), (7.5, 7.5), (10, 10), (60, 10)] as [(Double, Double?)])
   func looksAsRarelyAsMayBe(latency: Double, wait: Double?) {
     var gathering = ReportGathering()
-    gathering.setDemand(demand(latency), at: ns(100))
-    #expect(gathering.pause(at: ns(100)) == wait.map { ns(100 + $0) })
+    gathering.setDemand(demand(latency), at: at(100))
+    #expect(gathering.pause(at: at(100)) == wait.map { at(100 + $0) })
     #expect(gathering.drainsWithoutWaiting == (wait != nil))
     if let wait {
-      #expect(gathering.pause(at: ns(100 + wait)) == nil)
-      gathering.caughtUp(at: ns(100 + wait) + 5)
-      #expect(gathering.pause(at: ns(100 + wait) + 5) == ns(100 + 2 * wait) + 5)
+      #expect(gathering.pause(at: at(100 + wait)) == nil)
+      gathering.caughtUp(at: at(100 + wait + 5e-9))
+      #expect(gathering.pause(at: at(100 + wait + 5e-9)) == at(100 + 2 * wait + 5e-9))
     }
   }
 
@@ -36,20 +37,20 @@ import Testing
     for (second, late) in [(0.0, 0.2), (1, 0.35), (2, 0.2)] {
       #expect(abs(report(second, takenAt: second + late) - (second + late)) < 1e-6)
     }
-    gathering.setDemand(demand(10), at: 0)
+    gathering.setDemand(demand(10), at: .start)
     for second in 3...12 {
       #expect(abs(report(Double(second), takenAt: 12.9) - (Double(second) + 0.2)) < 0.002)
     }
-    gathering.setDemand(demand(1), at: 0)
+    gathering.setDemand(demand(1), at: .start)
     #expect(gathering.isBehind)
     #expect(abs(report(13, takenAt: 15.5) - 13.2) < 0.002)
-    gathering.caughtUp(at: 0)
+    gathering.caughtUp(at: .start)
     #expect(abs(report(16, takenAt: 16.4) - 16.4) < 1e-6)
   }
 
   @Test func aClockThatJumpsOrSaysNothingIsTakenAtItsComing() {
     var gathering = ReportGathering()
-    gathering.setDemand(demand(10), at: 0)
+    gathering.setDemand(demand(10), at: .start)
     _ = gathering.arrival(of: Self.civil, takenAt: Timestamp(seconds: 10))
     // 1024 weeks on, back again, and without a time; never before the one before.
     for (time, taken) in [

@@ -10,7 +10,7 @@ import Testing
 
   @Test func thisMachinesBootClockIsTakenAsItIs() {
     var clock = HardwareClock(fixedOffset: 0)
-    clock.observe(newest: 5, arrival: 9, period: 1)
+    clock.observe(newest: 5, arrival: Timestamp(nanoseconds: 9), period: 1)
     #expect(clock.timestamp(5) == Timestamp(nanoseconds: 5))
   }
 
@@ -22,7 +22,9 @@ import Testing
     for block in 0..<1000 {
       let newest = Int64(block) * 100_000_000 + 7
       let delay = Int64.random(in: 2_000_000...15_000_000, using: &generator)
-      clock.observe(newest: newest, arrival: newest + 77 * Self.second + delay, period: 10_000_000)
+      clock.observe(
+        newest: newest, arrival: Timestamp(nanoseconds: newest + 77 * Self.second + delay), period: 10_000_000
+      )
       times.append(clock.timestamp(newest).nanoseconds)
     }
     #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 100_000_000 }, "seed \(generator.seed)")
@@ -39,7 +41,8 @@ import Testing
     for block in 0..<200 {
       let newest = Int64(block) * 100_000_000
       clock.observe(
-        newest: newest, arrival: newest + (block == 0 ? 500_000_000 : 1_000_000), period: 10_000_000)
+        newest: newest, arrival: Timestamp(nanoseconds: newest + (block == 0 ? 500_000_000 : 1_000_000)),
+        period: 10_000_000)
       for sample in 0..<10 {
         let time = clock.timestamp(newest - Int64(9 - sample) * 10_000_000).nanoseconds
         #expect(time > last)
@@ -59,7 +62,7 @@ import Testing
     for second in Int64(0)..<86_400 {
       let arrival = second * Self.second
       let newest = arrival - second * microsecondsPerSecond * 1000 - 1_000_000
-      clock.observe(newest: newest, arrival: arrival, period: 10_000_000)
+      clock.observe(newest: newest, arrival: Timestamp(nanoseconds: arrival), period: 10_000_000)
       worst = max(worst, abs(clock.timestamp(newest).nanoseconds - arrival))
     }
     #expect(worst < 30_000_000)
@@ -79,7 +82,8 @@ import Testing
       for device in 0..<3 {
         let late = block == 0 ? Int64(device) * 30_000_000 : 0
         let delay = late + Int64.random(in: 1_000_000...15_000_000, using: &generator) + block * 4_000
-        clocks[device].observe(newest: newest, arrival: newest + delay, period: 10_000_000)
+        clocks[device].observe(
+          newest: newest, arrival: Timestamp(nanoseconds: newest + delay), period: 10_000_000)
       }
       let times = clocks.map { $0.timestamp(newest).nanoseconds }
       if block > 0 { worst = max(worst, (times.max() ?? 0) - (times.min() ?? 0)) }
@@ -95,11 +99,14 @@ import Testing
   @Test func aRestartedMachineIsNoticedAndAStallIsNot() {
     let remote = RemoteClock()
     var clock = HardwareClock(following: remote)
-    clock.observe(newest: 500 * Self.second, arrival: 1000 * Self.second, period: 10_000_000)
-    clock.observe(newest: 501 * Self.second, arrival: 4001 * Self.second, period: 10_000_000)
+    clock.observe(
+      newest: 500 * Self.second, arrival: Timestamp(nanoseconds: 1000 * Self.second), period: 10_000_000)
+    clock.observe(
+      newest: 501 * Self.second, arrival: Timestamp(nanoseconds: 4001 * Self.second), period: 10_000_000)
     #expect(clock.timestamp(501 * Self.second) == Timestamp(nanoseconds: 1001 * Self.second))
     var again = HardwareClock(following: remote)
-    again.observe(newest: 1 * Self.second, arrival: 4100 * Self.second, period: 10_000_000)
+    again.observe(
+      newest: 1 * Self.second, arrival: Timestamp(nanoseconds: 4100 * Self.second), period: 10_000_000)
     #expect(again.timestamp(1 * Self.second) == Timestamp(nanoseconds: 4100 * Self.second))
     #expect(remote.corrections == 1)
   }
@@ -110,7 +117,7 @@ import Testing
     for block in Int64(0)..<100 {
       let arrival = block * 500_000_000
       let newest = arrival + (block < 20 ? 0 : step * Self.second)
-      clock.observe(newest: newest, arrival: arrival + 1_000_000, period: 10_000_000)
+      clock.observe(newest: newest, arrival: Timestamp(nanoseconds: arrival + 1_000_000), period: 10_000_000)
       #expect(clock.timestamp(newest).nanoseconds <= arrival + 1_000_000 + RemoteClock.tolerance)
     }
   }
@@ -121,7 +128,7 @@ import Testing
     var generator = SeededGenerator.announced()
     for block in Int64(1)...500 {
       let arrival = block * 100_000_000 + Int64.random(in: 0...20_000_000, using: &generator)
-      for time in clock.timestamps(count: 10, arrival: arrival) {
+      for time in clock.timestamps(count: 10, arrival: Timestamp(nanoseconds: arrival)) {
         #expect(time.nanoseconds > last && time.nanoseconds <= arrival, "seed \(generator.seed)")
         last = time.nanoseconds
       }
@@ -131,8 +138,8 @@ import Testing
 
   @Test func aGapIsNotBridged() {
     var clock = PacedClock(period: 10_000_000)
-    _ = clock.timestamps(count: 10, arrival: Self.second)
-    let times = clock.timestamps(count: 10, arrival: 60 * Self.second)
+    _ = clock.timestamps(count: 10, arrival: Timestamp(nanoseconds: Self.second))
+    let times = clock.timestamps(count: 10, arrival: Timestamp(nanoseconds: 60 * Self.second))
     #expect(times.last == Timestamp(nanoseconds: 60 * Self.second))
     #expect(times.first == Timestamp(nanoseconds: 60 * Self.second - 90_000_000))
   }

@@ -19,7 +19,7 @@ import Testing
       }
       if let failure { throw failure }
       let scan = RadioScan(
-        timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: [], kind: .wifi, duration: 1)
+        timestamp: .now, sightings: [], kind: .wifi, duration: 1)
       return ScanResult(scan: scan, notice: notice)
     }
 
@@ -81,7 +81,7 @@ import Testing
     let outcomes = Locked<[ScanWait.Outcome]>([])
     let silence = try EventDescriptor()
     let source = try RadioSource(name: "modem", kind: .cellular) { wait throws(RadioError) in
-      let outcome = wait.wait(for: silence.descriptor, until: SystemClock.monotonic + 600_000_000_000)
+      let outcome = wait.wait(for: silence.descriptor, until: .after(600))
       outcomes.withLock { $0.append(outcome) }
       return nil
     }
@@ -101,7 +101,7 @@ import Testing
     let source = try RadioSource(name: "wifi:wlan0", kind: .wifi) { _ throws(RadioError) in
       ScanResult(
         scan: RadioScan(
-          timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: [], kind: .wifi, duration: 1.5,
+          timestamp: .now, sightings: [], kind: .wifi, duration: 1.5,
           isComplete: false))
     }
     defer { source.stop() }

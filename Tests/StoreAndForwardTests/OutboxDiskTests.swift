@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Platform
 import SQLite
+import Spatial
 import Telemetry
 import TestSupport
 import Testing
@@ -137,7 +138,8 @@ import Testing
     struct Bare: OutboxMessage {
       var carriesIdentity: Bool { false }
       func record(as identity: MessageIdentity) -> OutboxRecord {
-        OutboxRecord(lane: .state, topic: "bare", payload: [1], retain: true, createdAt: 1)
+        OutboxRecord(
+          lane: .state, topic: "bare", payload: [1], retain: true, createdAt: UTCTime(nanoseconds: 1))
       }
     }
     let outbox = try Outbox(path: path)

@@ -96,8 +96,8 @@ private struct OutboxRun {
   private var isDegraded = false
   /// The outbox tries the disk again by itself after five seconds, which must not fall between a look at the disk and one
   /// at the counters.
-  private var degradedAt: Int64 = 0
-  private var isRetryNear: Bool { isDegraded && SystemClock.monotonic - degradedAt > 2_000_000_000 }
+  private var degradedAt = MonotonicTime.start
+  private var isRetryNear: Bool { isDegraded && degradedAt.secondsElapsed > 2 }
   /// The numbers of what was handed out, in order.
   private var outstanding: [UInt64] = []
   private var operation = FAULTY_DISK_WRITE
@@ -329,7 +329,7 @@ private struct OutboxRun {
   private mutating func settle() {
     let status = outbox.status
     if isDegraded, status.mode == .durable { model.recover() }
-    if !isDegraded, status.mode != .durable { degradedAt = SystemClock.monotonic }
+    if !isDegraded, status.mode != .durable { degradedAt = .now }
     isDegraded = status.mode != .durable
     model.check(status, isDiskAway: isDiskAway)
   }

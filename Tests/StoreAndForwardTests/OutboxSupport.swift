@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import SQLite
+import Spatial
 import Telemetry
 import TestSupport
 
@@ -29,7 +30,7 @@ struct TextMessage: OutboxMessage {
     OutboxRecord(
       lane: lane, topic: topic, payload: Array("\(text) \(identity.epoch) \(identity.seq)".utf8),
       retain: retain,
-      contentType: "text/plain", expiry: expiry, createdAt: 1)
+      contentType: "text/plain", expiry: expiry, createdAt: UTCTime(nanoseconds: 1))
   }
 }
 

@@ -68,7 +68,7 @@ import Testing
 
   @Test func pausesDoubleAndEndWithTheFirstSuccess() {
     var refusals = Refusals()
-    func seconds(_ value: Double) -> Int64 { Int64(value * 1e9) }
+    func seconds(_ value: Double) -> MonotonicTime { .start.advanced(bySeconds: value) }
     // All that were under way make one pause.
     let known = [0.0, 1].map { refusals.refused("a", at: seconds($0)) }
     #expect(known == [true, true])

@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import SQLite
+import Spatial
 import Telemetry
 import TestSupport
 import Testing
@@ -92,7 +93,7 @@ import Testing
       types.append(0)
     }
     if let expiry = record.expiry { integer(Int64(expiry)) } else { types.append(0) }
-    integer(record.createdAt)
+    integer(record.createdAt.nanoseconds)
     integer(record.storedAt)
     integer(Checksum.of(record))
     let row = [UInt8(types.count + 1)] + types + body

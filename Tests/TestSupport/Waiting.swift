@@ -5,8 +5,8 @@ internal import Platform
 /// otherwise hang; it is no statement about speed.
 @discardableResult
 public func waitUntil(atMost seconds: Double = 60, _ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
-  while SystemClock.monotonic < deadline {
+  let deadline = MonotonicTime.after(seconds)
+  while !deadline.hasPassed {
     if try condition() { return true }
     usleep(10_000)
   }

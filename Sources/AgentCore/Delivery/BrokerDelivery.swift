@@ -58,7 +58,7 @@ final class BrokerDelivery: MessageDelivery {
       subscriptions: (remote?.filters ?? []).map { MQTTSubscription($0) },
       outbound: OutboxProvider(outbox: outbox) { refusal, reason in
         let line = refusals.withLock {
-          $0.observe(refusal, reason: "\(reason)", at: SystemClock.monotonic)
+          $0.observe(refusal, reason: "\(reason)", at: .now)
         }
         guard let line else { return }
         log.warning(
@@ -69,7 +69,7 @@ final class BrokerDelivery: MessageDelivery {
       handlers: MQTTSession.Handlers(
         connectionChanged: { state in
           Self.report(state, to: log)
-          linkState.withLock { $0.observe(state, at: SystemClock.monotonic) }
+          linkState.withLock { $0.observe(state, at: .now) }
           if case .connected = state { presence.connected() }
           if let change = LinkChange(state, sessionStart: presence.sessionStart) { inbox.push(.link(change)) }
         },
@@ -139,7 +139,7 @@ final class BrokerDelivery: MessageDelivery {
 
   var deliveryProblem: String? {
     let topics = outbox.status.refusedTopics
-    return refusals.withLock { $0.problem(waiting: topics, at: SystemClock.monotonic) }
+    return refusals.withLock { $0.problem(waiting: topics, at: .now) }
   }
 
   func observe(isAtRest: Bool, at timestamp: Timestamp) {
@@ -211,15 +211,15 @@ final class BrokerDelivery: MessageDelivery {
   /// Waits until the queue is empty or makes no progress. Returns whether it is empty.
   @discardableResult
   private func drain() -> Bool {
-    var (left, since) = (outbox.status.records, SystemClock.monotonic)
+    var (left, since) = (outbox.status.records, MonotonicTime.now)
     func limit() -> Double {
       linkState.withLock { $0.problem } == nil ? Self.stallLimit : Self.unreachableLimit
     }
-    while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < limit() {
+    while left > 0, since.secondsElapsed < limit() {
       // The link may fail meanwhile, which makes the limit shorter.
-      let deadline = SystemClock.monotonic + Int64(Self.unreachableLimit * 1e9)
+      let deadline = MonotonicTime.after(Self.unreachableLimit)
       let now = outbox.waitForFewer(than: left, until: deadline)
-      if now < left { since = SystemClock.monotonic }
+      if now < left { since = .now }
       left = now
     }
     return left == 0

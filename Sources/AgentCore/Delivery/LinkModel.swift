@@ -163,7 +163,7 @@ struct LinkModel {
     // The time of a ping may precede that of the last sent live value, but the meter requires ascending
     // times.
     lastCarried = max(lastCarried, time)
-    _ = meter.observe(carried: carried, at: lastCarried.nanoseconds)
+    _ = meter.observe(carried: carried, at: lastCarried)
   }
 
   private static func counted(_ publication: Publication, kind: String) -> Message {

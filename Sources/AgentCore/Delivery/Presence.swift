@@ -11,8 +11,8 @@ final class Presence: Sendable {
     /// Session start of the newest successful connection attempt; nil before the first.
     var session: UTCTime?
     var lastStatus: StatusMessage?
-    /// Time in ns at which `lastStatus` was observed, on the clock that includes suspend.
-    var observedAt: Int64 = 0
+    /// Time at which `lastStatus` was observed; nil before the first.
+    var observedAt: Timestamp?
   }
 
   private let state = Locked(State())
@@ -23,7 +23,7 @@ final class Presence: Sendable {
   /// Returns the will for a session that starts now: `offline` with the session's start. The start
   /// distinguishes it from the will of an old session, which a broker may publish later.
   func will() -> StatusMessage {
-    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    let now = UTCTime.now
     state.withLock { $0.attempt = now }
     return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true)
   }
@@ -33,7 +33,7 @@ final class Presence: Sendable {
   func observe(_ status: StatusMessage) {
     state.withLock {
       $0.lastStatus = status
-      $0.observedAt = SystemClock.boottime
+      $0.observedAt = .now
     }
   }
 
@@ -42,9 +42,9 @@ final class Presence: Sendable {
   /// - Returns: nil before the first `status`.
   func asleep(nextContactIn seconds: Double?) -> StatusMessage? {
     let (last, observedAt, session) = state.withLock { ($0.lastStatus, $0.observedAt, $0.session) }
-    guard var message = last else { return nil }
+    guard var message = last, let observedAt else { return nil }
     message.state = .asleep
-    message.time = message.time.advanced(bySeconds: Double(SystemClock.boottime - observedAt) * 1e-9)
+    message.time = message.time.advanced(bySeconds: Timestamp.now.seconds(since: observedAt))
     message.sessionStart = session ?? message.sessionStart
     message.nextContact = seconds.map { message.time.advanced(bySeconds: $0) }
     return message

@@ -1,7 +1,7 @@
+internal import Platform
 internal import StoreAndForward
 
-/// Decides which rejections by the broker are logged, and describes them for `status`. Pure; time is
-/// monotonic, in ns.
+/// Decides which rejections by the broker are logged, and describes them for `status`. Pure.
 struct RefusalLog {
   /// A line of the log.
   struct Line: Equatable {
@@ -14,20 +14,20 @@ struct RefusalLog {
 
   private struct Entry {
     var count = 0
-    var saidAt: Int64
+    var saidAt: MonotonicTime
   }
 
   private var entries: [String: Entry] = [:]
-  private var last: (line: Line, at: Int64)?
+  private var last: (line: Line, at: MonotonicTime)?
 
-  /// Minimum time in ns between two lines about the same topic and reason. It is also the time after which a
+  /// Minimum time in s between two lines about the same topic and reason. It is also the time after which a
   /// single rejection is no longer reported as a problem.
-  private static let interval: Int64 = 3_600_000_000_000
+  private static let interval = 3600.0
   private static let capacity = 200
 
   /// Processes a rejection. Returns the line to log: for the first rejection with this topic and reason
   /// immediately, for later rejections a combined line per `interval`; nil if nothing must be logged now.
-  mutating func observe(_ refusal: OutboxRefusal, reason: String, at now: Int64) -> Line? {
+  mutating func observe(_ refusal: OutboxRefusal, reason: String, at now: MonotonicTime) -> Line? {
     var line = Line(topic: refusal.topic, reason: reason, count: 1, isKept: refusal.isKept)
     last = (line, now)
     let key = reason + "\n" + refusal.topic
@@ -37,7 +37,7 @@ struct RefusalLog {
       return line
     }
     entry.count += 1
-    guard now - entry.saidAt >= Self.interval else {
+    guard now >= entry.saidAt.advanced(bySeconds: Self.interval) else {
       entries[key] = entry
       return nil
     }
@@ -48,13 +48,13 @@ struct RefusalLog {
 
   /// Describes the problem; nil if nothing was rejected recently.
   /// - Parameter topics: topics whose records wait because of rejections.
-  func problem(waiting topics: [String], at now: Int64) -> String? {
+  func problem(waiting topics: [String], at now: MonotonicTime) -> String? {
     if let first = topics.first {
       let reason = last.flatMap { $0.line.isKept ? $0.line.reason : nil } ?? "not permitted"
       let others = topics.count > 1 ? " and \(topics.count - 1) more" : ""
       return "the broker refuses \(first)\(others): \(reason); stored for retry"
     }
-    guard let last, !last.line.isKept, now - last.at < Self.interval else { return nil }
+    guard let last, !last.line.isKept, now < last.at.advanced(bySeconds: Self.interval) else { return nil }
     return "the broker refuses \(last.line.topic): \(last.line.reason); a dead letter"
   }
 }

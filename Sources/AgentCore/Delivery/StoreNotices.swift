@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Logging
 internal import Platform
 internal import StoreAndForward
@@ -18,7 +17,7 @@ struct MessageStore: Sendable {
     outbox = try Outbox(
       path: configuration.path, configuration: configuration.outbox,
       notice: { notice in
-        let dueNotice = notices.withLock { $0.observe(notice, at: SystemClock.monotonic) }
+        let dueNotice = notices.withLock { $0.observe(notice, at: .now) }
         if let dueNotice { log.warning(dueNotice.event, "\(dueNotice)") }
       },
       isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
@@ -26,7 +25,7 @@ struct MessageStore: Sendable {
 
   /// Logs a recovery that has lasted long enough.
   func reportDue() {
-    if let held = notices.withLock({ $0.due(at: SystemClock.monotonic) }) {
+    if let held = notices.withLock({ $0.due(at: .now) }) {
       log.warning(held.event, "\(held)")
     }
   }
@@ -34,19 +33,19 @@ struct MessageStore: Sendable {
 
 /// Filters log messages about a disk that is only intermittently writable. If the disk fails again within a
 /// minute of a recovery, the failure is logged. Further recoveries are then logged only after they have
-/// lasted a minute. Pure; time is monotonic, in ns.
+/// lasted a minute. Pure.
 struct StoreNotices {
   /// Time of the last recovery.
-  private var recoveredAt: Int64?
+  private var recoveredAt: MonotonicTime?
   private var isRelapsed = false
   /// A recovery that is not logged yet, because it has not lasted `interval`; nil for none.
   private var pending: OutboxNotice?
 
-  /// Time in ns for which a recovery must last.
-  private static let interval: Int64 = 60_000_000_000
+  /// Time in s for which a recovery must last.
+  private static let interval = 60.0
 
   /// Processes a notice. Returns it if it must be logged now.
-  mutating func observe(_ notice: OutboxNotice, at now: Int64) -> OutboxNotice? {
+  mutating func observe(_ notice: OutboxNotice, at now: MonotonicTime) -> OutboxNotice? {
     switch notice {
     case .recovered:
       recoveredAt = now
@@ -59,15 +58,16 @@ struct StoreNotices {
         pending = nil
         return nil
       }
-      isRelapsed = recoveredAt.map { now - $0 < Self.interval } ?? false
+      isRelapsed = recoveredAt.map { now < $0.advanced(bySeconds: Self.interval) } ?? false
       return notice
     case .setAside, .logDamaged, .damaged, .newEpoch, .dropped: return notice
     }
   }
 
   /// Returns a recovery that has lasted long enough and must be logged; nil if there is none.
-  mutating func due(at now: Int64) -> OutboxNotice? {
-    guard let notice = pending, let recoveredAt, now - recoveredAt >= Self.interval else { return nil }
+  mutating func due(at now: MonotonicTime) -> OutboxNotice? {
+    guard let notice = pending, let recoveredAt, now >= recoveredAt.advanced(bySeconds: Self.interval)
+    else { return nil }
     (pending, isRelapsed) = (nil, false)
     return notice
   }

@@ -61,7 +61,7 @@ enum RecentProblems {
 
   static func record(_ text: String) {
     let problem = Problem(
-      time: UTCTime(nanoseconds: SystemClock.realtime), text: String(text.prefix(lengthLimit)))
+      time: .now, text: String(text.prefix(lengthLimit)))
     kept.withLock { kept in
       if kept.count == capacity { kept.removeFirst() }
       kept.append(problem)

@@ -53,7 +53,7 @@ package struct DeadLetterListing {
   private static func text(_ letter: DeadLetter) -> String {
     let record = letter.record
     return """
-      \(UTCTime(nanoseconds: letter.refusedAt).rfc3339) \(record.lane) \(record.topic) seq \(record.seq) \
+      \(letter.refusedAt.rfc3339) \(record.lane) \(record.topic) seq \(record.seq) \
       \(record.payload.count) bytes: \(letter.reason)
       """
   }
@@ -61,11 +61,11 @@ package struct DeadLetterListing {
   private static func json(_ letter: DeadLetter) -> String {
     let record = letter.record
     let bytes = JSONWriter.object { json in
-      json.field("refused", UTCTime(nanoseconds: letter.refusedAt).rfc3339)
+      json.field("refused", letter.refusedAt.rfc3339)
       json.field("reason", letter.reason)
       json.field("lane", "\(record.lane)")
       json.field("seq", record.seq)
-      json.field("created", UTCTime(nanoseconds: record.createdAt).rfc3339)
+      json.field("created", record.createdAt.rfc3339)
       json.field("topic", record.topic)
       json.field("qos", record.qos)
       json.field("retain", record.retain)

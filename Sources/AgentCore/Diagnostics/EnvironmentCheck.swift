@@ -80,7 +80,7 @@ package struct EnvironmentCheck {
   }
 
   private func clock() -> [Finding] {
-    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    let now = UTCTime.now
     guard now >= TimeBase.earliestSaneTime else {
       return [
         Finding(

@@ -50,7 +50,7 @@ package struct JournalLogHandler: LogHandler {
   }
 
   private static func stamp(_ level: Logger.Level) -> String {
-    "\(UTCTime(nanoseconds: SystemClock.realtime).rfc3339) \(level.rawValue): "
+    "\(UTCTime.now.rfc3339) \(level.rawValue): "
   }
 
   private static func quoted(_ value: String) -> String {

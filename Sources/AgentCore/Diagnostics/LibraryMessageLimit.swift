@@ -1,5 +1,7 @@
+internal import Platform
+
 /// Limits the logging of library messages: each text once an hour, all texts in bursts of ten and then once a
-/// minute. Pure; time is monotonic, in ns.
+/// minute. Pure.
 struct LibraryMessageLimit {
   struct Line: Equatable {
     var text: String
@@ -7,30 +9,31 @@ struct LibraryMessageLimit {
     var leftOut: Int
   }
 
-  private static let repetition: Int64 = 3_600_000_000_000
-  private static let refill: Int64 = 60_000_000_000
-  private static let burst: Int64 = 10
+  private static let repetition = 3600.0
+  private static let refill = 60.0
+  private static let burst = 10.0
   /// Maximum number of remembered texts; `length` limits the characters of each.
   private static let capacity = 100
   private static let length = 300
 
-  private var saidAt: [String: Int64] = [:]
+  private var saidAt: [String: MonotonicTime] = [:]
   /// Time at which a full burst of `burst` lines may be logged again; nil before the first line.
-  private var refilledAt: Int64?
+  private var refilledAt: MonotonicTime?
   /// Number of lines omitted since the previous logged one.
   private(set) var leftOut = 0
 
   /// Returns the line to log; nil if it is omitted.
-  mutating func admit(_ text: String, at now: Int64) -> Line? {
+  mutating func admit(_ text: String, at now: MonotonicTime) -> Line? {
     if text.isEmpty { return nil }
     let full = max(refilledAt ?? now, now)
-    let isRepeated = saidAt[text].map { now - $0 < Self.repetition } ?? false
-    guard !isRepeated, full - now <= (Self.burst - 1) * Self.refill else {
+    func isRecent(_ time: MonotonicTime) -> Bool { now < time.advanced(bySeconds: Self.repetition) }
+    let isRepeated = saidAt[text].map(isRecent) ?? false
+    guard !isRepeated, full <= now.advanced(bySeconds: (Self.burst - 1) * Self.refill) else {
       leftOut += 1
       return nil
     }
-    refilledAt = full + Self.refill
-    if saidAt.count >= Self.capacity { saidAt = saidAt.filter { now - $0.value < Self.repetition } }
+    refilledAt = full.advanced(bySeconds: Self.refill)
+    if saidAt.count >= Self.capacity { saidAt = saidAt.filter { isRecent($0.value) } }
     if saidAt.count < Self.capacity { saidAt[text] = now }
     defer { leftOut = 0 }
     return Line(text: text, leftOut: leftOut)

@@ -37,7 +37,7 @@ struct LibraryMessages {
       guard count > 0, let bytes else { break }
       let text = UnsafeBufferPointer(start: bytes, count: count)
       for line in text.split(separator: UInt8(ascii: "\n")) {
-        guard let admitted = limit.admit(LibraryMessageLimit.cleaned(line), at: SystemClock.monotonic) else {
+        guard let admitted = limit.admit(LibraryMessageLimit.cleaned(line), at: .now) else {
           continue
         }
         var metadata: Logger.Metadata = ["text": "\(admitted.text)"]

@@ -60,7 +60,7 @@ final class LocalServer: Sendable {
       while !thread.isStopping {
         loop.wait()
         heartbeat.beat()
-        while case .element(let epoch) = epochs.pop(until: 0) { loop.send(epoch) }
+        while case .element(let epoch) = epochs.pop(until: .start) { loop.send(epoch) }
         loop.flush()
         state.withLock { $0 = loop.reports }
       }
@@ -231,8 +231,8 @@ private struct LocalServerLoop {
   mutating func flush() {
     for index in clients.indices {
       if clients[index].connection.isUninformed {
-        let now = UTCTime(nanoseconds: SystemClock.realtime)
-        send(LocalReport(time: now), to: index, at: Timestamp(nanoseconds: SystemClock.boottime))
+        let now = UTCTime.now
+        send(LocalReport(time: now), to: index, at: .now)
       }
       write(to: index)
     }

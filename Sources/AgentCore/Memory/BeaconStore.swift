@@ -317,7 +317,7 @@ package final class BeaconStore: BeaconMap {
 
   private func setAside(_ reason: String) {
     // Colons cause problems in some file systems and tools.
-    let date = String(UTCTime(nanoseconds: SystemClock.realtime).rfc3339.map { $0 == ":" ? "-" : $0 })
+    let date = String(UTCTime.now.rfc3339.map { $0 == ":" ? "-" : $0 })
     let aside = settings.path + Self.aside + date
     // SQLite would apply the journal of the damaged file to the new file of the same name.
     unlink(settings.path + "-journal")

@@ -41,19 +41,17 @@ struct TraceStore: Sendable {
   private var folder: TraceFolder
   /// Traces in progress, and recent ones whose messages may still change.
   private var traces: [Trace] = []
-  /// Traces that the disk can neither store nor delete, and the time of the next attempt
-  /// (`SystemClock.monotonic`).
+  /// Traces that the disk can neither store nor delete, and the time of the next attempt.
   private var waiting: [Whole] = []
-  private var retryDue: Int64 = 0
-  /// Traces whose messages were handed over to the outbox, each with the time of the handover
-  /// (`SystemClock.monotonic`, ns).
-  private var handedOver: [(name: String, at: Int64)] = []
+  private var retryDue = MonotonicTime.start
+  /// Traces whose messages were handed over to the outbox, each with the time of the handover.
+  private var handedOver: [(name: String, at: MonotonicTime)] = []
   private var hasLoggedFailure = false
 
   /// Maximum number of remembered traces; more than can be in progress simultaneously.
   private static let most = 8
-  /// Interval in ns between attempts to store or delete the traces in `waiting`.
-  private static let retryInterval: Int64 = 10_000_000_000
+  /// Interval in s between attempts to store or delete the traces in `waiting`.
+  private static let retryInterval = 10.0
   /// Maximum size in bytes of an unpacked trace.
   private static let largest = 4 << 20
 
@@ -131,12 +129,12 @@ struct TraceStore: Sendable {
   ///   necessary.
   mutating func confirm(_ isStored: () -> Bool) {
     guard !handedOver.isEmpty else { return }
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     guard isStored() else {
       for index in handedOver.indices { handedOver[index].at = now }
       return
     }
-    let limit = now - Int64(settings.settlingTime * 1e9)
+    let limit = now.advanced(bySeconds: -settings.settlingTime)
     guard handedOver.contains(where: { $0.at <= limit }) else { return }
     for (name, at) in handedOver where at <= limit && folder.exists(name, .packed) {
       // If renaming fails, the next run publishes the trace again with identical bytes.
@@ -265,13 +263,13 @@ struct TraceStore: Sendable {
     } catch {
       failed("\(error)")
       waiting.append(whole)
-      retryDue = SystemClock.monotonic + Self.retryInterval
+      retryDue = .after(Self.retryInterval)
       return []
     }
   }
 
   private mutating func retry() -> [VehicleMessage] {
-    guard !waiting.isEmpty, SystemClock.monotonic >= retryDue else { return [] }
+    guard !waiting.isEmpty, retryDue.hasPassed else { return [] }
     let due = waiting
     waiting = []
     return due.flatMap { secured($0) }
@@ -280,7 +278,7 @@ struct TraceStore: Sendable {
   private mutating func tell(_ whole: Whole, isKept: Bool) -> [VehicleMessage] {
     let (message, packed) = (whole.message, whole.packed)
     if let index = traces.firstIndex(where: { $0.name == whole.name }) { traces[index].isKept = isKept }
-    if isKept { handedOver.append((whole.name, SystemClock.monotonic)) }
+    if isKept { handedOver.append((whole.name, .now)) }
     let pieces = max(1, message.pieces ?? 1)
     // The time is calculated from the trace instead of the clock, so that a restart creates identical pieces.
     let time = message.time.advanced(bySeconds: message.after)

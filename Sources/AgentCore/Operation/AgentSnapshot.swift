@@ -7,8 +7,8 @@ internal import Telemetry
 
 /// State of the agent at one moment, as seen by the pipeline.
 struct AgentSnapshot: Sendable {
-  /// Time of the snapshot on `SystemClock.monotonic`.
-  var taken: Int64
+  /// Time of the snapshot.
+  var taken: MonotonicTime
   var vehicle: String
   /// The configured preset. A remote setting does not change it.
   var preset: String
@@ -35,8 +35,8 @@ struct AgentSnapshot: Sendable {
 struct LinkReport: Sendable {
   var broker: String
   var isConnected: Bool
-  /// Start of this state on `SystemClock.monotonic`; nil before the first attempt has ended.
-  var since: Int64?
+  /// Start of this state; nil before the first attempt has ended.
+  var since: MonotonicTime?
   /// The reason why there is no connection; nil while connected, and between bursts.
   var problem: String?
   /// Keep-alive time in s.
@@ -52,7 +52,7 @@ extension LinkReport {
       keepAlive: settings.client.keepAlive, isInBursts: false)
   }
 
-  mutating func observe(_ state: MQTTConnectionState, at now: Int64) {
+  mutating func observe(_ state: MQTTConnectionState, at now: MonotonicTime) {
     switch state {
     case .connected(let properties):
       (broker, isConnected, since, problem) = (properties.broker.description, true, now, nil)

@@ -35,12 +35,12 @@ struct Caretaker: ~Copyable {
   private var stuck: [String] = []
   private var isReady = false
   private var isStopping = false
-  // Times are those of `SystemClock.monotonic`; nil for none.
-  private var checkDue: Int64?
-  private var metricsDue: Int64?
-  private var answerDue: Int64?
+  // Nil for none.
+  private var checkDue: MonotonicTime?
+  private var metricsDue: MonotonicTime?
+  private var answerDue: MonotonicTime?
   /// Time before which no connection is accepted, to limit the cost of a flood of queries.
-  private var admission: Int64 = 0
+  private var admission = MonotonicTime.start
 
   /// Time in s that a query waits for a new snapshot before the last one is used.
   private static let snapshotTimeout = 0.05
@@ -60,9 +60,9 @@ struct Caretaker: ~Copyable {
     period = (duties.notifier?.watchdog ?? 0) / 2
     if period > 0 {
       check = ProgressCheck(limit: period * 0.9)
-      checkDue = SystemClock.monotonic
+      checkDue = .now
     }
-    if let metrics = duties.metrics { metricsDue = Self.after(metrics.interval) }
+    if let metrics = duties.metrics { metricsDue = .after(metrics.interval) }
     duties.snapshots?.request()
   }
 
@@ -72,7 +72,7 @@ struct Caretaker: ~Copyable {
       var descriptors = [ended.descriptor]
       if !isStopping { descriptors.append(signals.descriptor) }
       if let snapshots = duties.snapshots { descriptors.append(snapshots.fresh.descriptor) }
-      let now = SystemClock.monotonic
+      let now = MonotonicTime.now
       if let control = duties.control, now >= admission { descriptors.append(control.descriptor) }
       switch waitUntilReadable(descriptors, seconds: secondsToWait(at: now)) {
       case ended.descriptor?: return
@@ -85,13 +85,11 @@ struct Caretaker: ~Copyable {
     }
   }
 
-  private func secondsToWait(at now: Int64) -> Double? {
+  private func secondsToWait(at now: MonotonicTime) -> Double? {
     var due = [checkDue, metricsDue, answerDue].compactMap { $0 }
     if duties.control != nil, now < admission { due.append(admission) }
-    return due.min().map { max(0, Double($0 - now) * 1e-9) }
+    return due.min().map { max(0, $0.seconds(since: now)) }
   }
-
-  private static func after(_ seconds: Double) -> Int64 { SystemClock.monotonic + Int64(seconds * 1e9) }
 
   // MARK: Signals
 
@@ -121,8 +119,8 @@ struct Caretaker: ~Copyable {
   // MARK: Progress
 
   private mutating func feed() {
-    guard let found = check?.check(WatchedThreads.all, at: SystemClock.monotonic) else { return }
-    checkDue = Self.after(period)
+    guard let found = check?.check(WatchedThreads.all, at: .now) else { return }
+    checkDue = .after(period)
     if !found.isEmpty, found != stuck {
       log.error(
         .agentStuck, "no progress; the watchdog is not fed",
@@ -154,8 +152,8 @@ struct Caretaker: ~Copyable {
     guard let control = duties.control, let snapshots = duties.snapshots else { return }
     control.admit()
     guard !control.waiting.isEmpty, answerDue == nil else { return }
-    if let latest = snapshots.latest, Self.after(-Self.freshness) < latest.taken { return answer() }
-    answerDue = Self.after(Self.snapshotTimeout)
+    if let latest = snapshots.latest, MonotonicTime.after(-Self.freshness) < latest.taken { return answer() }
+    answerDue = .after(Self.snapshotTimeout)
     snapshots.request()
   }
 
@@ -163,18 +161,18 @@ struct Caretaker: ~Copyable {
     answerDue = nil
     guard let control = duties.control, !control.waiting.isEmpty else { return }
     control.answer(StatusDocument.json(duties.snapshots?.latest, version: version, stuck: stuck))
-    admission = Self.after(Self.pause)
+    admission = .after(Self.pause)
   }
 
   private mutating func performDueTasks() {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     if let due = checkDue, now >= due { feed() }
     if let due = answerDue, now >= due { answer() }
     if let due = metricsDue, now >= due, let metrics = duties.metrics {
       // The file contains the previously requested snapshot; its time stamp shows the age.
       metrics.write(duties.snapshots?.latest, log: log)
       duties.snapshots?.request()
-      metricsDue = Self.after(metrics.interval)
+      metricsDue = .after(metrics.interval)
     }
   }
 }

@@ -11,30 +11,30 @@ struct ProgressCheck: Sendable {
     var id: ObjectIdentifier
     var name: String
     var turns: Int
-    /// End of an announced pause in ns, on the clock of the check; 0 for none.
-    var excusedUntil: Int64
+    /// End of an announced pause; the clock's start for none.
+    var excusedUntil: MonotonicTime
   }
 
   private struct Call {
     var turns: Int
-    var time: Int64
+    var time: MonotonicTime
   }
 
-  /// Time limit in ns for the reaction to a wakeup.
-  private let limit: Int64
+  /// Time limit in s for the reaction to a wakeup.
+  private let limit: Double
   private var calls: [ObjectIdentifier: Call] = [:]
 
-  init(limit: Double) { self.limit = Int64(limit * 1e9) }
+  init(limit: Double) { self.limit = limit }
 
   /// Checks all threads. Wake all of them after each check.
   /// - Returns: the names of stuck threads.
-  mutating func check(_ signs: [Sign], at now: Int64) -> [String] {
+  mutating func check(_ signs: [Sign], at now: MonotonicTime) -> [String] {
     var stuck: [String] = []
     var next: [ObjectIdentifier: Call] = [:]
     for sign in signs {
       if let call = calls[sign.id], call.turns == sign.turns {
         next[sign.id] = call
-        if now - call.time >= limit, now >= sign.excusedUntil { stuck.append(sign.name) }
+        if now >= call.time.advanced(bySeconds: limit), now >= sign.excusedUntil { stuck.append(sign.name) }
       } else {
         next[sign.id] = Call(turns: sign.turns, time: now)
       }
@@ -44,7 +44,7 @@ struct ProgressCheck: Sendable {
   }
 
   /// Checks the threads of this process, and wakes them.
-  mutating func check(_ threads: [Heartbeat], at now: Int64) -> [String] {
+  mutating func check(_ threads: [Heartbeat], at now: MonotonicTime) -> [String] {
     let signs = threads.map {
       Sign(id: ObjectIdentifier($0), name: $0.name, turns: $0.turns, excusedUntil: $0.excusedUntil)
     }

@@ -27,7 +27,7 @@ struct ServiceNotifier: Sendable {
   func status(_ line: String) { send("STATUS=\(line.split(separator: "\n").joined(separator: " "))") }
 
   /// Announces a reload. Call `ready` after it.
-  func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonic / 1000)") }
+  func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)") }
 
   /// Never waits: a manager that does not listen misses the message.
   private func send(_ text: String) {

@@ -15,7 +15,7 @@ enum StatusDocument {
     JSONWriter.object { json in
       json.field("version", version)
       json.field("process", getpid())
-      json.field("time", UTCTime(nanoseconds: SystemClock.realtime).rfc3339)
+      json.field("time", UTCTime.now.rfc3339)
       if !stuck.isEmpty { json.field("stuck", texts: stuck) }
       if let snapshot { write(snapshot, to: &json) }
       json.key("problems")
@@ -31,10 +31,9 @@ enum StatusDocument {
   }
 
   private static func write(_ snapshot: AgentSnapshot, to json: inout JSONWriter) {
-    let now = SystemClock.monotonic
     json.field("vehicle", snapshot.vehicle)
     json.field("preset", snapshot.preset)
-    json.field("age", Double(now - snapshot.taken) * 1e-9, decimals: 3)
+    json.field("age", snapshot.taken.secondsElapsed, decimals: 3)
     json.field("sensors") { json in
       for (kind, activity) in snapshot.activity.sorted(by: { $0.key < $1.key }) {
         json.key(kind.rawValue)
@@ -64,7 +63,7 @@ enum StatusDocument {
       json.field("broker") { json in
         json.field("address", link.broker)
         json.field("connected", link.isConnected)
-        json.field("since", link.since.map { Double(now - $0) * 1e-9 }, decimals: 1)
+        json.field("since", link.since?.secondsElapsed, decimals: 1)
         json.field("problem", link.problem)
         json.field("link", link.isInBursts ? "bursts" : "always")
         json.field("keepalive", link.keepAlive)

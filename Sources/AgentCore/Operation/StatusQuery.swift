@@ -28,9 +28,9 @@ package struct StatusQuery {
     }
     var document: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    let deadline = SystemClock.monotonic + Int64(Self.timeLimit * 1e9)
+    let deadline = MonotonicTime.after(Self.timeLimit)
     while document.count < Self.sizeLimit {
-      let left = Double(deadline - SystemClock.monotonic) * 1e-9
+      let left = deadline.secondsRemaining
       guard left > 0, waitUntilReadable([descriptor], seconds: left) != nil else {
         throw failure("wait for the agent at", ETIMEDOUT)
       }

@@ -26,7 +26,7 @@ struct RegionFile {
     do {
       collection = try RegionCollection(
         json: JSONValue(parsing: bytes),
-        definedAt: AtomicFile.modificationTime(of: path).map { UTCTime(nanoseconds: $0) })
+        definedAt: AtomicFile.modificationTime(of: path))
     } catch {
       throw ConfigurationError(
         .unreadable, place: path, problem: "not a GeoJSON FeatureCollection: \(error.description)")

@@ -2,6 +2,7 @@ internal import JSON
 internal import Logging
 internal import MQTT
 internal import Pipeline
+internal import Platform
 internal import Settings
 internal import Telemetry
 
@@ -64,6 +65,6 @@ extension RemoteService {
       json.key("settings")
       json.value(.object(settings))
     }
-    return manager.desired(document, isRetained: false, isOwnTracks: true, at: Self.now)
+    return manager.desired(document, isRetained: false, isOwnTracks: true, at: .now)
   }
 }

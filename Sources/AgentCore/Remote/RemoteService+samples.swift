@@ -51,7 +51,7 @@ extension RemoteService {
     do throws(ConfigurationError) { try memory.record(seconds: seconds) } catch {
       return answer(sender, .failed, "\(error)")
     }
-    let end = Self.now.advanced(bySeconds: seconds + Self.recordingMargin)
+    let end = Timestamp.now.advanced(bySeconds: seconds + Self.recordingMargin)
     recordingEnd = recordingEnd.map { max($0, end) } ?? end
     demandSamples(&pipeline)
     let start = pipeline.civilTime
@@ -95,7 +95,7 @@ extension RemoteService {
       return answer(sender, .failed, absent.map(\.1).joined(separator: "; "))
     }
     let request = RawSamples.Request(seconds: seconds, rate: rate, kinds: present)
-    guard rawSamples.begin(request, sender, at: Self.now) else {
+    guard rawSamples.begin(request, sender, at: .now) else {
       return answer(
         sender, .failed,
         "\(RawSamples.capacity) requests for raw samples are running already; try again later")
@@ -105,11 +105,11 @@ extension RemoteService {
 
   /// Answers with the completed pieces.
   func sendSamples(_ pipeline: inout AgentPipeline) {
-    if let end = recordingEnd, Self.now >= end {
+    if let end = recordingEnd, Timestamp.now >= end {
       recordingEnd = nil
       demandSamples(&pipeline)
     }
-    let parts = rawSamples.drain(at: Self.now)
+    let parts = rawSamples.drain(at: .now)
     guard !parts.isEmpty else { return }
     for part in parts {
       guard part.number > 0 || part.hasMore || part.piece.count > 0 else {

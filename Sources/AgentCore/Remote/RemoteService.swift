@@ -96,7 +96,7 @@ final class RemoteService {
   ///   have changed.
   func advance(_ pipeline: inout AgentPipeline) -> Bool {
     time = pipeline.civilTime
-    carryOut(manager.advance(to: Self.now), &pipeline)
+    carryOut(manager.advance(to: .now), &pipeline)
     announceUnrequested(&pipeline)
     defer { isReconfigured = false }
     return isReconfigured
@@ -105,12 +105,12 @@ final class RemoteService {
   func observe(_ change: LinkChange, _ pipeline: inout AgentPipeline) {
     time = pipeline.civilTime
     if case .connected(_, isSessionNew: true) = change {
-      unrequested = Unrequested(due: Self.now.advanced(bySeconds: Self.announcementDelay))
+      unrequested = Unrequested(due: Timestamp.now.advanced(bySeconds: Self.announcementDelay))
     }
     let decisions =
       switch change {
-      case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: Self.now)
-      case .lost(let reason): manager.connectionChanged(isConnected: false, problem: reason, at: Self.now)
+      case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: .now)
+      case .lost(let reason): manager.connectionChanged(isConnected: false, problem: reason, at: .now)
       }
     carryOut(decisions, &pipeline)
   }
@@ -134,8 +134,6 @@ final class RemoteService {
 
   /// Flushes the history to disk.
   func close() { history?.flush(log: plan.log) }
-
-  static var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
 
   // MARK: Decisions
 
@@ -181,7 +179,7 @@ final class RemoteService {
   /// delivered their documents: it has lost them and the reports. Otherwise the fleet could not tell that they exist,
   /// and would replace them.
   private func announceUnrequested(_ pipeline: inout AgentPipeline) {
-    guard let wait = unrequested, wait.due <= Self.now else { return }
+    guard let wait = unrequested, wait.due <= .now else { return }
     unrequested = nil
     if wait.settings, let report = manager.reportInForce { messages.append(.configReported(message(report))) }
     if wait.regions { announceRegions(&pipeline) }
@@ -219,7 +217,7 @@ final class RemoteService {
     case .configuration:
       unrequested?.settings = false
       let decisions = manager.desired(
-        request.payload, isRetained: request.isRetained, at: Self.now,
+        request.payload, isRetained: request.isRetained, at: .now,
         civilTime: pipeline.trustedTime(at: pipeline.now))
       carryOut(decisions, &pipeline)
     case .regions:
@@ -297,7 +295,7 @@ final class RemoteService {
       answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
     } else {
       commands.locate(
-        sender, accuracy: accuracy, since: pipeline.now, until: Self.now.advanced(bySeconds: timeout))
+        sender, accuracy: accuracy, since: pipeline.now, until: Timestamp.now.advanced(bySeconds: timeout))
     }
   }
 
@@ -311,7 +309,7 @@ final class RemoteService {
     }
     guard let search = commands.search else { return }
     pipeline.requestLocation(
-      accuracy: search.accuracy, timeLimit: max(0, search.deadline.seconds(since: Self.now)))
+      accuracy: search.accuracy, timeLimit: max(0, search.deadline.seconds(since: .now)))
   }
 
   private func refuseToLocate(_ sender: PendingCommands.Sender) {
@@ -462,7 +460,7 @@ final class RemoteService {
     time = pipeline.civilTime
     sendSamples(&pipeline)
     let isConfirmed = pipeline.isAtLastKnown
-    for (sender, found) in commands.located(at: Self.now, isConfirmed: isConfirmed) { answer(sender, found) }
+    for (sender, found) in commands.located(at: .now, isConfirmed: isConfirmed) { answer(sender, found) }
     for sender in commands.measured(level: pipeline.lastLevel.count) {
       switch pipeline.lastLevel.outcome {
       case .measured(let level):

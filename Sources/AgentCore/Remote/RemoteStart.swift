@@ -26,12 +26,12 @@ struct RemoteStart: Sendable {
       topics: topics, ownTracks: configuration.profiles.ownTracks?.topics,
       responses: configuration.remote.responses, receivesBeacons: configuration.beacons.receives)
     try folder.make()
-    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    let now = UTCTime.now
     // The vehicle must start without readable settings, too; a retained message of the broker restores them.
     let memory = folder.memory(now: now)
     regions = folder.regions(now: now)
     manager = try RemoteManager(
-      layers: layers, memory: memory, at: Timestamp(nanoseconds: SystemClock.boottime))
+      layers: layers, memory: memory, at: .now)
     let keys = manager.inForce.values.keys.sorted()
     if !keys.isEmpty {
       log.info(

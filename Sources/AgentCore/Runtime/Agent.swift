@@ -78,10 +78,10 @@ package final class Agent: Sendable {
     var odometer = odometerStore(store)
     let trips = tripStore(store)
     let beacons = beaconPlan()
-    let now = UTCTime(nanoseconds: SystemClock.realtime)
+    let now = UTCTime.now
     var initial = AgentPipeline(
       configuration: configuration.pipeline, start: timestamp, time: time,
-      isClockSynchronized: SystemClock.isSynchronized, version: version,
+      isClockSynchronized: UTCTime.isSynchronized, version: version,
       calibration: calibration?.load(now: now),
       navigation: navigation?.load(at: timestamp, now: now), odometer: odometer?.load(now: now),
       trips: trips?.load(now: now), beaconMap: beacons?.store)
@@ -122,7 +122,7 @@ package final class Agent: Sendable {
     if configuration.input == .hardware {
       surroundings.clock = {
         SystemTime(
-          time: UTCTime(nanoseconds: SystemClock.realtime), isSynchronized: SystemClock.isSynchronized)
+          time: .now, isSynchronized: UTCTime.isSynchronized)
       }
     }
     surroundings.memory = MotionMemory.Plan(

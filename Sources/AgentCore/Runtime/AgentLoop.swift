@@ -228,7 +228,7 @@ struct AgentLoop: ~Copyable {
     let (now, known) = (feed.now, pipeline.lastKnown)
     snapshots.publish(
       AgentSnapshot(
-        taken: SystemClock.monotonic, vehicle: surroundings.vehicle, preset: surroundings.preset,
+        taken: .now, vehicle: surroundings.vehicle, preset: surroundings.preset,
         status: pipeline.report(.online, at: now),
         activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
         locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) },

@@ -35,13 +35,13 @@ struct InputFeed {
   func stop() { sensors.stop() }
 
   /// Returns the next input; nil at the end of the sensors' data.
-  /// - Parameter deadline: latest time for a `tick`, on the machine's clock (`SystemClock.boottime`).
+  /// - Parameter deadline: latest time for a `tick`, on the machine's clock.
   /// - Throws: an error of a recording that cannot be read further.
   mutating func next(until deadline: Timestamp?) throws -> AgentInput? {
     if sensors.isPulled { return try inbox.poll() ?? sensors.pull().map(AgentInput.sensor) }
     guard !sensors.isOver else { return nil }
     let limit = deadline.map {
-      SystemClock.monotonic &+ max(0, $0.nanoseconds &- SystemClock.boottime)
+      MonotonicTime.after($0.seconds(since: .now))
     }
     let input = inbox.pop(until: limit) ?? .tick
     if case .sensor(let event) = input { sensors.observe(event) }
@@ -67,9 +67,9 @@ final class AgentInbox: Sendable {
   /// Adds an input. Returns false if it is rejected, as in `AgentInputQueue`.
   @discardableResult func push(_ input: AgentInput) -> Bool { queue.update { $0.append(input) } }
 
-  /// Returns the next input; nil if there is none until `deadline` (`SystemClock.monotonic`, ns). Without a
-  /// deadline it waits without limit.
-  func pop(until deadline: Int64?) -> AgentInput? { queue.wait(until: deadline) { $0.popFirst() } }
+  /// Returns the next input; nil if there is none until `deadline`. Without a deadline it waits
+  /// without limit.
+  func pop(until deadline: MonotonicTime?) -> AgentInput? { queue.wait(until: deadline) { $0.popFirst() } }
 
   /// Returns the next input if there is one.
   func poll() -> AgentInput? { queue.withLock { $0.popFirst() } }

@@ -64,7 +64,7 @@ package struct SupportReport {
   }
 
   private var agent: [String] {
-    ["version \(version)", "time \(UTCTime(nanoseconds: SystemClock.realtime).rfc3339)", "user \(getuid())"]
+    ["version \(version)", "time \(UTCTime.now.rfc3339)", "user \(getuid())"]
   }
 
   private var system: [String] {

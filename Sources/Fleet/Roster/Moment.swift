@@ -20,8 +20,8 @@ extension Moment {
   /// The current time of this machine's clocks.
   package static var now: Moment {
     Moment(
-      time: UTCTime(nanoseconds: SystemClock.realtime),
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime))
+      time: .now,
+      timestamp: .now)
   }
 }
 

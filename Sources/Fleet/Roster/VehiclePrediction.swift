@@ -54,10 +54,10 @@ package struct VehiclePrediction: Sendable {
   /// The reports that are required for the positions from now on, in order of their time.
   var reports: [ReportPredictor] {
     var found: [ReportPredictor] = []
-    var end = Int64.max
-    while let report = follower.report(for: Timestamp(nanoseconds: end)) {
+    var end = Timestamp(nanoseconds: .max)
+    while let report = follower.report(for: end) {
       found.append(report)
-      end = report.moment.nanoseconds &- 1
+      end = Timestamp(nanoseconds: report.moment.nanoseconds &- 1)
     }
     return found.reversed()
   }

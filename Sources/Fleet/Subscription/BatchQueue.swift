@@ -95,7 +95,7 @@ package final class BatchQueue: Sendable {
   ///   - pause: the time in s without new messages after which the batch is returned before `linger` is over.
   ///   - limit: the maximum time in s to wait for the first message.
   package func next(enough: Int, linger: Double, pause: Double, limit: Double) -> Arrival {
-    let end = SystemClock.monotonic + Int64(limit * 1e9)
+    let end = MonotonicTime.after(limit)
     while count == 0 {
       // A batch without messages is acknowledged here. Messages can have arrived since the count was checked;
       // such a batch is returned.
@@ -104,13 +104,13 @@ package final class BatchQueue: Sendable {
         batch.acknowledge()
       }
       if state.withLock({ $0.isFinished && $0.messages == 0 }) { return .finished }
-      let left = Double(end - SystemClock.monotonic) * 1e-9
+      let left = end.secondsRemaining
       if left <= 0 { return .nothing }
       _ = arrived.wait(seconds: left)
     }
-    let lingerEnd = SystemClock.monotonic + Int64(linger * 1e9)
+    let lingerEnd = MonotonicTime.after(linger)
     var isExhausted = false
-    while !isExhausted, count < enough, SystemClock.monotonic < lingerEnd {
+    while !isExhausted, count < enough, !lingerEnd.hasPassed {
       isExhausted = !arrived.wait(seconds: pause)
     }
     return drain().map { .batch($0, isExhausted: isExhausted) } ?? .nothing

@@ -1,3 +1,5 @@
+package import Platform
+
 /// Detects when a broker has sent all its retained messages. It has no clock of its own.
 ///
 /// After all subscriptions, a marker filter is subscribed to, which matches no topic. A broker processes
@@ -7,24 +9,24 @@
 /// broker's queue for this client overflows, it also drops the answer (observed with mosquitto 2.0.11). A
 /// missing answer therefore indicates lost messages.
 package struct RetainedReading: Hashable, Sendable {
-  /// The time in ns without a retained message, after the answer to the marker, at which reading is complete.
-  package let silence: Int64
-  /// The time in ns without a retained message, before the answer to the marker, at which reading is given
+  /// The time in s without a retained message, after the answer to the marker, at which reading is complete.
+  package let silence: Double
+  /// The time in s without a retained message, before the answer to the marker, at which reading is given
   /// up.
-  package let timeout: Int64
+  package let timeout: Double
   private var isMarked = false
-  /// The time of the last retained message, or of the answer to the marker; monotonic nanoseconds.
-  private var last: Int64
+  /// The time of the last retained message, or of the answer to the marker.
+  private var last: MonotonicTime
 
   /// Creates a detector.
   ///
   /// - Parameters:
   ///   - silence: the time in s without a retained message, after the answer, at which reading is complete.
   ///   - timeout: the time in s without a retained message, before the answer, at which reading is given up.
-  ///   - time: the time of the marker subscription; monotonic nanoseconds, like all times here.
-  package init(silence: Double = 0.4, timeout: Double = 30, at time: Int64) {
-    self.silence = Int64(silence * 1e9)
-    self.timeout = Int64(timeout * 1e9)
+  ///   - time: the time of the marker subscription.
+  package init(silence: Double = 0.4, timeout: Double = 30, at time: MonotonicTime) {
+    self.silence = silence
+    self.timeout = timeout
     last = time
   }
 
@@ -37,19 +39,19 @@ package struct RetainedReading: Hashable, Sendable {
 
   /// Records the arrival of a retained message. Live messages must not be recorded: a large fleet sends them
   /// without pause.
-  package mutating func kept(at time: Int64) { last = max(last, time) }
+  package mutating func kept(at time: MonotonicTime) { last = max(last, time) }
 
   /// Records that the broker has granted or rejected the marker subscription.
-  package mutating func marked(at time: Int64) {
+  package mutating func marked(at time: MonotonicTime) {
     isMarked = true
     last = max(last, time)
   }
 
   /// The time at which reading is complete if no further message arrives; nil before the answer to the marker.
-  package var completion: Int64? { isMarked ? deadline : nil }
+  package var completion: MonotonicTime? { isMarked ? deadline : nil }
 
-  /// The time until which to wait for the next retained message, in monotonic nanoseconds.
-  package var deadline: Int64 { last + (isMarked ? silence : timeout) }
+  /// The time until which to wait for the next retained message.
+  package var deadline: MonotonicTime { last.advanced(bySeconds: isMarked ? silence : timeout) }
 
   package enum Outcome: Hashable, Sendable {
     case pending
@@ -58,7 +60,7 @@ package struct RetainedReading: Hashable, Sendable {
     case unknown
   }
 
-  package func outcome(at time: Int64) -> Outcome {
+  package func outcome(at time: MonotonicTime) -> Outcome {
     time < deadline ? .pending : isMarked ? .complete : .unknown
   }
 }

@@ -44,7 +44,7 @@ public struct TraceAssembly: Sendable {
   }
 
   private struct Piece: Sendable {
-    var time: Int64
+    var time: UTCTime
     var bytes: [UInt8]
   }
 
@@ -126,8 +126,8 @@ public struct TraceAssembly: Sendable {
       defer { parts.cuts[piece.pieces] = cut }
       cut.used = moment
       let known = cut.pieces[piece.piece]
-      if let known, known.bytes == piece.bytes || known.time >= piece.time.nanoseconds {
-        isRefused = known.bytes != piece.bytes && known.time == piece.time.nanoseconds
+      if let known, known.bytes == piece.bytes || known.time >= piece.time {
+        isRefused = known.bytes != piece.bytes && known.time == piece.time
         return false
       }
       let size = cut.size - (known?.bytes.count ?? 0) + piece.bytes.count
@@ -136,7 +136,7 @@ public struct TraceAssembly: Sendable {
         return false
       }
       cut.size = size
-      cut.pieces[piece.piece] = Piece(time: piece.time.nanoseconds, bytes: piece.bytes)
+      cut.pieces[piece.piece] = Piece(time: piece.time, bytes: piece.bytes)
       // The division of this piece is not in `parts.cuts` at this point, so it cannot be dropped here.
       if parts.cuts.count >= Self.mostCuts {
         let others = parts.cuts.filter { $0.key != parts.message?.pieces }

@@ -15,8 +15,8 @@ final class ReceiverThreads: Sendable {
   private struct State: Sendable {
     var jobs = Deque<AlertMessage>()
     var isStopping = false
-    /// The time at which transfers in progress are aborted, in ns of `SystemClock.monotonic`.
-    var stopDeadline = Int64.max
+    /// The time at which transfers in progress are aborted, in ns.
+    var stopDeadline = MonotonicTime.distantFuture
   }
 
   private let receiver: Receiver
@@ -55,7 +55,7 @@ final class ReceiverThreads: Sendable {
   func stop(timeout: Double) -> [Int64] {
     let left = state.update { state in
       state.isStopping = true
-      state.stopDeadline = SystemClock.monotonic + Int64(timeout * 1e9)
+      state.stopDeadline = .after(timeout)
       defer { state.jobs = [] }
       return state.jobs.map(\.number)
     }
@@ -68,7 +68,7 @@ final class ReceiverThreads: Sendable {
   }
 
   private func run() {
-    let shouldContinue: () -> Bool = { [state] in state.withLock { SystemClock.monotonic < $0.stopDeadline } }
+    let shouldContinue: () -> Bool = { [state] in state.withLock { !$0.stopDeadline.hasPassed } }
     let client = ReceiverClient(receiver, shouldContinue: shouldContinue)
     while true {
       let job: AlertMessage?? = state.wait(until: nil) { state in
@@ -78,7 +78,7 @@ final class ReceiverThreads: Sendable {
       guard let message = job ?? nil else { return }
       let outcome =
         client?.deliver(
-          message, attempt: message.attempts + 1, at: UTCTime(nanoseconds: SystemClock.realtime))
+          message, attempt: message.attempts + 1, at: .now)
         ?? .failed("libcurl cannot be used", after: nil)
       report(Result(receiver: receiver.name, number: message.number, outcome: outcome))
     }

@@ -126,7 +126,7 @@ final class AlertWorker {
     let isBusy = queues.contains { $0.value.underWay.count >= threads[$0.key]?.capacity ?? 0 }
     let due = (isBusy ? own : own + queues.values.map(\.deadline)).compactMap { $0 }.min() ?? now
     let wait = writes.isEmpty ? max(0, due.seconds(since: now)) : 1
-    let deadline = SystemClock.monotonic + Int64(min(wait, 60) * 1e9)
+    let deadline = MonotonicTime.after(min(wait, 60))
     let found: AlertService.Inbox? = service.inbox.wait(until: deadline) { inbox in
       inbox.isEmpty ? nil : inbox
     }

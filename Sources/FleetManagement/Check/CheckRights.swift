@@ -44,7 +44,7 @@ struct CheckRights {
     var returned: Set<String> = []
     var trials = CheckTrials(count: probes.count)
     var waiting = Set(filters)
-    var deadline = Self.time(after: Self.answerTimeout)
+    var deadline = MonotonicTime.after(Self.answerTimeout)
     while true {
       guard let event = try operation.next(until: deadline) else {
         // The time limit for a subscription's answer or a returning message has expired. This is not a
@@ -61,7 +61,7 @@ struct CheckRights {
         // The message of the trial is withdrawn, so that its repetition does not end the next connection,
         // too.
         if let lost { operation.client.withdraw(lost) }
-        deadline = Self.time(after: Self.answerTimeout)
+        deadline = .after(Self.answerTimeout)
       case .answered(let filter, let reason):
         // After a reconnection the filters are subscribed to again; only the first answer to each filter
         // counts.
@@ -70,7 +70,7 @@ struct CheckRights {
         if !reason.isError { granted.insert(filter) }
       case .published(let token, let reason):
         guard trials.answered(token, reason) else { continue }
-        if reason == nil, !isVersion5, !granted.isEmpty { deadline = Self.time(after: Self.moments) }
+        if reason == nil, !isVersion5, !granted.isEmpty { deadline = .after(Self.moments) }
       case .message(let message):
         if message.retain, message.topic.hasSuffix("/status"), !message.payload.isEmpty {
           statuses.insert(message.topic)
@@ -83,7 +83,7 @@ struct CheckRights {
       guard waiting.isEmpty, trials.isAnswered else { continue }
       if trials.isOver {
         // Retained messages and returning test messages arrive shortly after the last answer.
-        deadline = min(deadline, Self.time(after: Self.moments))
+        deadline = min(deadline, .after(Self.moments))
       } else if trials.isConnected, isSettled(trials, granted, returned) {
         begin(&trials, &deadline)
       }
@@ -100,15 +100,11 @@ struct CheckRights {
     return findings
   }
 
-  private static func time(after seconds: Double) -> Int64 {
-    SystemClock.monotonic + Int64(seconds * 1e9)
-  }
-
   /// Publishes the next trial.
-  private func begin(_ trials: inout CheckTrials, _ deadline: inout Int64) {
+  private func begin(_ trials: inout CheckTrials, _ deadline: inout MonotonicTime) {
     let topic = probes[trials.begun].topic
     trials.began(operation.client.publish(MQTTMessage(topic: topic, text: nonce, qos: .atLeastOnce)))
-    deadline = Self.time(after: Self.answerTimeout)
+    deadline = .after(Self.answerTimeout)
   }
 
   /// Returns whether the last trial is complete: under MQTT 3.1.1 an accepted message must also have

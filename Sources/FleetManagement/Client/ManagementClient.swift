@@ -29,7 +29,7 @@ package final class ManagementClient: Sendable {
     var outcomes: [Ticket: Outcome] = [:]
     var waiting: [Ticket: CheckedContinuation<Outcome, Never>] = [:]
     /// The timers of operations with a waiting task, with their time.
-    var timers: [Ticket: (time: Int64, task: Task<Void, Never>)] = [:]
+    var timers: [Ticket: (time: MonotonicTime, task: Task<Void, Never>)] = [:]
   }
 
   package let root: String
@@ -61,7 +61,7 @@ package final class ManagementClient: Sendable {
     let state = Locked(State(management: state))
     (self.mark, self.state) = (mark, state)
     let queue = PublishQueue { token, reason in
-      Self.update(state) { $0.acknowledged(token, reason, at: SystemClock.monotonic) }
+      Self.update(state) { $0.acknowledged(token, reason, at: .now) }
       observer(.published(token, reason))
     }
     self.queue = queue
@@ -70,7 +70,7 @@ package final class ManagementClient: Sendable {
       .init(
         received: { batch in
           // Times of a `Moment` include the time asleep; deadlines are monotonic.
-          let now = SystemClock.monotonic
+          let now = MonotonicTime.now
           var batch = batch
           batch.messages = Self.update(state) { state in
             batch.messages.filter { state.receive($0, at: now, batch.receivedAt.time) || !isFeed }
@@ -81,9 +81,9 @@ package final class ManagementClient: Sendable {
         connection: { change in
           Self.update(state) { state in
             switch change {
-            case .connected: state.connected(at: SystemClock.monotonic)
+            case .connected: state.connected(at: .now)
             case .disconnected:
-              for token in state.disconnected(at: SystemClock.monotonic) { queue.withdraw(token) }
+              for token in state.disconnected(at: .now) { queue.withdraw(token) }
             case .subscribed, .refused, .doubtful, .dropped: break
             }
           }
@@ -95,7 +95,7 @@ package final class ManagementClient: Sendable {
         } : nil,
       kept: kept + [mark].compactMap(\.self), retriesRefused: isFeed, outbound: queue,
       answered: { filter, reason in
-        if filter == mark { Self.update(state) { $0.marked(at: SystemClock.monotonic) } }
+        if filter == mark { Self.update(state) { $0.marked(at: .now) } }
         observer(.answered(filter: filter, reason))
       })
   }
@@ -119,7 +119,7 @@ package final class ManagementClient: Sendable {
     let (result, resumed) = locked.withLock { state in
       let result = body(&state.management)
       var resumed: [(CheckedContinuation<Outcome, Never>, Outcome)] = []
-      for effect in state.management.advance(to: SystemClock.monotonic) {
+      for effect in state.management.advance(to: .now) {
         if let task = state.waiting.removeValue(forKey: effect.ticket) {
           resumed.append((task, effect.outcome))
         } else {
@@ -182,11 +182,11 @@ package final class ManagementClient: Sendable {
   /// move in both directions; a timer that ends too early is set again.
   private static func setTimer(_ state: inout State, _ ticket: Ticket, _ locked: Locked<State>) {
     guard let deadline = state.management.deadline(of: ticket) else { return }
-    let now = SystemClock.monotonic
-    if let timer = state.timers[ticket], timer.time <= deadline, timer.time > now { return }
+    let left = deadline.secondsRemaining
+    if let timer = state.timers[ticket], timer.time <= deadline, !timer.time.hasPassed { return }
     state.timers[ticket]?.task.cancel()
     let task = Task {
-      try? await Task.sleep(for: .nanoseconds(max(0, deadline - now)))
+      try? await Task.sleep(for: .seconds(max(0, min(left, 1e8))))
       if !Task.isCancelled { update(locked) { _ in } }
     }
     state.timers[ticket] = (deadline, task)
@@ -232,13 +232,11 @@ extension ManagementClient {
   /// The seconds to wait for a connection, so that an unreachable broker is reported soon.
   private static let connectionTimeout = 2.0
 
-  private static func time(after seconds: Double) -> Int64 { SystemClock.monotonic + Int64(seconds * 1e9) }
-
   /// Waits until all retained messages were read, but no longer than `connectionTimeout` for a connection.
   /// - Throws: `notRead` after the time limit.
   package func waitUntilRead(seconds: Double = 10) async throws(ManagementProblem) {
     let ticket = Self.update(state) {
-      $0.read(connectBy: Self.time(after: Self.connectionTimeout), until: Self.time(after: seconds))
+      $0.read(connectBy: .after(Self.connectionTimeout), until: .after(seconds))
     }
     guard case .read = await wait(for: ticket) else { throw .notRead }
   }
@@ -249,7 +247,7 @@ extension ManagementClient {
     _ subject: DocumentStore.Subject, _ documents: [VehicleKey: [UInt8]]
   ) async throws(ManagementProblem) -> VehicleReports {
     let request = VehicleReports(
-      documents.keys.sorted(), at: SystemClock.monotonic, timeout: Self.timeout, answer: nil)
+      documents.keys.sorted(), at: .now, timeout: Self.timeout, answer: nil)
     guard !documents.isEmpty else { return request }
     try check(documents.count, problem: .tooManyMessages)
     let ticket = send(request) { subject.message(documents[$0] ?? [], to: $0, root: root) }
@@ -283,7 +281,7 @@ extension ManagementClient {
     let queue = queue
     let (token, ticket) = Self.update(state) { state in
       let token = queue.append(message)
-      let until = Self.time(after: seconds == 0 ? Self.timeout : seconds)
+      let until = MonotonicTime.after(seconds == 0 ? Self.timeout : seconds)
       return (token, state.send(request, awaitsResponse: seconds > 0, until: until, token: token))
     }
     subscriber.wakeUp()

@@ -2,7 +2,7 @@ internal import DequeModule
 package import Fleet
 internal import Glibc
 package import MQTT
-internal import Platform
+package import Platform
 
 /// A command's use of a `ManagementClient`: the connection's events, one by one on the calling thread.
 package final class ManagementOperation: Sendable {
@@ -74,7 +74,7 @@ package final class ManagementOperation: Sendable {
     while !isConnected || !waiting.isEmpty {
       // The time limit starts again with each event, because answers follow the retained messages, which can
       // be many.
-      let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
+      let deadline = MonotonicTime.after(seconds)
       guard let event = try next(until: deadline) else {
         throw FleetError(
           operation: "use", object: "the broker", cause: "it did not answer within \(Int(seconds)) s",
@@ -99,12 +99,12 @@ package final class ManagementOperation: Sendable {
     try client.start()
   }
 
-  /// Returns the next event; nil if none arrives until `deadline` (monotonic ns).
+  /// Returns the next event; nil if none arrives until `deadline`.
   /// - Throws: `FleetError` if the event queue has overflowed.
-  package func next(until deadline: Int64) throws(FleetError) -> Event? {
+  package func next(until deadline: MonotonicTime) throws(FleetError) -> Event? {
     while true {
       if let event = try events.withLock({ events throws(FleetError) in try events.next() }) { return event }
-      let left = Double(deadline - SystemClock.monotonic) * 1e-9
+      let left = deadline.secondsRemaining
       guard left > 0 else { return nil }
       _ = waitUntilReadable([wake.descriptor, signals.descriptor], seconds: min(left, 3600))
       wake.drain()
@@ -121,7 +121,7 @@ package final class ManagementOperation: Sendable {
   private func waitUntilRead() throws(FleetError) {
     while true {
       let (reading, count) = client.withState { ($0.reading, $0.retainedCount) }
-      switch reading?.outcome(at: SystemClock.monotonic) {
+      switch reading?.outcome(at: .now) {
       case .complete: return client.removeMark()
       case .unknown:
         throw FleetError(
@@ -133,7 +133,7 @@ package final class ManagementOperation: Sendable {
           kind: .unavailable)
       case .pending, nil: break
       }
-      switch try next(until: reading?.deadline ?? .max) {
+      switch try next(until: reading?.deadline ?? .distantFuture) {
       case .disconnected(let reason)?: throw FleetError(reason)
       case .interrupted(let signal)?: throw .interrupted(signal: signal)
       case .message?, .published?, .answered?, .connected?, nil: break

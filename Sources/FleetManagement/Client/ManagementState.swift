@@ -1,12 +1,13 @@
 package import Fleet
 internal import JSON
 package import MQTT
+package import Platform
 package import Spatial
 internal import Telemetry
 
 /// The state of a management client: retained documents, commands, and the operations that wait for an outcome.
 ///
-/// A value type without I/O and clock. Monotonic times are in ns.
+/// A value type without I/O and clock.
 package struct ManagementState: Sendable {
   /// Identifies an operation that waits for its outcome.
   package struct Ticket: Hashable, Sendable { fileprivate let number: UInt64 }
@@ -26,13 +27,13 @@ package struct ManagementState: Sendable {
   /// An operation that waits until a time.
   private struct Wait: Sendable {
     enum Subject: Sendable {
-      case reading(connectBy: Int64)
+      case reading(connectBy: MonotonicTime)
       case reports
       case command(CommandRequest, awaitsResponse: Bool)
     }
 
     var subject: Subject
-    var until: Int64
+    var until: MonotonicTime
   }
 
   /// The origin of a message that the broker has not acknowledged.
@@ -79,7 +80,7 @@ package struct ManagementState: Sendable {
 
   // MARK: Input
 
-  package mutating func connected(at now: Int64) {
+  package mutating func connected(at now: MonotonicTime) {
     isConnected = true
     reading = RetainedReading(at: now)
     documents.beginConnection()
@@ -92,7 +93,7 @@ package struct ManagementState: Sendable {
   /// Records the end of the connection.
   /// - Returns: the tokens of documents that must be withdrawn, because they may be the cause.
   @discardableResult
-  package mutating func disconnected(at now: Int64) -> [UInt64] {
+  package mutating func disconnected(at now: MonotonicTime) -> [UInt64] {
     let wasConnected = isConnected
     (isConnected, reading) = (false, nil)
     guard wasConnected, paths != nil else { return [] }
@@ -115,12 +116,12 @@ package struct ManagementState: Sendable {
   }
 
   /// Records the broker's answer to the marker subscription, which follows the retained messages.
-  package mutating func marked(at now: Int64) { reading?.marked(at: now) }
+  package mutating func marked(at now: MonotonicTime) { reading?.marked(at: now) }
 
   /// Applies a message from the broker.
   /// - Returns: false for a message that repeats a stored one.
   @discardableResult
-  package mutating func receive(_ message: MQTTMessage, at now: Int64, _ time: UTCTime) -> Bool {
+  package mutating func receive(_ message: MQTTMessage, at now: MonotonicTime, _ time: UTCTime) -> Bool {
     for ticket in Array(reports.keys) { reports[ticket]?.receive(message, at: now) }
     guard let address = TopicAddress(topic: message.topic, root: root) else { return true }
     if paths?.contains(address.path) ?? message.retain {
@@ -150,7 +151,7 @@ package struct ManagementState: Sendable {
 
   /// Records the broker's answer to a published message.
   /// - Parameter reason: the reason of a rejection; nil if the broker accepted the message.
-  package mutating func acknowledged(_ token: UInt64, _ reason: MQTTReasonCode?, at now: Int64) {
+  package mutating func acknowledged(_ token: UInt64, _ reason: MQTTReasonCode?, at now: MonotonicTime) {
     losses[token] = nil
     let refusal = reason.map { "by the broker: \($0); check its access list for \(user)" }
     switch origins.removeValue(forKey: token) {
@@ -177,7 +178,7 @@ package struct ManagementState: Sendable {
   /// - Parameters:
   ///   - connectBy: the time at which a missing connection ends the wait.
   ///   - until: the time limit.
-  package mutating func read(connectBy: Int64, until: Int64) -> Ticket {
+  package mutating func read(connectBy: MonotonicTime, until: MonotonicTime) -> Ticket {
     wait(for: .reading(connectBy: connectBy), until: until)
   }
 
@@ -203,14 +204,14 @@ package struct ManagementState: Sendable {
   ///   - awaitsResponse: false to wait only for the broker's acknowledgement.
   ///   - token: the token of the broker's acknowledgement.
   package mutating func send(
-    _ request: CommandRequest, awaitsResponse: Bool, until: Int64, token: UInt64
+    _ request: CommandRequest, awaitsResponse: Bool, until: MonotonicTime, token: UInt64
   ) -> Ticket {
     commands.add(request)
     origins[token] = .command(id: request.id)
     return wait(for: .command(request, awaitsResponse: awaitsResponse), until: until)
   }
 
-  private mutating func wait(for subject: Wait.Subject, until: Int64) -> Ticket {
+  private mutating func wait(for subject: Wait.Subject, until: MonotonicTime) -> Ticket {
     ticketCount += 1
     let ticket = Ticket(number: ticketCount)
     waits[ticket] = Wait(subject: subject, until: until)
@@ -218,7 +219,7 @@ package struct ManagementState: Sendable {
   }
 
   /// Lets the time limit of an operation expire; the next `advance` ends it.
-  package mutating func expire(_ ticket: Ticket) { waits[ticket]?.until = 0 }
+  package mutating func expire(_ ticket: Ticket) { waits[ticket]?.until = .start }
 
   /// The number of operations that wait.
   package var waitCount: Int { waits.count }
@@ -227,18 +228,18 @@ package struct ManagementState: Sendable {
   func reportedCount(of ticket: Ticket) -> Int? { reports[ticket]?.reportedCount }
 
   /// The time at which an operation ends if nothing arrives; nil after its end.
-  package func deadline(of ticket: Ticket) -> Int64? {
+  package func deadline(of ticket: Ticket) -> MonotonicTime? {
     guard let wait = waits[ticket] else { return nil }
     guard case .reading(let connectBy) = wait.subject else { return wait.until }
-    return min(wait.until, isConnected ? reading?.completion ?? .max : connectBy)
+    return min(wait.until, isConnected ? reading?.completion ?? .distantFuture : connectBy)
   }
 
   /// Lets time pass, and ends the operations that are complete or whose time limit is over.
-  package mutating func advance(to now: Int64) -> [Effect] {
+  package mutating func advance(to now: MonotonicTime) -> [Effect] {
     if !isRead, reading?.outcome(at: now) == .complete { isRead = true }
     let pending = waits
     return pending.compactMap { ticket, wait in
-      guard isComplete(ticket, wait.subject) || deadline(of: ticket) ?? 0 <= now else { return nil }
+      guard isComplete(ticket, wait.subject) || deadline(of: ticket) ?? .start <= now else { return nil }
       return end(ticket, wait.subject).map { (ticket, $0) }
     }
   }

@@ -1,6 +1,7 @@
 package import Fleet
 package import JSON
 package import MQTT
+package import Platform
 
 /// The outcome of one request to one vehicle.
 package struct VehicleOutcome: Hashable, Sendable {
@@ -35,9 +36,9 @@ package struct VehicleReports: Sendable {
 
   package let vehicles: [VehicleKey]
   /// The time of the request.
-  let begin: Int64
+  let begin: MonotonicTime
   /// The time at which waiting ends.
-  let deadline: Int64
+  let deadline: MonotonicTime
   /// Parses a vehicle's report; nil to wait only for the broker's acknowledgements.
   private let answer: Answer?
   /// The vehicles to which a message was sent.
@@ -54,10 +55,11 @@ package struct VehicleReports: Sendable {
   ///   - timeout: the seconds to wait.
   ///   - answer: parses a vehicle's report; nil to wait only for the broker's acknowledgements.
   package init(
-    _ vehicles: [VehicleKey], unmanaged: Set<VehicleKey> = [], at now: Int64, timeout: Double, answer: Answer?
+    _ vehicles: [VehicleKey], unmanaged: Set<VehicleKey> = [], at now: MonotonicTime, timeout: Double,
+    answer: Answer?
   ) {
     (self.vehicles, self.answer, begin) = (vehicles, answer, now)
-    deadline = now + Int64(timeout * 1e9)
+    deadline = now.advanced(bySeconds: timeout)
     addressed = Set(vehicles).subtracting(unmanaged)
     (open, unsent) = (addressed, addressed)
     for key in vehicles where unmanaged.contains(key) {
@@ -70,7 +72,7 @@ package struct VehicleReports: Sendable {
 
   /// Records the broker's acknowledgement of a vehicle's message.
   /// - Parameter refusal: the reason of a rejection; nil if the broker accepted the message.
-  mutating func acknowledged(_ key: VehicleKey, refusal: String?, at now: Int64) {
+  mutating func acknowledged(_ key: VehicleKey, refusal: String?, at now: MonotonicTime) {
     unsent.remove(key)
     if let refusal {
       record(VehicleOutcome(state: "refused", problems: [refusal], isGood: false), of: key, at: now)
@@ -80,14 +82,14 @@ package struct VehicleReports: Sendable {
   }
 
   /// Records the report in a message.
-  mutating func receive(_ message: MQTTMessage, at now: Int64) {
+  mutating func receive(_ message: MQTTMessage, at now: MonotonicTime) {
     guard let (key, outcome) = answer?(message), addressed.contains(key) else { return }
     record(outcome, of: key, at: now)
   }
 
-  private mutating func record(_ outcome: VehicleOutcome, of key: VehicleKey, at now: Int64) {
+  private mutating func record(_ outcome: VehicleOutcome, of key: VehicleKey, at now: MonotonicTime) {
     var outcome = outcome
-    outcome.seconds = Double(now - begin) * 1e-9
+    outcome.seconds = now.seconds(since: begin)
     outcomes[key] = outcome
     if outcome.isFinal { open.remove(key) }
   }

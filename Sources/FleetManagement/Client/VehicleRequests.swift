@@ -30,8 +30,8 @@ package struct VehicleRequests {
     let unmanaged = operation.client.withState { state in vehicles.filter { !state.isManaged($0) } }
     self.operation = operation
     reports = VehicleReports(
-      vehicles, unmanaged: Set(unmanaged), at: SystemClock.monotonic,
-      timeout: Self.timeLimit(timeout: timeout), answer: timeout == 0 ? nil : answer)
+      vehicles, unmanaged: Set(unmanaged), at: .now, timeout: Self.timeLimit(timeout: timeout),
+      answer: timeout == 0 ? nil : answer)
     ticket = operation.client.send(reports, message: message)
   }
 
@@ -41,7 +41,7 @@ package struct VehicleRequests {
   static func timeLimit(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
 
   /// The seconds since the requests were sent.
-  package var elapsed: Double { Double(SystemClock.monotonic - reports.begin) * 1e-9 }
+  package var elapsed: Double { reports.begin.secondsElapsed }
 
   /// Waits until each vehicle has answered; with a timeout of 0, until the broker has accepted every message.
   /// - Parameter progress: called after each event.

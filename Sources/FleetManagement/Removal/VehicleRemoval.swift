@@ -77,7 +77,7 @@ package final class VehicleRemoval {
     }
     let all = waiting.count
     var refused: [String] = []
-    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
+    let deadline = MonotonicTime.after(seconds)
     while !waiting.isEmpty {
       switch try operation.next(until: deadline) {
       case .published(let token, let reason)?:

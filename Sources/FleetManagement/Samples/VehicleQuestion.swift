@@ -67,7 +67,7 @@ package final class VehicleQuestion {
 
   /// Returns the next answer to the last request, or that none arrived within `seconds`.
   package func answer(within seconds: Double) throws(FleetError) -> Answer {
-    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
+    let deadline = MonotonicTime.after(seconds)
     let topic = vehicle.topic(root: root, CommandMessage.responsePath(of: command))
     while let event = try operation.next(until: deadline) {
       switch event {

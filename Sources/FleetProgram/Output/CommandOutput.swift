@@ -100,7 +100,7 @@ package struct ProgressLine {
   package init() {}
 
   private let isTerminal = isatty(STDERR_FILENO) == 1
-  private var shownAt: Int64 = 0
+  private var shownAt = MonotonicTime.start
   private var isShown = false
 
   /// Shows a text.
@@ -108,8 +108,8 @@ package struct ProgressLine {
   /// - Parameter seconds: the minimum interval between updates.
   package mutating func show(every seconds: Double = 0.1, _ text: () -> String) {
     guard isTerminal else { return }
-    let now = SystemClock.monotonic
-    guard now - shownAt >= Int64(seconds * 1e9) else { return }
+    let now = MonotonicTime.now
+    guard now.seconds(since: shownAt) >= seconds else { return }
     shownAt = now
     isShown = true
     let width = TerminalSize(of: STDERR_FILENO)?.columns ?? 80

@@ -131,12 +131,12 @@ package final class CommandWaiter: Sendable {
   /// Waits until the broker has acknowledged all messages, and reports a wait of more than a second. A
   /// further signal ends the wait.
   package func drain(seconds: Double, pending: () -> Int) {
-    let begin = SystemClock.monotonic
-    let deadline = begin + Int64(seconds * 1e9)
+    let begin = MonotonicTime.now
+    let deadline = begin.advanced(bySeconds: seconds)
     var isSaid = false
-    while pending() > 0, SystemClock.monotonic < deadline {
+    while pending() > 0, !deadline.hasPassed {
       if newSignal(within: 0.02) != nil { return }
-      if !isSaid, SystemClock.monotonic - begin > 1_000_000_000 {
+      if !isSaid, begin.secondsElapsed > 1 {
         isSaid = true
         StandardError.report(
           "\(pending()) messages are not acknowledged by the broker; waiting up to "
@@ -149,11 +149,11 @@ package final class CommandWaiter: Sendable {
   /// - Parameter limit: the time limit in seconds; nil to wait until the connection fails.
   /// - Throws: `FleetError` if the time limit expires first.
   package func waitForAnswer(limit: Double?, hasAnswered: () -> Bool) throws(FleetError) -> Ending {
-    let begin = SystemClock.monotonic
+    let begin = MonotonicTime.now
     while true {
       let ending = wait(seconds: 0.05)
       if !ending.isTimeOver || hasAnswered() { return ending }
-      guard let limit, Double(SystemClock.monotonic - begin) * 1e-9 >= limit else { continue }
+      guard let limit, begin.secondsElapsed >= limit else { continue }
       throw FleetError.unanswered(within: limit)
     }
   }
@@ -168,14 +168,14 @@ package final class CommandWaiter: Sendable {
   /// Waits for an ending, a signal or the time limit; nil for no limit.
   /// - Parameter isDone: checked after each established connection; true ends the wait like the time limit.
   package func wait(seconds: Double?, until isDone: () -> Bool = { false }) -> Ending {
-    let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    let deadline = seconds.map { MonotonicTime.after($0) }
     while true {
       if let ending = state.withLock({ $0.ending }) { return ending }
       if isDone() { return .timedOut }
       var left: Int32 = -1
       if let deadline {
-        let nanoseconds = deadline - SystemClock.monotonic
-        left = nanoseconds <= 0 ? 0 : Int32(min(nanoseconds / 1_000_000 + 1, 1 << 30))
+        let seconds = deadline.secondsRemaining
+        left = seconds <= 0 ? 0 : Int32(min(seconds * 1000 + 1, 1e9))
       }
       var entries = [
         pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),

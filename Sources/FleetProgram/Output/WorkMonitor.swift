@@ -12,14 +12,14 @@ package final class WorkMonitor {
   private var line = ProgressLine()
   /// The object that the work waits for between steps, such as "database".
   package var awaited = "database"
-  private var lastLook: Int64 = 0
+  private var lastLook = MonotonicTime.start
   /// The time of the last call of `show`.
-  private var lastStep = SystemClock.monotonic
+  private var lastStep = MonotonicTime.now
   /// The ending after a signal or a lost connection; nil before.
   package private(set) var ending: CommandWaiter.Ending?
 
-  /// The minimum time in ns between two checks for signals.
-  private static let lookInterval: Int64 = 20_000_000
+  /// The minimum time in s between two checks for signals.
+  private static let lookInterval = 0.02
   /// The time without a step in s after which waiting is shown.
   private static let noticeDelay = 1.0
 
@@ -33,11 +33,11 @@ package final class WorkMonitor {
 
   /// Returns whether the work may continue.
   package func shouldContinue() -> Bool {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     guard ending == nil else { return false }
-    guard now - lastLook >= Self.lookInterval else { return true }
+    guard now.seconds(since: lastLook) >= Self.lookInterval else { return true }
     lastLook = now
-    let seconds = Double(now - lastStep) * 1e-9
+    let seconds = now.seconds(since: lastStep)
     if !isQuiet, seconds >= Self.noticeDelay { line.show { "waiting for the \(awaited), \(Int(seconds)) s" } }
     return !waits(seconds: 0)
   }
@@ -54,7 +54,7 @@ package final class WorkMonitor {
 
   /// Records a completed step, and shows the progress.
   package func show(_ text: () -> String) {
-    lastStep = SystemClock.monotonic
+    lastStep = .now
     if !isQuiet { line.show(text) }
   }
 

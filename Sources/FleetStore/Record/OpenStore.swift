@@ -24,7 +24,7 @@ package struct OpenStore {
   package func expireAndClose(_ plan: RecordPlan) throws(FleetError) -> String {
     var retention = Retention(days: plan.keptDays)
     var done = "\(store.name) is up to date"
-    if let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) {
+    if let due = retention.due(at: .now) {
       done +=
         "; " + Retention.sentence(try store.expire(before: due.limit, today: due.today), before: due.limit)
     }

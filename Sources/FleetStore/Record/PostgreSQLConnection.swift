@@ -32,8 +32,8 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   private let handle: OpaquePointer
   private let shouldContinue: () -> Bool
 
-  /// The time in ns that a server has to react to a cancellation.
-  private static let cancelTimeout: Int64 = 500_000_000
+  /// The time in s that a server has to react to a cancellation.
+  private static let cancelTimeout = 0.5
 
   /// The rows of a query as text.
   struct Rows {
@@ -105,13 +105,13 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   private static func connect(_ handle: OpaquePointer, _ shouldContinue: () -> Bool) -> Attempt {
-    let deadline = unsafe SystemClock.monotonic + timeout(of: handle) * 1_000_000_000
+    let deadline = unsafe MonotonicTime.after(timeout(of: handle))
     var wanted = PGRES_POLLING_WRITING
     while unsafe PQstatus(handle) != CONNECTION_BAD {
       if wanted == PGRES_POLLING_OK { return .connected }
       guard wanted != PGRES_POLLING_FAILED else { return .failed }
       while unsafe !waits(handle, for: wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT) {
-        guard SystemClock.monotonic < deadline else { return .silent }
+        guard !deadline.hasPassed else { return .silent }
         guard shouldContinue() else { return .failed }
       }
       wanted = unsafe PQconnectPoll(handle)
@@ -121,10 +121,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   /// Returns the connection timeout in seconds: that of the address, 10 s by default, a day for 0
   /// (unlimited).
-  private static func timeout(of handle: OpaquePointer) -> Int64 {
+  private static func timeout(of handle: OpaquePointer) -> Double {
     let seconds =
-      unsafe PostgreSQLHosts.parameters(PQconninfo(handle))["connect_timeout"].flatMap(Int64.init) ?? 10
-    return seconds > 0 ? min(seconds, 3600) : 86_400
+      unsafe PostgreSQLHosts.parameters(PQconninfo(handle))["connect_timeout"].flatMap(Int.init) ?? 10
+    return seconds > 0 ? Double(min(seconds, 3600)) : 86_400
   }
 
   /// The parameters in effect for the connection, by keyword.
@@ -229,15 +229,15 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   /// Returns the next result; nil after the last one, and if the server does not react to a cancellation.
   private func nextResult(_ waiting: () -> Void = {}) -> OpaquePointer? {
-    var limit: Int64?
+    var limit: MonotonicTime?
     while unsafe PQisBusy(handle) == 1 {
       waiting()
       if unsafe Self.waits(handle, for: POLLIN) {
         guard unsafe PQconsumeInput(handle) == 1 else { break }
       } else if let limit {
-        guard SystemClock.monotonic < limit else { return nil }
+        guard !limit.hasPassed else { return nil }
       } else if !shouldContinue() {
-        limit = SystemClock.monotonic + Self.cancelTimeout
+        limit = .after(Self.cancelTimeout)
         cancel()
       }
     }

@@ -15,12 +15,12 @@ struct PostgreSQLPartitions {
   typealias Run = (String) throws(PostgreSQLError) -> [[String?]]
 
   private let partitioned: PartitionedDays
-  /// The pause in ns before the next attempt after a failure.
-  private let pause: Int64
+  /// The pause in s before the next attempt after a failure.
+  private let pause: Double
   /// The days whose partitions are known to exist.
   private var days: Set<Day> = []
-  /// The monotonic time in ns before which no further attempt is made.
-  private var due = Int64.min
+  /// The time before which no further attempt is made.
+  private var due = MonotonicTime.start
   /// The days without a partition that were already reported to the user.
   private var announced: Set<Day> = []
 
@@ -42,11 +42,11 @@ struct PostgreSQLPartitions {
   ///   - pause: the pause in s before the next attempt after a failure.
   init(_ partitioned: PartitionedDays, pause: Double = 60) {
     self.partitioned = partitioned
-    self.pause = Int64(pause * 1e9)
+    self.pause = pause
   }
 
   /// Forgets which partitions exist, for example after a reconnection.
-  mutating func forget() { (days, due) = ([], Int64.min) }
+  mutating func forget() { (days, due) = ([], .start) }
 
   mutating func forget(before day: Day) { days = days.filter { $0 >= day } }
 
@@ -81,13 +81,13 @@ struct PostgreSQLPartitions {
   ) throws(PostgreSQLError) {
     let (needed, coming) = missing(for: messages)
     let wanted = needed.union([coming].compactMap(\.self)).sorted()
-    guard !wanted.isEmpty, SystemClock.monotonic >= due else { return }
+    guard !wanted.isEmpty, due.hasPassed else { return }
     do throws(PostgreSQLError) {
       for table in PostgreSQLSchema.partitionedTables { try Self.make(wanted, of: table, run) }
     } catch {
       guard error.isLockTimeout || error.isDeadlock else { throw error }
       _ = try run("ROLLBACK")
-      due = SystemClock.monotonic + pause
+      due = .after(pause)
       let unsaid = needed.subtracting(announced).sorted()
       guard let first = unsaid.first else { return }
       if announced.count > 10_000 { announced.removeAll() }

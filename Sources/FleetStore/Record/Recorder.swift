@@ -108,7 +108,7 @@ final class Recorder: Sendable {
 
   /// Deletes old data if this is due. After a failure, the next attempt is an hour later.
   private func expire(_ store: any MessageStore, _ retention: inout Retention) {
-    guard let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) else { return }
+    guard let due = retention.due(at: .now) else { return }
     do throws(FleetError) {
       let expiry = try store.expire(before: due.limit, today: due.today)
       guard expiry != StoreExpiry() else { return }

@@ -51,16 +51,15 @@ package struct RecordEntry: Sendable {
   /// client uses the same identifier: the broker disconnects the earlier client without giving a reason.
   private struct SilentDisconnects: Sendable {
     private static let most = 3
-    /// Nanoseconds.
-    private static let span: Int64 = 60_000_000_000
-    private var times: [Int64] = []
+    /// Seconds.
+    private static let span = 60.0
+    private var times: [MonotonicTime] = []
     private var isSaid = false
 
     /// Returns true at the third disconnection without a reason within a minute; only once.
     mutating func isFrequent(_ reason: MQTTDisconnection) -> Bool {
       guard !isSaid, reason.phase == .established, reason.cause == .closedByPeer else { return false }
-      let now = SystemClock.monotonic
-      times = times.filter { now - $0 < Self.span } + [now]
+      times = times.filter { $0.secondsElapsed < Self.span } + [.now]
       isSaid = times.count >= Self.most
       return isSaid
     }

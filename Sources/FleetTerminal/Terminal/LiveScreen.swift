@@ -40,15 +40,14 @@ package struct LiveScreen {
   ) throws(FleetError) -> ExitStatus {
     var screen = try TerminalScreen(usesColor: usesColor)
     var decoder = KeyDecoder()
-    let interval = Int64(self.interval * 1e9)
-    let end = timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    let end = timeout.map { MonotonicTime.after($0) }
     var size = screen.size
-    var drawnAt: Int64 = 0
+    var drawnAt = MonotonicTime.start
     var isDirty = true
     while true {
-      let now = SystemClock.monotonic
+      let now = MonotonicTime.now
       if let end, now >= end { return .done }
-      if isDirty, now - drawnAt >= interval {
+      if isDirty, now.seconds(since: drawnAt) >= interval {
         news.drain()
         guard screen.show(try draw(size)) else {
           throw FleetError(
@@ -57,8 +56,8 @@ package struct LiveScreen {
         drawnAt = now
         isDirty = false
       }
-      var wakeAt = isDirty ? drawnAt + interval : drawnAt + Int64(Self.idleInterval * 1e9)
-      if decoder.isPending { wakeAt = min(wakeAt, now + Int64(Self.escapeDelay * 1e9)) }
+      var wakeAt = drawnAt.advanced(bySeconds: isDirty ? interval : Self.idleInterval)
+      if decoder.isPending { wakeAt = min(wakeAt, now.advanced(bySeconds: Self.escapeDelay)) }
       if let end { wakeAt = min(wakeAt, end) }
       let ready = wait(until: wakeAt, forNews: !isDirty)
       var keys: [Key] = []
@@ -72,7 +71,7 @@ package struct LiveScreen {
         switch handle(key) {
         case .quit: return .done
         // After a key the screen is redrawn immediately, regardless of `interval`.
-        case .redraw: (isDirty, drawnAt) = (true, 0)
+        case .redraw: (isDirty, drawnAt) = (true, .start)
         case .none: break
         }
       }
@@ -86,21 +85,21 @@ package struct LiveScreen {
         default: return ExitStatus(signal: number)
         }
         size = screen.size
-        (isDirty, drawnAt) = (true, 0)
+        (isDirty, drawnAt) = (true, .start)
       }
-      if ready.news || SystemClock.monotonic - drawnAt >= Int64(Self.idleInterval * 1e9) { isDirty = true }
+      if ready.news || drawnAt.secondsElapsed >= Self.idleInterval { isDirty = true }
     }
   }
 
-  private func wait(until deadline: Int64, forNews: Bool) -> (input: Bool, news: Bool) {
-    let left = max(0, deadline - SystemClock.monotonic)
+  private func wait(until deadline: MonotonicTime, forNews: Bool) -> (input: Bool, news: Bool) {
+    let milliseconds = max(0, min(deadline.secondsRemaining * 1000 + 1, 60_000))
     // poll(2) ignores negative descriptors.
     var entries = [
       pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
       pollfd(fd: forNews ? news.descriptor : -1, events: Int16(POLLIN), revents: 0),
       pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
     ]
-    let count = unsafe poll(&entries, nfds_t(entries.count), Int32(min(left / 1_000_000 + 1, 60_000)))
+    let count = unsafe poll(&entries, nfds_t(entries.count), Int32(milliseconds))
     guard count > 0 else { return (false, false) }
     return (entries[0].revents != 0, entries[1].revents != 0)
   }

@@ -45,7 +45,7 @@ final class LiveModel<Value: Sendable>: Sendable {
     change(isNews: isNews) { state in
       for message in batch.messages {
         update(&state.value, message)
-        if message.retain { state.reading?.kept(at: batch.receivedAt.timestamp.nanoseconds) }
+        if message.retain { state.reading?.kept(at: .now) }
       }
     }
   }
@@ -56,7 +56,7 @@ final class LiveModel<Value: Sendable>: Sendable {
       case .connected:
         state.wasConnected = true
         state.trouble = nil
-        state.reading = RetainedReading(at: Moment.now.timestamp.nanoseconds)
+        state.reading = RetainedReading(at: .now)
       case .subscribed:
         state.begin = state.begin ?? .now
       case .doubtful(let doubt): state.trouble = doubt
@@ -72,7 +72,7 @@ final class LiveModel<Value: Sendable>: Sendable {
   }
 
   /// Records the broker's answer to the marker subscription, which follows the retained messages.
-  func markKept() { change { $0.reading?.marked(at: Moment.now.timestamp.nanoseconds) } }
+  func markKept() { change { $0.reading?.marked(at: .now) } }
 
   /// Waits for the first connection, so that its failure is reported on the normal screen.
   /// - Throws: `FleetError` if the connection fails, or after a signal.

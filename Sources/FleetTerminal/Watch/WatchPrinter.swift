@@ -16,7 +16,7 @@ struct WatchPrinter {
 
   func run() throws(FleetError) -> ExitStatus {
     let interval = request.isOnce ? 0.05 : request.interval ?? 1
-    let end = request.timeout.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
+    let end = request.timeout.map { MonotonicTime.after($0) }
     var seen: UInt64 = 0
     var longestName = 0
     var lastTrouble: String?
@@ -47,15 +47,14 @@ struct WatchPrinter {
   }
 
   /// Waits; returns false if the command's time limit has expired.
-  private func pause(seconds: Double, end: Int64?) -> Bool {
-    var left = Int64(seconds * 1e9)
-    if let end { left = min(left, end - SystemClock.monotonic) }
-    if left > 0 { _ = waitUntilReadable([signals.descriptor], seconds: Double(left) * 1e-9) }
-    return end.map { SystemClock.monotonic < $0 } ?? true
+  private func pause(seconds: Double, end: MonotonicTime?) -> Bool {
+    let left = min(seconds, end?.secondsRemaining ?? .infinity)
+    if left > 0 { _ = waitUntilReadable([signals.descriptor], seconds: left) }
+    return end.map { !$0.hasPassed } ?? true
   }
 
   private var reading: RetainedReading.Outcome {
-    model.withState { $0.reading?.outcome(at: Moment.now.timestamp.nanoseconds) ?? .pending }
+    model.withState { $0.reading?.outcome(at: .now) ?? .pending }
   }
 
   private static let doubt =

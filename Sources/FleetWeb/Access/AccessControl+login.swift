@@ -1,6 +1,6 @@
 package import Fleet
 internal import Platform
-internal import Spatial
+package import Spatial
 
 extension AccessControl {
   /// A new session.
@@ -18,12 +18,12 @@ extension AccessControl {
     name: String, password: String, from address: Address, replacing old: Identity?
   ) async throws(WebError) -> Login {
     let place = address.subscriber
-    let (wait, hash, isKnown) = state.withLock { state -> (Int64, PasswordHash?, Bool) in
-      let wait = state.delays.attempt(user: name, from: place, at: SystemClock.boottime)
+    let (wait, hash, isKnown) = state.withLock { state -> (Double, PasswordHash?, Bool) in
+      let wait = state.delays.attempt(user: name, from: place, at: .now)
       let own = state.configuration.users[name]?.password
       return (wait, own ?? decoy(for: name, state.configuration), own != nil)
     }
-    guard wait == 0 else { throw .loginDelayed(nanoseconds: wait) }
+    guard wait == 0 else { throw .loginDelayed(seconds: wait) }
     guard let hash else { throw .loginWrong }
     guard let isRight = await passwords.check(password, against: hash) else {
       state.withLock { $0.delays.takeBack(user: name, from: place) }
@@ -32,13 +32,13 @@ extension AccessControl {
     guard isRight, isKnown else { throw .loginWrong }
     let cookie = SecretText.random()
     let digest = SecretDigest(of: cookie)
-    let now = SystemClock.realtime
+    let now = UTCTime.now
     let hasBegun = state.withLock { state in
       // The user's configuration entry can have changed while the password was checked.
       guard state.configuration.users[name]?.password == hash,
         let entry = state.entry(of: .user(name), at: now)
       else { return false }
-      state.delays.succeed(user: name, from: place, at: SystemClock.boottime)
+      state.delays.succeed(user: name, from: place, at: .now)
       if case .session(let digest) = old { state.sessions.close(digest) }
       state.sessions.open(digest, .user(name), entry: entry, at: now)
       state.isChanged = true
@@ -66,9 +66,9 @@ extension AccessControl {
     }
   }
 
-  /// Returns the time (ns since 1970) at which a session ends if it is not used again, or at which a token
+  /// Returns the time at which a session ends if it is not used again, or at which a token
   /// expires. Nil for an identity without such a time.
-  package func end(of identity: Identity) -> Int64? {
+  package func end(of identity: Identity) -> UTCTime? {
     state.withLock { state in
       switch identity {
       case .session(let digest):
@@ -77,7 +77,7 @@ extension AccessControl {
           return state.sessions.end(of: session)
         }
         return min(share.end, state.sessions.end(of: session))
-      case .token(let digest): return state.configuration.tokens[digest]?.end?.nanoseconds
+      case .token(let digest): return state.configuration.tokens[digest]?.end
       case .local, .proxy: return nil
       }
     }
@@ -86,14 +86,13 @@ extension AccessControl {
   // MARK: Links
 
   /// Creates a link to a vehicle.
-  /// - Returns: the link's secret and its end in ns since 1970; nil if the maximum number of links is
-  ///   reached.
+  /// - Returns: the link's secret and its end; nil if the maximum number of links is reached.
   package func share(_ vehicle: VehicleKey, by maker: Principal, seconds: Double) -> (
-    secret: String, end: Int64
+    secret: String, end: UTCTime
   )? {
     let secret = SecretText.random()
-    let now = SystemClock.realtime
-    let end = now + Int64(min(max(seconds, 0), ShareTable.seconds.upperBound) * 1e9)
+    let now = UTCTime.now
+    let end = now.advanced(bySeconds: min(max(seconds, 0), ShareTable.seconds.upperBound))
     let share = ShareTable.Share(vehicle: vehicle, maker: maker.name, began: now, end: end)
     let isAdded = state.withLock { state in
       state.isChanged = true
@@ -104,7 +103,7 @@ extension AccessControl {
 
   /// Returns the links to vehicles that a principal can see.
   package func shares(seenBy principal: Principal) -> [(name: String, share: ShareTable.Share)] {
-    let now = SystemClock.realtime
+    let now = UTCTime.now
     return state.withLock { state in
       state.shares.expire(at: now)
       state.endLostShares(at: now)
@@ -135,7 +134,7 @@ extension AccessControl {
     let link = SecretDigest(of: secret)
     let cookie = SecretText.random()
     let digest = SecretDigest(of: cookie)
-    let now = SystemClock.realtime
+    let now = UTCTime.now
     let vehicle = state.withLock { state -> VehicleKey? in
       guard let share = state.shares.share(link, at: now),
         let entry = state.entry(of: .link(link), at: now)

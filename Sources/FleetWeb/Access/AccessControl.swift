@@ -1,6 +1,6 @@
 package import Fleet
 internal import Platform
-internal import Spatial
+package import Spatial
 
 /// The credentials with which a request was authenticated. Permissions are looked up anew for each request,
 /// because configuration entries change and sessions end.
@@ -37,8 +37,7 @@ package final class AccessControl: Sendable {
     init(_ configuration: AccessConfiguration) {
       self.configuration = configuration
       entries = AccessControl.entries(configuration)
-      sessions = SessionTable(
-        idle: Int64(configuration.sessionIdle * 1e9), longest: Int64(configuration.sessionLongest * 1e9))
+      sessions = SessionTable(idle: configuration.sessionIdle, longest: configuration.sessionLongest)
       // A burst can be 10 s of requests: a page loads about thirty files, and all users of an office can
       // share one address.
       limitsOfAddresses = RequestLimits(
@@ -49,7 +48,7 @@ package final class AccessControl: Sendable {
 
     /// Returns the digest on which a session of this holder depends: of the user's configuration entry, or of
     /// the link. Nil if the user was removed or the link has ended.
-    func entry(of holder: SessionTable.Holder, at now: Int64) -> SecretDigest? {
+    func entry(of holder: SessionTable.Holder, at now: UTCTime) -> SecretDigest? {
       switch holder {
       case .user(let name): return entries[name]
       case .link(let link):
@@ -59,12 +58,12 @@ package final class AccessControl: Sendable {
     }
 
     /// Returns whether the creator of a link can still see its vehicle.
-    func holds(_ share: ShareTable.Share, at now: Int64) -> Bool {
+    func holds(_ share: ShareTable.Share, at now: UTCTime) -> Bool {
       AccessControl.sees(share.maker, share.vehicle, configuration, at: now)
     }
 
     /// Ends links whose creator can no longer see their vehicles.
-    mutating func endLostShares(at now: Int64) {
+    mutating func endLostShares(at now: UTCTime) {
       let current = self
       shares.keep { current.holds($0, at: now) }
     }
@@ -110,15 +109,15 @@ package final class AccessControl: Sendable {
     audit.use(path: configuration.auditFile)
     state.withLock { state in
       // Links that have ended under the old configuration must not become valid again under the new one.
-      state.endLostShares(at: SystemClock.realtime)
+      state.endLostShares(at: .now)
       state.configuration = configuration
-      state.sessions.idle = Int64(configuration.sessionIdle * 1e9)
-      state.sessions.longest = Int64(configuration.sessionLongest * 1e9)
+      state.sessions.idle = configuration.sessionIdle
+      state.sessions.longest = configuration.sessionLongest
       state.limitsOfAddresses.rate = configuration.requestRate
       state.limitsOfAddresses.burst = configuration.requestRate * 10
       state.limitsOfPrincipals.rate = configuration.requestRate
       state.limitsOfPrincipals.burst = configuration.requestRate * 5
-      let now = SystemClock.realtime
+      let now = UTCTime.now
       state.endLostShares(at: now)
       let current = state
       state.sessions.keep { current.entry(of: $0.holder, at: now) == $0.entry }
@@ -137,13 +136,13 @@ package final class AccessControl: Sendable {
 
   /// Returns the principal of an identity; nil if its session has ended, or its user or token is no longer
   /// valid.
-  package func principal(of identity: Identity, at now: Int64) -> Principal? {
+  package func principal(of identity: Identity, at now: UTCTime) -> Principal? {
     state.withLock { state in
       let configuration = state.configuration
       switch identity {
       case .local: return configuration.hasLogin ? nil : .local
       case .token(let digest):
-        guard let token = configuration.tokens[digest], token.end.map({ now < $0.nanoseconds }) ?? true
+        guard let token = configuration.tokens[digest], token.end.map({ now < $0 }) ?? true
         else { return nil }
         return Principal(name: "token \(token.name)", role: token.role, scope: token.scope)
       case .proxy(let name):
@@ -185,13 +184,13 @@ package final class AccessControl: Sendable {
 
   /// Returns whether the creator of a link can still see a vehicle.
   private static func sees(
-    _ maker: String, _ vehicle: VehicleKey, _ configuration: AccessConfiguration, at now: Int64
+    _ maker: String, _ vehicle: VehicleKey, _ configuration: AccessConfiguration, at now: UTCTime
   ) -> Bool {
     if !configuration.hasLogin { return maker == Principal.local.name }
     if let user = configuration.users[maker] { return user.role >= .operate && user.scope.contains(vehicle) }
     return configuration.tokens.values.contains {
       "token \($0.name)" == maker && $0.role >= .operate && $0.scope.contains(vehicle)
-        && ($0.end.map { now < $0.nanoseconds } ?? true)
+        && ($0.end.map { now < $0 } ?? true)
     }
   }
 
@@ -209,10 +208,10 @@ package final class AccessControl: Sendable {
 
   /// Counts a request of an address. Returns the seconds that the client must wait; 0 within the rate limit.
   func waitOfAddress(_ address: Address) -> Double {
-    state.withLock { $0.limitsOfAddresses.take(address.subscriber, at: SystemClock.boottime) }
+    state.withLock { $0.limitsOfAddresses.take(address.subscriber, at: .now) }
   }
 
   func waitOfPrincipal(_ principal: Principal) -> Double {
-    state.withLock { $0.limitsOfPrincipals.take(principal.name, at: SystemClock.boottime) }
+    state.withLock { $0.limitsOfPrincipals.take(principal.name, at: .now) }
   }
 }

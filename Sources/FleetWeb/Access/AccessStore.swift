@@ -1,6 +1,7 @@
 package import Fleet
 internal import JSON
 internal import Platform
+internal import Spatial
 
 /// The storage of sessions and links. The file contains digests instead of secrets, so reading it grants no
 /// access.
@@ -51,8 +52,8 @@ package struct AccessStore: Sendable {
       writer.field("fleet", share.vehicle.fleet)
       writer.field("vehicle", share.vehicle.vehicle)
       writer.field("maker", share.maker)
-      writer.field("began", share.began)
-      writer.field("end", share.end)
+      writer.field("began", share.began.nanoseconds)
+      writer.field("end", share.end.nanoseconds)
       writer.closeObject()
     }
     writer.closeArray()
@@ -66,8 +67,8 @@ package struct AccessStore: Sendable {
       case .link(let link): writer.field("link", link.hexadecimal)
       }
       writer.field("entry", session.entry.hexadecimal)
-      writer.field("began", session.began)
-      writer.field("used", session.used)
+      writer.field("began", session.began.nanoseconds)
+      writer.field("used", session.used.nanoseconds)
       writer.closeObject()
     }
     writer.closeArray()
@@ -83,10 +84,12 @@ package struct AccessStore: Sendable {
     value?.string.flatMap { SecretDigest(hexadecimal: $0) }
   }
 
+  private static func time(_ value: JSONValue?) -> UTCTime? { value?.integer.map(UTCTime.init(nanoseconds:)) }
+
   private static func share(_ value: JSONValue) -> (SecretDigest, ShareTable.Share)? {
     guard let digest = digest(value["digest"]), let fleet = value["fleet"]?.string,
       let vehicle = value["vehicle"]?.string, let maker = value["maker"]?.string,
-      let began = value["began"]?.integer, let end = value["end"]?.integer
+      let began = time(value["began"]), let end = time(value["end"])
     else { return nil }
     return (
       digest,
@@ -96,7 +99,7 @@ package struct AccessStore: Sendable {
 
   private static func session(_ value: JSONValue) -> (SecretDigest, SessionTable.Session)? {
     guard let digest = digest(value["digest"]), let entry = Self.digest(value["entry"]),
-      let began = value["began"]?.integer, let used = value["used"]?.integer,
+      let began = time(value["began"]), let used = time(value["used"]),
       let holder = value["user"]?.string.map({ .user($0) })
         ?? Self.digest(value["link"]).map({ SessionTable.Holder.link($0) })
     else { return nil }
@@ -110,7 +113,7 @@ extension AccessControl {
   func restore(
     shares: [(SecretDigest, ShareTable.Share)], sessions: [(SecretDigest, SessionTable.Session)]
   ) {
-    let now = SystemClock.realtime
+    let now = UTCTime.now
     state.withLock { state in
       for (digest, share) in shares { _ = state.shares.add(digest, share, at: now) }
       state.endLostShares(at: now)
@@ -126,7 +129,7 @@ extension AccessControl {
   func changes() -> (
     shares: [SecretDigest: ShareTable.Share], sessions: [SecretDigest: SessionTable.Session]
   )? {
-    let now = SystemClock.realtime
+    let now = UTCTime.now
     return state.withLock { state in
       guard state.isChanged else { return nil }
       state.isChanged = false

@@ -3,7 +3,7 @@ internal import FleetProgram
 internal import Glibc
 internal import JSON
 package import Platform
-internal import Spatial
+package import Spatial
 
 /// A line of the audit log. It contains names, addresses, paths and outcomes, but no secrets.
 package struct AuditEntry: Sendable {
@@ -34,10 +34,10 @@ package struct AuditEntry: Sendable {
   mutating func add(_ named: [String]?) { vehicles += (named ?? []).filter { !vehicles.contains($0) } }
 
   /// Returns the entry as a line of JSON, without a line break.
-  package func line(at time: Int64) -> String {
+  package func line(at time: UTCTime) -> String {
     var writer = JSONWriter()
     writer.openObject()
-    writer.field("time", UTCTime(nanoseconds: time).rfc3339)
+    writer.field("time", time.rfc3339)
     writer.field("action", Self.short(action))
     writer.field("who", Self.short(who))
     writer.field("from", from)
@@ -65,8 +65,8 @@ package final class AuditLog: Sendable {
 
   /// The maximum number of waiting lines. Changes of vehicles are rejected while it is reached.
   package static let capacity = 4096
-  /// The interval in ns between two attempts to write to a file that is not writable.
-  private static let pause: Int64 = 1_000_000_000
+  /// The interval in s between two attempts to write to a file that is not writable.
+  private static let pause = 1.0
 
   private let state: Monitor<State>
   private let thread: DedicatedThread
@@ -90,8 +90,8 @@ package final class AuditLog: Sendable {
   private static func write(_ state: Monitor<State>, _ report: (@Sendable (String) -> Void)?) {
     // The number of lines at the start of `waiting` that were already printed.
     var written = 0
-    // The time of the next attempt to write (monotonic ns); nil while the file is writable.
-    var retry: Int64?
+    // The time of the next attempt to write; nil while the file is writable.
+    var retry: MonotonicTime?
     while true {
       let (lines, path, isLast) =
         state.wait(until: retry) { [written] state in
@@ -100,7 +100,7 @@ package final class AuditLog: Sendable {
         } ?? state.withLock { ($0.waiting, $0.path, $0.isStopped) }
       if let report { for line in lines.dropFirst(written) { report(line) } }
       written = lines.count
-      if !isLast, let retry, SystemClock.monotonic < retry { continue }
+      if !isLast, let retry, !retry.hasPassed { continue }
       do throws(SystemError) {
         if let path, !lines.isEmpty { try append(lines, to: path) }
         if retry != nil, let path { StandardError.report("audit: \(path) is writable again") }
@@ -108,7 +108,7 @@ package final class AuditLog: Sendable {
         state.update { $0.waiting.removeFirst(lines.count) }
       } catch {
         if retry == nil { StandardError.report("audit: \(error); retrying every second") }
-        retry = SystemClock.monotonic + pause
+        retry = .after(pause)
       }
       // `stop` is called after the last `record`, so no further lines follow.
       if isLast { return }
@@ -140,7 +140,7 @@ package final class AuditLog: Sendable {
   package var hasRoom: Bool { state.withLock { $0.waiting.count < Self.capacity } }
 
   package func record(_ entry: AuditEntry) {
-    let line = entry.line(at: SystemClock.realtime)
+    let line = entry.line(at: .now)
     state.update { state in
       // Lines beyond twice the capacity are dropped: failed logins are recorded without checking `hasRoom`.
       // Changes were accepted only below the capacity, so their lines have space.

@@ -47,7 +47,7 @@ package struct AccessGrant: Sendable {
   /// Returns the reason for the stream's final event `bye` if access has ended; nil while it continues. The
   /// check counts as a use of the session.
   package func ending() -> String? {
-    guard let now = control.principal(of: identity, at: SystemClock.realtime) else { return "login-required" }
+    guard let now = control.principal(of: identity, at: .now) else { return "login-required" }
     return now == principal ? nil : "access-changed"
   }
 }

@@ -36,7 +36,7 @@ extension ManagementClient {
       case .received(let batch):
         feed.receive(batch)
         if let notice = feed.noticeOfRefused(at: batch.receivedAt) { StandardError.report(notice) }
-      case .answered(let filter, _): if filter == mark { feed.markKept(at: .now) }
+      case .answered(let filter, _): if filter == mark { feed.markKept() }
       case .published: break
       case .connection(let connection):
         if let news = feed.observe(connection, at: .now) { StandardError.report(news) }

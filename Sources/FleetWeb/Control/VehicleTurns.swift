@@ -7,15 +7,15 @@ package final class VehicleTurns: Sendable {
   /// The waiting changes of each locked vehicle, in order.
   private let waiting = Locked<[VehicleKey: [CheckedContinuation<Void, Never>]]>([:])
 
-  /// The maximum time in ns to wait for locks: as long as one change waits for the broker.
-  private static let timeout: Int64 = 10_000_000_000
+  /// The maximum time in s to wait for locks: as long as one change waits for the broker.
+  private static let timeout = 10.0
 
   package init() {}
 
   /// Locks some vehicles, each named once; `end` unlocks them.
   /// - Throws: 503 after the time limit; nothing is locked then.
   package func begin(_ keys: [VehicleKey]) async throws(WebError) {
-    let limit = SystemClock.monotonic + Self.timeout
+    let limit = MonotonicTime.after(Self.timeout)
     for key in keys.sorted() {
       await withCheckedContinuation { continuation in
         let isFree = waiting.withLock { waiting in
@@ -29,7 +29,7 @@ package final class VehicleTurns: Sendable {
         if isFree { continuation.resume() }
       }
     }
-    guard SystemClock.monotonic > limit else { return }
+    guard limit.hasPassed else { return }
     end(keys)
     throw .busy("Others are changing this vehicle, and the broker is slow.")
   }

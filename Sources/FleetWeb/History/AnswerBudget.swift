@@ -8,13 +8,12 @@ final class AnswerBudget: Sendable {
     weak var pipe: AnswerPipe?
     let asker: String?
     var bytes = 0
-    /// The time (`SystemClock.monotonic`, ns) after which the response can be cancelled to give its space to
-    /// another one.
-    var until: Int64
+    /// The time after which the response can be cancelled to give its space to another one.
+    var until: MonotonicTime
   }
 
   private let most: Int
-  private let timeout: Int64
+  private let timeout: Double
   private let held = Locked<[ObjectIdentifier: Held]>([:])
 
   /// Creates a budget.
@@ -22,7 +21,7 @@ final class AnswerBudget: Sendable {
   /// - Parameters:
   ///   - most: the total in bytes. A response can be larger if it is the only one.
   ///   - timeout: the seconds for which a response's space is guaranteed.
-  init(most: Int, timeout: Double) { (self.most, self.timeout) = (most, Int64(timeout * 1e9)) }
+  init(most: Int, timeout: Double) { (self.most, self.timeout) = (most, timeout) }
 
   var bytes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
 
@@ -30,7 +29,7 @@ final class AnswerBudget: Sendable {
   /// false if there is not enough space.
   func admit(_ pipe: AnswerPipe, _ count: Int) -> Bool {
     if reserve(pipe, count) { return true }
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     let overdue = held.withLock { held in held.values.filter { $0.until < now }.compactMap(\.pipe) }
     for other in overdue where other !== pipe { other.cancel() }
     return !overdue.isEmpty && reserve(pipe, count)
@@ -45,7 +44,7 @@ final class AnswerBudget: Sendable {
         let own = held.values.reduce(0) { $0 + ($1.asker == asker ? $1.bytes : 0) }
         guard own + count <= most / 2 else { return false }
       }
-      let fresh = Held(pipe: pipe, asker: pipe.asker, until: SystemClock.monotonic + timeout)
+      let fresh = Held(pipe: pipe, asker: pipe.asker, until: .after(timeout))
       held[key, default: fresh].bytes += count
       return true
     }

@@ -5,8 +5,8 @@ internal import Platform
 final class AnswerWriter {
   var json = JSONWriter(capacity: 16_384)
   private let pipe: AnswerPipe
-  /// The deadline (`SystemClock.monotonic`, ns).
-  private let deadline: Int64
+  /// The deadline.
+  private let deadline: MonotonicTime
   /// True after the first piece.
   private(set) var hasBegun = false
   private var hash = ContentTag.Hash()
@@ -14,10 +14,10 @@ final class AnswerWriter {
   /// The size of a piece in bytes.
   private static let portion = 64 << 10
 
-  init(_ pipe: AnswerPipe, deadline: Int64) { (self.pipe, self.deadline) = (pipe, deadline) }
+  init(_ pipe: AnswerPipe, deadline: MonotonicTime) { (self.pipe, self.deadline) = (pipe, deadline) }
 
   /// True while the request is waiting and the deadline has not passed.
-  var shouldContinue: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
+  var shouldContinue: Bool { !pipe.isCancelled && !deadline.hasPassed }
 
   /// Sends the buffered bytes if there are many.
   /// - Throws: `CancellationError` if the request was cancelled, `WebError` if too many responses are

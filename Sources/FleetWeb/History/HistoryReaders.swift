@@ -42,10 +42,10 @@ package final class HistoryReaders: Sendable {
 
   struct Job: Sendable {
     let pipe: AnswerPipe
-    let deadline: Int64
+    let deadline: MonotonicTime
     let work: Work
 
-    var shouldContinue: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
+    var shouldContinue: Bool { !pipe.isCancelled && !deadline.hasPassed }
   }
 
   private struct State: Sendable {
@@ -95,7 +95,7 @@ package final class HistoryReaders: Sendable {
   /// - Throws: `WebError` if too many requests are waiting.
   func begin(for asker: String?, _ work: @escaping Work) throws(WebError) -> AnswerPipe {
     let job = Job(
-      pipe: AnswerPipe(budget, asker: asker), deadline: SystemClock.monotonic + Int64(limits.seconds * 1e9),
+      pipe: AnswerPipe(budget, asker: asker), deadline: .after(limits.seconds),
       work: work)
     let isTaken = state.update { state in
       // Abandoned requests are removed first.

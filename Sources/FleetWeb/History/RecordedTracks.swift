@@ -45,12 +45,12 @@ struct TrackLines: Sendable {
 final class RecordedTracks: Sendable {
   private struct Held: Sendable {
     var lines: TrackLines
-    /// The time of reading (`SystemClock.monotonic`, ns).
-    var time: Int64
+    /// The time of reading.
+    var time: MonotonicTime
   }
 
-  /// The lifetime of cached routes in ns: the map's background need not show the last minutes.
-  private static let lifetime: Int64 = 600_000_000_000
+  /// The lifetime of cached routes in s: the map's background need not show the last minutes.
+  private static let lifetime = 600.0
   /// The maximum number of scopes whose routes are cached; most users of a fleet have the same scope.
   private static let mostScopes = 4
   /// The maximum number of trips to read, newest first.
@@ -71,8 +71,10 @@ final class RecordedTracks: Sendable {
   func lines(
     _ scope: RecordingScope, from reader: HistoryReader, shouldContinue: () -> Bool
   ) throws -> TrackLines {
-    let now = SystemClock.monotonic
-    if let known = held.withLock({ $0[scope] }), now - known.time < Self.lifetime { return known.lines }
+    let now = MonotonicTime.now
+    if let known = held.withLock({ $0[scope] }), now.seconds(since: known.time) < Self.lifetime {
+      return known.lines
+    }
     var lines = TrackLines()
     let recorded = try Self.append(positionsOf: scope, to: &lines, reader, shouldContinue)
     try Self.append(tripsOf: scope, without: recorded, to: &lines, reader, shouldContinue)

@@ -59,7 +59,7 @@ package final class FleetFeed: Sendable {
       for message in batch.messages {
         state.rates.add(
           bytes: message.topic.utf8.count + message.payload.count, at: batch.receivedAt.timestamp)
-        if message.retain { state.reading?.kept(at: batch.receivedAt.timestamp.nanoseconds) }
+        if message.retain { state.reading?.kept(at: .now) }
       }
     }
     for item in news {
@@ -111,7 +111,7 @@ package final class FleetFeed: Sendable {
         state.link.isConnected = true
         state.link.trouble = nil
         state.link.since = now
-        state.reading = RetainedReading(at: now.timestamp.nanoseconds)
+        state.reading = RetainedReading(at: .now)
         return isBack ? "connected to the broker again" : nil
       case .subscribed:
         // A subscription that was rejected before is granted now.
@@ -140,14 +140,12 @@ package final class FleetFeed: Sendable {
   }
 
   /// Records the broker's answer to the marker subscription, which follows the retained messages.
-  package func markKept(at now: Moment) {
-    state.withLock { $0.reading?.marked(at: now.timestamp.nanoseconds) }
-  }
+  package func markKept() { state.withLock { $0.reading?.marked(at: .now) } }
 
-  package func link(at now: Moment) -> BrokerLink {
+  package func link() -> BrokerLink {
     state.withLock { state in
       if !state.link.isComplete, state.link.isConnected,
-        let outcome = state.reading?.outcome(at: now.timestamp.nanoseconds), outcome != .pending
+        let outcome = state.reading?.outcome(at: .now), outcome != .pending
       {
         state.link.isComplete = true
       }

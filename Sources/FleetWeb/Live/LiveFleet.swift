@@ -15,7 +15,7 @@ package final class LiveFleet: Sendable {
 
   package init(_ feed: FleetFeed) {
     self.feed = feed
-    run = String(UInt64(bitPattern: SystemClock.realtime) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
+    run = String(UInt64(bitPattern: UTCTime.now.nanoseconds) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
   }
 
   /// Calls `body` with the current summaries. The processing of messages waits only while changed summaries

@@ -51,7 +51,7 @@ extension StreamHub {
           json.value(states[state] ?? 0)
         }
       }
-      json.field("broker") { fleet.feed.link(at: now).write(to: &$0, for: principal) }
+      json.field("broker") { fleet.feed.link().write(to: &$0, for: principal) }
       guard seesAll else { return }
       json.field("messages") { json in
         json.field("count", counters.messages)

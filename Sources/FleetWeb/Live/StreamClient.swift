@@ -1,6 +1,7 @@
 internal import Compression
 package import Fleet
 internal import NIOCore
+internal import Platform
 
 /// The view of a stream's client.
 package struct StreamView: Hashable, Sendable {
@@ -29,8 +30,8 @@ struct StreamCursor: Hashable, Sendable {
   /// The revision up to which all changes were sent, also those outside of the view; `.max` before the first
   /// update.
   var outside: UInt64 = .max
-  /// The time of the next update that includes vehicles outside of the view (monotonic ns).
-  var sweepAt: Int64 = 0
+  /// The time of the next update that includes vehicles outside of the view.
+  var sweepAt = MonotonicTime.start
 
   /// Creates the cursor of a client that reconnects, and already has all changes up to a revision.
   static func resuming(_ revision: UInt64) -> StreamCursor {
@@ -69,13 +70,13 @@ struct StreamPlan {
 
   init(
     _ cursor: StreamCursor, _ view: StreamView, _ scope: Scope, isLink: Bool = false, revision: UInt64,
-    at now: Int64
+    at now: MonotonicTime
   ) {
     self.cursor = cursor
     if let next = cursor.next {
       part = .piece(next)
       self.cursor.next = next + Self.pieceLength
-      self.cursor.sweepAt = view.bounds.map { Self.firstSweep(of: $0, after: now) } ?? 0
+      self.cursor.sweepAt = view.bounds.map { Self.firstSweep(of: $0, after: now) } ?? .start
       return
     }
     let isSweep = view.bounds == nil || now >= cursor.sweepAt
@@ -89,23 +90,24 @@ struct StreamPlan {
     // A client without bounds gets all changes at each update. The time of the next full update still
     // advances only when it is due, for bounds that the client sets later.
     guard now >= cursor.sweepAt else { return }
-    let next = (cursor.sweepAt == 0 ? now : cursor.sweepAt) + Self.sweepInterval
-    self.cursor.sweepAt = next > now ? next : now + Self.sweepInterval
+    let next = (cursor.sweepAt == .start ? now : cursor.sweepAt).advanced(bySeconds: Self.sweepInterval)
+    self.cursor.sweepAt = next > now ? next : now.advanced(bySeconds: Self.sweepInterval)
   }
 
-  /// The time in ns between updates that include vehicles outside of the view.
-  private static let sweepInterval = Int64(StreamView.outsideInterval * 1e9)
+  /// The time in s between updates that include vehicles outside of the view.
+  private static let sweepInterval = StreamView.outsideInterval
   /// The number of different times within `sweepInterval` at which clients get full updates: one for each
   /// update at the default interval.
   private static let sweepParts: Int64 = 20
 
-  /// Returns the time (monotonic ns) of the first full update after the initial one, which already included
-  /// vehicles outside of the view. Clients with the same view are updated at the same time and share the
-  /// result. Clients with other views are updated at other times, which needs less memory.
-  private static func firstSweep(of bounds: MapBounds, after now: Int64) -> Int64 {
+  /// Returns the time of the first full update after the initial one, which already included vehicles
+  /// outside of the view. Clients with the same view are updated at the same time and share the result. Clients with other views are updated at other times, which needs less memory.
+  private static func firstSweep(of bounds: MapBounds, after now: MonotonicTime) -> MonotonicTime {
+    let interval = Int64(sweepInterval * 1e9)
     let part = Int64(UInt64(truncatingIfNeeded: bounds.snapped.hashValue) % UInt64(sweepParts))
-    let line = now / sweepInterval * sweepInterval + part * (sweepInterval / sweepParts)
-    return line > now ? line : line + sweepInterval
+    let line = MonotonicTime(
+      nanoseconds: now.nanoseconds / interval * interval + part * (interval / sweepParts))
+    return line > now ? line : line.advanced(bySeconds: sweepInterval)
   }
 }
 
@@ -121,28 +123,28 @@ struct StreamClient: Sendable {
   var cursor: StreamCursor
   /// The continuation of the client's task while it waits for the next update; nil while it writes.
   var waiting: CheckedContinuation<[ByteBuffer]?, Never>?
-  /// The time at which the client was last given data or has read a part of it (monotonic ns); a client that
-  /// has read nothing for too long is dropped.
-  var handedAt: Int64
-  /// The time of the next update (monotonic ns), common to all clients with the same interval.
-  var dueAt: Int64 = 0
+  /// The time at which the client was last given data or has read a part of it; a client that has read
+  /// nothing for too long is dropped.
+  var handedAt: MonotonicTime
+  /// The time of the next update, common to all clients with the same interval.
+  var dueAt = MonotonicTime.start
   var sum = GzipSum()
   var isGreeted = false
   /// The last sent revision of the selected vehicle's details; 0 for none.
   var selectedRevision: UInt64 = 0
   /// The last sent revision of each source, `.max` before the first.
   var sources: [UInt64] = []
-  /// The time at which the state of any source was last sent (monotonic ns).
-  var sourcesToldAt: Int64 = 0
+  /// The time at which the state of any source was last sent.
+  var sourcesToldAt = MonotonicTime.start
   /// The last sent state of the broker connection; nil before the first event.
   var link: BrokerLink?
   /// The reason for which the stream ends after the next update; nil if it continues.
   var farewell: String?
   var isEnded = false
 
-  /// Returns the next update time (monotonic ns) that all clients with this interval share.
-  static func due(after now: Int64, interval: Double) -> Int64 {
+  /// Returns the next update time that all clients with this interval share.
+  static func due(after now: MonotonicTime, interval: Double) -> MonotonicTime {
     let step = max(1, Int64(interval * 1e9))
-    return (now / step + 1) * step
+    return MonotonicTime(nanoseconds: (now.nanoseconds / step + 1) * step)
   }
 }

@@ -17,13 +17,13 @@ enum StreamPieces {
     var frame: StreamFrame?
     /// The table's revision when the part was created.
     var revision: UInt64
-    var madeAt: Int64
+    var madeAt: Timestamp
     /// True if no further vehicles follow.
     var isLast: Bool
   }
 
-  /// The time in ns for which a part is shared.
-  static let age: Int64 = 1_000_000_000
+  /// The time in s for which a part is shared.
+  static let age = 1.0
 }
 
 /// The events of one update of all clients, each created on demand. Used by the hub's thread.
@@ -52,7 +52,7 @@ final class StreamEvents {
   /// The maximum number of vehicles in an event of changes.
   private static let most = 1000
   /// The minimum interval in ns between updates of sources such as alerts, against bursts.
-  private static let sourcesPause: Int64 = 2_000_000_000
+  private static let sourcesPause = 2.0
 
   /// Creates the events.
   ///
@@ -65,16 +65,16 @@ final class StreamEvents {
     self.sources = sources
     self.now = now
     self.keepsPlain = keepsPlain
-    link = fleet.feed.link(at: now)
+    link = fleet.feed.link()
     // The copy is cheap, because it shares the encoded summaries.
     table = fleet.withTable(at: now) { $0 }
-    let oldest = now.timestamp.nanoseconds - StreamPieces.age
+    let oldest = now.timestamp.advanced(bySeconds: -StreamPieces.age)
     self.pieces = pieces.filter { $0.value.madeAt >= oldest }
   }
 
   /// Returns a client's update, and advances its progress.
   func frames(
-    for client: inout StreamClient, _ id: String, heartbeat: Double, at time: Int64
+    for client: inout StreamClient, _ id: String, heartbeat: Double, at time: MonotonicTime
   ) -> [StreamFrame] {
     var frames: [StreamFrame] = []
     if !client.isGreeted {
@@ -108,7 +108,7 @@ final class StreamEvents {
       frames.append(found.frame)
     }
     // The holder of a link sees only the current state of one vehicle, and therefore no other sources.
-    let isTime = client.sources.isEmpty || time - client.sourcesToldAt >= Self.sourcesPause
+    let isTime = client.sources.isEmpty || time >= client.sourcesToldAt.advanced(bySeconds: Self.sourcesPause)
     for (place, source) in sources.enumerated() where isTime && !client.principal.isLink {
       if client.sources.count <= place { client.sources.append(.max) }
       let revision = source.revision
@@ -118,7 +118,7 @@ final class StreamEvents {
       if let frame = frame(of: place, client.principal) { frames.append(frame) }
     }
     if let farewell = client.farewell { frames += last(for: &client, reason: farewell) }
-    if frames.isEmpty, Double(time - client.handedAt) * 1e-9 >= heartbeat {
+    if frames.isEmpty, time.seconds(since: client.handedAt) >= heartbeat {
       frames.append(vehicles([], nil, client.principal))
     }
     return frames
@@ -175,7 +175,7 @@ final class StreamEvents {
     let isNeeded = !places.isEmpty || place == 0
     let piece = StreamPieces.Piece(
       frame: isNeeded ? vehicles(places[...], nil, principal) : nil, revision: table.revision,
-      madeAt: now.timestamp.nanoseconds, isLast: end >= table.entries.count)
+      madeAt: now.timestamp, isLast: end >= table.entries.count)
     pieces[key] = piece
     return piece
   }

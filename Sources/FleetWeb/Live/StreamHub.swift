@@ -36,8 +36,8 @@ package final class StreamHub: Sendable {
     var counters = Counters()
     /// True if a client waits for an immediate update.
     var hasUrgent = false
-    /// The time until which the thread sleeps (monotonic ns).
-    var wakesAt = Int64.max
+    /// The time until which the thread sleeps.
+    var wakesAt = MonotonicTime.distantFuture
     /// True if no new streams are accepted.
     var isClosed = false
     var isStopping = false
@@ -70,7 +70,7 @@ package final class StreamHub: Sendable {
   package func stop(reason: String) {
     state.update { $0.isClosed = true }
     end(reason: reason) { _ in true }
-    let deadline = SystemClock.monotonic + 1_000_000_000
+    let deadline = MonotonicTime.after(1)
     _ = state.wait(until: deadline) { $0.clients.isEmpty ? true : nil }
     let left = state.update { state in
       state.isStopping = true
@@ -130,7 +130,7 @@ package final class StreamHub: Sendable {
     _ principal: Principal, _ view: StreamView, grant: AccessGrant? = nil, isPacked: Bool, lastID: String?,
     channel: any Channel
   ) throws(WebError) -> String {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     let resumed = lastID.flatMap { fleet.revision(of: $0) }
     let id = Self.identifier()
     let client = StreamClient(
@@ -154,7 +154,7 @@ package final class StreamHub: Sendable {
 
   /// Records that the client has read a part of its update, so it is slow but not stuck.
   package func took(_ id: String) {
-    state.update { $0.clients[id]?.handedAt = SystemClock.monotonic }
+    state.update { $0.clients[id]?.handedAt = .now }
   }
 
   /// Returns the next data to write; nil at the end.
@@ -165,7 +165,7 @@ package final class StreamHub: Sendable {
         client.waiting = continuation
         let isUrgent = !client.isGreeted || client.cursor.next != nil || client.farewell != nil
         client.dueAt =
-          isUrgent ? 0 : StreamClient.due(after: SystemClock.monotonic, interval: client.view.interval)
+          isUrgent ? .start : StreamClient.due(after: .now, interval: client.view.interval)
         if client.dueAt < state.wakesAt { state.hasUrgent = true }
         state.clients[id] = client
         return true
@@ -194,7 +194,7 @@ package final class StreamHub: Sendable {
         // update must be sent.
         client.cursor.inside = client.cursor.outside
       }
-      client.dueAt = 0
+      client.dueAt = .start
       state.clients[id] = client
       state.hasUrgent = true
       return true
@@ -233,13 +233,13 @@ package final class StreamHub: Sendable {
   /// Waits until an update is due. Returns the clients to update; nil if the hub stops.
   private func waitForDue() -> [(String, StreamClient)]? {
     while true {
-      let deadline: Int64? = state.withLock { state in
-        if state.hasUrgent { return 0 }
-        state.wakesAt = .max
+      let deadline: MonotonicTime? = state.withLock { state in
+        if state.hasUrgent { return .start }
+        state.wakesAt = .distantFuture
         guard !state.clients.isEmpty else { return nil }
         // The thread wakes up every second, to drop clients that are stuck while they write.
         let next = state.clients.values.compactMap { $0.waiting == nil ? nil : $0.dueAt }.min()
-        state.wakesAt = min(next ?? .max, SystemClock.monotonic + 1_000_000_000)
+        state.wakesAt = min(next ?? .distantFuture, .after(1))
         return state.wakesAt
       }
       let isStopping = state.wait(until: deadline) { state -> Bool? in
@@ -247,7 +247,7 @@ package final class StreamHub: Sendable {
         return state.hasUrgent || (deadline == nil && !state.clients.isEmpty) ? false : nil
       }
       if isStopping == true { return nil }
-      let now = SystemClock.monotonic
+      let now = MonotonicTime.now
       let due = state.update { state in
         state.hasUrgent = false
         return state.clients.filter {
@@ -261,7 +261,7 @@ package final class StreamHub: Sendable {
 
   private func tell(_ id: String, _ before: StreamClient, _ events: StreamEvents, _ packer: GzipPacker) {
     var client = before
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     // A client whose permission has ended only gets the reason.
     let lost = client.grant?.ending()
     let frames =
@@ -286,7 +286,7 @@ package final class StreamHub: Sendable {
       // vehicles in the last part.
       let shouldContinue = isChanged || client.cursor.next != nil
       if shouldContinue { state.hasUrgent = true }
-      client.dueAt = shouldContinue ? 0 : StreamClient.due(after: now, interval: client.view.interval)
+      client.dueAt = shouldContinue ? .start : StreamClient.due(after: now, interval: client.view.interval)
       let waiting = buffers.isEmpty ? nil : current.waiting
       client.waiting = buffers.isEmpty ? current.waiting : nil
       if !buffers.isEmpty { client.handedAt = now }
@@ -300,7 +300,7 @@ package final class StreamHub: Sendable {
 
   /// Drops stuck clients.
   private func dropStuck() {
-    let limit = SystemClock.monotonic - Int64(limits.clientTimeout * 1e9)
+    let limit = MonotonicTime.after(-limits.clientTimeout)
     let stuck = state.update { state in
       let stuck = state.clients.filter { $0.value.waiting == nil && $0.value.handedAt < limit }
       for id in stuck.keys { state.clients[id] = nil }

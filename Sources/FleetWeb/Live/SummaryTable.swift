@@ -27,7 +27,7 @@ package struct SummaryTable: Sendable {
     /// The vehicle's revision in the roster from which the summary was created; `.max` for none.
     fileprivate var source: UInt64 = .max
     /// Time at which the summary changes without a message, in nanoseconds of UTC; `.max` for never.
-    fileprivate var changesAt = Int64.max
+    fileprivate var changesAt: UTCTime?
 
     /// The vehicle's prediction, and the offset in `json`, counted from `rest`, at which the predicted
     /// position is inserted. Nil if there is no prediction.
@@ -98,12 +98,11 @@ package struct SummaryTable: Sendable {
       removals = roster.removals
       removeMissing(from: roster, at: now)
     }
-    let time = now.time.nanoseconds
     for index in roster.vehicles.indices {
       if index == order.count { order.append(newPlace(of: roster.vehicles[index].key)) }
       let place = order[index]
-      guard roster.vehicles[index].revision != entries[place].source || entries[place].changesAt <= time
-      else { continue }
+      let isDue = entries[place].changesAt.map { $0 <= now.time } ?? false
+      guard isDue || roster.vehicles[index].revision != entries[place].source else { continue }
       write(roster.vehicles[index], at: place, now)
     }
     if log.count > 4 * entries.count + 1024 {
@@ -187,7 +186,7 @@ package struct SummaryTable: Sendable {
     if vehicle.location?.isRetained == true, !vehicle.isLocationStale(at: now) {
       changes.append(now.time.advanced(bySeconds: Self.staleCheckInterval))
     }
-    entries[place].changesAt = changes.map(\.nanoseconds).min() ?? .max
+    entries[place].changesAt = changes.min()
     // Messages that the summary does not contain, such as frequent attitudes, do not change it.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)

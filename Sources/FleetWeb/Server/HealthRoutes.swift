@@ -11,7 +11,7 @@ package struct HealthRoutes: RouteGroup {
   package func add(to router: RouterGroup<WebContext>) {
     router.get("health/live") { _, _ in Response.json(JSONWriter.object { $0.field("live", true) }) }
     router.get("health/ready") { [feed] _, _ in
-      let link = feed.link(at: .now)
+      let link = feed.link()
       let isReady = link.isConnected && link.isComplete
       // The response does not state why the server is not ready, because only users who can see the fleet may
       // know that.

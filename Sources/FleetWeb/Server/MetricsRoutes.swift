@@ -59,7 +59,7 @@ package struct MetricsRoutes: RouteGroup {
     metrics.family(
       "fleet_delay_seconds", .gauge, "Delay of recent messages from the vehicle's clock, by quantile.",
       [0.5, 0.95, 0.99].map { ([("quantile", "\($0)")], delays.quantile($0)) })
-    let link = feed.link(at: now)
+    let link = feed.link()
     metrics.gauge("broker_up", "Whether the broker is connected.", link.isConnected ? 1 : 0)
     metrics.counter("broker_losses_total", "Connections to the broker that were lost.", link.losses)
     let streams = hub.counters

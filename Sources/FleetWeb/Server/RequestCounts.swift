@@ -52,12 +52,12 @@ struct CountRequests: RouterMiddleware {
   func handle(
     _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
   ) async throws -> Response {
-    let begin = SystemClock.monotonic
+    let begin = MonotonicTime.now
     let response = try await next(request, context)
     let isFound = context.endpointPath != nil && context.endpointPath != "NotFound"
     counts.add(
       isFound ? context.endpointPath ?? "none" : "none", request.method, response.status.code,
-      seconds: Double(SystemClock.monotonic - begin) * 1e-9)
+      seconds: begin.secondsElapsed)
     return response
   }
 }

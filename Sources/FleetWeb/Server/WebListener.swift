@@ -50,7 +50,7 @@ package final class WebListener: Sendable {
 
   /// Returns the address with the assigned port; nil if it does not listen within the time limit.
   package func address(within seconds: Double) -> ListenAddress? {
-    place.wait(until: SystemClock.monotonic + Int64(seconds * 1e9)) { $0 }
+    place.wait(until: .after(seconds)) { $0 }
   }
 
   /// Stops accepting connections, and lets active requests finish.

@@ -68,7 +68,7 @@ public final class SampleStream<Sample: Sendable>: Sendable {
 
   /// Returns the next sample, or the reason for its absence.
   func outcome(within seconds: Double?) -> BoundedQueue<Sample>.Outcome {
-    let deadline = seconds.map { SystemClock.monotonic &+ Int64(max(0, min($0, 86_400)) * 1e9) }
+    let deadline = seconds.map { MonotonicTime.after(max(0, min($0, 86_400))) }
     let outcome = queue.pop(until: deadline)
     if case .element = outcome { counts?.remove() }
     return outcome

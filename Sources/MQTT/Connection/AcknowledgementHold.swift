@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Tracks the batches of a connection that the handler has not stored yet, and decides whether reading may
 /// continue.
 ///
@@ -17,8 +19,8 @@ struct AcknowledgementHold {
     var bytes: Int
   }
 
-  /// Time in ns after which a pause ends although nothing was stored.
-  static let timeout: Int64 = 250_000_000
+  /// Time in s after which a pause ends although nothing was stored.
+  static let timeout = 0.25
 
   private let bounds: Bounds
   /// Number of the newest unstored batch of this connection; 0 for none.
@@ -28,9 +30,9 @@ struct AcknowledgementHold {
   private var count = 0
   private var bytes = 0
   private var isDraining = false
-  /// Time in ns at which reading resumes even if nothing is stored; nil while fewer than `Bounds.portion`
+  /// Time at which reading resumes even if nothing is stored; nil while fewer than `Bounds.portion`
   /// messages are unstored.
-  private var pauseEnd: Int64?
+  private var pauseEnd: MonotonicTime?
 
   init(_ bounds: Bounds) { self.bounds = bounds }
 
@@ -39,20 +41,20 @@ struct AcknowledgementHold {
   var isHolding: Bool { settled < last }
 
   /// Returns whether further messages may be read.
-  func mayRead(at now: Int64) -> Bool {
+  func mayRead(at now: MonotonicTime) -> Bool {
     guard isHolding else { return true }
     return !isDraining && count < bounds.count && bytes < bounds.bytes && pauseEnd.map { now >= $0 } ?? true
   }
 
   /// Returns the next time at which `mayRead` can change without an event; nil if it cannot.
-  func deadline(after now: Int64) -> Int64? { pauseEnd.flatMap { now < $0 ? $0 : nil } }
+  func deadline(after now: MonotonicTime) -> MonotonicTime? { pauseEnd.flatMap { now < $0 ? $0 : nil } }
 
   /// Adds a batch that the handler has received but not stored yet.
-  mutating func held(_ number: UInt64, count: Int, bytes: Int, at now: Int64) {
+  mutating func held(_ number: UInt64, count: Int, bytes: Int, at now: MonotonicTime) {
     last = max(last, number)
     self.count += count
     self.bytes += bytes
-    if pauseEnd == nil, self.count >= bounds.portion { pauseEnd = now + Self.timeout }
+    if pauseEnd == nil, self.count >= bounds.portion { pauseEnd = now.advanced(bySeconds: Self.timeout) }
   }
 
   /// Records that all batches up to this number are stored.

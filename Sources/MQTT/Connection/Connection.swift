@@ -41,17 +41,17 @@ final class Connection {
     guard outcome.isSuccess || outcome.code == MOSQ_ERR_CONN_PENDING.code else {
       return .failed(ending(connectCall: outcome))
     }
-    let deadline = SystemClock.monotonic + Int64(configuration.connectTimeout * 1e9)
+    let deadline = MonotonicTime.after(configuration.connectTimeout)
     if let end = waitForTCP(until: deadline, interrupted: interrupted) { return end }
     return waitForAnswer(until: deadline, isTrial: isTrial, interrupted: interrupted)
   }
 
-  private func waitForTCP(until deadline: Int64, interrupted: () -> Bool) -> Establishment? {
+  private func waitForTCP(until deadline: MonotonicTime, interrupted: () -> Bool) -> Establishment? {
     while true {
       let ready = wait(for: POLLOUT, until: deadline)
       if ready.woken && interrupted() { return .interrupted }
       if ready.socket != 0 { break }
-      if SystemClock.monotonic >= deadline { return timedOut(.tcp) }
+      if deadline.hasPassed { return timedOut(.tcp) }
     }
     var code: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -65,7 +65,9 @@ final class Connection {
     return .failed(Ending(cause: cause, phase: .tcp, wasIPv6: usesIPv6))
   }
 
-  private func waitForAnswer(until end: Int64, isTrial: Bool, interrupted: () -> Bool) -> Establishment {
+  private func waitForAnswer(until end: MonotonicTime, isTrial: Bool, interrupted: () -> Bool)
+    -> Establishment
+  {
     let phase: MQTTDisconnection.Phase = configuration.tls == nil ? .connect : .tls
     var deadline = end
     var isLimited = false
@@ -83,11 +85,11 @@ final class Connection {
       if configuration.tls == nil || !hasUnread, let end = judge(client.loopWrite(), phase) { return end }
       if isTrial, !isLimited, phaseReached(phase) == .connect {
         isLimited = true
-        deadline = min(end, SystemClock.monotonic + Int64(Self.trialLimit * 1e9))
+        deadline = min(end, .after(Self.trialLimit))
       }
-      let soon = min(deadline, SystemClock.monotonic + 1_000_000_000)
+      let soon = min(deadline, .after(1))
       if wait(for: POLLIN, until: soon).woken && interrupted() { return .interrupted }
-      if SystemClock.monotonic >= deadline {
+      if deadline.hasPassed {
         return timedOut(phaseReached(phase), seconds: deadline < end ? Self.trialLimit : nil)
       }
     }
@@ -134,16 +136,14 @@ final class Connection {
 
 extension Connection {
   /// Waits for the socket or for a request of another thread.
-  /// - Parameters:
-  ///   - deadline: monotonic time in ns.
   /// - Returns: the socket's `poll(2)` result, and whether `wake` was signalled (it is drained).
-  func wait(for events: Int32, until deadline: Int64) -> (socket: Int16, woken: Bool) {
+  func wait(for events: Int32, until deadline: MonotonicTime) -> (socket: Int16, woken: Bool) {
     unsafe withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { entries in
       unsafe entries.initialize(repeating: pollfd(fd: client.socket, events: Int16(events), revents: 0))
       unsafe entries[1] = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
       // Rounded up, because a wait that ends early would spin during its last millisecond.
-      let left = max(0, deadline - SystemClock.monotonic) / 1_000_000 + 1
-      let count = unsafe poll(entries.baseAddress, 2, Int32(clamping: left))
+      let left = Int32(max(0, min(deadline.secondsRemaining * 1000, 86_400_000))) + 1
+      let count = unsafe poll(entries.baseAddress, 2, left)
       guard count > 0 else { return (0, false) }
       let woken = unsafe entries[1].revents != 0
       if woken { wake.drain() }

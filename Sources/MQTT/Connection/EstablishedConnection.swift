@@ -1,6 +1,7 @@
 internal import CMosquitto
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// A connection accepted by the broker: reads, hands over, acknowledges and sends until it ends.
 ///
@@ -13,22 +14,22 @@ final class EstablishedConnection {
   private let loop: SessionLoop
   private let outflow: Outflow
   private let properties: MQTTServerProperties
-  private let established = SystemClock.monotonic
-  private let sleptBefore = SystemClock.boottime - SystemClock.monotonic
-  private var lastRead = SystemClock.monotonic
-  private var lastWrite = SystemClock.monotonic
-  private var nextLook: Int64 = 0
+  private let established = MonotonicTime.now
+  private let establishedTimestamp = Timestamp.now
+  private var lastRead = MonotonicTime.now
+  private var lastWrite = MonotonicTime.now
+  private var nextLook = MonotonicTime.start
   private var credentials: CredentialWatch
-  private var nextCredentialLook = SystemClock.monotonic
+  private var nextCredentialLook = MonotonicTime.now
   private var credentialsAreRenewed = false
-  /// Time in ns of the last activity, from which the end of a burst is calculated.
-  private var lastBusy = SystemClock.monotonic
+  /// Time of the last activity, from which the end of a burst is calculated.
+  private var lastBusy = MonotonicTime.now
   /// Batches that are handed over and not stored yet.
   private var hold: AcknowledgementHold
   /// True if the last write ended in the middle of a packet.
   private var hasHalfWritten = false
   /// Time at which a ping is due while nothing else may be written.
-  private var pingDue: Int64 = 0
+  private var pingDue = MonotonicTime.start
   /// Number of messages received on this connection.
   private var receivedCount = 0
   /// Number of messages on this connection that exceeded the size limit.
@@ -45,10 +46,10 @@ final class EstablishedConnection {
   private struct Leaving {
     /// Reported cause of the connection's end.
     let cause: MQTTDisconnection.Cause
-    /// Monotonic time in ns at which the connection ends even if steps remain.
-    let deadline: Int64
-    /// Monotonic time in ns at which the clean end started.
-    let began = SystemClock.monotonic
+    /// Time at which the connection ends even if steps remain.
+    let deadline: MonotonicTime
+    /// Time at which the clean end started.
+    let began = MonotonicTime.now
     var unsubscribed = false
     /// Value of `receivedCount` when `stopInflow` was last called.
     var receivedBefore = 0
@@ -85,7 +86,7 @@ final class EstablishedConnection {
     while true {
       if let ending = turn() {
         var ending = ending
-        ending.held = Double(SystemClock.monotonic - established) * 1e-9
+        ending.held = established.secondsElapsed
         return ending
       }
     }
@@ -103,16 +104,16 @@ final class EstablishedConnection {
     outflow.sendSubscriptions(through: connection.client)
     outflow.sendRecords(through: connection.client, takesRecords: leaving == nil)
     if let done = leave() { return done }
-    if idleEnd == nil { lastBusy = SystemClock.monotonic }
+    if idleEnd == nil { lastBusy = MonotonicTime.now }
     if connection.client.wantsToWrite, let ending = write() { return ending }
     let events = POLLIN | (connection.client.wantsToWrite ? POLLOUT : 0)
     if isStreaming { connection.pause(milliseconds: Self.gathering) }
-    let ready = connection.wait(for: events, until: hasUnread ? 0 : nextDeadline)
+    let ready = connection.wait(for: events, until: hasUnread ? .start : nextDeadline)
     if hasUnread || ready.socket & ~Int16(POLLOUT) != 0, let ending = read() { return ending }
     return keepAlive()
   }
 
-  private var nextDeadline: Int64 {
+  private var nextDeadline: MonotonicTime {
     // A check for renewed credentials alone does not justify a wakeup, so it has no deadline.
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
@@ -127,7 +128,7 @@ final class EstablishedConnection {
     let outcome = connection.client.loopWrite()
     if connection.client.socket >= 0 { connection.setCorked(false) }
     hasHalfWritten = connection.client.wantsToWrite
-    lastWrite = SystemClock.monotonic
+    lastWrite = MonotonicTime.now
     loop.measureLink(connection.client.socket)
     outflow.settlePublished(connection.client.events)
     return check(outcome)
@@ -146,7 +147,7 @@ final class EstablishedConnection {
         break
       }
     }
-    lastRead = SystemClock.monotonic
+    lastRead = MonotonicTime.now
     hasUnread = !isExhausted
     loop.measureLink(connection.client.socket)
     // Waiting to collect messages is allowed only if the last one needs no acknowledgement. Otherwise a
@@ -210,7 +211,7 @@ final class EstablishedConnection {
     guard !events.inbound.isEmpty else { return nil }
     let batch = events.inbound
     loop.mailbox.count { $0.received += batch.count }
-    lastBusy = SystemClock.monotonic
+    lastBusy = MonotonicTime.now
     receivedCount += batch.count
     let bytes = events.inboundBytes
     let outcome = loop.handlers.received(batch)
@@ -219,42 +220,44 @@ final class EstablishedConnection {
     case .kept: return nil
     case .notKept(let why): return Ending(cause: .notCommitted(why), phase: .established)
     case .held(let number):
-      if !hold.isHolding { pingDue = SystemClock.monotonic + keepAliveInterval / 3 }
-      hold.held(number, count: batch.count, bytes: bytes, at: SystemClock.monotonic)
+      if !hold.isHolding { pingDue = .after(keepAliveInterval / 3) }
+      hold.held(number, count: batch.count, bytes: bytes, at: .now)
       return nil
     }
   }
 
   // MARK: Keep-alive
 
-  private var keepAliveInterval: Int64 {
-    let seconds = properties.keepAlive.map(Int.init) ?? connection.configuration.keepAlive
-    return Int64(max(1, seconds)) * 1_000_000_000
+  /// The keep-alive time in s.
+  private var keepAliveInterval: Double {
+    Double(max(1, properties.keepAlive.map(Int.init) ?? connection.configuration.keepAlive))
   }
 
-  /// Next time in ns at which the library must check the keep-alive. It is called once per keep-alive time
+  /// Next time at which the library must check the keep-alive. It is called once per keep-alive time
   /// after the last read or write and not more often, so that an idle connection does not wake the processor.
-  private var keepAliveDue: Int64 { max(min(lastRead, lastWrite) + keepAliveInterval, nextLook) }
+  private var keepAliveDue: MonotonicTime {
+    max(min(lastRead, lastWrite).advanced(bySeconds: keepAliveInterval), nextLook)
+  }
 
   private func keepAlive() -> Ending? {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     if let measurement = loop.measurementDue, now >= measurement {
       loop.measureLink(connection.client.socket)
     }
-    let slept = Double(SystemClock.boottime - now - sleptBefore) * 1e-9
-    if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
+    let slept = Timestamp.now.seconds(since: establishedTimestamp) - now.seconds(since: established)
+    if slept > 1.5 * keepAliveInterval {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
     // Credentials are checked here because a link with constant traffic never reaches `keepAliveDue`.
     if now >= nextCredentialLook {
-      nextCredentialLook = now + keepAliveInterval
+      nextCredentialLook = now.advanced(bySeconds: keepAliveInterval)
       credentialsAreRenewed = credentialsAreRenewed || credentials.isRenewed(loop.credentialStamps)
     }
     guard now >= keepAliveDue else { return nil }
     let outcome = connection.client.loopMisc()
     // The library counts whole seconds, so a ping that was not due now is due a second later.
     if connection.client.wantsToWrite { lastRead = now }
-    nextLook = now + 1_000_000_000
+    nextLook = now.advanced(bySeconds: 1)
     return check(outcome)
   }
 
@@ -263,7 +266,7 @@ final class EstablishedConnection {
   /// Runs one turn of the loop while batches are held. Nothing is written that would carry their
   /// acknowledgements, but pings show the broker that the client is alive.
   private func turnWhileHolding() -> Ending? {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     if let leaving, now >= leaving.deadline {
       // The connection ends without DISCONNECT, so that nothing is acknowledged and a persistent session
       // delivers the held messages again.
@@ -271,21 +274,21 @@ final class EstablishedConnection {
       return Ending(cause: leaving.cause, phase: .established)
     }
     if now >= pingDue {
-      pingDue = now + keepAliveInterval / 3
+      pingDue = now.advanced(bySeconds: keepAliveInterval / 3)
       // Within a half written packet, a ping would be read as a part of it.
       if !hasHalfWritten, !connection.client.pingDirectly() {
         return Ending(cause: .closedByPeer, phase: .established)
       }
     }
     let isReading = hold.mayRead(at: now) && leaving == nil
-    if isReading, Double(now - lastRead) > 1.5 * Double(keepAliveInterval) {
+    if isReading, now.seconds(since: lastRead) > 1.5 * keepAliveInterval {
       return Ending(cause: .keepAliveExpired, phase: .established)
     }
     if isReading, isStreaming { connection.pause(milliseconds: Self.gathering) }
     let isAwaited = isReading && hasUnread
-    let deadline = isAwaited ? 0 : hold.deadline(after: now) ?? .max
+    let deadline = isAwaited ? .start : hold.deadline(after: now) ?? .distantFuture
     let ready = connection.wait(
-      for: isReading ? POLLIN : 0, until: min(pingDue, deadline, leaving?.deadline ?? .max))
+      for: isReading ? POLLIN : 0, until: min(pingDue, deadline, leaving?.deadline ?? .distantFuture))
     // A closed socket is detected even if reading is paused; data sent before the end must then be read.
     if isAwaited || ready.socket != 0, let ending = read() { return ending }
     return nil
@@ -302,7 +305,7 @@ final class EstablishedConnection {
       beginLeaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       beginLeaving(.renewing)
-    } else if let idleEnd, SystemClock.monotonic >= idleEnd {
+    } else if let idleEnd, idleEnd.hasPassed {
       // A wakeup that arrives after this call opens the next burst.
       beginLeaving(.asleep, final: loop.endBurst())
     }
@@ -312,32 +315,31 @@ final class EstablishedConnection {
     _ cause: MQTTDisconnection.Cause, final: [MQTTMessage] = [], drain: Double = leavingLimit
   ) {
     outflow.setFinal(final)
-    leaving = Leaving(
-      cause: cause, deadline: SystemClock.monotonic + Int64(max(0, min(drain, 3600)) * 1e9))
+    leaving = Leaving(cause: cause, deadline: .after(max(0, min(drain, 3600))))
   }
 
-  /// Time in ns at which the burst ends if nothing changes; nil while something is in progress or the link is
+  /// Time at which the burst ends if nothing changes; nil while something is in progress or the link is
   /// permanent.
-  private var idleEnd: Int64? {
+  private var idleEnd: MonotonicTime? {
     guard case .bursts(let linger, _) = loop.configuration.linkPolicy, outflow.isQuiet, leaving == nil else {
       return nil
     }
-    return lastBusy + Int64(linger * 1e9)
+    return lastBusy.advanced(bySeconds: linger)
   }
 
   /// Maximum silence of the broker in s during a clean end. A broker that has stopped will not send the
   /// missing answers.
   private static let silenceLimit = 5.0
 
-  /// Time in ns at which the clean end is completed even if answers are missing; nil if none is in progress.
-  private var leavingEnd: Int64? {
-    leaving.map { min($0.deadline, max($0.began, lastRead) + Int64(Self.silenceLimit * 1e9)) }
+  /// Time at which the clean end is completed even if answers are missing; nil if none is in progress.
+  private var leavingEnd: MonotonicTime? {
+    leaving.map { min($0.deadline, max($0.began, lastRead).advanced(bySeconds: Self.silenceLimit)) }
   }
 
   /// Performs one step of the clean end. Returns the ending once it is complete.
   private func leave() -> Ending? {
     guard let leaving, let leavingEnd else { return nil }
-    let isLate = SystemClock.monotonic >= leavingEnd
+    let isLate = leavingEnd.hasPassed
     outflow.sendFinal(through: connection.client)
     if !isLate, !outflow.isFinalAcknowledged || !outflow.isIdle { return nil }
     if !leaving.unsubscribed {

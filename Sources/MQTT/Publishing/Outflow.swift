@@ -78,10 +78,10 @@ final class Outflow {
   /// True if no record and no subscription request is pending, and no pause is in progress.
   var isQuiet: Bool { !providerHasMore && flow.isIdle && flow.deadline == nil && subscriptions.isSettled }
 
-  /// End of a pause after a temporary rejection or a rejected subscription, in monotonic ns; nil for none.
-  var deadline: Int64? {
+  /// End of a pause after a temporary rejection or a rejected subscription; nil for none.
+  var deadline: MonotonicTime? {
     guard let retry = subscriptions.deadline else { return flow.deadline }
-    return min(retry, flow.deadline ?? .max)
+    return min(retry, flow.deadline ?? .distantFuture)
   }
 
   // MARK: Sending
@@ -101,7 +101,7 @@ final class Outflow {
   /// - Parameter takesRecords: false if the connection is about to end.
   func sendRecords(through client: borrowing Client, takesRecords: Bool) {
     guard let provider else { return }
-    if flow.tick(now: SystemClock.monotonic, jitter: Double.random(in: 0...1, using: &generator)) {
+    if flow.tick(now: .now, jitter: Double.random(in: 0...1, using: &generator)) {
       provider.offerAgain()
       providerHasMore = true
     }
@@ -167,7 +167,7 @@ final class Outflow {
   func suspend(_ filter: String) { subscriptions.suspend(filter) }
 
   func sendSubscriptions(through client: borrowing Client) {
-    subscriptions.tick(now: SystemClock.monotonic)
+    subscriptions.tick(now: .now)
     while let request = subscriptions.next() {
       let (outcome, packet) =
         switch request {
@@ -210,8 +210,7 @@ final class Outflow {
   func settleSubscriptions(_ events: ClientEvents) {
     for answer in events.subscribed {
       if case .subscribe(let subscription)? = subscriptions.answered(packet: answer.packet) {
-        subscriptions.settle(
-          subscription, isRejected: answer.reason.isError, at: SystemClock.monotonic)
+        subscriptions.settle(subscription, isRejected: answer.reason.isError, at: .now)
         subscriptionAnswered(subscription.filter, answer.reason)
       }
     }

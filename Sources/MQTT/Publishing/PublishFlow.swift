@@ -1,6 +1,8 @@
+internal import Platform
+
 /// Tracks records sent to the broker, the remaining window, and the meaning of answers.
 ///
-/// Pure: the session acts on the returned values. Time is monotonic, in nanoseconds.
+/// Pure: the session acts on the returned values.
 struct PublishFlow {
   /// The action for an answered or lost record.
   enum Verdict: Equatable {
@@ -19,7 +21,7 @@ struct PublishFlow {
     /// records are offered again in the order of the store.
     case settling
     /// The state during a pause without sending.
-    case paused(until: Int64)
+    case paused(until: MonotonicTime)
   }
 
   /// Number of rejections for an unspecified reason after which a record is a dead letter.
@@ -98,7 +100,7 @@ struct PublishFlow {
 
   /// Advances the time. Returns true at the end of a pause, when the provider must offer records again.
   /// - Parameter jitter: random number in 0...1, drawn only if a pause begins.
-  mutating func tick(now: Int64, jitter: @autoclosure () -> Double) -> Bool {
+  mutating func tick(now: MonotonicTime, jitter: @autoclosure () -> Double) -> Bool {
     switch pace {
     case .open:
       return false
@@ -106,7 +108,7 @@ struct PublishFlow {
       if inFlight.isEmpty {
         let ceiling = min(60, Double(UInt64(1) << UInt64(min(backoff, 10))))
         backoff += 1
-        pace = .paused(until: now + Int64((0.25 + jitter() * ceiling) * 1e9))
+        pace = .paused(until: now.advanced(bySeconds: 0.25 + jitter() * ceiling))
       }
       return false
     case .paused(let end):
@@ -117,7 +119,7 @@ struct PublishFlow {
   }
 
   /// The next time at which `tick` must be called; nil if only an answer can change the state.
-  var deadline: Int64? {
+  var deadline: MonotonicTime? {
     if case .paused(let end) = pace { end } else { nil }
   }
 

@@ -1,3 +1,5 @@
+internal import Spatial
+
 /// A line of a log written by `candump -l` or `candump -L`: `(1436509052.249713) can0 123#DEADBEEF`.
 ///
 /// - Identifiers have three digits, or eight in the extended format; eight with the error bit are error
@@ -5,8 +7,8 @@
 /// - `123#R` is a remote request, `123##1AABB` an FD frame whose first digit contains flags.
 /// - Text after the data (`_E`, the length code of a classic frame, and the direction) is ignored.
 struct CandumpLine: Hashable, Sendable {
-  /// Time in ns since 1970, as in the log.
-  var time: Int64
+  /// Time as in the log: civil, or since the start of the log.
+  var time: UTCTime
   var interface: String
   var frame: CANFrame
 
@@ -16,15 +18,15 @@ struct CandumpLine: Hashable, Sendable {
   init?(_ line: ArraySlice<UInt8>) {
     var words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.makeIterator()
     guard let stamp = words.next(), let name = words.next(), let text = words.next(),
-      let time = Self.time(stamp), let frame = Self.frame(text)
+      let time = Self.nanoseconds(stamp), let frame = Self.frame(text)
     else { return nil }
-    self.time = time
+    self.time = UTCTime(nanoseconds: time)
     interface = String(decoding: name, as: UTF8.self)
     self.frame = frame
   }
 
   /// Parses `(seconds.fraction)`.
-  private static func time(_ text: ArraySlice<UInt8>) -> Int64? {
+  private static func nanoseconds(_ text: ArraySlice<UInt8>) -> Int64? {
     guard text.first == UInt8(ascii: "("), text.last == UInt8(ascii: ")"), text.count > 2 else { return nil }
     let parts = text.dropFirst().dropLast().split(
       separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

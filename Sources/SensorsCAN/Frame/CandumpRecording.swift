@@ -68,11 +68,11 @@ public struct CandumpRecording: SensorRecording {
     return nil
   }
 
-  /// Converts a time of the log in ns to a timestamp; nil for times before the start.
-  private mutating func place(_ time: Int64) -> Timestamp? {
-    let origin = zero?.nanoseconds ?? time &- now.nanoseconds
+  /// Converts a time of the log to a timestamp; nil for times before the start.
+  private mutating func place(_ time: UTCTime) -> Timestamp? {
+    let origin = zero?.nanoseconds ?? time.nanoseconds &- now.nanoseconds
     zero = UTCTime(nanoseconds: origin)
-    let (elapsed, overflow) = time.subtractingReportingOverflow(origin)
+    let (elapsed, overflow) = time.nanoseconds.subtractingReportingOverflow(origin)
     guard !overflow, elapsed >= 0 else { return nil }
     now = max(now, Timestamp(nanoseconds: elapsed))
     return now
@@ -86,7 +86,7 @@ public struct CandumpRecording: SensorRecording {
       guard let line = try lines.next() else { return nil }
       // Times before the year 2000 are not civil times but relative to the start of the log.
       if let entry = CandumpLine(line) {
-        return entry.time > 946_684_800_000_000_000 ? UTCTime(nanoseconds: entry.time) : nil
+        return entry.time.secondsSince1970 > 946_684_800 ? entry.time : nil
       }
     }
     return nil

@@ -65,13 +65,13 @@ public struct CANTraffic: Hashable, Sendable {
   public static func listen(to interface: String, seconds: Double = 1) throws(CANError) -> CANTraffic {
     let socket = try CANSocket(interface: interface, filters: nil)
     var traffic = CANTraffic()
-    let end = SystemClock.monotonic + Int64(max(0, min(seconds, 60)) * 1e9)
-    while SystemClock.monotonic < end {
+    let end = MonotonicTime.after(max(0, min(seconds, 60)))
+    while !end.hasPassed {
       switch try socket.receive() {
       case .frame(let frame, _): traffic.observe(frame)
       case .other: continue
       case .nothing:
-        _ = waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9)
+        _ = waitUntilReadable([socket.descriptor], seconds: end.secondsRemaining)
       }
     }
     return traffic

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// A raw socket of a CAN interface. It only listens unless `send` is called.
 struct CANSocket: ~Copyable {
@@ -87,8 +88,8 @@ struct CANSocket: ~Copyable {
   }
 
   enum Received {
-    /// A frame with the kernel's civil time in ns; 0 if there is none.
-    case frame(CANFrame, stamp: Int64)
+    /// A frame with the kernel's civil time; nil if there is none.
+    case frame(CANFrame, time: UTCTime?)
     /// Data that is not a frame.
     case other
     case nothing
@@ -109,7 +110,8 @@ struct CANSocket: ~Copyable {
         remedy: "check the adapter")
     }
     bytes.removeLast(bytes.count - min(size, bytes.count))
-    return CANFrame(kernel: bytes).map { .frame($0, stamp: stamp) } ?? .other
+    return CANFrame(kernel: bytes).map { .frame($0, time: stamp > 0 ? UTCTime(nanoseconds: stamp) : nil) }
+      ?? .other
   }
 
   /// Sends a frame. The frame is lost if the controller has no space in its queue.

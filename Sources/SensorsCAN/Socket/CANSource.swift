@@ -209,14 +209,13 @@ struct CANWorker: ~Copyable {
     sink(.status(SourceStatus(timestamp: now, source: "can:\(plan.bus.interface)", kinds: [], state: state)))
   }
 
-  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+  private var now: Timestamp { Timestamp.now }
 
-  /// Converts the kernel's civil time of a frame (ns) to the boot clock, which the other sensors use.
-  private func time(of stamp: Int64) -> Timestamp {
-    let (boot, civil) = (SystemClock.boottime, SystemClock.realtime)
-    let age = civil &- stamp
+  /// Converts the kernel's civil time of a frame to the boot clock, which the other sensors use.
+  private func time(of stamp: UTCTime?) -> Timestamp {
+    let (now, civil) = (Timestamp.now, UTCTime.now)
     // A frame without a stamp, or with one from before a change of the civil clock, gets the current time.
-    guard stamp > 0, (0...10_000_000_000).contains(age) else { return Timestamp(nanoseconds: boot) }
-    return Timestamp(nanoseconds: boot &- age)
+    guard let stamp, case let age = civil.seconds(since: stamp), (0...10).contains(age) else { return now }
+    return now.advanced(bySeconds: -age)
   }
 }

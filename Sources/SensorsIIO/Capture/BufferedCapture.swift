@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Platform
 internal import Sensors
-internal import Spatial
+package import Spatial
 
 /// A running capture: the buffer, the decoder of its scans, and the clock of its time stamps.
 package struct BufferedCapture: ~Copyable {
@@ -39,8 +39,8 @@ package struct BufferedCapture: ~Copyable {
   private let period: Int64
   private let pollDescriptor: Int32?
   /// The duration of a block in ns if the reader can sleep by the clock; nil if it must poll.
-  private let blockTime: Int64?
-  private var lastRead: Int64
+  private let blockDuration: Int64?
+  private var lastRead: Timestamp
 
   /// Configures the device and starts its buffer.
   init(
@@ -64,9 +64,9 @@ package struct BufferedCapture: ~Copyable {
     // `self` is accessed: an `&&` that reads a property of `self` makes Swift 6.3 destroy the buffer before
     // it exists.
     let isStamped = clockName == "boottime" || clockName == "monotonic"
-    var blockTime: Int64?
+    var blockDuration: Int64?
     if descriptor != nil, isStamped, plan.watermark >= Self.shortestTimedBlock {
-      blockTime = Int64(Double(plan.watermark) * 1e9 / rate)
+      blockDuration = Int64(Double(plan.watermark) * 1e9 / rate)
     }
 
     self.rates = rates
@@ -80,12 +80,12 @@ package struct BufferedCapture: ~Copyable {
     if context.isLocal, clockName == "boottime" {
       clock = HardwareClock(fixedOffset: 0)
     } else if followsMonotonic {
-      clock = HardwareClock(fixedOffset: SystemClock.boottime - SystemClock.monotonic)
+      clock = HardwareClock(fixedOffset: Timestamp.now.nanoseconds - MonotonicTime.now.nanoseconds)
     } else {
       clock = HardwareClock(following: clocks.clock(named: clockName))
     }
-    self.blockTime = blockTime
-    lastRead = SystemClock.boottime
+    self.blockDuration = blockDuration
+    lastRead = .now
     self.buffer = buffer
   }
 
@@ -141,13 +141,13 @@ package struct BufferedCapture: ~Copyable {
   mutating func collect(
     from device: borrowing Device, into block: inout ScanBlock, wake: EventDescriptor, limit: Double
   ) throws(IIOError) -> Int {
-    if let blockTime {
+    if let blockDuration {
       // The kernel wakes a polling reader for every sample to check the watermark (`iio_push_to_buffer`).
       // Sleeping until the block must be full wakes the processor once.
-      let left = Double(Self.wakeup(after: lastRead, every: blockTime) - SystemClock.boottime) * 1e-9
+      let left = Self.wakeup(after: lastRead, every: blockDuration).seconds(since: .now)
       if left > 0, wake.wait(seconds: min(left, limit)) || limit < left { return 0 }
       // Reads all available scans, even if the block is not quite complete.
-      lastRead = SystemClock.boottime
+      lastRead = .now
     } else if let pollDescriptor {
       var entries = [
         pollfd(fd: pollDescriptor, events: Int16(POLLIN), revents: 0),
@@ -164,7 +164,7 @@ package struct BufferedCapture: ~Copyable {
       }
     }
     guard case .filled(let byteCount) = try buffer.refill() else { return 0 }
-    let arrival = SystemClock.boottime
+    let arrival = Timestamp.now
     if buffer.stride != decoder.layout.stride { try adopt(strideOf: device) }
     let count = decoder.count(in: byteCount)
     guard count > 0 else { return 0 }
@@ -172,11 +172,12 @@ package struct BufferedCapture: ~Copyable {
     return count
   }
 
-  /// Returns the time of the next read in ns on the boot clock. It is a multiple of the block's duration, so
+  /// Returns the time of the next read. It is a multiple of the block's duration, so
   /// that the threads of devices with equal blocks wake together.
-  package static func wakeup(after lastRead: Int64, every blockTime: Int64) -> Int64 {
-    let next = (lastRead / blockTime + 1) * blockTime
-    return next - lastRead < blockTime / 2 ? next + blockTime : next
+  package static func wakeup(after lastRead: Timestamp, every blockDuration: Int64) -> Timestamp {
+    let next = (lastRead.nanoseconds / blockDuration + 1) * blockDuration
+    let isSoon = next - lastRead.nanoseconds < blockDuration / 2
+    return Timestamp(nanoseconds: isSoon ? next + blockDuration : next)
   }
 
   /// Adopts the channel offsets that libiio reports. They differ from the computed ones if another client of
@@ -190,9 +191,9 @@ package struct BufferedCapture: ~Copyable {
     decoder.layout = ScanLayout(offsets: offsets, stride: buffer.stride)
   }
 
-  private mutating func decode(count: Int, arrival: Int64, into block: inout ScanBlock) {
+  private mutating func decode(count: Int, arrival: Timestamp, into block: inout ScanBlock) {
     if followsMonotonic {
-      let offset = SystemClock.boottime - SystemClock.monotonic
+      let offset = Timestamp.now.nanoseconds - MonotonicTime.now.nanoseconds
       // Two clocks cannot be read simultaneously, so the difference varies slightly. Only a suspend changes
       // it by more than 1 ms.
       if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }

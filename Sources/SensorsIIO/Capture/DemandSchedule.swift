@@ -1,5 +1,6 @@
 internal import Platform
 package import Sensors
+package import Spatial
 
 /// The demands for the kinds of a device, and the resulting capture settings.
 ///
@@ -14,20 +15,20 @@ package struct DemandSchedule: Hashable, Sendable {
     package var hertz: Double
     /// The shortest latency of all demands in s.
     package var latency: Double
-    /// The end of this phase in ns on the boot clock; nil if only a new demand ends it.
-    package var until: Int64?
+    /// The end of this phase; nil if only a new demand ends it.
+    package var until: Timestamp?
   }
 
   private struct Entry: Hashable, Sendable {
     var demand: SensorDemand
-    var since: Int64
+    var since: Timestamp
   }
   private var entries: [SensorKind: Entry] = [:]
 
   package init() {}
 
-  /// Sets a demand at a time in ns on the boot clock. A duty cycle starts with its on-time.
-  package mutating func set(_ demand: SensorDemand, for kind: SensorKind, at time: Int64) {
+  /// Sets a demand at a time. A duty cycle starts with its on-time.
+  package mutating func set(_ demand: SensorDemand, for kind: SensorKind, at time: Timestamp) {
     guard entries[kind]?.demand != demand else { return }
     entries[kind] = Entry(demand: demand, since: time)
   }
@@ -38,7 +39,7 @@ package struct DemandSchedule: Hashable, Sendable {
   /// Returns the settings at a time for a device with these kinds.
   ///
   /// - Parameter naturalHertz: the rate during the on-time of a duty cycle.
-  package func phase(at time: Int64, kinds: Set<SensorKind>, naturalHertz: Double) -> Phase {
+  package func phase(at time: Timestamp, kinds: Set<SensorKind>, naturalHertz: Double) -> Phase {
     var phase = Phase(kinds: [], hertz: 0, latency: .infinity, until: nil)
     for (kind, entry) in entries where kinds.contains(kind) {
       switch entry.demand {
@@ -52,10 +53,12 @@ package struct DemandSchedule: Hashable, Sendable {
           phase.latency = min(phase.latency, max(0, latency / .seconds(1)))
         }
       case .dutyCycle(let on, let period):
-        let (cycle, elapsed) = (DutyCycle(on: on, period: period), max(0, time - entry.since))
+        let (cycle, elapsed) = (
+          DutyCycle(on: on, period: period), max(0, time.nanoseconds - entry.since.nanoseconds)
+        )
         guard cycle.on > 0 else { continue }
         if let end = cycle.endOfPhase(nanosecondsSinceStart: elapsed) {
-          let next = time + end - elapsed
+          let next = Timestamp(nanoseconds: time.nanoseconds + end - elapsed)
           phase.until = min(phase.until ?? next, next)
           guard cycle.isOn(nanosecondsSinceStart: elapsed) else { continue }
         }
@@ -78,13 +81,13 @@ final class DemandBoard: Sendable {
   private let listeners = Locked<[EventDescriptor]>([])
 
   func set(_ demand: SensorDemand, for kind: SensorKind) {
-    let now = SystemClock.boottime
+    let now = Timestamp.now
     schedule.withLock { $0.set(demand, for: kind, at: now) }
     notify()
   }
 
   func phase(kinds: Set<SensorKind>, naturalHertz: Double) -> DemandSchedule.Phase {
-    let now = SystemClock.boottime
+    let now = Timestamp.now
     return schedule.withLock { $0.phase(at: now, kinds: kinds, naturalHertz: naturalHertz) }
   }
 

@@ -25,13 +25,13 @@ package struct HardwareClock: Sendable {
   ///
   /// - Parameters:
   ///   - newest: the stamp of the block's last sample, ns.
-  ///   - arrival: this machine's `CLOCK_BOOTTIME` at the arrival, ns.
+  ///   - arrival: the time of arrival.
   ///   - period: ns between samples. A backward correction of up to `largestGradual` is made in steps of half a
   ///     period, so that time does not run backwards. A larger one, after the other clock was set forward, is
   ///     made immediately: otherwise the samples would lie in the future for minutes to hours.
-  package mutating func observe(newest: Int64, arrival: Int64, period: Int64) {
+  package mutating func observe(newest: Int64, arrival: Timestamp, period: Int64) {
     guard let remote else { return }
-    let target = remote.observe(delay: arrival &- newest, arrival: arrival, isNew: offset == nil)
+    let target = remote.observe(delay: arrival.nanoseconds &- newest, arrival: arrival, isNew: offset == nil)
     offset =
       offset.map {
         $0 &- target > Self.largestGradual ? target : max(target, $0 - max(1, period / 2))
@@ -58,9 +58,10 @@ package struct PacedClock: Hashable, Sendable {
 
   package init(period: Int64) { self.period = max(1, period) }
 
-  /// Returns the times of a block's samples, ascending; the last is at or before `arrival` (ns).
-  package mutating func timestamps(count: Int, arrival: Int64) -> [Timestamp] {
+  /// Returns the times of a block's samples, ascending; the last is at or before `arrival`.
+  package mutating func timestamps(count: Int, arrival: Timestamp) -> [Timestamp] {
     guard count > 0 else { return [] }
+    let arrival = arrival.nanoseconds
     var newest = arrival
     if let last {
       let expected = last + Int64(count) * period
@@ -99,7 +100,7 @@ package final class RemoteClock: Sendable {
     var offset: Int64?
     var corrections = 0
     var least: Int64 = .max
-    var windowStart: Int64 = .min
+    var windowStart: Timestamp?
   }
   private let state = Locked(State())
 
@@ -112,9 +113,9 @@ package final class RemoteClock: Sendable {
   ///
   /// - Parameters:
   ///   - delay: arrival here minus the newest stamp, ns.
-  ///   - arrival: this machine's `CLOCK_BOOTTIME`, ns.
+  ///   - arrival: the time of arrival.
   ///   - isNew: true for the first block of a capture.
-  func observe(delay: Int64, arrival: Int64, isNew: Bool) -> Int64 {
+  func observe(delay: Int64, arrival: Timestamp, isNew: Bool) -> Int64 {
     state.withLock { state in
       guard let offset = state.offset, !isNew || abs(delay &- offset) < Self.jump else {
         if state.offset != nil { state.corrections += 1 }
@@ -122,7 +123,7 @@ package final class RemoteClock: Sendable {
         return delay
       }
       state.least = min(state.least, delay)
-      let isOver = arrival - state.windowStart >= Self.window
+      let isOver = state.windowStart.map { arrival.nanoseconds - $0.nanoseconds >= Self.window } ?? true
       if state.least < offset - Self.tolerance || (isOver && state.least > offset + Self.tolerance) {
         state.offset = state.least
         state.corrections += 1

@@ -24,7 +24,7 @@ public enum IIOProbe {
       throw IIOError(
         operation: .open, object: uri, code: error.code, reason: "\(error)")
     }
-    guard case .element(let result) = answer.pop(until: SystemClock.monotonic + Int64(limit * 1e9)) else {
+    guard case .element(let result) = answer.pop(until: .after(limit)) else {
       throw IIOError(
         operation: .open, object: uri,
         reason:

@@ -13,7 +13,7 @@ final class DeviceWorker: Sendable {
   private let clocks: RemoteClocks
   private let emit: SensorSink
   /// Reports a state, with the time since which it applies in ns on the boot clock; nil for now.
-  private let report: @Sendable (SourceStatus.State, Int64?) -> Void
+  private let report: @Sendable (SourceStatus.State, Timestamp?) -> Void
   private let wake: EventDescriptor
   private let cancellation = BufferCancellation()
   private let progress = Locked(Progress())
@@ -28,7 +28,7 @@ final class DeviceWorker: Sendable {
   init(
     _ assignment: IIOInventory.Assignment, triggers: [String], configuration: IIOConfiguration,
     board: DemandBoard, clocks: RemoteClocks,
-    emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State, Int64?) -> Void
+    emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State, Timestamp?) -> Void
   ) throws(SystemError) {
     (self.assignment, self.triggers, self.configuration) = (assignment, triggers, configuration)
     (self.board, self.clocks, self.emit, self.report) = (board, clocks, emit, report)
@@ -98,8 +98,8 @@ final class DeviceWorker: Sendable {
     return phase
   }
 
-  private func wait(until time: Int64?) {
-    let seconds = time.map { Double($0 - SystemClock.boottime) * 1e-9 } ?? 3600
+  private func wait(until time: Timestamp?) {
+    let seconds = time?.seconds(since: .now) ?? 3600
     if seconds > 0 { _ = wake.wait(seconds: seconds) }
   }
 
@@ -115,7 +115,7 @@ final class DeviceWorker: Sendable {
     if !buffered.isEmpty {
       // The sensors are powered long before the first block is full, so the start of the capture is reported
       // as the time at which they became active.
-      let opened = SystemClock.boottime
+      let opened = Timestamp.now
       do throws(IIOError) {
         let capture = try BufferedCapture(
           device, in: context, sensors: buffered, hertz: phase.hertz,
@@ -141,7 +141,7 @@ final class DeviceWorker: Sendable {
   }
 
   private func run(
-    _ capture: consuming BufferedCapture, openedAt opened: Int64, polling rest: [IIOInventory.Sensor],
+    _ capture: consuming BufferedCapture, openedAt opened: Timestamp, polling rest: [IIOInventory.Sensor],
     _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     var capture = capture
@@ -153,21 +153,21 @@ final class DeviceWorker: Sendable {
     }
     for sensor in polled { rates[sensor.sensor.kind] = 1 / sensor.interval }
     let timeout = max(configuration.timeout, 3 * phase.latency)
-    var lastArrival = SystemClock.boottime
+    var lastArrival = Timestamp.now
     var isSilent = true
 
     while !isStopping, isCurrent(phase) {
       heartbeat.beat()
-      let now = SystemClock.boottime
-      let next = polled.map(\.due).min().map { Double($0 - now) * 1e-9 } ?? timeout
-      let limit = max(0, min(next, timeout, phase.until.map { Double($0 - now) * 1e-9 } ?? timeout))
+      let now = Timestamp.now
+      let next = polled.map(\.due).min()?.seconds(since: now) ?? timeout
+      let limit = max(0, min(next, timeout, phase.until?.seconds(since: now) ?? timeout))
       let count = try capture.collect(from: device, into: &block, wake: wake, limit: limit)
       if count > 0 {
-        lastArrival = SystemClock.boottime
+        lastArrival = .now
         if isSilent { report(.active(rates: rates), opened) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
-      } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > timeout {
+      } else if Timestamp.now.seconds(since: lastArrival) > timeout {
         // A sensor that reports only changes delivers nothing at rest. If its buffer is still enabled, it
         // counts as working.
         guard try device.file("buffer/enable") != "0" else {
@@ -175,11 +175,11 @@ final class DeviceWorker: Sendable {
             operation: .readBuffer, object: device.object, code: ENODEV,
             reason: "another program disabled its buffer")
         }
-        lastArrival = SystemClock.boottime
+        lastArrival = .now
         if isSilent { report(.active(rates: rates), opened) }
         isSilent = false
       }
-      for index in polled.indices where polled[index].due <= SystemClock.boottime {
+      for index in polled.indices where polled[index].due <= .now {
         _ = try polled[index].read(from: device, into: &block)
       }
       block.flush(emit)
@@ -197,7 +197,7 @@ final class DeviceWorker: Sendable {
     var refusals = 0
     while !isStopping, isCurrent(phase) {
       heartbeat.beat()
-      for index in polled.indices where polled[index].due <= SystemClock.boottime {
+      for index in polled.indices where polled[index].due <= .now {
         if try polled[index].read(from: device, into: &block) {
           refusals = 0
           progress.withLock { $0.hasDelivered = true }
@@ -210,11 +210,11 @@ final class DeviceWorker: Sendable {
           }
         }
       }
-      let now = SystemClock.boottime
-      if let oldest = block.oldest, Double(now - oldest.nanoseconds) * 1e-9 >= phase.latency {
+      let now = Timestamp.now
+      if let oldest = block.oldest, now.seconds(since: oldest) >= phase.latency {
         block.flush(emit)
       }
-      let flush = block.oldest.map { $0.nanoseconds + Int64(phase.latency * 1e9) }
+      let flush = block.oldest?.advanced(bySeconds: phase.latency)
       wait(until: [polled.map(\.due).min(), flush, phase.until].compactMap { $0 }.min())
     }
     block.flush(emit)
@@ -223,7 +223,7 @@ final class DeviceWorker: Sendable {
   private func polledSensors(
     _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device
   ) throws(IIOError) -> [PolledSensor] {
-    let now = SystemClock.boottime
+    let now = Timestamp.now
     var polled: [PolledSensor] = []
     for sensor in sensors {
       let limit =
@@ -239,7 +239,7 @@ final class DeviceWorker: Sendable {
     var now = currentPhase
     now.until = phase.until
     guard now == phase else { return false }
-    return phase.until.map { SystemClock.boottime < $0 } ?? true
+    return phase.until.map { .now < $0 } ?? true
   }
 }
 
@@ -249,10 +249,10 @@ struct PolledSensor {
   /// The interval between readings in s.
   let interval: Double
   private let scales: [LinearScale]
-  /// The time of the next reading in ns on the boot clock.
-  private(set) var due: Int64
+  /// The time of the next reading.
+  private(set) var due: Timestamp
 
-  init(_ sensor: IIOInventory.Sensor, of device: borrowing Device, interval: Double, from now: Int64)
+  init(_ sensor: IIOInventory.Sensor, of device: borrowing Device, interval: Double, from now: Timestamp)
     throws(IIOError)
   {
     self.sensor = sensor
@@ -265,9 +265,9 @@ struct PolledSensor {
   ///
   /// - Returns: false if the driver rejects the reading temporarily, as some do while their buffer runs.
   mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Bool {
-    let start = SystemClock.boottime
+    let start = Timestamp.now
     // Missed readings are skipped.
-    due = max(due + Int64(interval * 1e9), start)
+    due = max(due.advanced(bySeconds: interval), start)
     var value = Vector3.zero
     do throws(IIOError) {
       for (axis, identifier) in sensor.channels.prefix(3).enumerated() {
@@ -284,8 +284,8 @@ struct PolledSensor {
       guard error.code == EBUSY || error.code == EAGAIN else { throw error }
       return false
     }
-    let end = SystemClock.boottime
-    block.begin(at: Timestamp(nanoseconds: start + (end - start) / 2))
+    let end = Timestamp.now
+    block.begin(at: start.advanced(bySeconds: end.seconds(since: start) / 2))
     block.add(sensor.kind, value, mounted: sensor.mountMatrix)
     return true
   }

@@ -89,7 +89,7 @@ final class DiscoveryProgress: Sendable {
   func end() { state.update { $0.hasEnded = true } }
 
   func wait(seconds: Double) {
-    let deadline = SystemClock.monotonic &+ Int64(max(0, min(seconds, 3600)) * 1e9)
+    let deadline = MonotonicTime.after(max(0, min(seconds, 3600)))
     _ = state.wait(until: deadline) { state in
       state.hasEnded || state.found.map(state.reported.isSuperset) ?? false ? () : nil
     }

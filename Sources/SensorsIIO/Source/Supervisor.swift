@@ -43,7 +43,7 @@ final class Supervisor: Sendable {
     var posts: [Post] = []
     var known: Set<SensorKind> = []
     var backoff = Backoff(floor: 0.2, base: 0.5, limit: 60)
-    var retryAt: Int64 = 0
+    var retryAt = MonotonicTime.start
     var hasFound = false
     while !isStopping() {
       heartbeat.beat()
@@ -60,8 +60,7 @@ final class Supervisor: Sendable {
       let sought = needed.subtracting(served)
       var pause = 3600.0
       if !sought.isEmpty {
-        let now = SystemClock.monotonic
-        if now >= retryAt {
+        if retryAt.hasPassed {
           heartbeat.expectPause(seconds: Self.searchLimit)
           if let inventory = seek(sought, served: served) {
             hasFound = true
@@ -70,9 +69,9 @@ final class Supervisor: Sendable {
             start(inventory, sought: sought, posts: &posts)
           }
           discovery.found(posts.reduce(into: []) { $0.formUnion($1.worker.assignment.kinds) })
-          retryAt = SystemClock.monotonic + Int64(backoff.next() * 1e9)
+          retryAt = .after(backoff.next())
         }
-        pause = Double(retryAt - SystemClock.monotonic) * 1e-9
+        pause = retryAt.secondsRemaining
       }
       _ = wake.wait(seconds: max(0.01, pause))
     }
@@ -108,7 +107,7 @@ final class Supervisor: Sendable {
   private func start(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
     for assignment in inventory.assignments(configuration, wanted: sought) {
       let source = "\(configuration.uri) \(assignment.device.title)"
-      let report: @Sendable (SourceStatus.State, Int64?) -> Void = {
+      let report: @Sendable (SourceStatus.State, Timestamp?) -> Void = {
         [reporter, discovery, wake] state, since in
         reporter.report(
           state, since: since, source: source, kinds: assignment.kinds,
@@ -162,9 +161,9 @@ final class Supervisor: Sendable {
   }
 
   private func wait(for posts: [Post], seconds: Double) {
-    let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
-    while posts.contains(where: { !$0.worker.hasEnded }), SystemClock.monotonic < deadline {
-      _ = wake.wait(seconds: Double(deadline - SystemClock.monotonic) * 1e-9)
+    let deadline = MonotonicTime.after(seconds)
+    while posts.contains(where: { !$0.worker.hasEnded }), !deadline.hasPassed {
+      _ = wake.wait(seconds: deadline.secondsRemaining)
     }
   }
 }
@@ -178,9 +177,9 @@ final class StatusReporter: Sendable {
 
   /// Reports a state unless it was already reported for these kinds. Different reasons of unavailability
   /// count as the same state.
-  /// - Parameter since: the time since which the state applies in ns on the boot clock; nil for now.
+  /// - Parameter since: the time since which the state applies; nil for now.
   func report(
-    _ state: SourceStatus.State, since: Int64? = nil, source: String, kinds: Set<SensorKind>,
+    _ state: SourceStatus.State, since: Timestamp? = nil, source: String, kinds: Set<SensorKind>,
     device: String? = nil,
     ranges: [SensorKind: Double] = [:]
   ) {
@@ -194,7 +193,7 @@ final class StatusReporter: Sendable {
     sink(
       .status(
         SourceStatus(
-          timestamp: Timestamp(nanoseconds: since ?? SystemClock.boottime), source: source, kinds: kinds,
+          timestamp: since ?? .now, source: source, kinds: kinds,
           state: state,
           device: device, ranges: ranges)))
   }

@@ -98,11 +98,11 @@ internal import Platform
     wait.expectPause(60)
     code = unsafe sd_bus_flush(bus)
     guard code >= 0 else { throw .broken(code: -code) }
-    return try reply(to: cookie, until: SystemClock.monotonic + Int64(seconds * 1e9), wait)
+    return try reply(to: cookie, until: .after(seconds), wait)
   }
 
   private func reply(
-    to cookie: UInt64, until deadline: Int64, _ wait: ScanWait
+    to cookie: UInt64, until deadline: MonotonicTime, _ wait: ScanWait
   ) throws(Failure) -> DBusValue {
     while true {
       var received: OpaquePointer?

@@ -30,7 +30,7 @@ struct ModemScanner: Sendable {
       answer = if let modem { try Self.cells(of: modem, bus, wait) } else { nil }
     } catch {
       guard error == .abandoned else { throw Self.explanation(error) }
-      let timestamp = Timestamp(nanoseconds: SystemClock.boottime)
+      let timestamp = Timestamp.now
       return isAsked
         ? ScanResult(scan: RadioScan(timestamp: timestamp, sightings: [], kind: .cellular, isComplete: false))
         : nil
@@ -41,7 +41,7 @@ struct ModemScanner: Sendable {
         remedy: "plug one in, and see it with mmcli -L; or set radio.modem = false")
     }
     let scan = RadioScan(
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: answer.sightings, kind: .cellular)
+      timestamp: .now, sightings: answer.sightings, kind: .cellular)
     return ScanResult(scan: scan, advice: answer.isServingCellAlone ? Self.neighboursForbidden : nil)
   }
 

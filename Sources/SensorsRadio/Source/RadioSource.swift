@@ -162,5 +162,5 @@ struct RadioWorker: ~Copyable {
     sink(.status(SourceStatus(timestamp: now, source: name, kinds: [kind], state: state)))
   }
 
-  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+  private var now: Timestamp { Timestamp.now }
 }

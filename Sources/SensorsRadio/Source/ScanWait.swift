@@ -17,12 +17,12 @@ struct ScanWait: Sendable {
   let expectPause: @Sendable (Double) -> Void
   let isWanted: @Sendable () -> Bool
 
-  /// Waits until the descriptor is readable, or until a time of `SystemClock.monotonic`.
-  func wait(for descriptor: Int32, until deadline: Int64) -> Outcome {
+  /// Waits until the descriptor is readable, or until a time.
+  func wait(for descriptor: Int32, until deadline: MonotonicTime) -> Outcome {
     while true {
       beat()
       guard isWanted() else { return .abandoned }
-      let left = Double(deadline - SystemClock.monotonic) * 1e-9
+      let left = deadline.secondsRemaining
       guard left > 0 else { return .timedOut }
       switch waitUntilReadable([descriptor, wake.descriptor], seconds: left) {
       case descriptor: return .ready

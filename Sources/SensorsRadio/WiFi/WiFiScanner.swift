@@ -7,10 +7,10 @@ internal import Spatial
 struct WiFiScanner: Sendable {
   let interface: String
 
-  /// The time limit of a scan in ns. A scan of 40 channels lasts 5 s, or 20 s while a connection is active.
-  private static let timeLimit: Int64 = 30_000_000_000
-  /// The time limit in ns for a reply of the kernel.
-  private static let answerLimit: Int64 = 5_000_000_000
+  /// The time limit of a scan in s. A scan of 40 channels lasts 5 s, or 20 s while a connection is active.
+  private static let timeLimit = 30.0
+  /// The time limit in s for a reply of the kernel.
+  private static let answerLimit = 5.0
 
   /// Scans once; nil if the scan was abandoned before the radio started. A scan that is abandoned later is
   /// aborted and incomplete.
@@ -19,7 +19,7 @@ struct WiFiScanner: Sendable {
     let index = try index
     let socket = try ScanSocket(place: interface)
     guard wait.isWanted() else { return nil }
-    let start = SystemClock.boottime
+    let start = Timestamp.now
     try socket.triggerScan(interface: index)
     let code = try answer(socket)
     var notice: RadioError?
@@ -30,7 +30,7 @@ struct WiFiScanner: Sendable {
     case EPERM, EACCES: notice = forbidden
     default: throw refusal(code)
     }
-    let duration = isOurs ? Double(SystemClock.boottime - start) * 1e-9 : 0
+    let duration = isOurs ? Timestamp.now.seconds(since: start) : 0
     var heard: StrongestBeacons?
     if isEnded {
       try socket.requestResults(interface: index)
@@ -41,7 +41,7 @@ struct WiFiScanner: Sendable {
     }
     guard isOurs || heard != nil else { return nil }
     var scan = RadioScan(
-      timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard?.strongest ?? [], kind: .wifi,
+      timestamp: .now, sightings: heard?.strongest ?? [], kind: .wifi,
       duration: duration, isComplete: heard != nil)
     // Another device could send frames with the address of an access point and an opt-out. An access point
     // that is also received without an opt-out is therefore retained.
@@ -56,8 +56,8 @@ struct WiFiScanner: Sendable {
     let socket = try ScanSocket(place: interface)
     try socket.requestResults(interface: index)
     var heard = StrongestBeacons()
-    let end = SystemClock.monotonic + Self.answerLimit
-    while waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9) != nil {
+    let end = MonotonicTime.after(Self.answerLimit)
+    while waitUntilReadable([socket.descriptor], seconds: end.secondsRemaining) != nil {
       if let code = Self.take(socket, &heard) { return try told(heard, code).strongest }
     }
     throw silent
@@ -80,8 +80,8 @@ struct WiFiScanner: Sendable {
   /// Returns the kernel's reply to a request as an `errno` value; it arrives immediately, and indicates
   /// whether a scan has started.
   private func answer(_ socket: borrowing ScanSocket) throws(RadioError) -> Int32 {
-    let end = SystemClock.monotonic + Self.answerLimit
-    while waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9) != nil {
+    let end = MonotonicTime.after(Self.answerLimit)
+    while waitUntilReadable([socket.descriptor], seconds: end.secondsRemaining) != nil {
       for case .answer(let code) in socket.receive(now: now) { return code }
     }
     throw silent
@@ -93,7 +93,7 @@ struct WiFiScanner: Sendable {
   private func waitForEnd(
     _ socket: borrowing ScanSocket, _ index: UInt32, _ wait: ScanWait, isOurs: Bool
   ) throws(RadioError) -> Bool {
-    let end = SystemClock.monotonic + Self.timeLimit
+    let end = MonotonicTime.after(Self.timeLimit)
     while true {
       switch wait.wait(for: socket.descriptor, until: end) {
       case .abandoned: return false
@@ -114,7 +114,7 @@ struct WiFiScanner: Sendable {
     _ socket: borrowing ScanSocket, _ wait: ScanWait
   ) throws(RadioError) -> StrongestBeacons? {
     var heard = StrongestBeacons()
-    let end = SystemClock.monotonic + Self.answerLimit
+    let end = MonotonicTime.after(Self.answerLimit)
     while true {
       switch wait.wait(for: socket.descriptor, until: end) {
       case .abandoned: return nil
@@ -127,7 +127,7 @@ struct WiFiScanner: Sendable {
 
   /// Processes the next datagram; returns the final status at the end of the dump.
   private static func take(_ socket: borrowing ScanSocket, _ heard: inout StrongestBeacons) -> Int32? {
-    for message in socket.receive(now: Timestamp(nanoseconds: SystemClock.boottime)) {
+    for message in socket.receive(now: .now) {
       switch message {
       case .heard(let sighting): heard.insert(sighting)
       case .optedOut(let beacon): heard.insert(optedOut: beacon)
@@ -143,7 +143,7 @@ struct WiFiScanner: Sendable {
     return heard
   }
 
-  private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
+  private var now: Timestamp { Timestamp.now }
 }
 
 extension WiFiScanner {

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SQLite
 internal import Telemetry
 
@@ -92,9 +93,8 @@ struct Drain {
 
   /// Returns the next records to send.
   /// - Throws: an error of the store; other available records have been handed out.
-  /// - Parameter now: monotonic time in ns.
   mutating func next(
-    limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration, now: Int64,
+    limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration, now: MonotonicTime,
     into result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     if refusals.resume(at: now) { rewind() }
@@ -121,7 +121,7 @@ struct Drain {
   }
 
   private mutating func readFromDisk(
-    _ lane: DeliveryLane, _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration, _ now: Int64,
+    _ lane: DeliveryLane, _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration, _ now: MonotonicTime,
     _ result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     while result.count < limit, let store, store.newest[lane.rawValue] > order.cursor(lane) {
@@ -155,7 +155,8 @@ struct Drain {
   }
 
   private mutating func readFromMemory(
-    _ lane: DeliveryLane, _ limit: Int, _ memory: MemoryLanes, _ now: Int64, _ result: inout [OutboxRecord]
+    _ lane: DeliveryLane, _ limit: Int, _ memory: MemoryLanes, _ now: MonotonicTime,
+    _ result: inout [OutboxRecord]
   ) {
     for record in memory.read(lane, after: order.cursor(lane), limit: limit - result.count) {
       order.advance(lane, to: record.seq)
@@ -177,7 +178,7 @@ struct Drain {
 
   /// Hands out the newest record of each due topic, before older ones.
   private mutating func readLastKnown(
-    _ limit: Int, _ store: Store?, _ memory: MemoryLanes, _ limits: OutboxConfiguration, _ now: Int64,
+    _ limit: Int, _ store: Store?, _ memory: MemoryLanes, _ limits: OutboxConfiguration, _ now: MonotonicTime,
     _ result: inout [OutboxRecord]
   ) throws(SQLiteError) {
     for (topic, entry) in lastKnown.entries.filter({ isDue($0.value) }).sorted(by: { $0.key < $1.key })
@@ -256,7 +257,7 @@ struct Drain {
 
   /// Handles a topic to which publishing is forbidden: the record stays in the store and is handed out again
   /// later. Returns false without an effect if that is impossible.
-  mutating func withhold(_ seq: UInt64, topic: String, at now: Int64) -> Bool {
+  mutating func withhold(_ seq: UInt64, topic: String, at now: MonotonicTime) -> Bool {
     guard let record = handedOut[seq], refusals.refused(topic, at: now) else { return false }
     handedOut[seq] = nil
     passed.remove(record.place)

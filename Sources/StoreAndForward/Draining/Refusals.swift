@@ -1,9 +1,10 @@
+internal import Platform
+
 /// Topics to which the broker currently forbids publishing, for example while its access list is being
-/// corrected. Their records stay in the store and are retried after a pause that doubles. Pure; time is
-/// monotonic, in ns.
+/// corrected. Their records stay in the store and are retried after a pause that doubles. Pure.
 struct Refusals {
   private struct Entry {
-    var retryAt: Int64
+    var retryAt: MonotonicTime
     /// Pause in s.
     var pause: Double
   }
@@ -18,17 +19,17 @@ struct Refusals {
   var topics: [String] { entries.keys.sorted() }
 
   /// Records a rejection. Returns false if there is no space for another topic.
-  mutating func refused(_ topic: String, at now: Int64) -> Bool {
+  mutating func refused(_ topic: String, at now: MonotonicTime) -> Bool {
     if let entry = entries[topic] {
       // Rejections of other records of the topic do not extend a pause in progress.
       if now < entry.retryAt { return true }
       let pause = min(entry.pause * 2, Self.pauses.upperBound)
-      entries[topic] = Entry(retryAt: now + Int64(pause * 1e9), pause: pause)
+      entries[topic] = Entry(retryAt: now.advanced(bySeconds: pause), pause: pause)
       return true
     }
     guard entries.count < Self.capacity else { return false }
     let pause = Self.pauses.lowerBound
-    entries[topic] = Entry(retryAt: now + Int64(pause * 1e9), pause: pause)
+    entries[topic] = Entry(retryAt: now.advanced(bySeconds: pause), pause: pause)
     return true
   }
 
@@ -38,18 +39,20 @@ struct Refusals {
   func isKnown(_ topic: String) -> Bool { !entries.isEmpty && entries[topic] != nil }
 
   /// Returns whether records of a topic must wait.
-  func holds(_ topic: String, at now: Int64) -> Bool {
+  func holds(_ topic: String, at now: MonotonicTime) -> Bool {
     guard !entries.isEmpty, let entry = entries[topic] else { return false }
     return now < entry.retryAt
   }
 
   /// Ends expired pauses. Returns whether any pause has ended since the last call.
-  mutating func resume(at now: Int64) -> Bool {
-    guard entries.contains(where: { $0.value.retryAt != 0 && now >= $0.value.retryAt }) else { return false }
-    for (topic, entry) in entries where now >= entry.retryAt { entries[topic]?.retryAt = 0 }
+  mutating func resume(at now: MonotonicTime) -> Bool {
+    guard entries.contains(where: { $0.value.retryAt != .start && now >= $0.value.retryAt }) else {
+      return false
+    }
+    for (topic, entry) in entries where now >= entry.retryAt { entries[topic]?.retryAt = .start }
     return true
   }
 
   /// Ends all pauses after a reconnection, because the broker's permissions may have changed.
-  mutating func resumeAll() { for topic in entries.keys { entries[topic]?.retryAt = 0 } }
+  mutating func resumeAll() { for topic in entries.keys { entries[topic]?.retryAt = .start } }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import Spatial
 
 /// Recovery of a damaged store: it is renamed for inspection, and every readable record is transferred to a
 /// new one (`Salvage`). Until that is complete, a file beside the store contains the name, so that an
@@ -7,7 +8,7 @@ internal import Platform
 enum Recovery {
   /// Renames the store's files. Returns the new path.
   static func setAside(_ path: String) -> String {
-    let base = "\(path).damaged-\(date(SystemClock.realtime / 1_000_000_000))"
+    let base = "\(path).damaged-\(date(UTCTime.now.nanoseconds / 1_000_000_000))"
     var place = base
     var number = 2
     while unsafe access(place, F_OK) == 0 {

@@ -1,3 +1,4 @@
+internal import Spatial
 internal import Telemetry
 
 /// Reads rows of a SQLite table from untrusted pages. Every length is checked against the available data.
@@ -199,7 +200,7 @@ extension OutboxRecord {
     }
     self.init(
       lane: lane, topic: name, payload: Array(row.bytes[payload]), qos: UInt8(qos), retain: retain == 1,
-      contentType: contentType, expiry: expiry, createdAt: created)
+      contentType: contentType, expiry: expiry, createdAt: UTCTime(nanoseconds: created))
     seq = UInt64(row.key)
     storedAt = stored
     guard checksum == (isFormat1 ? Checksum.ofFormat1(self) : Checksum.of(self)) else { return nil }

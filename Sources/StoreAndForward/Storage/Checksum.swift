@@ -1,3 +1,5 @@
+internal import Spatial
+
 /// Checksum of a record's whole content, including its number. SQLite does not detect bit errors in values.
 ///
 /// Eight bytes at a time pass the finalizer of SplitMix64 (Steele, Lea, Flood, 2014), which is bijective: two
@@ -10,7 +12,8 @@ enum Checksum {
     }
     let flags = UInt64(record.qos) << 2 | (record.retain ? 2 : 0) | (record.contentType == nil ? 0 : 1)
     for word in [
-      flags, record.expiry.map { UInt64($0) + 1 } ?? 0, record.seq, UInt64(bitPattern: record.createdAt),
+      flags, record.expiry.map { UInt64($0) + 1 } ?? 0, record.seq,
+      UInt64(bitPattern: record.createdAt.nanoseconds),
       UInt64(bitPattern: record.storedAt),
     ] {
       sum = step(sum, word)

@@ -1,4 +1,5 @@
 internal import SQLite
+internal import Spatial
 internal import Telemetry
 
 /// The statements of one lane's table.
@@ -106,7 +107,7 @@ extension OutboxRecord {
     self.init(
       lane: lane, topic: row.text(1) ?? "", payload: row.bytes(2), qos: UInt8(clamping: row.int64(3)),
       retain: row.int64(4) != 0, contentType: row.text(5),
-      expiry: row.integer(6).map { UInt32(clamping: $0) }, createdAt: row.int64(7))
+      expiry: row.integer(6).map { UInt32(clamping: $0) }, createdAt: UTCTime(nanoseconds: row.int64(7)))
     seq = UInt64(clamping: row.int64(0))
     storedAt = row.int64(8)
   }
@@ -122,7 +123,7 @@ extension Statement {
     bind(5, record.retain)
     bind(6, record.contentType)
     bind(7, record.expiry.map(Int64.init))
-    bind(8, record.createdAt)
+    bind(8, record.createdAt.nanoseconds)
     bind(9, record.storedAt)
     bind(10, Checksum.of(record))
   }

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Platform
+internal import Spatial
 internal import Telemetry
 
 /// The newest records, in a small file beside the store. The broker is expected to acknowledge them before
@@ -152,7 +153,7 @@ final class RecentRecords {
     body.reserveCapacity(record.cost + 64)
     body.append(record.retain ? 1 : 0)
     body.append(little: record.seq)
-    body.append(little: record.createdAt)
+    body.append(little: record.createdAt.nanoseconds)
     body.append(little: record.storedAt)
     body.append(little: record.expiry.map { UInt64($0) } ?? .max)
     append(Array(record.topic.utf8), to: &body)
@@ -197,7 +198,7 @@ private struct BodyReader {
       lane: lane, topic: String(decoding: topic, as: UTF8.self), payload: payload, qos: qos,
       retain: retain != 0,
       contentType: hasContentType != 0 ? String(decoding: contentType, as: UTF8.self) : nil,
-      expiry: UInt32(exactly: expiry), createdAt: createdAt)
+      expiry: UInt32(exactly: expiry), createdAt: UTCTime(nanoseconds: createdAt))
     (record.seq, record.storedAt) = (seq, storedAt)
     return record
   }

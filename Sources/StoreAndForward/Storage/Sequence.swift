@@ -1,4 +1,5 @@
 internal import Platform
+internal import Spatial
 internal import Telemetry
 
 /// Assigns sequence numbers that never repeat. Pure.
@@ -107,7 +108,7 @@ struct StoreClock {
   private let offset: Int64
 
   /// - Parameter lastSeen: the largest clock value in the store.
-  init(lastSeen: Int64) { offset = lastSeen - SystemClock.boottime / 1_000_000_000 }
+  init(lastSeen: Int64) { offset = lastSeen - Timestamp.now.nanoseconds / 1_000_000_000 }
 
-  var now: Int64 { offset + SystemClock.boottime / 1_000_000_000 }
+  var now: Int64 { offset + Timestamp.now.nanoseconds / 1_000_000_000 }
 }

@@ -8,8 +8,8 @@ struct UnstoredRecords {
   private(set) var lanes: MemoryLanes
   /// The file that preserves recent records in a crash; nil if disabled or unavailable.
   private var file: RecentRecords?
-  /// The first record of each call that added recent records, with the monotonic time of the call in ns.
-  private var times: [(seq: UInt64, time: Int64)] = []
+  /// The first record of each call that added recent records, with the time of the call.
+  private var times: [(seq: UInt64, time: MonotonicTime)] = []
   private let configuration: OutboxConfiguration
 
   init(_ configuration: OutboxConfiguration) {
@@ -45,7 +45,7 @@ struct UnstoredRecords {
     }
     guard file.append(records) else { return false }
     for record in records { _ = lanes.insert(record) }
-    times.append((first.seq, SystemClock.monotonic))
+    times.append((first.seq, .now))
     return true
   }
 
@@ -53,12 +53,12 @@ struct UnstoredRecords {
   mutating func keepRecovered(_ records: [OutboxRecord]) {
     guard let first = records.first else { return }
     for record in records { _ = lanes.insert(record) }
-    times.append((first.seq, SystemClock.monotonic))
+    times.append((first.seq, .now))
   }
 
-  /// Returns the monotonic time in ns since which the oldest recent record waits; nil if there is none, or
+  /// Returns the time since which the oldest recent record waits; nil if there is none, or
   /// while the disk is not writable.
-  mutating func waitingSince(isDegraded: Bool) -> Int64? {
+  mutating func waitingSince(isDegraded: Bool) -> MonotonicTime? {
     guard !isDegraded, let oldest = lanes.oldest else {
       times = []
       return nil

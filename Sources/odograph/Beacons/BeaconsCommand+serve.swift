@@ -6,6 +6,7 @@ internal import FleetStore
 internal import JSON
 internal import MQTT
 internal import Platform
+internal import Spatial
 internal import Telemetry
 
 extension BeaconsCommand {
@@ -18,13 +19,13 @@ extension BeaconsCommand {
     var service = try PieceService(options)
     defer { service.operation.close() }
     try service.operation.open()
-    let deadline = limit.map { SystemClock.monotonic + Int64($0 * 1e9) } ?? .max
-    while SystemClock.monotonic < deadline {
-      let look = SystemClock.monotonic + PieceService.lookInterval
+    let deadline = limit.map { MonotonicTime.after($0) } ?? .distantFuture
+    while !deadline.hasPassed {
+      let look = MonotonicTime.after(PieceService.lookInterval)
       if let event = try service.operation.next(until: min(deadline, look)) {
         if let status = service.process(event) { return status }
       }
-      service.renewMap(at: SystemClock.monotonic)
+      service.renewMap(at: .now)
       service.answer()
     }
     return .done
@@ -42,12 +43,12 @@ private struct PieceService {
   private var underWay = 0
   private var isFull = false
   /// The modification time of the map's file when it was last read; nil if unknown.
-  private var written: Int64?
-  /// The monotonic time in ns of the last check for a change of the map's file.
-  private var lastLook: Int64
+  private var written: UTCTime?
+  /// The time of the last check for a change of the map's file.
+  private var lastLook: MonotonicTime
 
   /// The interval in ns between two checks of the map's file for changes.
-  static let lookInterval: Int64 = 10_000_000_000
+  static let lookInterval = 10.0
   /// The seconds for which the broker stores a map part for a disconnected vehicle.
   private static let expiry: UInt32 = 86_400
   /// The maximum number of unacknowledged map parts, together up to 8 MB.
@@ -58,7 +59,7 @@ private struct PieceService {
     // The modification time is determined before the file is read: a change during the read causes another
     // read.
     written = AtomicFile.modificationTime(of: options.map)
-    lastLook = SystemClock.monotonic
+    lastLook = .now
     let map = try FleetMapFile.read(options.map)
     server = PieceServer(map)
     targets = options.vehicles.targets(options.broker)
@@ -87,8 +88,8 @@ private struct PieceService {
   }
 
   /// Reloads the map if its file has changed. If the new file is unreadable, the previous map remains in use.
-  mutating func renewMap(at now: Int64) {
-    guard now - lastLook >= Self.lookInterval else { return }
+  mutating func renewMap(at now: MonotonicTime) {
+    guard now.seconds(since: lastLook) >= Self.lookInterval else { return }
     lastLook = now
     let modified = AtomicFile.modificationTime(of: options.map)
     guard let modified, modified != written else { return }
@@ -127,7 +128,7 @@ private struct PieceService {
   /// Answers waiting vehicles until `window` map parts are unacknowledged.
   mutating func answer() {
     while underWay < Self.window, let (vehicle, wanted) = requests.next() {
-      for (cell, payloads) in server.answer(wanted, from: vehicle, at: Double(SystemClock.monotonic) * 1e-9) {
+      for (cell, payloads) in server.answer(wanted, from: vehicle, at: MonotonicTime.now.seconds) {
         for payload in payloads {
           underWay += 1
           operation.client.publish(

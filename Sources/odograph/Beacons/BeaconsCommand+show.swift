@@ -18,7 +18,7 @@ extension BeaconsCommand {
     let place = try options.near.map { text throws(FleetError) in try coordinate(text) }
     let map = try FleetMapFile.read(options.map)
     guard wanted != nil || place != nil else {
-      let summary = FleetMapSummary(map, day: Int(SystemClock.realtime / 86_400_000_000_000))
+      let summary = FleetMapSummary(map, day: Int(UTCTime.now.nanoseconds / 86_400_000_000_000))
       try CommandOutput.print(options.json ? summary.json + [0x0a] : Array(summary.text.utf8))
       return .done
     }

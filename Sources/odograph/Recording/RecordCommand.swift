@@ -17,9 +17,9 @@ internal import Platform
 enum RecordCommand {
   /// The maximum time in s for storing and acknowledging the received messages before the command exits.
   private static let drain = 60.0
-  /// The time in ns without a commit after which the command, interrupted by a signal, exits without waiting
+  /// The time in s without a commit after which the command, interrupted by a signal, exits without waiting
   /// longer.
-  private static let commitTimeout: Int64 = 700_000_000
+  private static let commitTimeout = 0.7
 
   /// Runs until `--count` messages are recorded, the time limit is over, or a signal arrives.
   /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
@@ -64,10 +64,10 @@ enum RecordCommand {
       waiter.end(.ended(.done))
     }
     var progress = RecordProgress(options)
-    let deadline = timeout.map { SystemClock.monotonic + Int64(max(0, min($0, 1e8)) * 1e9) }
+    let deadline = timeout.map { MonotonicTime.after($0) }
     var ending: CommandWaiter.Ending = .timedOut
     while true {
-      let left = deadline.map { Double($0 - SystemClock.monotonic) * 1e-9 } ?? .infinity
+      let left = deadline?.secondsRemaining ?? .infinity
       ending = waiter.wait(seconds: min(left, progress.interval))
       progress.show(recorder.counts)
       guard case .timedOut = ending, left > progress.interval else { break }
@@ -118,12 +118,12 @@ enum RecordCommand {
     }
     thread.detach()
     var commits = recorder.counts.commits
-    var lastCommit = SystemClock.monotonic
-    while SystemClock.monotonic - lastCommit < commitTimeout {
+    var lastCommit = MonotonicTime.now
+    while lastCommit.secondsElapsed < commitTimeout {
       if let isClean = outcome.withLock({ $0 }) { return isClean }
       if waiter.newSignal(within: 0.02) != nil { return false }
       guard commits != recorder.counts.commits else { continue }
-      (commits, lastCommit) = (recorder.counts.commits, SystemClock.monotonic)
+      (commits, lastCommit) = (recorder.counts.commits, .now)
     }
     return false
   }

@@ -8,8 +8,8 @@ internal import Platform
 /// The progress display of a recording: a line on a terminal, JSON lines for a program, and a summary.
 struct RecordProgress {
   private let options: Record
-  private let start = SystemClock.monotonic
-  private var last: (time: Int64, received: Int)
+  private let start = MonotonicTime.now
+  private var last: (time: MonotonicTime, received: Int)
   private var line = ProgressLine()
   /// The interval in seconds between updates.
   let interval = 1.0
@@ -20,8 +20,8 @@ struct RecordProgress {
   }
 
   mutating func show(_ counts: RecordCounts) {
-    let now = SystemClock.monotonic
-    let seconds = max(1e-3, Double(now - last.time) * 1e-9)
+    let now = MonotonicTime.now
+    let seconds = max(1e-3, now.seconds(since: last.time))
     let rate = Double(counts.received - last.received) / seconds
     last = (now, counts.received)
     if options.isJSON { return printJSON(counts, rate, isFinal: false) }
@@ -43,7 +43,7 @@ struct RecordProgress {
   /// Prints the final counts of a recording that did not reach its broker; the caller reports the error.
   mutating func finish(_ counts: RecordCounts) {
     line.clear()
-    let seconds = max(1e-3, Double(SystemClock.monotonic - start) * 1e-9)
+    let seconds = max(1e-3, start.secondsElapsed)
     if options.isJSON { printJSON(counts, Double(counts.received) / seconds, isFinal: true) }
   }
 

@@ -2,6 +2,7 @@ import Fleet
 import FleetFixtures
 import JSON
 import MQTT
+import Platform
 import Spatial
 import Telemetry
 import Testing
@@ -38,14 +39,14 @@ import Testing
     return #"{"command":"locate",\#(id)"time":"\#(wireTime(1))","state":"\#(state)","problem":"why"}"#
   }
 
-  private static func at(_ seconds: Double) -> Int64 { 7_000_000_000 + Int64(seconds * 1e9) }
+  private static func at(_ seconds: Double) -> MonotonicTime { .start.advanced(bySeconds: 7 + seconds) }
 
   // MARK: Documents
 
   @Test func newerDocumentsReplaceAndEmptyOnesDelete() {
     var state = state()
     func receive(_ path: String, _ text: String) {
-      state.receive(message(path, text), at: 0, moment(0).time)
+      state.receive(message(path, text), at: .start, moment(0).time)
     }
     func documents(_ subject: DocumentStore.Subject) -> VehicleDocuments {
       state.documents.documents(subject, of: van).parsed
@@ -69,7 +70,7 @@ import Testing
     var state = state(largestTotal: 600)
     let long = #"{"version":"\#(String(repeating: "x", count: 60))"}"#
     func receive(_ path: String, _ text: String) {
-      state.receive(message(path, text), at: 0, moment(0).time)
+      state.receive(message(path, text), at: .start, moment(0).time)
     }
     func isIncomplete(_ subject: DocumentStore.Subject) -> Bool {
       state.documents.documents(subject, of: van).isIncomplete
@@ -112,20 +113,20 @@ import Testing
   @Test(arguments: [true, false]) func aSecondArrivalIsACopy(isAcknowledgedFirst: Bool) {
     var state = state()
     let own = message("regions/desired", #"{"version":"1"}"#)
-    _ = state.send(VehicleReports([van], at: 0, timeout: 10, answer: nil)) { _ in (1, own) }
-    if isAcknowledgedFirst { state.acknowledged(1, nil, at: 0) }
-    func isNew(_ message: MQTTMessage) -> Bool { state.receive(message, at: 0, moment(0).time) }
+    _ = state.send(VehicleReports([van], at: .start, timeout: 10, answer: nil)) { _ in (1, own) }
+    if isAcknowledgedFirst { state.acknowledged(1, nil, at: .start) }
+    func isNew(_ message: MQTTMessage) -> Bool { state.receive(message, at: .start, moment(0).time) }
     let echo = message("regions/desired", #"{"version":"1"}"#, retain: false)
     #expect(isNew(echo))
-    if !isAcknowledgedFirst { state.acknowledged(1, nil, at: 0) }
+    if !isAcknowledgedFirst { state.acknowledged(1, nil, at: .start) }
     #expect(!isNew(echo) && !isNew(own))
     #expect(state.copies == 2)
     // What the broker had retained before arrives late, behind other messages.
     #expect(isNew(message("regions/desired", #"{"version":"2"}"#, retain: false)))
     #expect(!isNew(own))
     #expect(state.documents.documents(.regions, of: van).parsed.desired?["version"]?.string == "2")
-    state.disconnected(at: 0)
-    state.connected(at: 0)
+    state.disconnected(at: .start)
+    state.connected(at: .start)
     #expect(isNew(own))
     // Messages on other topics are never copies.
     let position = message("location", "{}")
@@ -254,16 +255,16 @@ import Testing
     var state = state()
     var sent: [VehicleKey] = []
     let ticket = state.send(
-      VehicleReports([bus, van], unmanaged: [bus], at: 0, timeout: 10, answer: nil)
+      VehicleReports([bus, van], unmanaged: [bus], at: .start, timeout: 10, answer: nil)
     ) { key in
       sent.append(key)
       return (9, message("config/desired", #"{"version":"1"}"#))
     }
-    #expect(sent == [van] && state.advance(to: 0).isEmpty)
-    state.acknowledged(9, nil, at: 0)
+    #expect(sent == [van] && state.advance(to: .start).isEmpty)
+    state.acknowledged(9, nil, at: .start)
     // Concurrent readers get the new document.
     #expect(state.documents.documents(.config, of: van).parsed.desired?["version"]?.string == "1")
-    guard case .reports(let reports)? = state.advance(to: 0).first?.outcome else {
+    guard case .reports(let reports)? = state.advance(to: .start).first?.outcome else {
       Issue.record("the request has not ended")
       return
     }
@@ -355,9 +356,9 @@ import Testing
   @Test func oldCommandsAreForgotten() {
     var state = state()
     func add(_ id: String, _ vehicle: String = "van") {
-      let ticket = state.send(request(id, vehicle: vehicle), awaitsResponse: true, until: 0, token: 1)
+      let ticket = state.send(request(id, vehicle: vehicle), awaitsResponse: true, until: .start, token: 1)
       state.expire(ticket)
-      _ = state.advance(to: 0)
+      _ = state.advance(to: .start)
     }
     for number in 0..<CommandHistory.requestsPerVehicle + 5 { add("\(number)") }
     let own = state.commands.requests(to: van)

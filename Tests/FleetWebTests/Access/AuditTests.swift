@@ -3,6 +3,7 @@ import FleetWeb
 import Glibc
 import JSON
 import Platform
+import Spatial
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct AuditTests {
       action: "login", who: "a\nb\u{1b}[31m<script>\"", from: "10.0.0.1", vehicles: ["f/v\r\n"],
       outcome: "done",
       detail: String(repeating: "x", count: 1000))
-    let line = entry.line(at: 0)
+    let line = entry.line(at: UTCTime(nanoseconds: 0))
     #expect(!line.utf8.contains { $0 < 0x20 })
     let json = try JSONValue(parsing: Array(line.utf8))
     #expect(json["who"] == .string("a\nb\u{1b}[31m<script>\"") && json["detail"]?.string?.count == 200)

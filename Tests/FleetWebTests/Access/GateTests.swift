@@ -260,7 +260,7 @@ struct GateTests {
   /// A link is worth what its maker is: it ends with a token's end, and does not wake up with what comes back.
   @Test func aLinkEndsWithTheRightOfWhoMadeIt() async throws {
     let settings = AccessFixture.settings()
-    let end = UTCTime(nanoseconds: SystemClock.realtime + 3_000_000_000)
+    let end = UTCTime.now.advanced(bySeconds: 3)
     let ending = settings.replacing(
       "[tokens.screen]", with: "expires = \"\(end.rfc3339)\"\n[tokens.screen]")
     try await AccessFixture.run(AccessFixture.configuration(ending)) { web in

@@ -1,29 +1,33 @@
 import FleetWeb
 import Simulation
+import Spatial
 import TestSupport
 import Testing
 
 /// Delays and limits in virtual time.
 struct LimitTests {
-  private let second: Int64 = 1_000_000_000
+  private let start = Timestamp(seconds: 0)
   private let here = Address(bytes: [10, 0, 0, 1])
+
+  private func civil(_ seconds: Double) -> UTCTime { UTCTime(secondsSince1970: seconds) }
 
   @Test func wrongPasswordsCostMoreAndMore() {
     var delays = LoginDelays()
-    var now: Int64 = 0
+    var now = Timestamp(seconds: 0)
     for _ in 0..<5 { #expect(delays.attempt(user: "ann", from: here, at: now) == 0) }
-    var waits: [Int64] = []
+    var waits: [Double] = []
     for _ in 0..<14 {
       let wait = delays.attempt(user: "ann", from: here, at: now)
-      waits.append(wait / second)
+      waits.append(wait.rounded())
       // To wait less than that does not help, and costs nothing.
-      #expect(delays.attempt(user: "ann", from: here, at: now + wait - 1) == 1)
-      now += wait
+      let early = delays.attempt(user: "ann", from: here, at: now.advanced(bySeconds: wait - 0.001))
+      #expect(abs(early - 0.001) < 1e-6)
+      now = now.advanced(bySeconds: wait)
       #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
     }
     #expect(waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900])
     // An hour after the last, all is forgotten.
-    now += 3600 * second
+    now = now.advanced(bySeconds: 3600)
     #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
     #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
   }
@@ -31,20 +35,20 @@ struct LimitTests {
   @Test func theRightPasswordEndsTheCount() {
     var delays = LoginDelays()
     for _ in 0..<100 {
-      #expect(delays.attempt(user: "ann", from: here, at: 0) == 0)
-      delays.succeed(user: "ann", from: here, at: 0)
+      #expect(delays.attempt(user: "ann", from: here, at: start) == 0)
+      delays.succeed(user: "ann", from: here, at: start)
     }
   }
 
   @Test func attemptsAtOnceAreCountedBeforeTheyAreChecked() {
     var delays = LoginDelays()
-    let allowed = (0..<1000).count { _ in delays.attempt(user: "ann", from: here, at: 0) == 0 }
+    let allowed = (0..<1000).count { _ in delays.attempt(user: "ann", from: here, at: start) == 0 }
     #expect(allowed == 5)
   }
 
   @Test func anAddressCannotTryManyUsers() {
     var delays = LoginDelays()
-    let allowed = (0..<1000).count { delays.attempt(user: "user \($0)", from: here, at: 0) == 0 }
+    let allowed = (0..<1000).count { delays.attempt(user: "user \($0)", from: here, at: start) == 0 }
     #expect(allowed == 20)
   }
 
@@ -55,19 +59,19 @@ struct LimitTests {
     var delays = LoginDelays()
     let home = Address(bytes: [192, 168, 0, 9])
     let new = Address(bytes: [192, 168, 0, 10])
-    #expect(delays.attempt(user: "ann", from: home, at: 0) == 0)
-    delays.succeed(user: "ann", from: home, at: 0)
-    var now: Int64 = 0
+    #expect(delays.attempt(user: "ann", from: home, at: start) == 0)
+    delays.succeed(user: "ann", from: home, at: start)
+    var now = start
     for _ in 0..<20_000 {
-      now += Int64(generator.next(upperBound: 100 as UInt64)) * 1_000_000
+      now = now.advanced(bySeconds: Double(generator.next(upperBound: 100 as UInt64)) * 1e-3)
       let bytes = (0..<4).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
       _ = delays.attempt(user: "ann", from: Address(bytes: bytes), at: now)
     }
     var copy = delays
     #expect(copy.attempt(user: "ann", from: home, at: now) == 0)
     let wait = delays.attempt(user: "ann", from: new, at: now)
-    #expect(wait > 0 && wait <= 30 * second)
-    #expect(delays.attempt(user: "ann", from: new, at: now + wait) == 0)
+    #expect(wait > 0 && wait <= 30)
+    #expect(delays.attempt(user: "ann", from: new, at: now.advanced(bySeconds: wait)) == 0)
     #expect(delays.count <= 2 * LoginDelays.capacity)
   }
 
@@ -78,50 +82,54 @@ struct LimitTests {
     for step in 0..<12_000 {
       let bytes = (0..<4).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
       let address = Address(bytes: bytes)
-      _ = delays.attempt(user: "user \(generator.next())", from: address, at: Int64(step))
-      delays.succeed(user: "user \(generator.next())", from: address, at: Int64(step))
-      _ = limits.take(generator.next(), at: Int64(step))
+      _ = delays.attempt(
+        user: "user \(generator.next())", from: address, at: Timestamp(nanoseconds: Int64(step)))
+      delays.succeed(user: "user \(generator.next())", from: address, at: Timestamp(nanoseconds: Int64(step)))
+      _ = limits.take(generator.next(), at: Timestamp(nanoseconds: Int64(step)))
       #expect(delays.count <= 2 * LoginDelays.capacity + 4 && limits.count <= 100)
     }
   }
 
   @Test func requestsGoOnAtTheirRate() {
     var limits = RequestLimits<String>(rate: 10, burst: 20)
-    let allowed = (0..<100).count { _ in limits.take("ann", at: 0) == 0 }
+    let allowed = (0..<100).count { _ in limits.take("ann", at: start) == 0 }
     #expect(allowed == 20)
-    #expect(limits.take("bob", at: 0) == 0)
-    let wait = limits.take("ann", at: 0)
+    #expect(limits.take("bob", at: start) == 0)
+    let wait = limits.take("ann", at: start)
     #expect(abs(wait - 0.1) < 1e-9)
     // A request that is refused costs nothing: in the next second ten go on, however many were asked.
     var passed = 0
-    for step in 1...1000 where limits.take("ann", at: Int64(step) * second / 1000) == 0 { passed += 1 }
+    for step in 1...1000 where limits.take("ann", at: Timestamp(seconds: Double(step) / 1000)) == 0 {
+      passed += 1
+    }
     #expect((9...10).contains(passed))
-    #expect((0..<100).count { _ in limits.take("ann", at: 100 * second) == 0 } == 20)
+    #expect((0..<100).count { _ in limits.take("ann", at: Timestamp(seconds: 100)) == 0 } == 20)
     // A clock that goes back gives nothing.
-    #expect(limits.take("ann", at: 0) > 0)
+    #expect(limits.take("ann", at: start) > 0)
   }
 
   @Test func sessionsEndByThemselves() {
-    var table = SessionTable(idle: 10 * second, longest: 25 * second)
+    var table = SessionTable(idle: 10, longest: 25)
     let digest = SecretDigest(of: "a")
     let entry = SecretDigest(of: "entry")
-    table.open(digest, .user("ann"), entry: entry, at: 0)
-    for time in [9, 18, 24] { #expect(table.use(digest, at: Int64(time) * second)?.holder == .user("ann")) }
-    #expect(table.use(digest, at: 25 * second) == nil && table.sessions.isEmpty)
-    table.open(digest, .user("ann"), entry: entry, at: 0)
-    #expect(table.use(digest, at: 10 * second) == nil)
-    #expect(table.use(SecretDigest(of: "b"), at: 0) == nil)
+    table.open(digest, .user("ann"), entry: entry, at: civil(0))
+    for time in [9.0, 18, 24] { #expect(table.use(digest, at: civil(time))?.holder == .user("ann")) }
+    #expect(table.use(digest, at: civil(25)) == nil && table.sessions.isEmpty)
+    table.open(digest, .user("ann"), entry: entry, at: civil(0))
+    #expect(table.use(digest, at: civil(10)) == nil)
+    #expect(table.use(SecretDigest(of: "b"), at: civil(0)) == nil)
   }
 
   @Test func sessionsAreBounded() {
-    var table = SessionTable(idle: 10 * second, longest: 25 * second)
+    var table = SessionTable(idle: 10, longest: 25)
     let entry = SecretDigest(of: "entry")
     for index in 0..<SessionTable.capacityOfHolder + 10 {
-      table.open(SecretDigest(of: "\(index)"), .user("ann"), entry: entry, at: Int64(index))
+      table.open(SecretDigest(of: "\(index)"), .user("ann"), entry: entry, at: civil(Double(index) * 1e-9))
     }
     #expect(table.sessions.count == SessionTable.capacityOfHolder)
     #expect(
-      table.use(SecretDigest(of: "0"), at: 100) == nil && table.use(SecretDigest(of: "20"), at: 100) != nil)
+      table.use(SecretDigest(of: "0"), at: civil(1e-7)) == nil
+        && table.use(SecretDigest(of: "20"), at: civil(1e-7)) != nil)
   }
 
   @Test(arguments: [

@@ -45,8 +45,8 @@ import Testing
     load.publish(1000)
     try await eventually { try recorders.stored() == (1000, 1000) }
 
-    let begin = SystemClock.monotonic
-    func isOver() -> Bool { isFull && SystemClock.monotonic - begin > 900 * 1_000_000_000 }
+    let begin = MonotonicTime.now
+    func isOver() -> Bool { isFull && begin.secondsElapsed > 900 }
     var (rounds, outlasted) = (0, 0)
     repeat {
       let faults = faults(cluster, recorders, isFull: isFull)
@@ -57,7 +57,7 @@ import Testing
       rounds = outlasted / faults.count
     } while isFull && !isOver()
 
-    let seconds = Int(Double(SystemClock.monotonic - begin) * 1e-9)
+    let seconds = Int(begin.secondsElapsed)
     for process in recorders.processes {
       #expect(try await process.finish() == 143, "\(process.output.suffix(2000))")
     }
@@ -143,11 +143,11 @@ import Testing
   ) async throws {
     let before = recorders.repetitions
     let watch = DeliveryWatch(try recorders.stored())
-    let begin = SystemClock.monotonic
+    let begin = MonotonicTime.now
     try fault.begin()
     var allowed = 0
     func publishWhile(_ shouldContinue: (Double) -> Bool) async throws {
-      while case let seconds = Double(SystemClock.monotonic - begin) * 1e-9, shouldContinue(seconds) {
+      while case let seconds = begin.secondsElapsed, shouldContinue(seconds) {
         let due = Int(seconds * Double(rate))
         load.publish(due - allowed)
         allowed = due
@@ -163,7 +163,7 @@ import Testing
     }
     try await publishWhile { _ in !hasEnded.withLock { $0 } }
     try await ending
-    let ended = SystemClock.monotonic
+    let ended = MonotonicTime.now
     load.publish(rate)
     try await eventually {
       let now = try recorders.stored()
@@ -171,7 +171,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(100))
       return load.isSettled && now.database >= load.published && now.file >= load.published
     }
-    let after = Double(SystemClock.monotonic - ended) * 1e-9
+    let after = ended.secondsElapsed
     let again = zip(recorders.repetitions, before).map { $0 - $1 }
     let texts = [watch.gaps.database, watch.gaps.file, after].map { String(format: "%.1f s", $0) }
     let gaps = recorders.hasFile ? "\(texts[0]) (two recorders), \(texts[1]) (one)" : texts[0]

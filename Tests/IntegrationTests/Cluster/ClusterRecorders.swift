@@ -123,29 +123,27 @@ extension RecordProcess {
 
 /// The longest time in which nothing was stored, of each store. For a report: no test depends on it.
 final class DeliveryWatch {
-  private var last: (count: Int, at: Int64)
-  private var lastFile: (count: Int, at: Int64)
-  private var longest: (database: Int64, file: Int64) = (0, 0)
+  private var last: (count: Int, at: MonotonicTime)
+  private var lastFile: (count: Int, at: MonotonicTime)
+  private var longest: (database: Double, file: Double) = (0, 0)
 
   init(_ stored: (database: Int, file: Int)) {
-    last = (stored.database, SystemClock.monotonic)
-    lastFile = (stored.file, SystemClock.monotonic)
+    last = (stored.database, .now)
+    lastFile = (stored.file, .now)
   }
 
   func saw(_ stored: (database: Int, file: Int)) {
-    let now = SystemClock.monotonic
+    let now = MonotonicTime.now
     if stored.database > last.count {
-      longest.database = max(longest.database, now - last.at)
+      longest.database = max(longest.database, now.seconds(since: last.at))
       last = (stored.database, now)
     }
     if stored.file > lastFile.count {
-      longest.file = max(longest.file, now - lastFile.at)
+      longest.file = max(longest.file, now.seconds(since: lastFile.at))
       lastFile = (stored.file, now)
     }
   }
 
   /// Seconds, of the database that two recorders fill and of the file.
-  var gaps: (database: Double, file: Double) {
-    (Double(longest.database) * 1e-9, Double(longest.file) * 1e-9)
-  }
+  var gaps: (database: Double, file: Double) { longest }
 }

@@ -2,6 +2,7 @@ package import Fleet
 internal import JSON
 internal import Platform
 internal import Sensors
+internal import Spatial
 internal import Telemetry
 
 /// A geolocation service, with the cache and the limits of queries to it.
@@ -61,7 +62,7 @@ extension GeolocateService {
     _ map: [FleetBeacon], _ builder: BeaconMapBuilder, _ recording: any Recording,
     _ selection: RecordingSelection, _ control: GeolocateControl
   ) throws(FleetError) -> GeolocateResult {
-    let day = Int(SystemClock.realtime / 86_400_000_000_000)
+    let day = Int(UTCTime.now.nanoseconds / 86_400_000_000_000)
     var run = try GeolocateRun(
       service: address.host, cache: try GeolocateCache(path: cache, day: day), map: map, limits: limits,
       day: day)
@@ -75,7 +76,7 @@ extension GeolocateService {
     control.starts()
     for (index, question) in questions.enumerated() {
       let shouldContinue = try run.process(
-        question, ask: client.ask, now: { Double(SystemClock.monotonic) * 1e-9 }, waits: control.waits)
+        question, ask: client.ask, now: { MonotonicTime.now.seconds }, waits: control.waits)
       guard shouldContinue else { break }
       control.advances(index + 1, questions.count)
     }

@@ -46,8 +46,8 @@ extension WebError {
       headers: [.retryAfter: "\(max(1, Int(min(seconds, 3600).rounded(.up))))"])
   }
 
-  static func loginDelayed(nanoseconds: Int64) -> WebError {
-    let seconds = max(1, Int((Double(nanoseconds) * 1e-9).rounded(.up)))
+  static func loginDelayed(seconds: Double) -> WebError {
+    let seconds = max(1, Int(seconds.rounded(.up)))
     return WebError(
       .tooManyRequests, "login-delayed", "too many failed logins; try again in \(seconds) s",
       headers: [.retryAfter: "\(seconds)"])

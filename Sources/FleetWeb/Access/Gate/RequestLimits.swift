@@ -1,9 +1,10 @@
-/// A rate limiter: a token bucket for each key. A pure value type; times are nanoseconds of any monotonic
-/// clock.
+package import Spatial
+
+/// A rate limiter: a token bucket for each key. A pure value type.
 package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
   private struct Bucket {
     var level: Double
-    var time: Int64
+    var time: Timestamp
   }
 
   /// The long-term rate in requests per second.
@@ -25,13 +26,13 @@ package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
 
   package var count: Int { buckets.count }
 
-  private func filled(_ bucket: Bucket, at now: Int64) -> Double {
-    min(burst, bucket.level + Double(max(0, now - bucket.time)) * 1e-9 * rate)
+  private func filled(_ bucket: Bucket, at now: Timestamp) -> Double {
+    min(burst, bucket.level + max(0, now.seconds(since: bucket.time)) * rate)
   }
 
   /// Counts a request of a key if it is within the limit.
   /// - Returns: the seconds until the key's next request is allowed; 0 if this request is allowed.
-  package mutating func take(_ key: Key, at now: Int64) -> Double {
+  package mutating func take(_ key: Key, at now: Timestamp) -> Double {
     let level = buckets[key].map { filled($0, at: now) } ?? burst
     guard level >= 1 else {
       buckets[key] = Bucket(level: level, time: now)
@@ -42,7 +43,7 @@ package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
     return 0
   }
 
-  private mutating func prune(at now: Int64) {
+  private mutating func prune(at now: Timestamp) {
     buckets = buckets.filter { filled($0.value, at: now) < burst }
     guard buckets.count >= capacity else { return }
     let kept = buckets.sorted { $0.value.time > $1.value.time }.prefix(capacity * 3 / 4)

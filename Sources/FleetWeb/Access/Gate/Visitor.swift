@@ -2,6 +2,7 @@ internal import COpenSSL
 internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
+internal import Spatial
 
 /// The authentication of a request's sender, and the check that a page of this server sent the request.
 struct Visitor {
@@ -53,7 +54,7 @@ struct Visitor {
   /// Returns the sender's identity and principal; nil if the request has no valid session or credentials.
   /// - Throws: `WebError` for invalid credentials.
   func identify() throws(WebError) -> Entry? {
-    let now = SystemClock.realtime
+    let now = UTCTime.now
     if let token = bearer {
       guard SecretText.isPlausible(token), let entry = entry(.token(SecretDigest(of: String(token))), at: now)
       else {
@@ -84,14 +85,14 @@ struct Visitor {
     return parts[1]
   }
 
-  private func entry(_ identity: Identity, cookie: String? = nil, at now: Int64) -> Entry? {
+  private func entry(_ identity: Identity, cookie: String? = nil, at now: UTCTime) -> Entry? {
     guard let principal = control.principal(of: identity, at: now) else { return nil }
     return Entry(
       identity: identity, principal: principal, proof: control.proof(of: identity, cookie: cookie))
   }
 
   /// Returns the local identity while no login is configured; nil for clients on other machines.
-  private func local(at now: Int64) throws(WebError) -> Entry? {
+  private func local(at now: UTCTime) throws(WebError) -> Entry? {
     guard peer.isLoopback, let entry = entry(.local, at: now) else { return nil }
     // Behind a proxy on this machine, every client would appear local.
     let traces = [

@@ -1,4 +1,6 @@
-/// The delays after wrong passwords. A pure value type; times are nanoseconds of any monotonic clock.
+package import Spatial
+
+/// The delays after wrong passwords. A pure value type.
 ///
 /// Failures are counted by user and address, by address for all users, and by user for all addresses. The
 /// longest of the three delays applies. Only the counter by user could be used to lock out a user. Its delay
@@ -12,25 +14,24 @@ package struct LoginDelays: Sendable {
 
   private struct Count {
     var failures: Int
-    var last: Int64
+    var last: Timestamp
   }
 
   private struct Rule {
     /// The number of failures without a delay, for typing errors.
     var free: Int
-    /// The maximum delay in ns. The first delay is one second, and each further failure doubles it.
-    var longest: Int64
+    /// The maximum delay in s. The first delay is one second, and each further failure doubles it.
+    var longest: Double
   }
 
-  private static let second: Int64 = 1_000_000_000
-  /// The time in ns after the last failure at which a counter is deleted.
-  private static let memory = 3600 * second
+  /// The time in s after the last failure at which a counter is deleted.
+  private static let memory = 3600.0
   /// The maximum number of counters, and of remembered addresses; beyond it, the oldest quarter is dropped.
   package static let capacity = 8192
 
   private var counts: [Key: Count] = [:]
   /// The addresses from which a user has logged in, with the time of the last login.
-  private var known: [Key: Int64] = [:]
+  private var known: [Key: Timestamp] = [:]
 
   package init() {}
 
@@ -39,20 +40,25 @@ package struct LoginDelays: Sendable {
   private func rule(_ key: Key) -> Rule {
     switch key {
     // At four guesses an hour, a password of eight random letters is safe.
-    case .pair: Rule(free: 5, longest: 900 * Self.second)
+    case .pair: Rule(free: 5, longest: 900)
     // Many users can share an address.
-    case .address: Rule(free: 20, longest: 900 * Self.second)
+    case .address: Rule(free: 20, longest: 900)
     // Limits guesses from many addresses to 120 per hour in total.
-    case .user: Rule(free: 50, longest: 30 * Self.second)
+    case .user: Rule(free: 50, longest: 30)
     }
   }
 
-  private func wait(_ key: Key, at now: Int64) -> Int64 {
-    guard let count = counts[key], now - count.last < Self.memory else { return 0 }
+  private func isRecent(_ count: Count, at now: Timestamp) -> Bool {
+    now < count.last.advanced(bySeconds: Self.memory)
+  }
+
+  private func wait(_ key: Key, at now: Timestamp) -> Double {
+    guard let count = counts[key], isRecent(count, at: now) else { return 0 }
     let rule = rule(key)
     guard count.failures >= rule.free else { return 0 }
     let doublings = min(count.failures - rule.free, 20)
-    return max(0, count.last + min(rule.longest, Self.second << Int64(doublings)) - now)
+    let end = count.last.advanced(bySeconds: min(rule.longest, Double(1 << doublings)))
+    return max(0, end.seconds(since: now))
   }
 
   /// Reverts an attempt whose password was not checked.
@@ -64,8 +70,8 @@ package struct LoginDelays: Sendable {
 
   /// Starts an attempt. An accepted attempt counts as a failure until `succeed`, so that parallel attempts do
   /// not bypass the limit. An attempt that must wait does not count.
-  /// - Returns: the nanoseconds to wait; 0 if the attempt is accepted.
-  package mutating func attempt(user: String, from address: Address, at now: Int64) -> Int64 {
+  /// - Returns: the seconds to wait; 0 if the attempt is accepted.
+  package mutating func attempt(user: String, from address: Address, at now: Timestamp) -> Double {
     let pair = Key.pair(user, address)
     var keys = [pair, .address(address)]
     if known[pair] == nil { keys.append(.user(user)) }
@@ -73,7 +79,7 @@ package struct LoginDelays: Sendable {
     guard longest == 0 else { return longest }
     for key in keys {
       var count = counts[key] ?? Count(failures: 0, last: now)
-      if now - count.last >= Self.memory { count.failures = 0 }
+      if !isRecent(count, at: now) { count.failures = 0 }
       count.failures += 1
       count.last = now
       counts[key] = count
@@ -83,7 +89,7 @@ package struct LoginDelays: Sendable {
   }
 
   /// Records the success of an attempt.
-  package mutating func succeed(user: String, from address: Address, at now: Int64) {
+  package mutating func succeed(user: String, from address: Address, at now: Timestamp) {
     counts[.pair(user, address)] = nil
     for key in [Key.address(address), .user(user)] {
       guard let count = counts[key] else { continue }
@@ -93,9 +99,9 @@ package struct LoginDelays: Sendable {
     prune(at: now)
   }
 
-  private mutating func prune(at now: Int64) {
+  private mutating func prune(at now: Timestamp) {
     if counts.count > Self.capacity {
-      counts = counts.filter { now - $0.value.last < Self.memory }
+      counts = counts.filter { isRecent($0.value, at: now) }
       if counts.count > Self.capacity * 3 / 4 {
         let kept = counts.sorted { $0.value.last > $1.value.last }.prefix(Self.capacity * 3 / 4)
         counts = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })

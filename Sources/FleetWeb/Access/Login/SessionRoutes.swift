@@ -30,7 +30,7 @@ package struct SessionRoutes: RouteGroup {
       writer.field("csrf", access?.proof)
       writer.field("login", control.configuration.hasLogin)
       writer.field("link", principal.isLink ? true : nil)
-      writer.field("expires", end.map { UTCTime(nanoseconds: $0).rfc3339 })
+      writer.field("expires", end?.rfc3339)
     }
     return Response.private(body, headers: headers)
   }

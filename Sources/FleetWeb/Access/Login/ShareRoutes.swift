@@ -30,8 +30,8 @@ package struct ShareRoutes: RouteGroup {
         writer.field("fleet", share.vehicle.fleet)
         writer.field("vehicle", share.vehicle.vehicle)
         writer.field("by", share.maker)
-        writer.field("began", UTCTime(nanoseconds: share.began).rfc3339)
-        writer.field("expires", UTCTime(nanoseconds: share.end).rfc3339)
+        writer.field("began", share.began.rfc3339)
+        writer.field("expires", share.end.rfc3339)
         writer.closeObject()
       }
       writer.closeArray()
@@ -66,7 +66,7 @@ package struct ShareRoutes: RouteGroup {
     let answer = JSONWriter.object { writer in
       writer.field("id", name)
       writer.field("url", "/s/\(link.secret)")
-      writer.field("expires", UTCTime(nanoseconds: link.end).rfc3339)
+      writer.field("expires", link.end.rfc3339)
     }
     return Response.private(answer, status: .created)
   }
@@ -120,8 +120,7 @@ package struct LinkEntrance: RouteGroup {
       AuditEntry(
         action: "link", who: login.principal.name, from: from, vehicles: [vehicle.description],
         outcome: "done"))
-    let end = control.end(of: login.identity) ?? 0
-    let left = (end - SystemClock.realtime) / 1_000_000_000
+    let left = control.end(of: login.identity)?.seconds(since: .now) ?? 0
     var headers: HTTPFields = [
       .location:
         "/#/vehicle/\(PercentEncoding.encoded(vehicle.fleet))/\(PercentEncoding.encoded(vehicle.vehicle))",

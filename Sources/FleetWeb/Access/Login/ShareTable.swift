@@ -1,16 +1,16 @@
 package import Fleet
+package import Spatial
 
-/// The links that show a vehicle to their holders for a limited time. A pure value type; times are
-/// nanoseconds since 1970.
+/// The links that show a vehicle to their holders for a limited time. A pure value type.
 package struct ShareTable: Sendable {
   package struct Share: Hashable, Sendable {
     package var vehicle: VehicleKey
     /// The creator; the link ends when the creator can no longer see the vehicle.
     package var maker: String
-    package var began: Int64
-    package var end: Int64
+    package var began: UTCTime
+    package var end: UTCTime
 
-    package init(vehicle: VehicleKey, maker: String, began: Int64, end: Int64) {
+    package init(vehicle: VehicleKey, maker: String, began: UTCTime, end: UTCTime) {
       (self.vehicle, self.maker, self.began, self.end) = (vehicle, maker, began, end)
     }
   }
@@ -26,7 +26,7 @@ package struct ShareTable: Sendable {
 
   /// Adds a link.
   /// - Returns: false if the maximum is reached; active links are never dropped.
-  package mutating func add(_ digest: SecretDigest, _ share: Share, at now: Int64) -> Bool {
+  package mutating func add(_ digest: SecretDigest, _ share: Share, at now: UTCTime) -> Bool {
     expire(at: now)
     guard shares.count < Self.capacity else { return false }
     shares[digest] = share
@@ -34,7 +34,7 @@ package struct ShareTable: Sendable {
   }
 
   /// Returns a link; nil if there is none or it has ended.
-  package func share(_ digest: SecretDigest, at now: Int64) -> Share? {
+  package func share(_ digest: SecretDigest, at now: UTCTime) -> Share? {
     guard let share = shares[digest], now < share.end else { return nil }
     return share
   }
@@ -49,5 +49,5 @@ package struct ShareTable: Sendable {
 
   mutating func keep(where holds: (Share) -> Bool) { shares = shares.filter { holds($0.value) } }
 
-  package mutating func expire(at now: Int64) { shares = shares.filter { now < $0.value.end } }
+  package mutating func expire(at now: UTCTime) { shares = shares.filter { now < $0.value.end } }
 }

@@ -2,13 +2,14 @@ package import Fleet
 package import FleetProgram
 internal import NIOSSL
 internal import Platform
+internal import Spatial
 
 /// The server's certificate and key, reloaded when their files change. Open connections continue with the old
 /// certificate, new ones use the new one.
 package final class CertificateStore: Sendable {
   private struct State {
     var context: NIOSSLContext
-    var times: [Int64?]
+    var times: [UTCTime?]
   }
 
   static let keys = ["certificate", "key"]
@@ -70,7 +71,7 @@ package final class CertificateStore: Sendable {
     return true
   }
 
-  private static func times(_ files: String...) -> [Int64?] {
+  private static func times(_ files: String...) -> [UTCTime?] {
     files.map { AtomicFile.modificationTime(of: $0) }
   }
 
