@@ -215,6 +215,60 @@ import Testing
     #expect(odometer.distance < 150)
   }
 
+  /// A receiver smooths its positions, so that its error moves steadily; it states the error.
+  @Test(arguments: [(8.0, 30.0), (15, 60), (20, 120)])
+  func smoothErrorAtRestAddsLittle(size: Double, seconds: Double) {
+    var random = SplitMix.announced()
+    var (odometer, offset, seen) = (Odometer(), SIMD2(0.0, 0), SIMD2(0.0, 0))
+    let memory = exp(-1 / seconds)
+    for time in 0..<14_400 {
+      let change = size * (1 - memory * memory).squareRoot()
+      offset = memory * offset + change * SIMD2(random.normal(), random.normal())
+      seen += (offset - seen) / 5
+      odometer.process(
+        sample(Double(time), east: seen.x, north: seen.y, speed: nil, accuracy: 1.5 * size))
+    }
+    #expect(odometer.distance < 1500)
+  }
+
+  /// Jumps of 12 m to and fro at rest are no start, at any interval.
+  @Test(arguments: [0.5, 1, 1.2, 1.5, 2, 2.5]) func jumpsAtRestAreNoStart(interval: Double) {
+    var random = SplitMix.announced()
+    var odometer = Odometer()
+    for number in 0..<Int(7200 / interval) {
+      let time = Double(number) * interval
+      let jump = Int(time / 300) % 2 == 0 ? 0.0 : 12
+      odometer.process(
+        sample(time, east: jump + 0.1 * random.normal(), north: 0.1 * random.normal(), speed: nil, accuracy: 5))
+    }
+    #expect(odometer.distance < 50)
+  }
+
+  /// A speed in each tenth sample only does not lose the way between them.
+  @Test(arguments: [7, 10, 15, 30], [3.0, 5, 14]) func rareSpeedsKeepTheWay(every: Int, speed: Double) {
+    var odometer = Odometer()
+    for time in 0...1200 {
+      odometer.process(
+        sample(
+          Double(time), north: speed * Double(time), speed: time % every == 0 ? speed : nil, accuracy: nil))
+    }
+    #expect(abs(odometer.distance / (1200 * speed) - 1) < 0.03)
+  }
+
+  /// Positions each two seconds, at not quite regular times, follow the bends.
+  @Test func irregularPositionsFollowTheBends() {
+    var random = SplitMix.announced()
+    var (odometer, time, place, way) = (Odometer(), 0.0, SIMD2(0.0, 0), 0.0)
+    while time < 600 {
+      let step = 2 * random.uniform(0.98...1.02)
+      let course = (time / 20).rounded(.down) * .pi / 2
+      place += 10 * step * SIMD2(sin(course), cos(course))
+      (time, way) = (time + step, way + 10 * step)
+      odometer.process(sample(time, east: place.x, north: place.y, speed: nil, accuracy: nil))
+    }
+    #expect(abs(odometer.distance / way - 1) < 0.015)
+  }
+
   // MARK: Wheels
 
   /// Wheels that read 2 % low are set right by the satellites, and carry the way through a tunnel.

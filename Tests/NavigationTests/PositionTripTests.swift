@@ -147,6 +147,22 @@ import Testing
     #expect(trips > 200)
   }
 
+  /// Two drives with a stop that is longer than the longest within a trip are two trips, which end where the vehicle stopped.
+  @Test(arguments: [330.0, 400, 440], [0.25, 1, 2])
+  func longStopDividesTrips(stop: Double, interval: Double) throws {
+    var (vehicle, random) = (Vehicle(), SplitMix.announced())
+    for step in 0...Int((1800 + stop) / interval) {
+      let seconds = Double(step) * interval
+      let driven = min(max(0, seconds - 600), 600) + min(max(0, seconds - 1200 - stop), 600)
+      let noise = 0.3 * SIMD2(random.normal(), random.normal())
+      vehicle.report(seconds, SIMD2(9.7 * driven, 0) + noise, accuracy: 3)
+    }
+    vehicle.end()
+    #expect(vehicle.ended.count == 2)
+    let first = try #require(vehicle.ended.first?.end.time)
+    #expect(abs(first.seconds(since: UTCTime(nanoseconds: 1_790_000_000_000_000_000)) - 1200) < 15)
+  }
+
   /// A drive without a stop is one trip; a gap may end one. Case 01 was a trip every 12 s.
   @Test func randomDriveWithoutStopsIsOneTrip() throws {
     var random = SplitMix.announced()

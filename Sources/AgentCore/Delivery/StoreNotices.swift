@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Logging
 internal import Platform
 internal import StoreAndForward

@@ -187,8 +187,9 @@ public struct Odometer: Hashable, Sendable {
     travel.add(sample.coordinate, at: sample.timestamp)
     let error = Self.confidence * hypot(first.radius, sample.accuracy ?? Self.unknownAccuracy)
     let way = LocalFrame(origin: first.coordinate).offset(of: sample.coordinate).magnitude
-    guard way > (travel.isMoving ? travel.step ?? error : error), !sample.isStopped else {
-      return processNear(next, after: before, step: step, way: way, isStopped: sample.isStopped, &travel)
+    let limit = travel.isMoving ? travel.step(radius: sample.accuracy) ?? error : error
+    guard way > limit, !sample.isStopped else {
+      return process(near: sample, after: before, step: step, way: way, &travel)
     }
     let moved = LocalFrame(origin: latest).offset(of: sample.coordinate).magnitude
     positionMotion = .moving(speed: moved / step)
@@ -209,21 +210,27 @@ public struct Odometer: Hashable, Sendable {
   }
 
   /// Processes a position that is too close to that of the last decision to prove motion by itself.
-  private mutating func processNear(
-    _ next: Anchor, after before: Anchor, step: Double, way: Double, isStopped: Bool,
+  private mutating func process(
+    near sample: OdometerSample, after before: Anchor, step: Double, way: Double,
     _ travel: inout PositionTravel
   ) {
+    let (isStopped, radius) = (sample.isStopped, sample.accuracy)
+    var next = Anchor(sample, isStopped: isStopped)
     positionMotion = isStopped ? .resting : .undecided
-    if travel.isMoving, travel.step != nil || isStopped {
-      guard isStopped || travel.isStop(way: way, seconds: step) else { return }
+    if travel.isMoving, travel.step(radius: radius) != nil || isStopped {
+      guard isStopped || travel.isStop(way: way, seconds: step, radius: radius) else { return }
       add(estimated: travel.shortened(way))
       travel.stop()
+      // The vehicle has been at rest since it reached the last corner of its path.
+      if !isStopped { (next.timestamp, next.time) = (before.timestamp, before.time) }
       return advance(to: next)
     }
-    if !isStopped, let start = travel.start {
-      add(estimated: start.way)
+    if !isStopped, let start = travel.start(radius: radius) {
       travel.move()
       positionMotion = .moving(speed: start.way / start.seconds)
+      // The positions of a moving vehicle whose speed is reported seldom continue from its last speed.
+      if before.speed ?? 0 > Self.restingSpeed { return close(before, sample, seconds: step) }
+      add(estimated: start.way)
       advance(to: next)
       return standing.interrupt(isMoving: true)
     }
@@ -231,9 +238,8 @@ public struct Odometer: Hashable, Sendable {
     positionMotion = .resting
     travel.stop()
     // The earlier position is retained, so that slow motion is eventually detected.
-    var rest = next
-    (rest.place, rest.speed, rest.velocity) = (before.place, nil, nil)
-    advance(to: rest)
+    (next.place, next.speed, next.velocity) = (before.place, nil, nil)
+    advance(to: next)
   }
 
   // MARK: Gaps

@@ -10,11 +10,13 @@ internal import Spatial
 /// start is detected by the displacement of the last seconds, long before the vehicle has left the circle of
 /// the offset.
 ///
+/// A stated accuracy raises both limits, because the positions of most receivers are smoothed, so that the
+/// offset can move as steadily as a vehicle. Without a stated accuracy, a parked receiver whose smoothed positions
+/// stray at more than about 0.8 m/s is counted as motion. If positions are more than `longestInterval` apart,
+/// `step` is nil, and straight lines between positions that differ by more than their errors remain.
+///
 /// The constants were chosen on simulated noise: white noise of 0 to 3 m and an offset of 2 to 8 m with a time
-/// constant of 20 to 100 s, added to three true drives. The distance was within 1 % of the truth in all
-/// cases except white noise of 3 m (2.2 %); straight lines between positions that differ by more than three
-/// stated accuracies were up to 13 % short. In nine of ten parked days with such noise nothing was counted;
-/// an offset of 20 m added 0.4 to 1 km.
+/// constant of 20 to 100 s, added to three true drives; and on simulated parked days.
 struct PositionTravel: Hashable, Sendable {
   private struct Point: Hashable, Sendable {
     var time: Timestamp
@@ -35,7 +37,7 @@ struct PositionTravel: Hashable, Sendable {
   /// Minimum interval in s between positions in the window; positions of faster receivers are skipped.
   private static let shortestInterval = 0.19
   /// Maximum interval in s between two positions that are compared for noise or a start.
-  private static let longestInterval = 2.0
+  private static let longestInterval = 2.5
   /// The speed in m/s that a start must exceed, and the speed below which the vehicle stops.
   private static let (startSpeed, stopSpeed) = (1.5, 1.0)
   /// Standard deviations of noise in the displacement of a start.
@@ -44,6 +46,8 @@ struct PositionTravel: Hashable, Sendable {
   private static let largestPart = 0.6
   /// The minimum length in m of a piece of the path, and the minimum in standard deviations of noise.
   private static let (shortestStep, stepDeviations) = (10.0, 8.0)
+  /// The minimum of both in stated 68 % radii.
+  private static let radii = 2.0
   /// The initial, the smallest and the greatest standard deviation of noise in m.
   private static let (firstDeviation, leastDeviation, greatestDeviation) = (0.3, 0.05, 15.0)
   /// The share per second by which the median of squared differences moves. The first ones move it faster.
@@ -51,8 +55,13 @@ struct PositionTravel: Hashable, Sendable {
   /// The median of half the square of a vector whose two components have variance 1.
   private static let halfMedian = 0.693
 
-  /// The minimum length in m of a piece of the path; nil if positions are too far apart to measure their noise.
-  var step: Double? { isMeasured ? max(Self.shortestStep, Self.stepDeviations * deviation) : nil }
+  /// Returns the minimum length in m of a piece of the path; nil if positions are too far apart to measure their
+  /// noise.
+  /// - Parameter radius: the stated 68 % radius in m; nil if unknown.
+  func step(radius: Double?) -> Double? {
+    guard isMeasured else { return nil }
+    return max(Self.shortestStep, Self.stepDeviations * deviation, Self.radii * (radius ?? 0))
+  }
 
   private var isMeasured: Bool { points.count >= 3 }
 
@@ -64,7 +73,9 @@ struct PositionTravel: Hashable, Sendable {
     if let last = points.last {
       let interval = time.seconds(since: last.time)
       if interval > Self.longestInterval || interval < 0 { points.removeAll(keepingCapacity: true) }
-      guard points.isEmpty || interval >= Self.shortestInterval else { return }
+      // A receiver can report a position several times.
+      guard points.isEmpty || interval >= Self.shortestInterval && coordinate != last.coordinate
+      else { return }
     }
     points.append(Point(time: time, coordinate: coordinate))
     learn()
@@ -73,7 +84,8 @@ struct PositionTravel: Hashable, Sendable {
 
   /// Returns the displacement in m and the time in s of a start; nil if the positions of the last seconds do
   /// not prove one.
-  var start: (way: Double, seconds: Double)? {
+  /// - Parameter radius: the stated 68 % radius in m; nil if unknown.
+  func start(radius: Double?) -> (way: Double, seconds: Double)? {
     guard let first = points.first, let last = points.last else { return nil }
     let seconds = last.time.seconds(since: first.time)
     guard seconds >= Self.shortestSpan else { return nil }
@@ -81,9 +93,12 @@ struct PositionTravel: Hashable, Sendable {
     let way = frame.offset(of: last.coordinate).magnitude
     // A second difference of white noise has six times its variance, and a step of a random walk half of that.
     let noise = Self.startDeviations * deviation * (3 * seconds).squareRoot()
-    guard way >= max(Self.startSpeed * seconds, noise) else { return nil }
-    for (index, point) in points.enumerated() {
-      let later = points[index...].last { $0.time.seconds(since: point.time) <= 1.05 } ?? point
+    guard isMeasured, way >= max(Self.startSpeed * seconds, noise, Self.radii * (radius ?? 0)) else {
+      return nil
+    }
+    for (index, point) in points.enumerated().dropLast() {
+      let next = points[index + 1]
+      let later = points[(index + 1)...].last { $0.time.seconds(since: point.time) <= 1.05 } ?? next
       let part = frame.offset(of: later.coordinate) - frame.offset(of: point.coordinate)
       if part.magnitude > Self.largestPart * way { return nil }
     }
@@ -91,8 +106,8 @@ struct PositionTravel: Hashable, Sendable {
   }
 
   /// True if a moving vehicle that is `way` metres from the last corner of its path after `seconds` has stopped.
-  func isStop(way: Double, seconds: Double) -> Bool {
-    step.map { way < $0 && seconds > $0 / Self.stopSpeed } ?? false
+  func isStop(way: Double, seconds: Double, radius: Double?) -> Bool {
+    step(radius: radius).map { way <= $0 && seconds > $0 / Self.stopSpeed } ?? false
   }
 
   /// Returns a length in m without the mean contribution of noise.
