@@ -40,7 +40,8 @@ extension ConfigurationKey {
   /// All keys in the order of `Config/odograph.toml`, which documents each key.
   package static let all: [ConfigurationKey] =
     main + localKeys("nmea") + [ConfigurationKey("nmea.sentences", .texts, default: .texts(usualSentences))]
-    + localKeys("gpsd_server") + rest
+    + localKeys("gpsd_server")
+    + [ConfigurationKey("sensor_proxy.enabled", .flag, default: .flag(false))] + rest
 
   private static let main: [ConfigurationKey] = [
     ConfigurationKey(
