@@ -20,7 +20,7 @@ extension ConfigurationKey {
   ]
 
   /// Sentences of NMEA 0183 that most programs read.
-  private static let usualSentences = ["GGA", "GSA", "VTG", "RMC", "GST", "ZDA"]
+  private static let usualSentences = ["GGA", "GSA", "GSV", "VTG", "RMC", "GST", "ZDA"]
 
   /// Keys of a service for programs on the same machine.
   private static func localKeys(_ table: String) -> [ConfigurationKey] {
