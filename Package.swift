@@ -137,7 +137,7 @@ let package = Package(
       dependencies: [
         "Bytes", "Compression", "CStandardError", "JSON", "LiveSensors", "LocalProtocols", "Motion", "MQTT",
         "Navigation", "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN",
-        "SensorsGPSD",
+        "SensorsGPSD", "SensorProxy",
         "SensorsIIO", "SensorsRadio", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward",
         "Telemetry", "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),

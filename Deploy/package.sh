@@ -75,7 +75,7 @@ cp Deploy/systemd/odograph-serve.service "$source/debian/odograph.odograph-serve
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
 cp Deploy/systemd/radio.conf "$source"
-cp -r Deploy/modem "$source"
+cp -r Deploy/modem Deploy/dbus "$source"
 cp Config/profile.toml Config/serve.toml CHANGELOG.md Deploy/THIRD-PARTY.md "$source"
 cp Config/odograph.toml "$source/odograph.toml.reference"
 cp -r Config/mosquitto "$source/mosquitto"

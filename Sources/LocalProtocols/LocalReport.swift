@@ -80,22 +80,25 @@ public struct LocalReceiver: Hashable, Sendable {
   public var satellitesVisible: Int?
   /// Horizontal dilution of precision; nil if not reported.
   public var horizontalDilution: Double?
+  /// The satellites in view, and all dilutions of precision; nil if not reported.
+  public var sky: SatelliteSky?
 
   public init(
     quality: FixQuality? = nil, satellitesUsed: Int? = nil, satellitesVisible: Int? = nil,
-    horizontalDilution: Double? = nil
+    horizontalDilution: Double? = nil, sky: SatelliteSky? = nil
   ) {
     self.quality = quality
     self.satellitesUsed = satellitesUsed
     self.satellitesVisible = satellitesVisible
     self.horizontalDilution = horizontalDilution
+    self.sky = sky
   }
 
   /// Creates the data from a fix.
   public init(_ fix: PositionFix) {
     self.init(
       quality: fix.quality, satellitesUsed: fix.satellitesUsed, satellitesVisible: fix.satellitesVisible,
-      horizontalDilution: fix.horizontalDilution)
+      horizontalDilution: fix.horizontalDilution, sky: fix.sky)
   }
 }
 

@@ -10,6 +10,8 @@ package enum AgentInput: Sendable {
   case link(LinkChange)
   /// A change of the requirements of the programs on this machine that receive positions.
   case localDemand(LocalDemand)
+  /// A change of the requirements of the programs on this machine that receive orientation and heading.
+  case localMotionDemand(LocalMotionDemand)
   /// A request by a program on this machine for a snapshot of the agent's state.
   case snapshotRequest
   /// A request to reload the configuration file.

@@ -11,7 +11,7 @@ internal import DequeModule
 /// | sensor event | `sensorCapacity` | the oldest is dropped and counted: newer values matter more |
 /// | request | `requestCapacity` | the new one is rejected without a response; the sender can repeat it |
 /// | link change | `linkCapacity` | the oldest is dropped, because the newest contains the current state |
-/// | snapshot request, reload, local demand | 1 | the new one replaces it, after all earlier inputs |
+/// | snapshot request, reload, local demands | 1 | the new one replaces it, after all earlier inputs |
 /// | tick, failing power, stop | 1 | only one is stored; failing power and stop are served first |
 package struct AgentInputQueue: Sendable {
   /// The maximum number of sensor events, enough for some seconds of all sensors at full rate.
@@ -42,7 +42,7 @@ package struct AgentInputQueue: Sendable {
     case .link:
       if count(of: input) == Self.linkCapacity { remove(input) }
       others.append(input)
-    case .snapshotRequest, .reload, .localDemand:
+    case .snapshotRequest, .reload, .localDemand, .localMotionDemand:
       remove(input)
       others.append(input)
     case .tick: if count(of: input) == 0 { others.append(input) }
@@ -70,7 +70,8 @@ extension AgentInput {
   fileprivate func isLike(_ other: AgentInput) -> Bool {
     switch (self, other) {
     case (.sensor, .sensor), (.request, .request), (.link, .link), (.snapshotRequest, .snapshotRequest),
-      (.reload, .reload), (.localDemand, .localDemand), (.powerFailing, .powerFailing), (.stop, .stop),
+      (.reload, .reload), (.localDemand, .localDemand),
+      (.localMotionDemand, .localMotionDemand), (.powerFailing, .powerFailing), (.stop, .stop),
       (.tick, .tick):
       true
     default: false

@@ -33,6 +33,7 @@ package struct AgentPipeline: Sendable {
   private var coarse: CoarseReports
   private var regionReports = RegionReports()
   private var local = LocalReports()
+  private var localMotion = LocalMotion()
   private var power: PowerControl
   private var status: StatusReporter
   /// State of rest or motion as last passed to the parts; nil if unknown.
@@ -132,6 +133,7 @@ package struct AgentPipeline: Sendable {
       motion.observe(navigation?.estimate(at: scan.timestamp))
       motion.publish(due, at: scan.timestamp, &context)
     }
+    if localMotion.isDue(at: scan.timestamp) { reportMotion(at: scan.timestamp) }
     if let since = context.activitySince, context.activity != activity {
       pass(ActivityChange(state: context.activity, since: since, timestamp: scan.timestamp))
     }
@@ -160,6 +162,15 @@ package struct AgentPipeline: Sendable {
     local.process(&location, &context)
   }
 
+  /// Reports orientation and heading to programs on this machine.
+  private mutating func reportMotion(at timestamp: Timestamp) {
+    var heading: Double?
+    if localMotion.isHeadingDue(at: timestamp) {
+      heading = navigation?.estimate(at: timestamp)?.heading ?? motion.compassHeading
+    }
+    localMotion.observe(motion.orientation, heading: heading, at: timestamp)
+  }
+
   /// The order for readings of the CAN bus.
   private mutating func process(_ readings: [VehicleReading], at timestamp: Timestamp?) {
     guard var step = VehicleStep(readings, at: timestamp) else { return }
@@ -184,6 +195,7 @@ package struct AgentPipeline: Sendable {
     traces.observe(change, &context)
     status.observe(change, &context)
     motion.observeCapabilities(&context)
+    localMotion.observe(sensors: motion.sensors, isNavigated: motion.isNavigated)
     location.observe(change, &context)
     if case .unavailable = change.state, change.kinds.contains(.accelerometer) {
       motion.forgetActivity(&context)
@@ -292,6 +304,7 @@ package struct AgentPipeline: Sendable {
     motion.add(to: &needs, context)
     power.add(to: &needs, context)
     local.add(to: &needs, context)
+    localMotion.add(to: &needs, context)
     coarse.add(to: &needs, context)
     return needs
   }
@@ -323,6 +336,7 @@ package struct AgentPipeline: Sendable {
     }
     motion.observe(block.last.flatMap { navigation?.estimate(at: $0.timestamp) })
     motion.observeCapabilities(&context)
+    localMotion.observe(sensors: motion.sensors, isNavigated: motion.isNavigated)
   }
 
   private mutating func publish(into send: (VehicleMessage) -> Void) {
@@ -670,6 +684,16 @@ package struct AgentPipeline: Sendable {
 
   /// Time in s for which programs on this machine have required the receiver to be on.
   package var localReceiverSeconds: Double { local.receiverSeconds(at: now) }
+
+  /// Sets the requirements of the programs on this machine that receive orientation and heading.
+  package mutating func observe(_ demand: LocalMotionDemand) {
+    localMotion.set(demand, &context)
+    replanPower()
+  }
+
+  /// Returns orientation and heading for programs on this machine if they have changed since the last call; nil if
+  /// unchanged.
+  package mutating func drainLocalMotion() -> LocalMotionState? { localMotion.drain() }
 
   private mutating func replanPower() {
     context.isPlanOutdated = true

@@ -260,7 +260,7 @@ struct MotionReports: PipelinePart {
   }
 
   /// Orientation of the device in its own axes; nil without an accelerometer.
-  private var orientation: DeviceOrientation? {
+  var orientation: DeviceOrientation? {
     manager.isAvailable(.accelerometer) ? events.orientation : nil
   }
 
@@ -396,6 +396,13 @@ struct MotionReports: PipelinePart {
         attitude: $0, accuracy: manager.headingAccuracy,
         calibration: manager.deviceMotion?.magneticField?.accuracy, at: timestamp)
     }
+  }
+
+  /// Heading of the magnetometer in degrees clockwise from true north, or from magnetic north while the declination is
+  /// unknown; nil without a magnetometer. It is corrected as published headings are.
+  var compassHeading: Double? {
+    guard let side = manager.magneticAttitude?.heading(for: heading.headingOrientation) else { return nil }
+    return normalizedDegrees(side - heading.courseBias + (manager.declination ?? 0))
   }
 
   private mutating func publishAttitude(

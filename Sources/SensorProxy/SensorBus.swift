@@ -10,13 +10,34 @@ public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertib
   /// The `errno` value.
   public var code: Int32
 
+  /// The cause, from which a remedy follows.
+  public enum Kind: Hashable, Sendable {
+    /// Another program has the name.
+    case nameInUse
+    /// The policy of the bus does not allow this user to own the name.
+    case notPermitted
+    /// No bus is running.
+    case noBus
+    case other
+  }
+
+  public var kind: Kind {
+    switch code {
+    case EEXIST: .nameInUse
+    case EACCES, EPERM: .notPermitted
+    case ENOENT, ECONNREFUSED: .noBus
+    default: .other
+    }
+  }
+
   public var description: String {
     let reason =
-      switch code {
-      case EEXIST: "another program has this name; stop iio-sensor-proxy"
-      case EACCES, EPERM: "permission denied; the policy of the bus does not allow this user to own the name"
-      case ENOENT, ECONNREFUSED: "no bus is running"
-      default: unsafe String(cString: strerror(code))
+      switch kind {
+      case .nameInUse: "another program has this name; stop iio-sensor-proxy"
+      case .notPermitted:
+        "permission denied; the policy of the bus does not allow this user to own the name"
+      case .noBus: "no bus is running"
+      case .other: unsafe String(cString: strerror(code))
       }
     return "\(operation) \(object): \(reason)"
   }
@@ -25,6 +46,9 @@ public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertib
 /// A connection to a bus on which this process has a name. Not thread-safe.
 @safe struct SensorBus: ~Copyable {
   private let bus: OpaquePointer
+
+  /// Time limit in µs of an answer of the bus.
+  private static let answerLimit: UInt64 = 5_000_000
 
   /// Connects to a bus and requests the name.
   /// - Parameter address: the address of another bus; nil for the system bus, or the one in
@@ -44,6 +68,8 @@ public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertib
       _ = unsafe sd_bus_unref(opened)
       throw SensorProxyError(operation: "connect to", object: address ?? "the system bus", code: -code)
     }
+    // A bus that does not answer must not delay the end of the process for the 25 s of the default.
+    unsafe sd_bus_set_method_call_timeout(bus, Self.answerLimit)
     code = unsafe sd_bus_request_name(bus, name, 0)
     guard code >= 0 else {
       _ = unsafe sd_bus_close_unref(bus)

@@ -1,52 +1,62 @@
 internal import Glibc
-internal import Platform
+public import Platform
 
 /// The service `net.hadess.SensorProxy` on D-Bus, as iio-sensor-proxy offers it: orientation and compass for desktops
 /// and other programs.
 ///
 /// A program claims a sensor, and releases it or disconnects. The service reports the numbers of claims, so that the
 /// sensor is powered only if a program uses it. Values are sent only to programs that have claimed the sensor; any
-/// program can read them. One dedicated thread does all I/O. If the bus closes the connection, the service stops.
+/// program can read them. One dedicated thread does all I/O, and waits without a time limit while it is connected.
+/// Without a bus, and while another program has the name, the service retries after 1 s to 60 s.
+///
+/// The service requests its name when the first sensor is available: programs that find the name without sensors do not
+/// claim those that appear later.
 public final class SensorProxyService: Sendable {
   /// The name on the bus.
   public static let name = "net.hadess.SensorProxy"
 
+  /// A change of the service's state.
+  public enum Change: Hashable, Sendable {
+    /// The service has its name on the bus.
+    case connected
+    /// The service has no connection, for a reason other than the last one.
+    case disconnected(SensorProxyError)
+    /// The numbers of claims have changed.
+    case demand(SensorProxyDemand)
+  }
+
   private let thread: ServiceThread
   private let state = Locked(SensorProxyState())
 
-  /// Connects to the bus and starts the thread.
+  /// Starts the thread, which connects to the bus when `update` has reported a sensor.
   /// - Parameters:
   ///   - address: the address of another bus; nil for the system bus, or the one in `DBUS_SYSTEM_BUS_ADDRESS`.
-  ///   - demandChanged: called from the service's thread when the claims have changed.
-  /// - Throws: `SensorProxyError` if there is no bus, or the name is not available.
-  public init(
-    address: String? = nil, demandChanged: @escaping @Sendable (SensorProxyDemand) -> Void
-  ) throws(SensorProxyError) {
-    do throws(SystemError) {
-      thread = try ServiceThread()
-    } catch {
-      throw SensorProxyError(operation: error.operation, object: error.object, code: error.code)
-    }
-    let outcome = Locked<SensorProxyError?>(nil)
-    let ready: EventDescriptor
-    do throws(SystemError) {
-      ready = try EventDescriptor()
-      // The connection belongs to the thread, because sd-bus is not thread-safe.
-      try thread.start(name: "sensor-proxy") { [thread, state] heartbeat in
+  ///   - changed: called from the service's thread.
+  /// - Throws: `SystemError` if the process has no free descriptors or threads.
+  public init(address: String? = nil, changed: @escaping @Sendable (Change) -> Void) throws(SystemError) {
+    thread = try ServiceThread()
+    // The connection belongs to the thread, because sd-bus is not thread-safe.
+    try thread.start(name: "sensor-proxy") { [thread, state] heartbeat in
+      var retry = SensorProxyRetry()
+      while !thread.isStopping {
+        heartbeat.beat()
+        guard state.withLock({ $0.hasAccelerometer || $0.hasCompass }) else {
+          _ = waitUntilReadable([thread.wake.descriptor])
+          thread.wake.drain()
+          continue
+        }
+        heartbeat.expectPause(seconds: 60)
         do throws(SensorProxyError) {
           var session = try SensorProxySession(address: address)
-          ready.signal()
-          try session.run(thread, heartbeat, state, demandChanged)
+          changed(.connected)
+          retry = SensorProxyRetry()
+          try session.run(thread, heartbeat, state) { changed(.demand($0)) }
         } catch {
-          outcome.withLock { $0 = error }
-          ready.signal()
+          if retry.isNew(error) { changed(.disconnected(error)) }
+          retry.wait(thread, heartbeat)
         }
       }
-    } catch {
-      throw SensorProxyError(operation: error.operation, object: error.object, code: error.code)
     }
-    _ = ready.wait(seconds: 60)
-    if let error = outcome.withLock({ $0 }) { throw error }
   }
 
   /// Sets the values. Clients receive the changed ones.
@@ -60,6 +70,37 @@ public final class SensorProxyService: Sendable {
 
   /// Releases the name and disconnects.
   public func stop() { thread.stop() }
+
+  /// Connects to the bus for a moment.
+  /// - Throws: `SensorProxyError` if there is no bus, or the name is not available.
+  public static func probe(address: String? = nil) throws(SensorProxyError) {
+    _ = try SensorBus(address: address, name: name)
+  }
+}
+
+/// The waits between attempts to connect.
+private struct SensorProxyRetry {
+  private static let (shortest, longest) = (1.0, 60.0)
+  private var pause = shortest
+  private var last: SensorProxyError?
+
+  /// Returns whether the error differs from the last one.
+  mutating func isNew(_ error: SensorProxyError) -> Bool {
+    defer { last = error }
+    return error != last
+  }
+
+  /// Waits until the next attempt is due or the thread is to stop.
+  mutating func wait(_ thread: ServiceThread, _ heartbeat: Heartbeat) {
+    let end = SystemClock.monotonic + Int64(pause * 1e9)
+    while !thread.isStopping {
+      heartbeat.beat()
+      let rest = Double(end - SystemClock.monotonic) * 1e-9
+      guard rest > 0 else { break }
+      _ = thread.wake.wait(seconds: rest)
+    }
+    pause = min(2 * pause, Self.longest)
+  }
 }
 
 /// The connection of the service's thread.

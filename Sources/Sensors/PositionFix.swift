@@ -48,6 +48,8 @@ public struct PositionFix: Hashable, Sendable {
   public var satellitesUsed: Int?
   /// The number of satellites in view.
   public var satellitesVisible: Int?
+  /// The satellites in view, and all dilutions of precision; nil if not reported.
+  public var sky: SatelliteSky?
   /// The receiver's device path, or the name of the recording.
   public var receiver: String?
 

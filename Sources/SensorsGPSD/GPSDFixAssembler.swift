@@ -20,6 +20,8 @@ struct GPSDFixAssembler: Sendable {
     merged.satellitesUsed = sky.satellitesUsed ?? merged.satellitesUsed
     merged.satellitesVisible = sky.satellitesVisible ?? merged.satellitesVisible
     merged.horizontalDilution = sky.horizontalDilution ?? merged.horizontalDilution
+    merged.satellites = sky.satellites ?? merged.satellites
+    merged.dilution = sky.dilution ?? merged.dilution
     if skies[device] == nil, skies.count >= Self.mostDevices { skies.removeAll() }
     skies[device] = (merged, timestamp)
   }
@@ -33,6 +35,10 @@ struct GPSDFixAssembler: Sendable {
     if guesses.count > Self.mostDevices { guesses.removeAll() }
     fix.satellitesUsed = sky?.satellitesUsed
     fix.satellitesVisible = sky?.satellitesVisible
+    if sky?.satellites != nil || sky?.dilution != nil {
+      fix.sky = SatelliteSky(
+        satellites: sky?.satellites ?? [], dilution: sky?.dilution ?? DilutionOfPrecision())
+    }
     guard let mode = fix.mode, mode != .noFix else { return fix }
     if let latitude = report.latitude, let longitude = report.longitude {
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)

@@ -1,3 +1,4 @@
+public import Sensors
 public import Spatial
 
 /// A report of gpsd, one per line.
@@ -71,4 +72,8 @@ public struct GPSDSky: Hashable, Sendable {
   public var satellitesUsed: Int?
   public var satellitesVisible: Int?
   public var horizontalDilution: Double?
+  /// The satellites in view, at most `SatelliteSky.limit`; nil if the report contained dilutions of precision only.
+  public var satellites: [Satellite]?
+  /// All dilutions of precision; nil if the report contained none.
+  public var dilution: DilutionOfPrecision?
 }

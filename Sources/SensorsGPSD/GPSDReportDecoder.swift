@@ -3,6 +3,7 @@ internal import CGPS
 internal import Glibc
 internal import JSON
 internal import Platform
+internal import Sensors
 internal import Spatial
 
 /// Decodes lines of gpsd's protocol with libgps (`gps_unpack`), for live sessions and recorded logs.
@@ -45,7 +46,8 @@ internal import Spatial
           device: string(of: data.pointee.dev.path),
           satellitesUsed: hasSatellites ? Int(data.pointee.satellites_used) : nil,
           satellitesVisible: hasSatellites ? Int(data.pointee.satellites_visible) : nil,
-          horizontalDilution: finite(data.pointee.dop.hdop)))
+          horizontalDilution: finite(data.pointee.dop.hdop), satellites: hasSatellites ? satellites() : nil,
+          dilution: dilution()))
     case "VERSION":
       guard unpack(line) & UInt64(VERSION_SET) != 0 else { return nil }
       let version = unsafe data.pointee.version
@@ -112,6 +114,36 @@ internal import Spatial
     fix.eps = finite(source.eps)
     fix.epd = finite(source.epd)
     return fix
+  }
+
+  /// The satellites of the last report.
+  private func satellites() -> [Satellite] {
+    let count = unsafe min(Int(data.pointee.satellites_visible), SatelliteSky.limit)
+    return unsafe withUnsafeBytes(of: &data.pointee.skyview) { bytes in
+      unsafe bytes.bindMemory(to: satellite_t.self).prefix(max(0, count)).map(satellite)
+    }
+  }
+
+  private func satellite(_ source: satellite_t) -> Satellite {
+    // gpsd omits system and number together; libgps sets both to zero then.
+    let isNumbered = source.svid > 0
+    return Satellite(
+      identifier: Int(source.PRN), system: isNumbered ? Satellite.System(rawValue: Int(source.gnssid)) : nil,
+      number: isNumbered ? Int(source.svid) : nil,
+      elevation: finite(source.elevation).flatMap { abs($0) <= 90 ? $0 : nil },
+      azimuth: finite(source.azimuth).flatMap { (0..<360).contains($0) ? $0 : nil },
+      signal: finite(source.ss).flatMap { (0...254).contains($0) ? $0 : nil }, isUsed: source.used)
+  }
+
+  /// The dilutions of the last report; nil if it contained none.
+  private func dilution() -> DilutionOfPrecision? {
+    let source = unsafe data.pointee.dop
+    func factor(_ value: Double) -> Double? { finite(value).flatMap { $0 >= 0 ? $0 : nil } }
+    var dilution = DilutionOfPrecision(
+      horizontal: factor(source.hdop), vertical: factor(source.vdop), position: factor(source.pdop))
+    (dilution.longitude, dilution.latitude) = (factor(source.xdop), factor(source.ydop))
+    (dilution.time, dilution.geometric) = (factor(source.tdop), factor(source.gdop))
+    return dilution == DilutionOfPrecision() ? nil : dilution
   }
 
   private func finite(_ value: Double) -> Double? { value.isFinite ? value : nil }

@@ -20,7 +20,7 @@ extension ConfigurationKey {
   ]
 
   /// Sentences of NMEA 0183 that most programs read.
-  private static let usualSentences = ["GGA", "GSA", "VTG", "RMC", "GST", "ZDA"]
+  private static let usualSentences = ["GGA", "GSA", "GSV", "VTG", "RMC", "GST", "ZDA"]
 
   /// Keys of a service for programs on the same machine.
   private static func localKeys(_ table: String) -> [ConfigurationKey] {
@@ -40,7 +40,8 @@ extension ConfigurationKey {
   /// All keys in the order of `Config/odograph.toml`, which documents each key.
   package static let all: [ConfigurationKey] =
     main + localKeys("nmea") + [ConfigurationKey("nmea.sentences", .texts, default: .texts(usualSentences))]
-    + localKeys("gpsd_server") + rest
+    + localKeys("gpsd_server")
+    + [ConfigurationKey("sensor_proxy.enabled", .flag, default: .flag(false))] + rest
 
   private static let main: [ConfigurationKey] = [
     ConfigurationKey(

@@ -50,16 +50,20 @@ import Testing
 
   @Test func servicesForOtherProgramsHaveMetrics() {
     #expect(!MetricsText(snapshot).text.contains("odograph_local_"))
+    #expect(!MetricsText(snapshot).text.contains("odograph_sensor_proxy_"))
     var snapshot = snapshot
     snapshot.local = [.init(name: "nmea 127.0.0.1:1", connections: 3, watching: 2, refused: 1, dropped: 5)]
     snapshot.localReceiverSeconds = 12.5
+    snapshot.sensorProxy = .init(isConnected: true, accelerometer: 2)
     let text = MetricsText(snapshot).text
     for line in [
       "odograph_local_connections{service=\"nmea 127.0.0.1:1\"} 3",
       "odograph_local_watching{service=\"nmea 127.0.0.1:1\"} 2",
       "odograph_local_refused_total{service=\"nmea 127.0.0.1:1\"} 1",
       "odograph_local_dropped_total{service=\"nmea 127.0.0.1:1\"} 5",
-      "odograph_local_receiver_seconds_total 12.5",
+      "odograph_local_receiver_seconds_total 12.5", "odograph_sensor_proxy_connected 1",
+      "odograph_sensor_proxy_claims{sensor=\"accelerometer\"} 2",
+      "odograph_sensor_proxy_claims{sensor=\"compass\"} 0",
     ] {
       #expect(text.contains(line + "\n"), "\(line)")
     }

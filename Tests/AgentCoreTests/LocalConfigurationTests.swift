@@ -15,6 +15,8 @@ import Testing
 
   @Test func servicesAreOffByDefault() throws {
     #expect(try services() == [])
+    let layer = try ConfigurationLayer(assignments: ["vehicle.id=v"])
+    #expect(try !AgentConfiguration(layers: [layer], file: nil).hasSensorProxy)
   }
 
   @Test func keysReachTheService() throws {
@@ -77,9 +79,9 @@ import Testing
   /// No remote setting can open the service or change its permissions.
   @Test func keysCannotBeChangedRemotely() {
     let keys = ConfigurationKey.all.map(\.path).filter {
-      $0.hasPrefix("nmea.") || $0.hasPrefix("gpsd_server.")
+      $0.hasPrefix("nmea.") || $0.hasPrefix("gpsd_server.") || $0.hasPrefix("sensor_proxy.")
     }
-    #expect(keys.count == 19)
+    #expect(keys.count == 20)
     for key in keys { #expect(RemoteKeys.problem(with: key) != nil, "\(key)") }
   }
 

@@ -57,4 +57,21 @@ import Testing
     )
     #expect(shown.contains("local         the receiver was required for 2 min"), "\(shown)")
   }
+
+  @Test func orientationOnDBusIsShown() throws {
+    for (proxy, row) in [
+      (
+        #"{"connected":true,"accelerometer":2,"compass":0}"#,
+        "local         D-Bus: accelerometer claimed by 2, compass claimed by 0"
+      ),
+      (
+        #"{"connected":false,"accelerometer":0,"compass":0,"problem":"no bus is running"}"#,
+        "local         D-Bus: no bus is running"
+      ),
+    ] {
+      let text = #"{"vehicle":"f/v","version":"1","sensorProxy":\#(proxy)}"#
+      let shown = StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
+      #expect(shown.contains(row), "\(shown)")
+    }
+  }
 }

@@ -71,6 +71,56 @@ import VehicleData
     #expect(compared >= reports.count - 3)
   }
 
+  /// gpsd's driver reads the satellites of four systems.
+  @Test func gpsdReadsTheSatellites() throws {
+    let satellites = [
+      Satellite(
+        identifier: 5, system: .gps, number: 5, elevation: 60, azimuth: 300, signal: 41, isUsed: true),
+      Satellite(identifier: 9, system: .gps, number: 9, elevation: 20, azimuth: 90, signal: 33),
+      Satellite(
+        identifier: 72, system: .glonass, number: 8, elevation: 45, azimuth: 200, signal: 30, isUsed: true),
+      Satellite(
+        identifier: 311, system: .galileo, number: 11, elevation: 70, azimuth: 5, signal: 45, isUsed: true),
+      Satellite(identifier: 46, system: .sbas, number: 133, elevation: 28, azimuth: 160, signal: 35),
+    ]
+    let receiver = LocalReceiver(
+      satellitesUsed: 3, horizontalDilution: 0.8,
+      sky: SatelliteSky(
+        satellites: satellites, dilution: DilutionOfPrecision(horizontal: 0.8, vertical: 1.2, position: 1.5)))
+    let location = Location(
+      timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48.5, longitude: -11.25))
+    let reports = (0..<10).map { index in
+      LocalReport(
+        time: Self.start.advanced(bySeconds: Double(index)), location: PrivacyPolicy.unrestricted(location),
+        receiver: receiver)
+    }
+    let folder = try ScratchFolder()
+    let file = try folder.write(sentences(reports), to: "sentences.nmea")
+    let decoder = try ChildProcess("sh", ["-c", "exec gpsdecode < '\(file)'"])
+    #expect(decoder.waitForExit() == 0, "\(decoder.output)")
+    let line = try #require(
+      decoder.output.split(separator: "\r\n").last { $0.contains("\"SKY\"") && $0.contains("\"svid\"") })
+    guard case .object(let sky) = try JSONValue(parsing: Array(line.utf8)),
+      case .array(let list)? = sky["satellites"]
+    else {
+      Issue.record("\(line)")
+      return
+    }
+    #expect(number(sky["pdop"]) == 1.5 && number(sky["vdop"]) == 1.2, "\(line)")
+    #expect(list.count == satellites.count, "\(line)")
+    for satellite in satellites {
+      let read = list.first {
+        number($0["gnssid"]) == satellite.system.map { Double($0.rawValue) }
+          && number($0["svid"]) == satellite.number.map(Double.init)
+      }
+      #expect(
+        number(read?["el"]) == satellite.elevation && number(read?["ss"]) == satellite.signal, "\(line)")
+      // gpsd 3.22 does not mark a satellite of Galileo in a GSA with the talker GN as used.
+      if satellite.system == .galileo { continue }
+      #expect(read?["used"] == .bool(satellite.isUsed), "\(satellite) \(line)")
+    }
+  }
+
   @Test func gpsdReadsTunnelsAndGaps() throws {
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48.5, longitude: -11.25))

@@ -102,6 +102,49 @@ import VehicleData
     #expect(body(.zda, report(time: time)) == "$GNZDA,\(text),00,00")
   }
 
+  private static let satellites = [
+    Satellite(
+      identifier: 5, system: .gps, number: 5, elevation: 60.6, azimuth: 359.7, signal: 41, isUsed: true),
+    Satellite(identifier: 7, system: .gps, number: 7, elevation: -2, azimuth: 12, signal: nil),
+    Satellite(identifier: 46, system: .sbas, number: 133, elevation: 28, azimuth: 160, signal: 35.2),
+    Satellite(identifier: 9, system: .gps, number: 9, elevation: 5, azimuth: 90, signal: 20, isUsed: true),
+    Satellite(identifier: 11, elevation: 6, azimuth: 91, signal: 21, isUsed: true),
+    Satellite(
+      identifier: 72, system: .glonass, number: 8, elevation: 45, azimuth: 200, signal: 30, isUsed: true),
+    Satellite(
+      identifier: 311, system: .galileo, number: 11, elevation: 70, azimuth: 5, signal: 45, isUsed: true),
+    Satellite(identifier: 0, system: .imes, number: 1),
+  ]
+
+  @Test func satellitesAndDilutionsAreListed() {
+    let sky = SatelliteSky(
+      satellites: Self.satellites,
+      dilution: DilutionOfPrecision(horizontal: 0.85, vertical: 1.1, position: 1.4))
+    let receiver = LocalReceiver(satellitesUsed: 5, horizontalDilution: 0.85, sky: sky)
+    let writer = NMEAWriter(sentences: [.gsa, .gsv])
+    let fix = report(receiver: receiver) { $0.altitude = 1 }
+    #expect(
+      lines(fix, writer).map { String($0.prefix { $0 != "*" }) } == [
+        "$GNGSA,A,3,05,09,11,,,,,,,,,,1.40,0.85,1.10,1", "$GNGSA,A,3,72,,,,,,,,,,,,1.40,0.85,1.10,2",
+        "$GNGSA,A,3,11,,,,,,,,,,,,1.40,0.85,1.10,3",
+        "$GPGSV,2,1,05,05,61,000,41,07,,012,,46,28,160,35,09,05,090,20",
+        "$GPGSV,2,2,05,11,06,091,21", "$GLGSV,1,1,01,72,45,200,30", "$GAGSV,1,1,01,11,70,005,45",
+      ])
+    // In dead reckoning no satellite is used.
+    let estimated = lines(report(isEstimated: true, receiver: receiver), writer)
+    #expect(estimated.count == 1 && estimated[0].hasPrefix("$GNGSA,A,2,,"))
+  }
+
+  /// The lists are bounded: 36 satellites in view of each system, twelve in a GSA.
+  @Test func longListsAreLimited() {
+    let all = (1...63).map { Satellite(identifier: $0 + 200, system: .beiDou, number: $0, isUsed: true) }
+    let lines = lines(
+      report(receiver: LocalReceiver(sky: SatelliteSky(satellites: all + all))),
+      NMEAWriter(sentences: [.gsa, .gsv]))
+    #expect(lines.count { $0.hasPrefix("$GBGSV,9,") } == 9 && lines.allSatisfy { $0.utf8.count <= 80 })
+    #expect(lines.count { $0.hasPrefix("$GNGSA") } == 9)
+  }
+
   @Test func theTalkerIsSelectable() {
     let lines = lines(report(), NMEAWriter(sentences: [.vtg], talker: .gps))
     #expect(lines == ["$GPVTG,,T,,M,,N,,K,A*23"])

@@ -36,10 +36,26 @@ extension LocalReport {
       trueHeading: number(0...360), magneticHeading: number(0...360), headingAccuracy: number(0...180),
       roll: number(-180...180), rollAccuracy: number(0...10), pitch: number(-90...90),
       pitchAccuracy: number(0...10), yawRate: number(-400...400))
+    func sky() -> SatelliteSky {
+      let satellites = (0..<Int.random(in: 0...(isExtreme ? 150 : 40), using: &generator)).map { index in
+        let isNumbered = Bool.random(using: &generator)
+        return Satellite(
+          identifier: isExtreme ? .random(in: .min ... .max, using: &generator) : index + 1,
+          system: isNumbered ? Satellite.System.allCases.randomElement(using: &generator) : nil,
+          number: isNumbered ? .random(in: isExtreme ? -1000...1000 : 1...32, using: &generator) : nil,
+          elevation: number(-90...90), azimuth: number(0...360), signal: number(0...60),
+          isUsed: Bool.random(using: &generator))
+      }
+      return SatelliteSky(
+        satellites: satellites,
+        dilution: DilutionOfPrecision(
+          horizontal: number(0.5...20), vertical: number(0.5...20), position: number(0.5...20)))
+    }
     let receiver = LocalReceiver(
       quality: FixQuality.allCases.randomElement(using: &generator),
       satellitesUsed: .random(in: isExtreme ? .min ... .max : 4...30, using: &generator),
-      satellitesVisible: .random(in: 4...60, using: &generator), horizontalDilution: number(0.5...20))
+      satellitesVisible: .random(in: 4...60, using: &generator), horizontalDilution: number(0.5...20),
+      sky: Bool.random(using: &generator) ? sky() : nil)
     return LocalReport(
       time: time, location: PrivacyPolicy.unrestricted(location), isEstimated: Bool.random(using: &generator),
       attitude: Bool.random(using: &generator) ? attitude : nil,

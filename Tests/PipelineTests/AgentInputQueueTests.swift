@@ -24,6 +24,7 @@ import Testing
     case .link(.connected): "connected"
     case .link(.lost(let reason)): "lost \(reason)"
     case .localDemand(let demand): "demand \(demand.interval)"
+    case .localMotionDemand(let demand): "motion demand \(demand.heading)"
     case .snapshotRequest: "snapshot"
     case .reload: "reload"
     case .powerFailing: "failing power"

@@ -21,7 +21,23 @@ import VehicleData
   }
 
   private func service(_ demand: Locked<[SensorProxyDemand]>) throws -> SensorProxyService {
-    try SensorProxyService(address: address) { new in demand.withLock { $0.append(new) } }
+    try service { change in
+      if case .demand(let new) = change { demand.withLock { $0.append(new) } }
+    }
+  }
+
+  /// Starts a service, and waits until it has its name.
+  private func service(_ changed: @escaping @Sendable (SensorProxyService.Change) -> Void) throws
+    -> SensorProxyService
+  {
+    let isConnected = Locked(false)
+    let service = try SensorProxyService(address: address) { change in
+      if change == .connected { isConnected.withLock { $0 = true } }
+      changed(change)
+    }
+    service.update(SensorProxyState(hasAccelerometer: true))
+    #expect(waitUntil { isConnected.withLock { $0 } })
+    return service
   }
 
   /// Calls a method and returns the output without indentation.
@@ -117,26 +133,74 @@ import VehicleData
     }
   }
 
-  @Test func aSecondServiceIsRefused() throws {
-    let service = try service(Locked([]))
+  /// A second service waits until the first has released the name.
+  @Test func aSecondServiceWaitsForTheName() throws {
+    let first = try service(Locked([]))
+    let refused =
+      "request the name net.hadess.SensorProxy: another program has this name; stop iio-sensor-proxy"
+    let probed = #expect(throws: SensorProxyError.self) { try SensorProxyService.probe(address: address) }
+    #expect(probed?.description == refused)
+    let changes = Locked<[SensorProxyService.Change]>([])
+    let second = try SensorProxyService(address: address) { change in changes.withLock { $0.append(change) } }
+    defer { second.stop() }
+    second.update(SensorProxyState(hasCompass: true))
+    #expect(waitUntil { !changes.withLock(\.isEmpty) })
+    first.stop()
+    #expect(waitUntil { changes.withLock { $0.count >= 2 } })
+    let all = changes.withLock { $0 }
+    guard all.count == 2, case .disconnected(let error) = all[0] else {
+      Issue.record("\(all)")
+      return
+    }
+    #expect(error.description == refused && all[1] == .connected)
+  }
+
+  /// A program that finds the name finds the sensors, too.
+  @Test func theNameIsRequestedWithTheFirstSensor() throws {
+    let changes = Locked<[SensorProxyService.Change]>([])
+    let service = try SensorProxyService(address: address) { change in changes.withLock { $0.append(change) }
+    }
     defer { service.stop() }
-    let error = #expect(throws: SensorProxyError.self) { try self.service(Locked([])) }
-    #expect(
-      error?.description
-        == "request the name net.hadess.SensorProxy: another program has this name; stop iio-sensor-proxy")
+    service.update(SensorProxyState())
+    let monitor = try ChildProcess("stdbuf", ["-oL", "monitor-sensor"], environment: environment)
+    #expect(waitUntil { monitor.output.contains("Waiting for iio-sensor-proxy to appear") })
+    try SensorProxyService.probe(address: address)
+    #expect(changes.withLock(\.isEmpty))
+    service.update(SensorProxyState(hasAccelerometer: true))
+    #expect(waitUntil { monitor.output.contains("=== Has accelerometer") }, "\(monitor.output)")
+    monitor.kill()
+  }
+
+  @Test func aMissingBusIsReported() throws {
     let missing = #expect(throws: SensorProxyError.self) {
-      try SensorProxyService(address: "unix:path=/nonexistent") { _ in }
+      try SensorProxyService.probe(address: "unix:path=/nonexistent")
     }
     #expect(missing?.description == "connect to unix:path=/nonexistent: no bus is running")
   }
 
-  @Test func theServiceEndsWithTheBus() throws {
-    let demand = Locked<[SensorProxyDemand]>([])
-    let service = try service(demand)
+  /// The claims end with the bus. The service is on the next bus without a restart, and so are its values.
+  @Test func theServiceReconnectsAfterTheBusRestarts() throws {
+    let changes = Locked<[SensorProxyService.Change]>([])
+    let service = try service { change in changes.withLock { $0.append(change) } }
+    defer { service.stop() }
+    service.update(SensorProxyState(hasAccelerometer: true, orientation: .landscapeLeft))
     let monitor = try ChildProcess("monitor-sensor", environment: environment)
-    #expect(waitUntil { demand.withLock { $0.last?.accelerometer == 1 } }, "\(monitor.output)")
+    let claim = SensorProxyService.Change.demand(SensorProxyDemand(accelerometer: 1))
+    #expect(waitUntil { changes.withLock { $0.contains(claim) } }, "\(monitor.output)")
     bus.kill()
-    #expect(waitUntil { demand.withLock { $0.last == SensorProxyDemand() } })
-    service.stop()
+    #expect(
+      waitUntil {
+        changes.withLock { $0.last.map { if case .disconnected = $0 { true } else { false } } == true }
+      })
+    #expect(changes.withLock { $0.contains(.demand(SensorProxyDemand())) })
+    monitor.kill()
+    let next = try ChildProcess(
+      "dbus-daemon", ["--session", "--nofork", "--print-address", "--address=\(address)"])
+    #expect(waitUntil { changes.withLock { $0.last == .connected } }, "\(changes.withLock { $0 })")
+    let again = try ChildProcess("stdbuf", ["-oL", "monitor-sensor"], environment: environment)
+    #expect(
+      waitUntil { again.output.contains("=== Has accelerometer (orientation: right-up)") }, "\(again.output)")
+    again.kill()
+    next.kill()
   }
 }

@@ -49,7 +49,20 @@ import Testing
     #expect(fix.satellitesUsed == 5 && fix.satellitesVisible == 9 && fix.horizontalDilution == 0.9)
     #expect(assembler.fix(report(3, device: "b"), at: start).satellitesUsed == nil)
     let late = assembler.fix(report(3, device: "a"), at: Timestamp(nanoseconds: 11 * Self.second))
-    #expect(late.satellitesUsed == nil && late.horizontalDilution == nil)
+    #expect(late.satellitesUsed == nil && late.horizontalDilution == nil && late.sky == nil)
+  }
+
+  /// Some receivers report dilutions and satellites separately.
+  @Test func theFixHasTheSatellites() {
+    var assembler = GPSDFixAssembler()
+    let start = Timestamp(nanoseconds: 0)
+    let satellites = [Satellite(identifier: 5, isUsed: true)]
+    assembler.update(GPSDSky(satellites: satellites), at: start)
+    #expect(assembler.fix(report(3), at: start).sky == SatelliteSky(satellites: satellites))
+    assembler.update(GPSDSky(dilution: DilutionOfPrecision(vertical: 2)), at: start)
+    #expect(
+      assembler.fix(report(3), at: start).sky
+        == SatelliteSky(satellites: satellites, dilution: DilutionOfPrecision(vertical: 2)))
   }
 
   /// gpsd 3.22 makes 19 m of a dilution of one, or 4.75 m with corrections.

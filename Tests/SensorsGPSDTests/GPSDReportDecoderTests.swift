@@ -50,10 +50,46 @@ import Testing
   @Test func aSkyOfDilutionsOnlySaysNothingOfSatellites() {
     #expect(
       decode(#"{"class":"SKY","hdop":0.9,"satellites":[{"PRN":1,"used":true},{"PRN":2,"used":false}]}"#)
-        == .sky(GPSDSky(satellitesUsed: 1, satellitesVisible: 2, horizontalDilution: 0.9)))
-    #expect(decode(#"{"class":"SKY","hdop":0.8}"#) == .sky(GPSDSky(horizontalDilution: 0.8)))
+        == .sky(
+          GPSDSky(
+            satellitesUsed: 1, satellitesVisible: 2, horizontalDilution: 0.9,
+            satellites: [Satellite(identifier: 1, isUsed: true), Satellite(identifier: 2)],
+            dilution: DilutionOfPrecision(horizontal: 0.9))))
     #expect(
-      decode(#"{"class":"SKY","satellites":[]}"#) == .sky(GPSDSky(satellitesUsed: 0, satellitesVisible: 0)))
+      decode(#"{"class":"SKY","hdop":0.8}"#)
+        == .sky(GPSDSky(horizontalDilution: 0.8, dilution: DilutionOfPrecision(horizontal: 0.8))))
+    #expect(
+      decode(#"{"class":"SKY","satellites":[]}"#)
+        == .sky(GPSDSky(satellitesUsed: 0, satellitesVisible: 0, satellites: [])))
+  }
+
+  /// The list and all dilutions of a u-blox receiver, and impossible values.
+  @Test func satellitesAreDecoded() throws {
+    let text =
+      #"{"class":"SKY","device":"d","xdop":0.5,"ydop":0.6,"vdop":1.1,"tdop":0.7,"hdop":0.8,"gdop":1.5,"#
+      + #""pdop":1.3,"satellites":[{"PRN":12,"el":41,"az":359,"ss":38.5,"used":true,"gnssid":0,"svid":12},"#
+      + #"{"PRN":301,"el":-3,"az":12,"ss":0,"used":false,"gnssid":2,"svid":1},"#
+      + #"{"PRN":70,"el":120,"az":400,"ss":-1,"used":false}]}"#
+    guard case .sky(let sky)? = decode(text) else {
+      Issue.record("no sky")
+      return
+    }
+    var dilution = DilutionOfPrecision(horizontal: 0.8, vertical: 1.1, position: 1.3)
+    (dilution.longitude, dilution.latitude, dilution.time, dilution.geometric) = (0.5, 0.6, 0.7, 1.5)
+    #expect(sky.dilution == dilution)
+    #expect(
+      sky.satellites == [
+        Satellite(
+          identifier: 12, system: .gps, number: 12, elevation: 41, azimuth: 359, signal: 38.5, isUsed: true),
+        Satellite(identifier: 301, system: .galileo, number: 1, elevation: -3, azimuth: 12, signal: 0),
+        Satellite(identifier: 70),
+      ])
+    let many = (1...140).map { #"{"PRN":\#($0),"used":false}"# }.joined(separator: ",")
+    guard case .sky(let crowded)? = decode(#"{"class":"SKY","satellites":[\#(many)]}"#) else {
+      Issue.record("no sky")
+      return
+    }
+    #expect(crowded.satellites?.count == SatelliteSky.limit && crowded.satellitesVisible == 140)
   }
 
   /// libgps stops at the number where it expects a text, and hangs on a fifth device.

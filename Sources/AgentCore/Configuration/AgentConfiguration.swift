@@ -45,6 +45,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var operation: Operation
   /// Services that provide positions to programs on this machine; empty if they are off.
   package var local: [LocalService]
+  /// True to provide orientation and compass on D-Bus.
+  package var hasSensorProxy: Bool
   package var profiles: Profiles
   package var remote: Remote
 }
@@ -104,6 +106,7 @@ extension AgentConfiguration {
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")
     operation = try Operation(reader)
+    hasSensorProxy = try reader.flag("sensor_proxy.enabled")
     local = []
     for dialect in LocalService.Dialect.allCases {
       if let service = try LocalService(dialect, reader) { local.append(service) }

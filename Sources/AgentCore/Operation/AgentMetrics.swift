@@ -90,6 +90,16 @@ extension MetricsText {
   }
 
   private mutating func local(_ snapshot: AgentSnapshot) {
+    if let proxy = snapshot.sensorProxy {
+      gauge(
+        "sensor_proxy_connected", "Whether orientation and compass are on D-Bus.", proxy.isConnected ? 1 : 0)
+      family(
+        "sensor_proxy_claims", .gauge, "Programs that have claimed a sensor on D-Bus.",
+        [
+          ([("sensor", "accelerometer")], Double(proxy.accelerometer)),
+          ([("sensor", "compass")], Double(proxy.compass)),
+        ])
+    }
     guard !snapshot.local.isEmpty else { return }
     func samples(_ value: KeyPath<LocalServer.Report, Int>) -> [Sample] {
       snapshot.local.map { ([("service", $0.name)], Double($0[keyPath: value])) }

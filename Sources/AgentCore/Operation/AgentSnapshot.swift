@@ -29,6 +29,8 @@ struct AgentSnapshot: Sendable {
   var local: [LocalServer.Report] = []
   /// Time in s for which programs on this machine have required the receiver to be on.
   var localReceiverSeconds = 0.0
+  /// Orientation and compass for programs on this machine; nil if it is off.
+  var sensorProxy: SensorProxyHost.Report?
 }
 
 /// State of the connection to the broker.

@@ -76,6 +76,14 @@ enum StatusDocument {
       json.closeArray()
       json.field("localReceiverSeconds", snapshot.localReceiverSeconds, decimals: 1)
     }
+    if let proxy = snapshot.sensorProxy {
+      json.field("sensorProxy") { json in
+        json.field("connected", proxy.isConnected)
+        json.field("accelerometer", proxy.accelerometer)
+        json.field("compass", proxy.compass)
+        json.field("problem", proxy.problem)
+      }
+    }
     json.key("status")
     json.raw(snapshot.status.payload)
   }

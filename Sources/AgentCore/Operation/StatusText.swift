@@ -143,7 +143,7 @@ enum StatusText {
 
   /// Describes the services for programs on this machine.
   private static func local(_ document: JSONValue) -> [String] {
-    let services = (document["local"]?.array ?? []).map { service in
+    var services = (document["local"]?.array ?? []).map { service in
       let (connections, watching) = (service["connections"]?.integer ?? 0, service["watching"]?.integer ?? 0)
       var parts = ["\(service["service"]?.string ?? "?"): \(connections) connected, \(watching) watching"]
       for (name, text) in [
@@ -152,6 +152,12 @@ enum StatusText {
         if let count = service[name]?.integer, count > 0 { parts.append("\(count) \(text)") }
       }
       return row("local", parts.joined(separator: ", "))
+    }
+    if let proxy = document["sensorProxy"] {
+      let claims = ["accelerometer", "compass"].map { "\($0) claimed by \(proxy[$0]?.integer ?? 0)" }
+      let parts =
+        [proxy["problem"]?.string].compactMap { $0 } + (proxy["connected"]?.bool == true ? claims : [])
+      services.append(row("local", "D-Bus: \(parts.joined(separator: ", "))"))
     }
     guard let seconds = document["localReceiverSeconds"]?.double, seconds > 0 else { return services }
     return services + [row("local", "the receiver was required for \(duration(seconds))")]

@@ -132,6 +132,8 @@ package final class Agent: Sendable {
     surroundings.snapshots = duties.snapshots
     surroundings.local = localServer(feed, inbox)
     defer { surroundings.local?.stop() }
+    surroundings.sensorProxy = sensorProxy(feed, inbox)
+    defer { surroundings.sensorProxy?.stop() }
     if let start, let link = delivery as? any RemoteLink {
       surroundings.remote = RemoteService.Plan(
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
@@ -279,11 +281,7 @@ package final class Agent: Sendable {
     for service in configuration.local {
       let name = service.name
       do {
-        // Reports of a recording at full speed are thousands of times too early.
-        if case .recorded = feed {
-          throw ConfigurationError(
-            .conflict, place: "input.speed", problem: "0 is too fast for other programs; set it to 1")
-        }
+        if case .recorded = feed { throw Self.tooFast }
         listeners.append(try LocalListeners(service, version: version))
         log.info(.localListening, "positions for other programs", metadata: ["service": "\(name)"])
       } catch {
@@ -302,6 +300,25 @@ package final class Agent: Sendable {
         .localUnavailable, "no positions for other programs", metadata: ["reason": "\(error)"])
       return nil
     }
+  }
+
+  /// Starts the service of orientation and compass; nil if it is off or cannot start.
+  private func sensorProxy(_ feed: SensorFeed, _ inbox: AgentInbox) -> SensorProxyHost? {
+    guard configuration.hasSensorProxy else { return nil }
+    do {
+      if case .recorded = feed { throw Self.tooFast }
+      return try SensorProxyHost(log: log) { inbox.push(.localMotionDemand($0)) }
+    } catch {
+      SensorProxyHost.report("\(error)", to: log)
+      return nil
+    }
+  }
+
+  /// The error of services for other programs, whose reports of a recording at full speed would be thousands of times
+  /// too early.
+  private static var tooFast: ConfigurationError {
+    ConfigurationError(
+      .conflict, place: "input.speed", problem: "0 is too fast for other programs; set it to 1")
   }
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }

@@ -35,6 +35,8 @@ struct AgentLoop: ~Copyable {
     var snapshots: SnapshotBoard?
     /// Server for programs on this machine; nil if it is off.
     var local: LocalServer?
+    /// Orientation and compass for programs on this machine; nil if it is off.
+    var sensorProxy: SensorProxyHost?
     /// Messages that are delivered first.
     var announcements: [VehicleMessage] = []
   }
@@ -146,6 +148,7 @@ struct AgentLoop: ~Copyable {
       remote?.observe(change, &pipeline)
       if case .connected(let sessionStart, _) = change { pipeline.beginSession(at: sessionStart) }
     case .localDemand(let demand): pipeline.observe(demand)
+    case .localMotionDemand(let demand): pipeline.observe(demand)
     case .reload: remote?.reload(&pipeline)
     case .snapshotRequest: publishSnapshot()
     case .powerFailing: pipeline.saveTraces()
@@ -233,7 +236,7 @@ struct AgentLoop: ~Copyable {
         activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
         locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) },
         signals: pipeline.vehicleSignals, link: delivery.link, local: surroundings.local?.reports ?? [],
-        localReceiverSeconds: pipeline.localReceiverSeconds))
+        localReceiverSeconds: pipeline.localReceiverSeconds, sensorProxy: surroundings.sensorProxy?.report))
   }
 
   /// Updates delivery counters and the computer's health before the next status.
@@ -303,6 +306,7 @@ struct AgentLoop: ~Copyable {
   /// - Parameter documents: state to store in the same commit, unless it has changed since.
   private mutating func handOver(preserving documents: [PreservedDocument] = []) throws {
     for epoch in pipeline.drainLocal() { surroundings.local?.publish(epoch) }
+    if let host = surroundings.sensorProxy, let state = pipeline.drainLocalMotion() { host.update(state) }
     reportClockChange()
     let trips = memory.keepTrips(&pipeline, with: messages, at: feed.now)
     // The steps are removed from the pipeline even if there is no store, as with recordings.

@@ -60,15 +60,39 @@ struct GPSDReportWriter: Hashable {
     json.field("roll", attitude.roll, decimals: 3)
   }
 
-  /// Writes the satellites and the dilution (SKY). The number of satellites has no list, because the
-  /// receivers' fixes do not contain one.
+  /// Writes the satellites and the dilutions (SKY). Without a list of the receiver, the report has the numbers of
+  /// satellites only.
   func writeSky(_ receiver: LocalReceiver, at time: UTCTime?, to json: inout JSONWriter) {
     json.field("class", "SKY")
     json.field("device", device)
     json.field("time", time?.rfc3339)
+    let dilution = receiver.sky?.dilution
+    json.field("xdop", dilution?.longitude?.ifMagnitude, decimals: 2)
+    json.field("ydop", dilution?.latitude?.ifMagnitude, decimals: 2)
+    json.field("vdop", dilution?.vertical?.ifMagnitude, decimals: 2)
+    json.field("tdop", dilution?.time?.ifMagnitude, decimals: 2)
     json.field("hdop", receiver.horizontalDilution?.ifMagnitude, decimals: 2)
+    json.field("gdop", dilution?.geometric?.ifMagnitude, decimals: 2)
+    json.field("pdop", dilution?.position?.ifMagnitude, decimals: 2)
     json.field("nSat", receiver.satellitesVisible)
     json.field("uSat", receiver.satellitesUsed)
+    guard let satellites = receiver.sky?.satellites, !satellites.isEmpty else { return }
+    json.key("satellites")
+    json.openArray()
+    for satellite in satellites.prefix(SatelliteSky.limit) { write(satellite, to: &json) }
+    json.closeArray()
+  }
+
+  private func write(_ satellite: Satellite, to json: inout JSONWriter) {
+    json.openObject()
+    json.field("PRN", satellite.identifier)
+    json.field("el", satellite.elevation?.ifFinite, decimals: 1)
+    json.field("az", satellite.azimuth?.ifFinite, decimals: 1)
+    json.field("ss", satellite.signal?.ifMagnitude, decimals: 1)
+    json.field("used", satellite.isUsed)
+    json.field("gnssid", satellite.system?.rawValue)
+    json.field("svid", satellite.number)
+    json.closeObject()
   }
 
   /// Writes the device. It is active if `since` is known.

@@ -40,6 +40,8 @@ public struct GPSDSession: Sendable {
   private var policy = GPSDPolicy()
   private var interval: Double
   private var last: LocalReport?
+  /// UTC time of the last report of the satellites; nil if it was unknown, and before the first.
+  private var lastSky: UTCTime?
   /// UTC time of the first report since the client watches.
   private var activeSince: UTCTime?
 
@@ -91,13 +93,23 @@ public struct GPSDSession: Sendable {
       if configuration.attitude, let attitude = report.attitude {
         output += line { reports.writeAttitude(attitude, at: report.time, to: &$0) }
       }
-      if let receiver = report.receiver {
+      if let receiver = report.receiver, isSkyDue(at: report.time) {
+        lastSky = report.time
         output += line { reports.writeSky(receiver, at: report.time, to: &$0) }
       }
     }
     if sendsNMEA { configuration.writer.encode(report, into: &output) }
     return output
   }
+
+  /// Returns whether a second has passed since the last report of the satellites, which is long.
+  private func isSkyDue(at time: UTCTime?) -> Bool {
+    guard let time, let lastSky else { return true }
+    return abs(time.seconds(since: lastSky)) >= Self.skyInterval
+  }
+
+  /// Minimum interval in s between reports of the satellites. Receivers report them once a second.
+  private static let skyInterval = 0.9
 
   private var sendsNMEA: Bool { policy.nmea || policy.raw > 0 }
   private var reports: GPSDReportWriter { GPSDReportWriter(device: configuration.device) }
@@ -127,7 +139,7 @@ public struct GPSDSession: Sendable {
       }
       if let path = changed.device, path != configuration.device { return error("No such device as \(path)") }
       policy = changed
-      if !policy.isEnabled { (last, activeSince) = (nil, nil) }
+      if !policy.isEnabled { (last, lastSky, activeSince) = (nil, nil, nil) }
     }
     return line(writeDevices) + line { policy.write(to: &$0) }
   }

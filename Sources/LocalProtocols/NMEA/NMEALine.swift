@@ -27,10 +27,15 @@ struct NMEALine {
   private var bytes: [UInt8] = []
 
   init(talker: NMEAWriter.Talker, _ sentence: NMEAWriter.Sentence) {
+    // A proprietary sentence has the letter P and its manufacturer's name instead of a talker.
+    self.init(talker: sentence == .pashr ? "" : talker.rawValue, sentence)
+  }
+
+  /// - Parameter talker: two letters of a source.
+  init(talker: String, _ sentence: NMEAWriter.Sentence) {
     bytes.reserveCapacity(82)
     bytes.append(UInt8(ascii: "$"))
-    // A proprietary sentence has the letter P and its manufacturer's name instead of a talker.
-    if sentence != .pashr { bytes.append(contentsOf: talker.rawValue.utf8) }
+    bytes.append(contentsOf: talker.utf8)
     bytes.append(contentsOf: sentence.rawValue.utf8)
   }
 

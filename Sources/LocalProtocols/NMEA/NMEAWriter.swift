@@ -17,8 +17,10 @@ public struct NMEAWriter: Hashable, Sendable {
   public enum Sentence: String, Hashable, Sendable, CaseIterable {
     /// Position, quality, altitude.
     case gga = "GGA"
-    /// Dimensions of the fix and dilution.
+    /// Dimensions of the fix, dilutions, and the satellites used; one sentence for each system of satellites.
     case gsa = "GSA"
+    /// Satellites in view, four in a sentence; omitted if the receiver has not listed them.
+    case gsv = "GSV"
     /// Course and speed.
     case vtg = "VTG"
     /// True heading; omitted if unknown.
@@ -59,13 +61,19 @@ public struct NMEAWriter: Hashable, Sendable {
   /// True if a selected sentence contains the attitude.
   public var usesAttitude: Bool { sentences.contains(where: \.isAttitude) }
 
-  /// Appends the selected sentences of one epoch. Each has at most 82 characters with its end.
+  /// Appends the selected sentences of one epoch. Each has at most 82 characters with its end. The satellites of GSA and GSV
+  /// are at most `SatelliteSky.limit`.
   public func encode(_ report: LocalReport, into bytes: inout [UInt8]) {
     let epoch = NMEAOutput(report)
     for sentence in Sentence.allCases where sentences.contains(sentence) {
-      var line = NMEALine(talker: talker, sentence)
-      guard epoch.write(sentence, &line) else { continue }
-      line.finish(into: &bytes)
+      switch sentence {
+      case .gsa: epoch.writeGSA(talker, into: &bytes)
+      case .gsv: epoch.sky?.writeInView(into: &bytes)
+      default:
+        var line = NMEALine(talker: talker, sentence)
+        guard epoch.write(sentence, &line) else { continue }
+        line.finish(into: &bytes)
+      }
     }
   }
 }
@@ -76,6 +84,8 @@ private struct NMEAOutput {
   private let time: NMEATime?
   /// The location; nil if it is invalid.
   private let location: ShownLocation?
+  /// The satellites of the fix; nil if unknown, and in dead reckoning.
+  let sky: NMEASky?
 
   private static let knot = 1852.0 / 3600
   /// Error in m per unit of dilution, with 95 % confidence, from which gpsd computes an error that a
@@ -86,13 +96,14 @@ private struct NMEAOutput {
     self.report = report
     time = (report.location?.time ?? report.time).map(NMEATime.init)
     location = report.location.flatMap { $0.coordinate.isValid ? $0 : nil }
+    sky = location == nil || report.isEstimated ? nil : report.receiver?.sky.map(NMEASky.init)
   }
 
   /// Writes the fields of a sentence; false if it is omitted.
   func write(_ sentence: NMEAWriter.Sentence, _ line: inout NMEALine) -> Bool {
     switch sentence {
     case .gga: writeGGA(&line)
-    case .gsa: writeGSA(&line)
+    case .gsa, .gsv: return false
     case .vtg: writeVTG(&line)
     case .hdt: return writeHDT(&line)
     case .hdg: return writeHDG(&line)
@@ -123,14 +134,21 @@ private struct NMEAOutput {
     line.empty(2)
   }
 
-  private func writeGSA(_ line: inout NMEALine) {
-    line.text("A")
-    line.text(location == nil ? "1" : location?.altitude == nil ? "2" : "3")
-    // The satellites and the two other dilutions are unknown. The last field is the number of the satellite
-    // system.
-    line.empty(13)
-    line.number(dilution, places: 2, in: 0...99.99)
-    line.empty(2)
+  /// Appends the sentences of the satellites used; one without satellites if they are unknown.
+  func writeGSA(_ talker: NMEAWriter.Talker, into bytes: inout [UInt8]) {
+    let groups = sky?.used ?? []
+    for group in groups.isEmpty ? [nil] : groups.map(Optional.init) {
+      var line = NMEALine(talker: talker, .gsa)
+      line.text("A")
+      line.text(location == nil ? "1" : location?.altitude == nil ? "2" : "3")
+      for number in group?.numbers ?? [] { line.digits(number, width: 2) }
+      line.empty(NMEASky.groupSize - (group?.numbers.count ?? 0))
+      line.number(sky?.dilution.position?.ifMagnitude, places: 2, in: 0...99.99)
+      line.number(dilution, places: 2, in: 0...99.99)
+      line.number(sky?.dilution.vertical?.ifMagnitude, places: 2, in: 0...99.99)
+      line.digits(group?.system, width: 1)
+      line.finish(into: &bytes)
+    }
   }
 
   private func writeRMC(_ line: inout NMEALine) {
