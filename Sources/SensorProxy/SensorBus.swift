@@ -2,15 +2,15 @@ internal import CSystemd
 internal import Glibc
 
 /// A failed operation on D-Bus.
-public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation, such as "connect to".
-  public var operation: String
+  package var operation: String
   /// The bus or the name.
-  public var object: String
+  package var object: String
   /// The `errno` value.
-  public var code: Int32
+  package var code: Int32
 
-  public var description: String {
+  package var description: String {
     let reason =
       switch code {
       case EEXIST: "another program has this name; stop iio-sensor-proxy"

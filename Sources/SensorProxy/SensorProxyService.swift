@@ -7,9 +7,9 @@ internal import Platform
 /// A program claims a sensor, and releases it or disconnects. The service reports the numbers of claims, so that the
 /// sensor is powered only if a program uses it. Values are sent only to programs that have claimed the sensor; any
 /// program can read them. One dedicated thread does all I/O. If the bus closes the connection, the service stops.
-public final class SensorProxyService: Sendable {
+package final class SensorProxyService: Sendable {
   /// The name on the bus.
-  public static let name = "net.hadess.SensorProxy"
+  package static let name = "net.hadess.SensorProxy"
 
   private let thread: ServiceThread
   private let state = Locked(SensorProxyState())
@@ -19,7 +19,7 @@ public final class SensorProxyService: Sendable {
   ///   - address: the address of another bus; nil for the system bus, or the one in `DBUS_SYSTEM_BUS_ADDRESS`.
   ///   - demandChanged: called from the service's thread when the claims have changed.
   /// - Throws: `SensorProxyError` if there is no bus, or the name is not available.
-  public init(
+  package init(
     address: String? = nil, demandChanged: @escaping @Sendable (SensorProxyDemand) -> Void
   ) throws(SensorProxyError) {
     do throws(SystemError) {
@@ -50,7 +50,7 @@ public final class SensorProxyService: Sendable {
   }
 
   /// Sets the values. Clients receive the changed ones.
-  public func update(_ state: SensorProxyState) {
+  package func update(_ state: SensorProxyState) {
     let isChanged = self.state.withLock { current in
       defer { current = state }
       return current != state
@@ -59,7 +59,7 @@ public final class SensorProxyService: Sendable {
   }
 
   /// Releases the name and disconnects.
-  public func stop() { thread.stop() }
+  package func stop() { thread.stop() }
 }
 
 /// The connection of the service's thread.

@@ -2,14 +2,14 @@ internal import SQLite
 
 /// Program state that is stored in the same commit as accepted messages. After a crash both are present or
 /// neither is.
-public struct PreservedDocument: Hashable, Sendable {
+package struct PreservedDocument: Hashable, Sendable {
   /// Name of the document. A later document of the same name replaces it.
-  public var name: String
+  package var name: String
   /// Content of the document. The outbox adds no checksum; if bit errors must be detected, the content must
   /// include one.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
 
-  public init(name: String, bytes: [UInt8]) {
+  package init(name: String, bytes: [UInt8]) {
     self.name = name
     self.bytes = bytes
   }
