@@ -5,12 +5,14 @@ import PackageDescription
 // dependencies. The modules that `Deploy/pure.sh` lists do no I/O.
 // `odographd` and its libraries carry no Foundation; `Deploy/footprint.sh` fails when it enters one.
 
+// The products are the modules that programs outside of this package import. MQTT and VehicleData are among them because the types of
+// `Fleet`, `Telemetry` and `Positioning` contain theirs. All declarations of the other modules are internal to the package.
+
 let package = Package(
   name: "odograph",
   products: [
     .executable(name: "odographd", targets: ["odographd"]),
     .executable(name: "odograph", targets: ["odograph"]),
-    .library(name: "JSON", targets: ["JSON"]),
     .library(name: "Spatial", targets: ["Spatial"]),
     .library(name: "Sensors", targets: ["Sensors"]),
     .library(name: "VehicleData", targets: ["VehicleData"]),
@@ -21,13 +23,10 @@ let package = Package(
     .library(name: "SensorsCAN", targets: ["SensorsCAN"]),
     .library(name: "SensorsRadio", targets: ["SensorsRadio"]),
     .library(name: "Motion", targets: ["Motion"]),
-    .library(name: "Traces", targets: ["Traces"]),
     .library(name: "Navigation", targets: ["Navigation"]),
     .library(name: "Positioning", targets: ["Positioning"]),
     .library(name: "LiveSensors", targets: ["LiveSensors"]),
     .library(name: "Telemetry", targets: ["Telemetry"]),
-    .library(name: "LocalProtocols", targets: ["LocalProtocols"]),
-    .library(name: "StoreAndForward", targets: ["StoreAndForward"]),
     .library(name: "MQTT", targets: ["MQTT"]),
     .library(name: "Fleet", targets: ["Fleet"]),
   ],
@@ -454,6 +453,22 @@ let package = Package(
   ],
   cxxLanguageStandard: .cxx17
 )
+
+// Benchmarks of modules that are not products belong to this package, but not to every build of it.
+if Context.environment["ODOGRAPH_BENCHMARKS"] != nil {
+  let folder = "Tests/Benchmarks/Sources"
+  package.targets += [
+    .target(name: "CPeers", path: "\(folder)/CPeers", linkerSettings: [.linkedLibrary("mosquitto")]),
+    .target(name: "Support", path: "\(folder)/Support"),
+    .executableTarget(
+      name: "delivery-benchmark",
+      dependencies: ["CPeers", "MQTT", "StoreAndForward", "Support", "Telemetry"],
+      path: "\(folder)/DeliveryBenchmark"),
+    .executableTarget(
+      name: "outbox-benchmark", dependencies: ["StoreAndForward", "Support", "Telemetry"],
+      path: "\(folder)/OutboxBenchmark"),
+  ]
+}
 
 // Deploy/test.sh names test targets here, to build them and what they need in another configuration, and nothing else.
 if let tested = Context.environment["ODOGRAPH_TESTED"] {

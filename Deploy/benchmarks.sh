@@ -27,10 +27,14 @@ done
 
 install_packages "${build_packages[@]}" mosquitto mosquitto-clients postgresql openssl python3-venv
 install_python geos $benchmarks/Peers/requirements.txt
+# build FOLDER PRODUCT
+build() { swift build -c release --package-path "$1" -debug-info-format none --product "$2-benchmark" >&2; }
 for product in $(printf '%s\n' "${products[@]}" | sort -u); do
-  package=$benchmarks
-  if [ "$product" = guard ]; then package=$benchmarks/Guard; fi
-  swift build -c release --package-path $package -debug-info-format none --product "$product-benchmark" >&2
+  case $product in
+    delivery) ODOGRAPH_BENCHMARKS=1 build . delivery ;;
+    guard) build $benchmarks/Guard guard ;;
+    *) build $benchmarks "$product" ;;
+  esac
 done
 
 SECONDS=0
@@ -45,7 +49,7 @@ run() {
 }
 for pair in "${pairs[@]}"; do
   case $pair in
-    drain) run drain $benchmarks/.build/release/delivery-benchmark 100000 20 100 200 ;;
+    drain) run drain .build/release/delivery-benchmark 100000 20 100 200 ;;
     record | tail | stats) run "$pair" $benchmarks/.build/release/fleet-benchmark --messages 200000 --rounds 3 "$pair" ;;
     guard) run guard $benchmarks/Guard/.build/release/guard-benchmark 5 ;;
     regions) PATH=$PWD/.build/geos/bin:$PATH run regions $benchmarks/.build/release/region-benchmark --checks 300000 ;;

@@ -1,17 +1,17 @@
-public import MQTT
+package import MQTT
 
 /// The address of a cluster: `amqps://[user@]host[:port][,host[:port]…][/vhost]`, or `amqp://` without TLS.
 /// The format is the URI of AMQP 0-9-1 with a list of hosts, as in libpq.
-public struct AMQPAddress: Hashable, Sendable {
+package struct AMQPAddress: Hashable, Sendable {
   /// The nodes in order of preference; never empty.
-  public var nodes: [MQTTConfiguration.Broker]
-  public var usesTLS: Bool
-  public var user: String?
+  package var nodes: [MQTTConfiguration.Broker]
+  package var usesTLS: Bool
+  package var user: String?
   /// The virtual host; `/` by default.
-  public var virtualHost: String
+  package var virtualHost: String
 
   /// Returns whether a text has the scheme of an AMQP address.
-  public static func isOne(_ text: String) -> Bool {
+  package static func isOne(_ text: String) -> Bool {
     let text = text.lowercased()
     return text.hasPrefix("amqp://") || text.hasPrefix("amqps://")
   }
@@ -19,7 +19,7 @@ public struct AMQPAddress: Hashable, Sendable {
   /// Parses an address.
   ///
   /// - Throws: `AMQPError` with the invalid part.
-  public init(parsing text: String) throws(AMQPError) {
+  package init(parsing text: String) throws(AMQPError) {
     func wrong(_ cause: String) -> AMQPError {
       AMQPError(operation: "read", object: "address \"\(text.prefix(100))\"", cause: cause)
     }
@@ -83,5 +83,5 @@ public struct AMQPAddress: Hashable, Sendable {
   }
 
   /// The nodes as text for messages.
-  public var name: String { nodes.map(\.description).joined(separator: ", ") }
+  package var name: String { nodes.map(\.description).joined(separator: ", ") }
 }

@@ -1,38 +1,38 @@
-public import MQTT
+package import MQTT
 
 /// The settings of a consumer: its cluster, queue and limits, with their defaults.
-public struct AMQPConfiguration: Hashable, Sendable {
-  public var address: AMQPAddress
+package struct AMQPConfiguration: Hashable, Sendable {
+  package var address: AMQPAddress
   /// The user name; nil to authenticate with the client certificate (SASL EXTERNAL).
-  public var user: String?
-  public var password: MQTTSecret?
+  package var user: String?
+  package var password: MQTTSecret?
   /// The TLS settings; nil for a plain connection. Files are read again for every connection. Pre-shared keys
   /// are not supported.
-  public var tls: MQTTTLS?
+  package var tls: MQTTTLS?
   /// The name of the queue, 1...255 bytes. Consumers of the same queue split its messages.
-  public var queue: String
+  package var queue: String
   /// The topic exchange to which RabbitMQ's MQTT plugin publishes.
-  public var exchange = "amq.topic"
+  package var exchange = "amq.topic"
   /// Patterns of routing keys, such as those of `RoutingKey.pattern`. Existing bindings of the queue are
   /// retained.
-  public var patterns: [String]
+  package var patterns: [String]
   /// The maximum number of messages that the broker may send before they are acknowledged, 1...65,535. It
   /// starts with fewer; see `PrefetchWindow`.
-  public var mostPrefetch = 4000
+  package var mostPrefetch = 4000
   /// The maximum number of unacknowledged messages; at least `mostPrefetch`.
-  public var mostUnacknowledged = 10_000
+  package var mostUnacknowledged = 10_000
   /// The time limit in seconds for TCP connection and TLS handshake with one node.
-  public var connectTimeout = 10.0
+  package var connectTimeout = 10.0
   /// The time limit in seconds for each later answer of the broker, including the election of a queue's
   /// leader.
-  public var answerTimeout = 20.0
+  package var answerTimeout = 20.0
   /// The heartbeat interval in seconds; a node that is silent for twice as long is disconnected. RabbitMQ's
   /// guide recommends 5 to 20.
-  public var heartbeat: Int32 = 5
+  package var heartbeat: Int32 = 5
   /// The maximum delay in seconds before the next attempt to connect.
-  public var backoffLimit = 10.0
+  package var backoffLimit = 10.0
 
-  public init(address: AMQPAddress, queue: String, patterns: [String]) {
+  package init(address: AMQPAddress, queue: String, patterns: [String]) {
     self.address = address
     self.queue = queue
     self.patterns = patterns
@@ -42,7 +42,7 @@ public struct AMQPConfiguration: Hashable, Sendable {
 
   /// Checks the limits that are documented here.
   /// - Throws: `AMQPError` with the setting and its valid values.
-  public func validate() throws(AMQPError) {
+  package func validate() throws(AMQPError) {
     func check(_ holds: Bool, _ setting: String, _ cause: String) throws(AMQPError) {
       if !holds { throw AMQPError(operation: "configure", object: setting, cause: cause) }
     }

@@ -1,9 +1,9 @@
 internal import Glibc
-public import MQTT
+package import MQTT
 internal import Platform
 
 /// A change of a consumer's connection.
-public enum AMQPConsumerState: Hashable, Sendable {
+package enum AMQPConsumerState: Hashable, Sendable {
   /// The queue exists with its bindings, and messages are delivered.
   case connected
   /// No node is connected; the consumer retries.
@@ -16,15 +16,15 @@ public enum AMQPConsumerState: Hashable, Sendable {
 /// Messages are acknowledged when their batch and all earlier ones are settled. Until then the broker stores
 /// them. If the connection ends, the broker delivers them to another consumer, or to this one again. The
 /// order of a queue is only retained for a single consumer, and not across a disconnection.
-public final class AMQPConsumer: Sendable {
+package final class AMQPConsumer: Sendable {
   /// The callbacks, always on the consumer's thread.
-  public struct Handlers: Sendable {
+  package struct Handlers: Sendable {
     /// Receives a batch, never empty. Returns the number under which it will be settled, larger than the
     /// previous one.
-    public var received: @Sendable ([MQTTMessage]) -> UInt64
-    public var connection: @Sendable (AMQPConsumerState) -> Void
+    package var received: @Sendable ([MQTTMessage]) -> UInt64
+    package var connection: @Sendable (AMQPConsumerState) -> Void
 
-    public init(
+    package init(
       received: @escaping @Sendable ([MQTTMessage]) -> UInt64,
       connection: @escaping @Sendable (AMQPConsumerState) -> Void = { _ in }
     ) {
@@ -53,7 +53,7 @@ public final class AMQPConsumer: Sendable {
   /// Creates a consumer.
   ///
   /// - Throws: `AMQPError` for invalid settings.
-  public init(_ configuration: AMQPConfiguration, handlers: Handlers) throws(AMQPError) {
+  package init(_ configuration: AMQPConfiguration, handlers: Handlers) throws(AMQPError) {
     try configuration.validate()
     self.configuration = configuration
     self.handlers = handlers
@@ -61,14 +61,14 @@ public final class AMQPConsumer: Sendable {
   }
 
   /// Starts to connect, and returns immediately.
-  public func start() throws(AMQPError) {
+  package func start() throws(AMQPError) {
     do throws(SystemError) { try service.start(name: "amqp") { [self] heartbeat in run(heartbeat) } } catch {
       throw AMQPError(error)
     }
   }
 
   /// Reports that batches up to this number are stored. Can be called from any thread.
-  public func settle(through number: UInt64) {
+  package func settle(through number: UInt64) {
     wishes.withLock { $0.settledThrough = max($0.settledThrough, number) }
     service.wake.signal()
   }
@@ -78,7 +78,7 @@ public final class AMQPConsumer: Sendable {
   /// - Parameter drain: the time limit in seconds.
   /// - Returns: true if everything was acknowledged.
   @discardableResult
-  public func stop(drain: Double) -> Bool {
+  package func stop(drain: Double) -> Bool {
     wishes.withLock { $0.deadline = .after(drain) }
     // A DNS lookup or a missing answer can block the thread this long.
     service.stop(timeout: drain + configuration.answerTimeout)
@@ -87,7 +87,7 @@ public final class AMQPConsumer: Sendable {
 
   /// Deletes a queue with its messages; blocks the calling thread.
   /// - Returns: true if the queue existed.
-  public static func deleteQueue(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) -> Bool {
+  package static func deleteQueue(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) -> Bool {
     var failure: AMQPDisconnection?
     for node in configuration.address.nodes {
       do throws(AMQPDisconnection) {

@@ -1,28 +1,28 @@
-public import MQTT
+package import MQTT
 
 /// An invalid request of the caller or a local failure: operation, object, cause and remedy. Failures of
 /// network and broker are an `AMQPDisconnection`, because the consumer retries after them.
-public struct AMQPError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct AMQPError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation, such as "read".
-  public var operation: String
+  package var operation: String
   /// The object of the operation: an address, a topic, a file.
-  public var object: String
+  package var object: String
   /// The cause, and the remedy if there is one, in a sentence.
-  public var cause: String
+  package var cause: String
 
-  public init(operation: String, object: String, cause: String) {
+  package init(operation: String, object: String, cause: String) {
     self.operation = operation
     self.object = object
     self.cause = cause
   }
 
-  public var description: String { "AMQP: cannot \(operation) \(object): \(cause)" }
+  package var description: String { "AMQP: cannot \(operation) \(object): \(cause)" }
 }
 
 /// The reason why a consumer is not connected to a node.
-public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
+package struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
   /// The stage that the attempt had reached.
-  public enum Phase: String, Hashable, Sendable {
+  package enum Phase: String, Hashable, Sendable {
     case connect = "connection"
     case login
     case declare = "declaration of the queue"
@@ -31,7 +31,7 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case established
   }
 
-  public enum Cause: Hashable, Sendable {
+  package enum Cause: Hashable, Sendable {
     /// A network failure such as connection refused or an unknown host, in the library's words.
     case network(String)
     /// An invalid certificate, key or protocol.
@@ -46,17 +46,17 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case configuration(String)
   }
 
-  public var node: MQTTConfiguration.Broker
-  public var phase: Phase
-  public var cause: Cause
+  package var node: MQTTConfiguration.Broker
+  package var phase: Phase
+  package var cause: Cause
 
-  public init(node: MQTTConfiguration.Broker, phase: Phase, cause: Cause) {
+  package init(node: MQTTConfiguration.Broker, phase: Phase, cause: Cause) {
     self.node = node
     self.phase = phase
     self.cause = cause
   }
 
-  public var description: String {
+  package var description: String {
     let place = phase == .established ? "connection to \(node)" : "\(phase.rawValue) at \(node)"
     return switch cause {
     case .network(let why): "\(place) \(phase == .established ? "lost" : "failed"): \(why)"
@@ -70,7 +70,7 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
   }
 
   /// The remedy for the operator; nil if waiting is sufficient.
-  public var remedy: String? {
+  package var remedy: String? {
     switch cause {
     case .network where phase == .connect:
       "check the host name, that a node listens there for AMQP (5671 with TLS, 5672 without), and the firewall"

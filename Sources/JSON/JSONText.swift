@@ -232,7 +232,7 @@ extension Unicode.Scalar {
   /// printed raw on a terminal must not contain any.
   ///
   /// The joiners U+200C and U+200D are excluded: words of some languages and many emoji contain them.
-  public var isUnseen: Bool {
+  package var isUnseen: Bool {
     // The most frequent characters come first.
     if value < 0xAD { return value < 0x20 || (0x7F...0x9F).contains(value) }
     if (0x2070..<0xFEFF).contains(value) { return false }

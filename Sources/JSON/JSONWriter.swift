@@ -6,21 +6,21 @@ internal import Bytes
 /// `JSONEncoder` needs about 30 µs per message and links Foundation; this writer needs about 1 µs. Its output
 /// is deterministic, and each number has only its significant decimals. Values that JSON cannot represent
 /// (NaN, infinities) are omitted together with their key, as is nil.
-public struct JSONWriter: Sendable {
+package struct JSONWriter: Sendable {
   /// The text written so far.
-  public private(set) var bytes: [UInt8]
+  package private(set) var bytes: [UInt8]
   private var needsComma = false
 
   /// Creates a writer.
   ///
   /// - Parameter capacity: bytes to reserve. The default lets a typical message grow the buffer at most once.
-  public init(capacity: Int = 320) {
+  package init(capacity: Int = 320) {
     bytes = []
     bytes.reserveCapacity(capacity)
   }
 
   /// Writes a whole object and returns its bytes.
-  public static func object(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
+  package static func object(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     writer.openObject()
     body(&writer)
@@ -28,13 +28,13 @@ public struct JSONWriter: Sendable {
     return writer.bytes
   }
 
-  public mutating func openObject() { open("{") }
-  public mutating func closeObject() { close("}") }
-  public mutating func openArray() { open("[") }
-  public mutating func closeArray() { close("]") }
+  package mutating func openObject() { open("{") }
+  package mutating func closeObject() { close("}") }
+  package mutating func openArray() { open("[") }
+  package mutating func closeArray() { close("]") }
 
   /// Writes a key; its value must follow.
-  public mutating func key(_ name: StaticString) {
+  package mutating func key(_ name: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
     name.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
@@ -44,40 +44,40 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a key that is determined at run time.
-  public mutating func key(_ name: String) {
+  package mutating func key(_ name: String) {
     separate()
     bytes.appendJSON(quoting: name)
     bytes.append(UInt8(ascii: ":"))
     needsComma = false
   }
 
-  public mutating func value(_ text: String) {
+  package mutating func value(_ text: String) {
     separate()
     bytes.appendJSON(quoting: text)
     needsComma = true
   }
 
-  public mutating func value(_ flag: Bool) {
+  package mutating func value(_ flag: Bool) {
     separate()
     bytes.append(contentsOf: (flag ? "true" : "false").utf8)
     needsComma = true
   }
 
-  public mutating func value(_ number: some FixedWidthInteger) {
+  package mutating func value(_ number: some FixedWidthInteger) {
     separate()
     bytes.append(decimal: number)
     needsComma = true
   }
 
   /// Writes a number with at most `decimals` decimals, without trailing zeros; `null` for NaN and infinities.
-  public mutating func value(_ number: Double, decimals: Int) {
+  package mutating func value(_ number: Double, decimals: Int) {
     separate()
     if !bytes.append(decimal: number, places: decimals) { bytes.append(contentsOf: "null".utf8) }
     needsComma = true
   }
 
   /// Writes any value: objects sorted by key, numbers with at most nine decimals.
-  public mutating func value(_ json: JSONValue) {
+  package mutating func value(_ json: JSONValue) {
     switch json {
     case .null: raw(Array("null".utf8))
     case .bool(let flag): value(flag)
@@ -100,45 +100,45 @@ public struct JSONWriter: Sendable {
 
   // MARK: Key and value in one; a nil or non-finite value leaves out both.
 
-  public mutating func field(_ name: StaticString, _ text: String?) {
+  package mutating func field(_ name: StaticString, _ text: String?) {
     guard let text else { return }
     key(name)
     value(text)
   }
 
-  public mutating func field(_ name: StaticString, _ flag: Bool?) {
+  package mutating func field(_ name: StaticString, _ flag: Bool?) {
     guard let flag else { return }
     key(name)
     value(flag)
   }
 
-  public mutating func field(_ name: StaticString, _ number: (some FixedWidthInteger)?) {
+  package mutating func field(_ name: StaticString, _ number: (some FixedWidthInteger)?) {
     guard let number else { return }
     key(name)
     value(number)
   }
 
-  public mutating func field(_ name: StaticString, _ number: Double?, decimals: Int) {
+  package mutating func field(_ name: StaticString, _ number: Double?, decimals: Int) {
     guard let number, number.isFinite else { return }
     key(name)
     value(number, decimals: decimals)
   }
 
-  public mutating func field(_ name: StaticString, _ object: (inout JSONWriter) -> Void) {
+  package mutating func field(_ name: StaticString, _ object: (inout JSONWriter) -> Void) {
     key(name)
     openObject()
     object(&self)
     closeObject()
   }
 
-  public mutating func field(_ name: StaticString, numbers: [Double], decimals: Int) {
+  package mutating func field(_ name: StaticString, numbers: [Double], decimals: Int) {
     key(name)
     openArray()
     for number in numbers { value(number, decimals: decimals) }
     closeArray()
   }
 
-  public mutating func field(_ name: StaticString, texts: [String]) {
+  package mutating func field(_ name: StaticString, texts: [String]) {
     key(name)
     openArray()
     for text in texts { value(text) }
@@ -146,7 +146,7 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a value that is already JSON.
-  public mutating func raw(_ json: [UInt8]) {
+  package mutating func raw(_ json: [UInt8]) {
     separate()
     bytes.append(contentsOf: json)
     needsComma = true

@@ -1,21 +1,21 @@
-public import Sensors
-public import Spatial
-public import VehicleData
+package import Sensors
+package import Spatial
+package import VehicleData
 
 /// The fused state of one epoch, for programs on the same machine.
-public struct LocalReport: Hashable, Sendable {
+package struct LocalReport: Hashable, Sendable {
   /// UTC time of the epoch; nil if unknown.
-  public var time: UTCTime?
+  package var time: UTCTime?
   /// The location with privacy applied; nil if there is no fix or the location is withheld.
-  public var location: ShownLocation?
+  package var location: ShownLocation?
   /// True if the location is dead reckoning without satellites, or from radio beacons.
-  public var isEstimated: Bool
+  package var isEstimated: Bool
   /// The orientation; nil if unknown or withheld.
-  public var attitude: LocalAttitude?
+  package var attitude: LocalAttitude?
   /// The receiver's data of the epoch; nil if the receiver has reported nothing.
-  public var receiver: LocalReceiver?
+  package var receiver: LocalReceiver?
 
-  public init(
+  package init(
     time: UTCTime?, location: ShownLocation? = nil, isEstimated: Bool = false, attitude: LocalAttitude? = nil,
     receiver: LocalReceiver? = nil
   ) {
@@ -28,25 +28,25 @@ public struct LocalReport: Hashable, Sendable {
 }
 
 /// The orientation of a vehicle in degrees. Unknown values are nil.
-public struct LocalAttitude: Hashable, Sendable {
+package struct LocalAttitude: Hashable, Sendable {
   /// Heading clockwise from true north, 0 ..< 360.
-  public var trueHeading: Double?
+  package var trueHeading: Double?
   /// Heading clockwise from magnetic north, 0 ..< 360.
-  public var magneticHeading: Double?
+  package var magneticHeading: Double?
   /// Standard deviation of both headings.
-  public var headingAccuracy: Double?
+  package var headingAccuracy: Double?
   /// Roll, positive if the right side is lower.
-  public var roll: Double?
+  package var roll: Double?
   /// Standard deviation of the roll.
-  public var rollAccuracy: Double?
+  package var rollAccuracy: Double?
   /// Pitch, positive if the front is higher.
-  public var pitch: Double?
+  package var pitch: Double?
   /// Standard deviation of the pitch.
-  public var pitchAccuracy: Double?
+  package var pitchAccuracy: Double?
   /// Turn rate about the vertical in degrees per second, positive clockwise.
-  public var yawRate: Double?
+  package var yawRate: Double?
 
-  public init(
+  package init(
     trueHeading: Double? = nil, magneticHeading: Double? = nil, headingAccuracy: Double? = nil,
     roll: Double? = nil, rollAccuracy: Double? = nil, pitch: Double? = nil, pitchAccuracy: Double? = nil,
     yawRate: Double? = nil
@@ -71,19 +71,19 @@ public struct LocalAttitude: Hashable, Sendable {
 }
 
 /// The receiver's data of an epoch that the location does not contain.
-public struct LocalReceiver: Hashable, Sendable {
+package struct LocalReceiver: Hashable, Sendable {
   /// The method of the receiver's fix; nil if not reported.
-  public var quality: FixQuality?
+  package var quality: FixQuality?
   /// The number of satellites used for the fix; nil if not reported.
-  public var satellitesUsed: Int?
+  package var satellitesUsed: Int?
   /// The number of satellites in view; nil if not reported.
-  public var satellitesVisible: Int?
+  package var satellitesVisible: Int?
   /// Horizontal dilution of precision; nil if not reported.
-  public var horizontalDilution: Double?
+  package var horizontalDilution: Double?
   /// The satellites in view, and all dilutions of precision; nil if not reported.
-  public var sky: SatelliteSky?
+  package var sky: SatelliteSky?
 
-  public init(
+  package init(
     quality: FixQuality? = nil, satellitesUsed: Int? = nil, satellitesVisible: Int? = nil,
     horizontalDilution: Double? = nil, sky: SatelliteSky? = nil
   ) {
@@ -95,7 +95,7 @@ public struct LocalReceiver: Hashable, Sendable {
   }
 
   /// Creates the data from a fix.
-  public init(_ fix: PositionFix) {
+  package init(_ fix: PositionFix) {
     self.init(
       quality: fix.quality, satellitesUsed: fix.satellitesUsed, satellitesVisible: fix.satellitesVisible,
       horizontalDilution: fix.horizontalDilution, sky: fix.sky)
@@ -103,13 +103,13 @@ public struct LocalReceiver: Hashable, Sendable {
 }
 
 /// The requirements of one client.
-public struct LocalNeeds: Hashable, Sendable {
+package struct LocalNeeds: Hashable, Sendable {
   /// Interval between reports in s.
-  public var interval: Double
+  package var interval: Double
   /// True if the client uses the attitude.
-  public var attitude: Bool
+  package var attitude: Bool
 
-  public init(interval: Double, attitude: Bool) {
+  package init(interval: Double, attitude: Bool) {
     self.interval = interval
     self.attitude = attitude
   }

@@ -1,16 +1,16 @@
 internal import Glibc
-public import Spatial
+package import Spatial
 
 /// Small files that are read and replaced atomically: a reader finds the old or the new contents, never a
 /// mixture.
-public enum AtomicFile {
+package enum AtomicFile {
   /// Writes a temporary file, synchronizes it and renames it to the path.
   /// - Parameters:
   ///   - mode: the permissions of a new file.
   ///   - isDurable: false for a file that need not survive a power loss. It is not synchronized, which
   ///     reduces wear of the disk.
   /// - Throws: `SystemError`; the old file is then unchanged. `notAFile` means that the path names a FIFO, a socket or a device.
-  public static func write(
+  package static func write(
     _ bytes: [UInt8], to path: String, mode: UInt32 = 0o640, isDurable: Bool = true
   ) throws(SystemError) {
     guard !FileKind.isSpecial(path) else {
@@ -36,7 +36,7 @@ public enum AtomicFile {
   }
 
   /// Renames a file durably and replaces an existing one.
-  public static func move(
+  package static func move(
     _ path: String, to newPath: String, isDurable: Bool = true
   ) throws(SystemError) {
     guard unsafe rename(path, newPath) == 0 else {
@@ -48,7 +48,7 @@ public enum AtomicFile {
 
   /// Creates a folder with the missing folders above it, for its user only. An existing folder is unchanged.
   /// - Throws: `SystemError` if it cannot be created.
-  public static func makeFolder(_ path: String) throws(SystemError) {
+  package static func makeFolder(_ path: String) throws(SystemError) {
     var end = path.startIndex
     while end < path.endIndex {
       end = path[end...].dropFirst().firstIndex(of: "/") ?? path.endIndex
@@ -60,7 +60,7 @@ public enum AtomicFile {
   }
 
   /// Deletes a file durably. A missing file is not an error.
-  public static func remove(_ path: String) throws(SystemError) {
+  package static func remove(_ path: String) throws(SystemError) {
     guard unsafe unlink(path) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return }
       throw SystemError(operation: "delete", object: path, code: errno)
@@ -81,7 +81,7 @@ public enum AtomicFile {
 
   /// Returns the contents of a state file of at most `limit` bytes; nil if the file does not exist.
   /// - Throws: `SystemError`; `EFBIG` for a longer file, `notAFile` for a FIFO, a socket or a device.
-  public static func read(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8]? {
+  package static func read(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8]? {
     do throws(SystemError) { return try contents(of: path, limit: limit, acceptsDevices: false) } catch {
       if error.code == ENOENT { return nil }
       throw error
@@ -91,7 +91,7 @@ public enum AtomicFile {
   /// Returns the contents of a file of at most `limit` bytes.
   /// - Parameter acceptsDevices: true for files that a user names, as `/dev/null`.
   /// - Throws: `SystemError`; `ENOENT` for a missing file, `EFBIG` for a longer one.
-  public static func contents(
+  package static func contents(
     of path: String, limit: Int = 64 << 20, acceptsDevices: Bool = true
   ) throws(SystemError) -> [UInt8] {
     let file = try RandomAccessFile(path: path, access: .readOnly, acceptsDevices: acceptsDevices)
@@ -106,7 +106,7 @@ public enum AtomicFile {
   }
 
   /// Returns the file's modification time; nil if unavailable.
-  public static func modificationTime(of path: String) -> UTCTime? {
+  package static func modificationTime(of path: String) -> UTCTime? {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
     return UTCTime(

@@ -3,23 +3,23 @@
 ///
 /// After A. Brooker, "Exponential Backoff and Jitter" (2015): uniform between zero and a ceiling that doubles
 /// up to a limit. A minimum delay prevents rapid retries.
-public struct Backoff: Sendable {
+package struct Backoff: Sendable {
   /// The minimum delay in seconds.
-  public var floor: Double
+  package var floor: Double
   /// The initial ceiling in seconds.
-  public var base: Double
+  package var base: Double
   /// The maximum delay in seconds.
-  public var limit: Double
+  package var limit: Double
   private var attempt = 0
 
-  public init(floor: Double = 0.1, base: Double = 0.5, limit: Double = 60) {
+  package init(floor: Double = 0.1, base: Double = 0.5, limit: Double = 60) {
     self.floor = floor
     self.base = base
     self.limit = limit
   }
 
   /// Returns the delay before the next attempt in seconds.
-  public mutating func next(using generator: inout some RandomNumberGenerator) -> Double {
+  package mutating func next(using generator: inout some RandomNumberGenerator) -> Double {
     let ceiling = min(limit, base * Double(UInt64(1) << UInt64(min(attempt, 20))))
     attempt += 1
     guard ceiling > floor else { return floor }
@@ -27,11 +27,11 @@ public struct Backoff: Sendable {
   }
 
   /// Returns the delay before the next attempt in seconds, from the system's random generator.
-  public mutating func next() -> Double {
+  package mutating func next() -> Double {
     var generator = SystemRandomNumberGenerator()
     return next(using: &generator)
   }
 
   /// Resets the delay. Call it after an attempt succeeded and the connection was stable.
-  public mutating func reset() { attempt = 0 }
+  package mutating func reset() { attempt = 0 }
 }

@@ -1,20 +1,20 @@
 internal import CBuild
 
 /// The version of the programs, with commit and build date.
-public struct BuildInformation: Hashable, Sendable {
+package struct BuildInformation: Hashable, Sendable {
   /// The version, such as "0.1.0".
-  public var version: String
+  package var version: String
   /// The abbreviated commit, with "-modified" if the tree had changes; nil in a development build.
-  public var commit: String?
+  package var commit: String?
   /// The build date in UTC, such as "2026-11-21"; nil in a development build.
-  public var date: String?
+  package var date: String?
 
-  public init(version: String, commit: String? = nil, date: String? = nil) {
+  package init(version: String, commit: String? = nil, date: String? = nil) {
     (self.version, self.commit, self.date) = (version, commit, date)
   }
 
   /// The version of the running program.
-  public static let current = BuildInformation(
+  package static let current = BuildInformation(
     version: unsafe String(cString: odograph_version()),
     commit: unsafe text(odograph_commit()),
     date: unsafe text(odograph_build_date()))
@@ -28,7 +28,7 @@ public struct BuildInformation: Hashable, Sendable {
 extension BuildInformation: CustomStringConvertible {
   /// The text that `--version` prints: "0.1.0 (commit 5169b0e, built 2026-11-21)", or "0.1.0 (development
   /// version)".
-  public var description: String {
+  package var description: String {
     let origin = [commit.map { "commit \($0)" }, date.map { "built \($0)" }].compactMap { $0 }
     return "\(version) (\(origin.isEmpty ? "development version" : origin.joined(separator: ", ")))"
   }

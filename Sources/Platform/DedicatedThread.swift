@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// An operating-system thread for blocking work, such as device reads and connections to gpsd or a broker.
 /// Blocking calls never run on Swift's cooperative pool.
-public struct DedicatedThread: Sendable {
+package struct DedicatedThread: Sendable {
   private let handle: pthread_t
 
   /// Starts a thread.
@@ -13,7 +13,7 @@ public struct DedicatedThread: Sendable {
   ///   - stackSize: bytes; pages are allocated on first use.
   ///   - body: runs once; the thread exits when it returns.
   /// - Throws: `SystemError` if the kernel cannot create a thread.
-  public static func start(
+  package static func start(
     name: String, stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) -> DedicatedThread {
     var attributes = pthread_attr_t()
@@ -39,10 +39,10 @@ public struct DedicatedThread: Sendable {
   }
 
   /// Waits until the thread has exited. Call it once, from another thread.
-  public func join() { pthread_join(handle, nil) }
+  package func join() { pthread_join(handle, nil) }
 
   /// Detaches the thread: its resources are released when it exits. Call either this or `join`.
-  public func detach() { pthread_detach(handle) }
+  package func detach() { pthread_detach(handle) }
 }
 
 private final class ThreadBody: Sendable {
@@ -57,9 +57,9 @@ private final class ThreadBody: Sendable {
 
 /// A heartbeat of a thread. The thread counts each iteration of its loop. A watchdog requests an iteration
 /// and checks that the count increases, so that a waiting thread wakes up only if it is monitored.
-public final class Heartbeat: Sendable {
+package final class Heartbeat: Sendable {
   /// The thread's name, as `top -H` shows it.
-  public let name: String
+  package let name: String
   private let turnCount = Atomic(0)
   private let pauseEnd = Atomic<Int64>(0)
   private let caller: @Sendable () -> Void
@@ -67,37 +67,37 @@ public final class Heartbeat: Sendable {
   /// Creates a heartbeat.
   ///
   /// - Parameter call: wakes the thread's loop, from any thread and without blocking.
-  public init(name: String, call: @escaping @Sendable () -> Void) {
+  package init(name: String, call: @escaping @Sendable () -> Void) {
     self.name = String(name.prefix(15))
     caller = call
   }
 
   /// Counts an iteration. Called by the thread itself.
-  public func beat() {
+  package func beat() {
     turnCount.add(1, ordering: .relaxed)
     if pauseEnd.load(ordering: .relaxed) != 0 { pauseEnd.store(0, ordering: .relaxed) }
   }
 
   /// Announces that the current iteration can take up to `seconds`, for example for a DNS lookup.
-  public func expectPause(seconds: Double) {
+  package func expectPause(seconds: Double) {
     pauseEnd.store(MonotonicTime.after(min(seconds, 1e6)).nanoseconds, ordering: .relaxed)
   }
 
   /// Requests an iteration.
-  public func call() { caller() }
+  package func call() { caller() }
 
-  public var turns: Int { turnCount.load(ordering: .relaxed) }
+  package var turns: Int { turnCount.load(ordering: .relaxed) }
 
   /// The end of the announced pause; the clock's start if there is none.
-  public var excusedUntil: MonotonicTime { MonotonicTime(nanoseconds: pauseEnd.load(ordering: .relaxed)) }
+  package var excusedUntil: MonotonicTime { MonotonicTime(nanoseconds: pauseEnd.load(ordering: .relaxed)) }
 }
 
 /// The monitored threads of this process.
-public enum WatchedThreads {
+package enum WatchedThreads {
   private static let roster = Locked<[Heartbeat]>([])
 
   /// The heartbeats of all running threads.
-  public static var all: [Heartbeat] { roster.withLock { $0 } }
+  package static var all: [Heartbeat] { roster.withLock { $0 } }
 
   static func add(_ heartbeat: Heartbeat) { roster.withLock { $0.append(heartbeat) } }
 
@@ -110,7 +110,7 @@ extension DedicatedThread {
   ///   - call: wakes the loop, from any thread and without blocking.
   ///   - body: receives the heartbeat and calls `beat` in each iteration.
   /// - Throws: `SystemError` if the kernel cannot create a thread.
-  public static func startWatched(
+  package static func startWatched(
     name: String, stackSize: Int = 512 * 1024, call: @escaping @Sendable () -> Void,
     _ body: @escaping @Sendable (Heartbeat) -> Void
   ) throws(SystemError) -> DedicatedThread {
@@ -129,24 +129,24 @@ extension DedicatedThread {
 }
 
 /// The thread of a source: started once, monitored, and stopped once. It waits on `wake`.
-public final class ServiceThread: Sendable {
-  public let wake: EventDescriptor
+package final class ServiceThread: Sendable {
+  package let wake: EventDescriptor
   private let ended: EventDescriptor
   private let state = Locked<(thread: DedicatedThread?, isStopping: Bool)>((nil, false))
 
   /// Creates the descriptors.
   ///
   /// - Throws: `SystemError` if the process has no free file descriptors.
-  public init() throws(SystemError) {
+  package init() throws(SystemError) {
     wake = try EventDescriptor()
     ended = try EventDescriptor()
   }
 
-  public var isStopping: Bool { state.withLock { $0.isStopping } }
+  package var isStopping: Bool { state.withLock { $0.isStopping } }
 
   /// Starts the thread. A second call, or a call after `stop`, has no effect.
   /// - Throws: `SystemError` if the kernel cannot create a thread.
-  public func start(name: String, _ body: @escaping @Sendable (Heartbeat) -> Void) throws(SystemError) {
+  package func start(name: String, _ body: @escaping @Sendable (Heartbeat) -> Void) throws(SystemError) {
     try state.withLock { state throws(SystemError) in
       guard state.thread == nil, !state.isStopping else { return }
       state.thread = try DedicatedThread.startWatched(
@@ -163,7 +163,7 @@ public final class ServiceThread: Sendable {
   /// - Parameter timeout: the time limit in seconds; nil for none.
   /// - Returns: true if the thread has exited.
   @discardableResult
-  public func stop(timeout: Double? = nil) -> Bool {
+  package func stop(timeout: Double? = nil) -> Bool {
     let thread = state.withLock { state in
       state.isStopping = true
       defer { state.thread = nil }

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Kind of the object at a path, for settings that require a file.
-public enum FileKind {
+package enum FileKind {
   /// Returns whether a path names a FIFO, a socket or a device. False if there is nothing.
-  public static func isSpecial(_ path: String) -> Bool {
+  package static func isSpecial(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && !isOrdinary(status)
   }

@@ -9,7 +9,7 @@ extension AtomicFile {
   /// rename, a hard link is created and the old name is removed. If it lacks hard links, too, the check for
   /// an existing file is not atomic.
   /// - Throws: `SystemError`; `EEXIST` if the name exists.
-  public static func moveToNewName(_ path: String, to newPath: String) throws(SystemError) {
+  package static func moveToNewName(_ path: String, to newPath: String) throws(SystemError) {
     if unsafe odograph_rename_new(path, newPath) != 0 {
       guard [EINVAL, ENOSYS].contains(errno) else {
         throw SystemError(operation: "rename", object: path, code: errno)

@@ -6,11 +6,11 @@ internal import Glibc
 /// `Synchronization.Mutex` would suffice, but the thread sanitizer does not recognize its futex and reports
 /// false races. It checks a pthread mutex correctly.
 // Sendable: `value` is accessed only while its mutex is locked.
-@safe public final class Locked<Value>: @unchecked Sendable {
+@safe package final class Locked<Value>: @unchecked Sendable {
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
   fileprivate var value: Value
 
-  public init(_ value: sending Value) {
+  package init(_ value: sending Value) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe pthread_mutex_init(mutex, nil)
@@ -23,7 +23,7 @@ internal import Glibc
   }
 
   /// Calls `body` with exclusive access to the value.
-  public func withLock<Result, Failure: Error>(
+  package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     unsafe pthread_mutex_lock(mutex)
@@ -93,9 +93,9 @@ internal import Glibc
 ///
 /// A full queue drops its *oldest* element, because a fresh sensor value is worth more than a late one.
 /// `overflowCount` counts the dropped elements.
-public final class BoundedQueue<Element: Sendable>: Sendable {
+package final class BoundedQueue<Element: Sendable>: Sendable {
   /// The result of `pop`.
-  public enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     case element(Element)
     /// No element arrived before the deadline.
     case timedOut
@@ -115,10 +115,10 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
   /// Creates a queue.
   ///
   /// - Parameter capacity: the maximum number of elements, at least 1.
-  public init(capacity: Int) { self.capacity = max(1, capacity) }
+  package init(capacity: Int) { self.capacity = max(1, capacity) }
 
   /// Appends an element; a full queue drops its oldest. Ignored after `close()`.
-  public func push(_ element: Element) {
+  package func push(_ element: Element) {
     state.update { state in
       guard !state.isClosed else { return }
       if state.waiting.count == capacity {
@@ -130,7 +130,7 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
   }
 
   /// Removes and returns the oldest element. Waits for one until `deadline` (nil for no limit).
-  public func pop(until deadline: MonotonicTime?) -> Outcome {
+  package func pop(until deadline: MonotonicTime?) -> Outcome {
     let outcome: Outcome? = state.wait(until: deadline) { state in
       state.waiting.popFirst().map(Outcome.element) ?? (state.isClosed ? .closed : nil)
     }
@@ -138,8 +138,8 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
   }
 
   /// Closes the queue for new elements. The remaining elements can still be popped.
-  public func close() { state.update { $0.isClosed = true } }
+  package func close() { state.update { $0.isClosed = true } }
 
   /// The number of elements dropped because the queue was full.
-  public var overflowCount: Int { state.withLock { $0.dropped } }
+  package var overflowCount: Int { state.withLock { $0.dropped } }
 }

@@ -1,11 +1,11 @@
 internal import Glibc
 
 /// The memory-mapped pages of a program and its libraries.
-public enum ProgramPages {
+package enum ProgramPages {
   /// Releases the pages of code that are mapped. Code that only runs at startup, such as the configuration
   /// parser, then uses no memory of the process. Pages that are still needed are mapped again, which takes
   /// about 100 µs in total. Code pages are never modified, so no data are lost.
-  public static func release() {
+  package static func release() {
     for range in executable(in: maps()) {
       guard let start = unsafe UnsafeMutableRawPointer(bitPattern: range.lowerBound) else { continue }
       _ = unsafe madvise(start, range.count, MADV_DONTNEED)

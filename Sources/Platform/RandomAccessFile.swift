@@ -1,11 +1,11 @@
 internal import Glibc
 
 /// A file with random access (`pread(2)`, `pwrite(2)`). Closed at the end of its lifetime.
-public struct RandomAccessFile: ~Copyable, Sendable {
-  public let path: String
+package struct RandomAccessFile: ~Copyable, Sendable {
+  package let path: String
   private let descriptor: Int32
 
-  public enum Access: Sendable {
+  package enum Access: Sendable {
     case readOnly
     /// Created if missing, and locked (`flock(2)`) against a second writer.
     case readWrite
@@ -19,7 +19,7 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   ///   - acceptsDevices: if false, devices are refused even for reading; for writing they are always refused.
   /// - Throws: `SystemError`; `EWOULDBLOCK` if another process has the file open for writing, `notAFile` for
   ///   a FIFO, a socket or a refused device.
-  public init(
+  package init(
     path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true,
     acceptsDevices: Bool = true
   ) throws(SystemError) {
@@ -45,7 +45,7 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   deinit { close(descriptor) }
 
   /// The size in bytes.
-  public var size: Int64 {
+  package var size: Int64 {
     get throws(SystemError) {
       var status = stat()
       guard unsafe fstat(descriptor, &status) == 0 else { throw error("examine") }
@@ -54,7 +54,7 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   }
 
   /// Reads up to `count` bytes at `offset`; fewer at the end of the file.
-  public func read(count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
+  package func read(count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
     while done < count {
@@ -74,7 +74,7 @@ public struct RandomAccessFile: ~Copyable, Sendable {
 
   /// Writes all bytes at `offset`.
   /// - Throws: `SystemError`, such as `ENOSPC`; a part of the bytes can have been written.
-  public func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+  package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
     var done = 0
     while done < bytes.count {
       let put = unsafe bytes.withUnsafeBytes { buffer in
@@ -90,12 +90,12 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   }
 
   /// Truncates the file, or extends it with zeros.
-  public func truncate(to size: Int64) throws(SystemError) {
+  package func truncate(to size: Int64) throws(SystemError) {
     guard ftruncate(descriptor, off_t(size)) == 0 else { throw error("truncate") }
   }
 
   /// Synchronizes the contents to the disk (`fdatasync(2)`).
-  public func synchronize() throws(SystemError) {
+  package func synchronize() throws(SystemError) {
     guard fdatasync(descriptor) == 0 else { throw error("synchronize") }
   }
 
@@ -106,5 +106,5 @@ public struct RandomAccessFile: ~Copyable, Sendable {
 
 extension SystemError {
   /// True if the cause is missing space: disk full, over quota, or file too large.
-  public var isShortOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+  package var isShortOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 }

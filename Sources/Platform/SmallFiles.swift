@@ -1,10 +1,10 @@
 internal import Glibc
 
 /// A reader of the small text files that the kernel provides, such as those in /sys, and of their folders.
-public enum SmallFiles {
+package enum SmallFiles {
   /// Returns the first 4 kB of a file without surrounding white space and zero bytes; nil if the file is
   /// unreadable or empty.
-  public static func text(_ path: String) -> String? {
+  package static func text(_ path: String) -> String? {
     // Non-blocking, because a slow driver must not block the agent.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
@@ -19,11 +19,11 @@ public enum SmallFiles {
   }
 
   /// Returns the number in a file that contains nothing else; nil otherwise.
-  public static func number(_ path: String) -> Double? { text(path).flatMap(Double.init) }
+  package static func number(_ path: String) -> Double? { text(path).flatMap(Double.init) }
 
   /// Returns the names in a folder, sorted, without those that start with a dot; empty if there is no such
   /// folder.
-  public static func names(in folder: String) -> [String] {
+  package static func names(in folder: String) -> [String] {
     guard let directory = unsafe opendir(folder) else { return [] }
     defer { unsafe closedir(directory) }
     var names: [String] = []

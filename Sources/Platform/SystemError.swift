@@ -13,7 +13,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Creates an error.
   ///
   /// - Parameter code: the `errno` value; read it immediately after the failed call.
-  public init(operation: String, object: String, code: Int32) {
+  package init(operation: String, object: String, code: Int32) {
     self.operation = operation
     self.object = object
     self.code = code
@@ -22,10 +22,10 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(operation) \(object): \(Self.message(for: code))" }
 
   /// The code for a FIFO, a socket or a device instead of a file; not an `errno` value.
-  public static let notAFile: Int32 = -1
+  package static let notAFile: Int32 = -1
 
   /// The C library's sentence for an `errno` value.
-  public static func message(for code: Int32) -> String {
+  package static func message(for code: Int32) -> String {
     if code == notAFile { return "it is a FIFO, a socket or a device, not a file; remove it" }
     return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       guard let base = buffer.baseAddress else { return "error \(code)" }
@@ -38,7 +38,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Repeats a system call while it is interrupted by a signal. Returns its value, or the negative `errno` of
 /// its failure.
-public func retryingOnInterrupt(_ call: () -> Int32) -> Int32 {
+package func retryingOnInterrupt(_ call: () -> Int32) -> Int32 {
   while true {
     let value = call()
     if value >= 0 { return value }
@@ -47,8 +47,8 @@ public func retryingOnInterrupt(_ call: () -> Int32) -> Int32 {
 }
 
 /// An `errno` value as an error.
-public struct SystemErrno: RawRepresentable, Error, Hashable, Sendable {
-  public var rawValue: Int32
+package struct SystemErrno: RawRepresentable, Error, Hashable, Sendable {
+  package var rawValue: Int32
 
-  public init(rawValue: Int32) { self.rawValue = rawValue }
+  package init(rawValue: Int32) { self.rawValue = rawValue }
 }

@@ -2,16 +2,16 @@ internal import CSystemd
 internal import Glibc
 
 /// A failed operation on D-Bus.
-public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation, such as "connect to".
-  public var operation: String
+  package var operation: String
   /// The bus or the name.
-  public var object: String
+  package var object: String
   /// The `errno` value.
-  public var code: Int32
+  package var code: Int32
 
   /// The cause, from which a remedy follows.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// Another program has the name.
     case nameInUse
     /// The policy of the bus does not allow this user to own the name.
@@ -21,7 +21,7 @@ public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertib
     case other
   }
 
-  public var kind: Kind {
+  package var kind: Kind {
     switch code {
     case EEXIST: .nameInUse
     case EACCES, EPERM: .notPermitted
@@ -30,7 +30,7 @@ public struct SensorProxyError: Error, Hashable, Sendable, CustomStringConvertib
     }
   }
 
-  public var description: String {
+  package var description: String {
     let reason =
       switch kind {
       case .nameInUse: "another program has this name; stop iio-sensor-proxy"

@@ -1,5 +1,5 @@
 internal import Glibc
-public import Platform
+package import Platform
 
 /// The service `net.hadess.SensorProxy` on D-Bus, as iio-sensor-proxy offers it: orientation and compass for desktops
 /// and other programs.
@@ -11,12 +11,12 @@ public import Platform
 ///
 /// The service requests its name when the first sensor is available: programs that find the name without sensors do not
 /// claim those that appear later.
-public final class SensorProxyService: Sendable {
+package final class SensorProxyService: Sendable {
   /// The name on the bus.
-  public static let name = "net.hadess.SensorProxy"
+  package static let name = "net.hadess.SensorProxy"
 
   /// A change of the service's state.
-  public enum Change: Hashable, Sendable {
+  package enum Change: Hashable, Sendable {
     /// The service has its name on the bus.
     case connected
     /// The service has no connection, for a reason other than the last one.
@@ -33,7 +33,7 @@ public final class SensorProxyService: Sendable {
   ///   - address: the address of another bus; nil for the system bus, or the one in `DBUS_SYSTEM_BUS_ADDRESS`.
   ///   - changed: called from the service's thread.
   /// - Throws: `SystemError` if the process has no free descriptors or threads.
-  public init(address: String? = nil, changed: @escaping @Sendable (Change) -> Void) throws(SystemError) {
+  package init(address: String? = nil, changed: @escaping @Sendable (Change) -> Void) throws(SystemError) {
     thread = try ServiceThread()
     // The connection belongs to the thread, because sd-bus is not thread-safe.
     try thread.start(name: "sensor-proxy") { [thread, state] heartbeat in
@@ -60,7 +60,7 @@ public final class SensorProxyService: Sendable {
   }
 
   /// Sets the values. Clients receive the changed ones.
-  public func update(_ state: SensorProxyState) {
+  package func update(_ state: SensorProxyState) {
     let isChanged = self.state.withLock { current in
       defer { current = state }
       return current != state
@@ -69,11 +69,11 @@ public final class SensorProxyService: Sendable {
   }
 
   /// Releases the name and disconnects.
-  public func stop() { thread.stop() }
+  package func stop() { thread.stop() }
 
   /// Connects to the bus for a moment.
   /// - Throws: `SensorProxyError` if there is no bus, or the name is not available.
-  public static func probe(address: String? = nil) throws(SensorProxyError) {
+  package static func probe(address: String? = nil) throws(SensorProxyError) {
     _ = try SensorBus(address: address, name: name)
   }
 }
@@ -92,12 +92,11 @@ private struct SensorProxyRetry {
 
   /// Waits until the next attempt is due or the thread is to stop.
   mutating func wait(_ thread: ServiceThread, _ heartbeat: Heartbeat) {
-    let end = SystemClock.monotonic + Int64(pause * 1e9)
+    let end = MonotonicTime.after(pause)
     while !thread.isStopping {
       heartbeat.beat()
-      let rest = Double(end - SystemClock.monotonic) * 1e-9
-      guard rest > 0 else { break }
-      _ = thread.wake.wait(seconds: rest)
+      guard !end.hasPassed else { break }
+      _ = thread.wake.wait(seconds: end.secondsRemaining)
     }
     pause = min(2 * pause, Self.longest)
   }

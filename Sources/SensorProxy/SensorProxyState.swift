@@ -1,17 +1,17 @@
-public import VehicleData
+package import VehicleData
 
 /// The values that other programs read on D-Bus.
-public struct SensorProxyState: Hashable, Sendable {
+package struct SensorProxyState: Hashable, Sendable {
   /// True if an accelerometer is available.
-  public var hasAccelerometer: Bool
+  package var hasAccelerometer: Bool
   /// True if a compass is available.
-  public var hasCompass: Bool
+  package var hasCompass: Bool
   /// The orientation; nil if unknown. Face up and face down leave the last one unchanged.
-  public var orientation: DeviceOrientation?
+  package var orientation: DeviceOrientation?
   /// Heading in degrees clockwise from north, 0 ..< 360; nil if unknown.
-  public var heading: Double?
+  package var heading: Double?
 
-  public init(
+  package init(
     hasAccelerometer: Bool = false, hasCompass: Bool = false, orientation: DeviceOrientation? = nil,
     heading: Double? = nil
   ) {
@@ -23,11 +23,11 @@ public struct SensorProxyState: Hashable, Sendable {
 }
 
 /// The numbers of programs that have claimed a sensor.
-public struct SensorProxyDemand: Hashable, Sendable {
-  public var accelerometer: Int
-  public var compass: Int
+package struct SensorProxyDemand: Hashable, Sendable {
+  package var accelerometer: Int
+  package var compass: Int
 
-  public init(accelerometer: Int = 0, compass: Int = 0) {
+  package init(accelerometer: Int = 0, compass: Int = 0) {
     self.accelerometer = accelerometer
     self.compass = compass
   }

@@ -1,21 +1,21 @@
 internal import SQLite
-public import Spatial
+package import Spatial
 internal import Telemetry
 
 /// A record that the broker will never accept, with the reason.
-public struct DeadLetter: Hashable, Sendable {
-  public var record: OutboxRecord
+package struct DeadLetter: Hashable, Sendable {
+  package var record: OutboxRecord
   /// The reason as text, as passed to `reject`.
-  public var reason: String
+  package var reason: String
   /// Time of the rejection by the device's clock.
-  public var refusedAt: UTCTime
+  package var refusedAt: UTCTime
 }
 
 extension DeadLetter {
   /// Reads the newest dead letters of a store, newest first, also while an agent has it open.
   /// - Parameter path: path of the store.
   /// - Throws: `OutboxError` if there is no readable store.
-  public static func read(path: String, limit: Int) throws(OutboxError) -> [DeadLetter] {
+  package static func read(path: String, limit: Int) throws(OutboxError) -> [DeadLetter] {
     do throws(SQLiteError) {
       let database = try Database(path: path, access: .readWrite)
       try database.execute("PRAGMA query_only = ON")

@@ -1,6 +1,6 @@
 internal import Glibc
 package import Platform
-public import Telemetry
+package import Telemetry
 
 /// The durable queue between the vehicle's decisions and the broker's acknowledgement.
 ///
@@ -31,7 +31,7 @@ public import Telemetry
 /// and `….salvage` contains its name until all verifiable records are transferred (`Salvage`). Acknowledged
 /// records are deleted in groups, within half a second: after a crash in between they are sent again, with
 /// the same seq.
-public final class Outbox: Sendable {
+package final class Outbox: Sendable {
   let keeper: Monitor<OutboxState>
   private let arrivals = Locked<[Batch]>([])
   private let wake: EventDescriptor
@@ -50,7 +50,7 @@ public final class Outbox: Sendable {
   ///   - isCancelled: called during the salvage of a damaged store, also within this call; returns true if
   ///     the program is to exit. The rest is then salvaged at the next start.
   /// - Throws: `OutboxError` if a limit is out of bounds or another process has the store open.
-  public init(
+  package init(
     path: String, configuration: OutboxConfiguration = OutboxConfiguration(),
     notice: @escaping @Sendable (OutboxNotice) -> Void = { _ in },
     isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -80,7 +80,7 @@ public final class Outbox: Sendable {
   /// - Parameter documents: preserved in the same commit. After a crash, `document(named:)` returns them if and
   ///   only if the messages were stored. Messages with a document never wait outside the store.
   @discardableResult
-  public func append(
+  package func append(
     _ messages: [some OutboxMessage], preserving documents: [PreservedDocument] = []
   ) -> [MessageIdentity] {
     guard !messages.isEmpty || !documents.isEmpty else { return [] }
@@ -101,7 +101,7 @@ public final class Outbox: Sendable {
 
   /// Accepts one message: one commit, and for the events lane one sync.
   @discardableResult
-  public func append(
+  package func append(
     _ message: some OutboxMessage, preserving documents: [PreservedDocument] = []
   ) -> MessageIdentity {
     append([message], preserving: documents).first ?? MessageIdentity(epoch: "", seq: 0)
@@ -111,34 +111,34 @@ public final class Outbox: Sendable {
   /// - Returns: false while the disk is not writable. The document is then held in memory, and stored as soon as
   ///   the disk is writable again.
   @discardableResult
-  public func preserve(_ document: PreservedDocument) -> Bool { use { $0.preserve(document) } }
+  package func preserve(_ document: PreservedDocument) -> Bool { use { $0.preserve(document) } }
 
   /// Returns the newest document of a name; nil if there is none, or if its part of a damaged store could not be
   /// salvaged.
-  public func document(named name: String) -> [UInt8]? { use { $0.document(name) } }
+  package func document(named name: String) -> [UInt8]? { use { $0.document(name) } }
 
   /// Returns an identity for a message that bypasses the store, such as the last message before a link is
   /// closed.
-  public func makeIdentity() -> MessageIdentity { use { $0.makeIdentity() } }
+  package func makeIdentity() -> MessageIdentity { use { $0.makeIdentity() } }
 
   /// Starts a new epoch for subsequently accepted messages; numbers continue. Call it if the order relative
   /// to earlier messages is unknown, as after time went back.
-  public func beginEpoch() { use { $0.beginEpoch() } }
+  package func beginEpoch() { use { $0.beginEpoch() } }
 
   /// Returns the next records to send, at most `limit`, each once until `offerAgain`. Fewer than `limit`
   /// means that no more are waiting.
-  public func next(limit: Int) -> [OutboxRecord] { use { $0.next(limit: limit) } }
+  package func next(limit: Int) -> [OutboxRecord] { use { $0.next(limit: limit) } }
 
   /// Offers all records again that were handed out and neither removed nor rejected: first the newest
   /// retained ones and the state lane, then lane by lane, oldest first.
-  public func offerAgain() { use { $0.offerAgain() } }
+  package func offerAgain() { use { $0.offerAgain() } }
 
   /// Removes records that the broker has acknowledged. Numbers that were not handed out are ignored.
-  public func remove(_ seqs: [UInt64]) { use { $0.remove(seqs) } }
+  package func remove(_ seqs: [UInt64]) { use { $0.remove(seqs) } }
 
   /// Moves a record that the broker will never accept to the dead letters.
   /// - Parameter reason: text for users, as in "not authorized (0x87)".
-  public func reject(_ seq: UInt64, reason: String) { use { $0.reject(seq, reason: reason) } }
+  package func reject(_ seq: UInt64, reason: String) { use { $0.reject(seq, reason: reason) } }
 
   /// Handles a rejected record. If the rejection may be temporary (`isLasting` is false), the record and all
   /// others of its topic wait until the pause is over or `offerAgain` is called, at most for the
@@ -146,23 +146,23 @@ public final class Outbox: Sendable {
   /// handed out.
   /// - Parameter reason: text for users, as in "not authorized (0x87)".
   @discardableResult
-  public func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
+  package func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
     use { $0.refuse(seq, reason: reason, isLasting: isLasting) }
   }
 
   /// Returns at most `limit` dead letters, newest first.
-  public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
+  package func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 
   /// Deletes all dead letters. Returns their number.
   @discardableResult
-  public func clearDeadLetters() -> Int { use { $0.clearDeadLetters() } }
+  package func clearDeadLetters() -> Int { use { $0.clearDeadLetters() } }
 
   /// Moves all dead letters back into their lanes as the newest records, after the cause of the rejections
   /// was corrected. Their payloads retain their original identity. Returns their number.
   @discardableResult
-  public func retryDeadLetters() -> Int { use { $0.retryDeadLetters() } }
+  package func retryDeadLetters() -> Int { use { $0.retryDeadLetters() } }
 
-  public var status: OutboxStatus { use { $0.status } }
+  package var status: OutboxStatus { use { $0.status } }
 
   /// Waits until fewer than `count` records remain, at most until `deadline`. Returns the number of records.
   package func waitForFewer(than count: Int, until deadline: MonotonicTime) -> Int {
@@ -170,11 +170,11 @@ public final class Outbox: Sendable {
   }
 
   /// Makes all accepted records safe from a power cut; retries a disk that was not writable.
-  public func flush() { use { $0.flush() } }
+  package func flush() { use { $0.flush() } }
 
   /// Flushes and closes the store. After that, the outbox works in memory; `deinit` calls this, too.
   /// - Returns: the remaining records; empty for further calls.
-  @discardableResult public func close() -> OutboxRemainder {
+  @discardableResult package func close() -> OutboxRemainder {
     isClosing.withLock { $0 = true }
     guard let remainder = use({ $0.close() }) else { return OutboxRemainder(kept: 0, lost: 0) }
     wake.signal()

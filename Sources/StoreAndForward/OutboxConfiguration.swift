@@ -1,9 +1,9 @@
-public import Telemetry
+package import Telemetry
 
 /// The limits of an outbox, with all defaults.
-public struct OutboxConfiguration: Hashable, Sendable {
+package struct OutboxConfiguration: Hashable, Sendable {
   /// The time at which a record of a lane is safe from a power cut.
-  public enum Durability: Hashable, Sendable {
+  package enum Durability: Hashable, Sendable {
     /// Before `append` returns: one flash sync per commit.
     case beforeAccepting
     /// Within a second: many records share a sync. A crash of the program alone loses nothing in either case.
@@ -11,42 +11,42 @@ public struct OutboxConfiguration: Hashable, Sendable {
   }
 
   /// Limits of one lane. If a limit is exceeded, the oldest records of the same lane are dropped and counted.
-  public struct LaneLimits: Hashable, Sendable {
+  package struct LaneLimits: Hashable, Sendable {
     /// Size in bytes: payload, topic and 48 per record.
-    public var bytes: Int
+    package var bytes: Int
     /// Maximum powered-on time in s that a record may wait; nil for no limit. Setting the clock does not age
     /// a record.
-    public var age: Int?
-    public var durability: Durability
+    package var age: Int?
+    package var durability: Durability
 
-    public init(bytes: Int, age: Int?, durability: Durability) {
+    package init(bytes: Int, age: Int?, durability: Durability) {
       self.bytes = bytes
       self.age = age
       self.durability = durability
     }
   }
 
-  public var events = LaneLimits(bytes: 64 << 20, age: 90 * 86_400, durability: .beforeAccepting)
-  public var state = LaneLimits(bytes: 1 << 20, age: nil, durability: .withinASecond)
-  public var tracks = LaneLimits(bytes: 128 << 20, age: 90 * 86_400, durability: .withinASecond)
-  public var other = LaneLimits(bytes: 16 << 20, age: 7 * 86_400, durability: .withinASecond)
-  public var traces = LaneLimits(bytes: 32 << 20, age: 90 * 86_400, durability: .beforeAccepting)
+  package var events = LaneLimits(bytes: 64 << 20, age: 90 * 86_400, durability: .beforeAccepting)
+  package var state = LaneLimits(bytes: 1 << 20, age: nil, durability: .withinASecond)
+  package var tracks = LaneLimits(bytes: 128 << 20, age: 90 * 86_400, durability: .withinASecond)
+  package var other = LaneLimits(bytes: 16 << 20, age: 7 * 86_400, durability: .withinASecond)
+  package var traces = LaneLimits(bytes: 32 << 20, age: 90 * 86_400, durability: .beforeAccepting)
   /// Maximum number of dead letters; the oldest are dropped.
-  public var deadLetters = 1000
+  package var deadLetters = 1000
   /// Time in s from acceptance for which a record that the broker does not permit is retried; after that it
   /// becomes a dead letter. 0 disables retries.
-  public var refusedAge = 86_400
+  package var refusedAge = 86_400
   /// Maximum size in bytes of records in memory while the disk is not writable, over all lanes.
-  public var memoryBytes = 2 << 20
+  package var memoryBytes = 2 << 20
 
   /// Maximum size in bytes of records that wait for their acknowledgement outside the store for up to 0.8 s:
   /// in memory, and in a file that outlives the process. This applies only to lanes that may lose a second to
   /// a power cut and in which nothing older waits. 0 writes each record to the store immediately.
-  public var recentBytes = 64 << 10
+  package var recentBytes = 64 << 10
 
-  public init() {}
+  package init() {}
 
-  public func limits(of lane: DeliveryLane) -> LaneLimits {
+  package func limits(of lane: DeliveryLane) -> LaneLimits {
     switch lane {
     case .events: events
     case .state: state

@@ -1,10 +1,10 @@
 internal import Platform
-public import Spatial
-public import Telemetry
+package import Spatial
+package import Telemetry
 
 /// A message that an outbox accepts. It becomes a record after its identity is assigned, so that the payload
 /// can contain it.
-public protocol OutboxMessage: Sendable {
+package protocol OutboxMessage: Sendable {
   /// Creates the record. Called once, possibly on another thread during its commit; it must not call the
   /// outbox.
   func record(as identity: MessageIdentity) -> OutboxRecord
@@ -14,31 +14,31 @@ public protocol OutboxMessage: Sendable {
 }
 
 extension OutboxMessage {
-  public var carriesIdentity: Bool { true }
+  package var carriesIdentity: Bool { true }
 }
 
 /// A message in the outbox, from its acceptance until the broker has acknowledged it.
-public struct OutboxRecord: Hashable, Sendable {
-  public var lane: DeliveryLane
+package struct OutboxRecord: Hashable, Sendable {
+  package var lane: DeliveryLane
   /// Position in the outbox, used to report the delivery. It initially equals the sequence number in the
   /// payload. The two differ after a record without a sequence number was accepted, or after records received
   /// new positions: when they were moved from memory to the disk, recovered from a damaged store, or requeued
   /// from the dead letters.
-  public internal(set) var seq: UInt64 = 0
-  public var topic: String
-  public var payload: [UInt8]
+  package internal(set) var seq: UInt64 = 0
+  package var topic: String
+  package var payload: [UInt8]
   /// MQTT quality of service, 0...2.
-  public var qos: UInt8
-  public var retain: Bool
-  public var contentType: String?
+  package var qos: UInt8
+  package var retain: Bool
+  package var contentType: String?
   /// Remaining validity in powered-on time, in s; nil for no limit.
-  public var expiry: UInt32?
+  package var expiry: UInt32?
   /// Time of creation by the device's clock; stored, but never used for decisions.
-  public var createdAt: UTCTime
+  package var createdAt: UTCTime
   /// Time of acceptance in s on the store's own clock (see `StoreClock`).
   var storedAt: Int64 = 0
 
-  public init(
+  package init(
     lane: DeliveryLane, topic: String, payload: [UInt8], qos: UInt8 = 1, retain: Bool = false,
     contentType: String? = nil, expiry: UInt32? = nil, createdAt: UTCTime
   ) {
@@ -57,13 +57,13 @@ public struct OutboxRecord: Hashable, Sendable {
 }
 
 extension Publication: OutboxMessage {
-  public var carriesIdentity: Bool {
+  package var carriesIdentity: Bool {
     if case .native(let message) = content { message.carriesIdentity } else { false }
   }
 
   /// Creates the record. A live message, which is normally sent immediately or dropped, is put into the last
   /// lane if it must wait.
-  public func record(as identity: MessageIdentity) -> OutboxRecord {
+  package func record(as identity: MessageIdentity) -> OutboxRecord {
     OutboxRecord(
       lane: lane ?? .other, topic: topic, payload: payload(identity: identity), qos: UInt8(clamping: qos),
       retain: retain, contentType: Publication.contentType, expiry: expiry.map { UInt32(clamping: $0) },

@@ -1,45 +1,45 @@
-public import Telemetry
+package import Telemetry
 
 /// State of an outbox.
-public struct OutboxStatus: Hashable, Sendable {
-  public struct LaneStatus: Hashable, Sendable {
+package struct OutboxStatus: Hashable, Sendable {
+  package struct LaneStatus: Hashable, Sendable {
     /// Number of waiting records.
-    public var records = 0
+    package var records = 0
     /// Size in bytes for the lane's limit.
-    public var bytes = 0
+    package var bytes = 0
     /// Records dropped since the store was created because the lane was full.
-    public var droppedForSpace = 0
+    package var droppedForSpace = 0
     /// Records dropped since the store was created because they were too old.
-    public var droppedForAge = 0
+    package var droppedForAge = 0
     /// Records that were damaged when they were read.
-    public var damaged = 0
+    package var damaged = 0
 
-    public init() {}
+    package init() {}
   }
 
-  public enum Mode: Hashable, Sendable {
+  package enum Mode: Hashable, Sendable {
     /// Accepted records are on disk.
     case durable
     /// Accepted records are in memory only, with the reason.
     case memory(String)
   }
 
-  public var mode: Mode
-  public var epoch: String
+  package var mode: Mode
+  package var epoch: String
   /// Indexed by `DeliveryLane.rawValue`.
-  public var lanes: [LaneStatus]
-  public var deadLetters: Int
+  package var lanes: [LaneStatus]
+  package var deadLetters: Int
   /// Topics whose records wait because the broker rejects them.
-  public var refusedTopics: [String] = []
+  package var refusedTopics: [String] = []
   /// Number of transactions committed since the outbox was opened.
-  public var commits: Int
+  package var commits: Int
 
   /// State of an empty outbox.
   package static let empty = OutboxStatus(
     mode: .durable, epoch: "", lanes: DeliveryLane.allCases.map { _ in LaneStatus() }, deadLetters: 0,
     commits: 0)
 
-  public subscript(lane: DeliveryLane) -> LaneStatus { lanes[lane.rawValue] }
+  package subscript(lane: DeliveryLane) -> LaneStatus { lanes[lane.rawValue] }
 
   /// Returns the counters of a store, which may be closed, and of records in memory.
   /// - Parameter removals: records that the store still counts.
@@ -58,15 +58,15 @@ public struct OutboxStatus: Hashable, Sendable {
   }
 
   /// Number of waiting records in all lanes.
-  public var records: Int { lanes.reduce(0) { $0 + $1.records } }
+  package var records: Int { lanes.reduce(0) { $0 + $1.records } }
 }
 
 /// Remaining records of a closed outbox.
-public struct OutboxRemainder: Hashable, Sendable {
+package struct OutboxRemainder: Hashable, Sendable {
   /// Number of records that the next start finds.
-  public var kept: Int
+  package var kept: Int
   /// Number of records that were in memory only because the disk was not writable.
-  public var lost: Int
+  package var lost: Int
 
   package init(kept: Int, lost: Int) {
     self.kept = kept
@@ -75,10 +75,10 @@ public struct OutboxRemainder: Hashable, Sendable {
 }
 
 /// The outcome for a rejected record.
-public struct OutboxRefusal: Hashable, Sendable {
-  public var topic: String
+package struct OutboxRefusal: Hashable, Sendable {
+  package var topic: String
   /// True if the record waits for another attempt, false if it is a dead letter.
-  public var isKept: Bool
+  package var isKept: Bool
 
   package init(topic: String, isKept: Bool) {
     self.topic = topic
@@ -87,7 +87,7 @@ public struct OutboxRefusal: Hashable, Sendable {
 }
 
 /// An event that is reported to the user once.
-public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
+package enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   /// The disk is not writable: records are held in memory from now on.
   case degraded(String)
   /// The disk is writable again; the records from memory are stored.
@@ -106,7 +106,7 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   /// A lane was full or records were too old: the oldest were dropped.
   case dropped(DeliveryLane, records: Int, cause: String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .degraded(let cause):
       "store not writable, records are held in memory: \(cause); free or repair the disk, or give the agent's user access"
@@ -127,19 +127,19 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
 
 /// The reason why an outbox cannot be opened. Later problems (a full disk, a damaged file) are not thrown;
 /// the outbox continues and reports them in an `OutboxNotice` and in its status.
-public struct OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The failed operation, as in "open".
-  public var operation: String
+  package var operation: String
   /// Object of the operation: a file, a setting.
-  public var object: String
+  package var object: String
   /// The cause as a sentence, with the remedy if there is one.
-  public var cause: String
+  package var cause: String
 
-  public init(operation: String, object: String, cause: String) {
+  package init(operation: String, object: String, cause: String) {
     self.operation = operation
     self.object = object
     self.cause = cause
   }
 
-  public var description: String { "outbox: cannot \(operation) \(object): \(cause)" }
+  package var description: String { "outbox: cannot \(operation) \(object): \(cause)" }
 }

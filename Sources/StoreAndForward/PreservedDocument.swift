@@ -2,21 +2,21 @@ internal import SQLite
 
 /// Program state in the store: alone, or in the same commit as accepted messages. After a crash, a document and
 /// its messages are both present, or neither is.
-public struct PreservedDocument: Hashable, Sendable {
+package struct PreservedDocument: Hashable, Sendable {
   /// Name of the document. A later document of the same name replaces it.
-  public var name: String
+  package var name: String
   /// Content of the document; empty deletes it. If bit errors must be detected, it must include a checksum: the outbox verifies its
   /// own only when it salvages a damaged store.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
 
-  public init(name: String, bytes: [UInt8]) {
+  package init(name: String, bytes: [UInt8]) {
     self.name = name
     self.bytes = bytes
   }
 
   /// Returns the contents of a store's documents by name, also while an agent has the store open; empty if there
   /// is no readable store.
-  public static func read(store path: String) -> [String: [UInt8]] { Salvage.documents(path) }
+  package static func read(store path: String) -> [String: [UInt8]] { Salvage.documents(path) }
 }
 
 /// The documents of an outbox: those in its store, and those waiting for their records.

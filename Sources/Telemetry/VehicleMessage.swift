@@ -171,7 +171,7 @@ extension VehicleMessage {
   /// - Parameter path: topic below the vehicle's topic, like `TopicAddress.path`.
   /// - Returns: nil for an unknown path.
   /// - Throws: `JSONError` that describes the problem with the payload.
-  public static func decode(path: String, json: JSONValue) throws(JSONError) -> VehicleMessage? {
+  package static func decode(path: String, json: JSONValue) throws(JSONError) -> VehicleMessage? {
     let path = TopicScheme.isResponse(path: path) ? CommandResponseMessage.contract.path : path
     return try decoders[path]?(json)
   }

@@ -1,6 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// ../../Package.swift has the benchmarks of modules that are not products.
+
 let package = Package(
   name: "benchmarks",
   dependencies: [.package(name: "odograph", path: "../..")],
@@ -23,14 +25,6 @@ let package = Package(
     .target(name: "CPeers", path: "Sources/CPeers", linkerSettings: [.linkedLibrary("mosquitto")]),
     .target(name: "Support", path: "Sources/Support"),
     .executableTarget(
-      name: "delivery-benchmark",
-      dependencies: [
-        "CPeers", "Support", .product(name: "MQTT", package: "odograph"),
-        .product(name: "StoreAndForward", package: "odograph"),
-        .product(name: "Telemetry", package: "odograph"),
-      ],
-      path: "Sources/DeliveryBenchmark"),
-    .executableTarget(
       name: "fleet-benchmark",
       dependencies: [
         "CPeers", "Support", .product(name: "odograph", package: "odograph"),
@@ -51,13 +45,6 @@ let package = Package(
         .product(name: "Sensors", package: "odograph"), .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/NavigationBenchmark"),
-    .executableTarget(
-      name: "outbox-benchmark",
-      dependencies: [
-        "Support", .product(name: "StoreAndForward", package: "odograph"),
-        .product(name: "Telemetry", package: "odograph"),
-      ],
-      path: "Sources/OutboxBenchmark"),
     .executableTarget(
       name: "region-benchmark",
       dependencies: [

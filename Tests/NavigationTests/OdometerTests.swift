@@ -226,7 +226,7 @@ import Testing
       offset = memory * offset + change * SIMD2(random.normal(), random.normal())
       seen += (offset - seen) / 5
       odometer.process(
-        sample(Double(time), east: seen.x, north: seen.y, speed: nil, accuracy: 1.5 * size))
+        sample(Double(time), north: seen.y, east: seen.x, speed: nil, accuracy: 1.5 * size))
     }
     #expect(odometer.distance < 1500)
   }
@@ -239,7 +239,8 @@ import Testing
       let time = Double(number) * interval
       let jump = Int(time / 300) % 2 == 0 ? 0.0 : 12
       odometer.process(
-        sample(time, east: jump + 0.1 * random.normal(), north: 0.1 * random.normal(), speed: nil, accuracy: 5))
+        sample(
+          time, north: 0.1 * random.normal(), east: jump + 0.1 * random.normal(), speed: nil, accuracy: 5))
     }
     #expect(odometer.distance < 50)
   }
@@ -264,7 +265,7 @@ import Testing
       let course = (time / 20).rounded(.down) * .pi / 2
       place += 10 * step * SIMD2(sin(course), cos(course))
       (time, way) = (time + step, way + 10 * step)
-      odometer.process(sample(time, east: place.x, north: place.y, speed: nil, accuracy: nil))
+      odometer.process(sample(time, north: place.y, east: place.x, speed: nil, accuracy: nil))
     }
     #expect(abs(odometer.distance / way - 1) < 0.015)
   }

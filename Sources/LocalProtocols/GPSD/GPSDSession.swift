@@ -6,23 +6,23 @@ internal import Spatial
 /// The client is greeted with `greet`. Its requests are passed to `receive`, which returns the answers; the
 /// fused state of each epoch is passed to `send`, which returns the reports that the client watches. The
 /// session contains at most one incomplete request and the last report.
-public struct GPSDSession: Sendable {
+package struct GPSDSession: Sendable {
   /// The settings that all clients of a server share.
-  public struct Configuration: Hashable, Sendable {
+  package struct Configuration: Hashable, Sendable {
     /// Release in VERSION.
-    public var release: String
+    package var release: String
     /// Path in DEVICE and in every report.
-    public var device: String
+    package var device: String
     /// Interval between reports in s.
-    public var interval: Double
+    package var interval: Double
     /// Shortest interval in s that a client can request with `?DEVICE={"cycle":…}`.
-    public var shortestInterval: Double
+    package var shortestInterval: Double
     /// Sentences for clients that watch NMEA.
-    public var writer: NMEAWriter
+    package var writer: NMEAWriter
     /// True to report the attitude (ATT).
-    public var attitude: Bool
+    package var attitude: Bool
 
-    public init(
+    package init(
       release: String, device: String = "odograph", interval: Double = 1, shortestInterval: Double = 0.1,
       writer: NMEAWriter = NMEAWriter(), attitude: Bool = true
     ) {
@@ -45,16 +45,16 @@ public struct GPSDSession: Sendable {
   /// UTC time of the first report since the client watches.
   private var activeSince: UTCTime?
 
-  public init(_ configuration: Configuration) {
+  package init(_ configuration: Configuration) {
     self.configuration = configuration
     interval = configuration.interval
   }
 
   /// True from a `?WATCH` that enables the watch to one that disables it.
-  public var isWatching: Bool { policy.isEnabled }
+  package var isWatching: Bool { policy.isEnabled }
 
   /// The client's requirements; nil unless it watches.
-  public var needs: LocalNeeds? {
+  package var needs: LocalNeeds? {
     guard isWatching else { return nil }
     let usesAttitude =
       (policy.json && configuration.attitude) || (sendsNMEA && configuration.writer.usesAttitude)
@@ -62,10 +62,10 @@ public struct GPSDSession: Sendable {
   }
 
   /// Returns the greeting for a new client.
-  public mutating func greet() -> [UInt8] { line(writeVersion) }
+  package mutating func greet() -> [UInt8] { line(writeVersion) }
 
   /// Processes bytes from the client. Returns the answers.
-  public mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+  package mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var answers: [UInt8] = []
     for byte in bytes {
       switch reader.add(byte) {
@@ -79,7 +79,7 @@ public struct GPSDSession: Sendable {
   }
 
   /// Accepts the report of an epoch. Returns the bytes for the client; empty if it does not watch.
-  public mutating func send(_ report: LocalReport) -> [UInt8] {
+  package mutating func send(_ report: LocalReport) -> [UInt8] {
     guard isWatching else { return [] }
     last = report
     var output: [UInt8] = []

@@ -12,9 +12,9 @@ internal import VehicleData
 /// In dead reckoning GGA has the quality 6 (estimated), and RMC and VTG have the mode E. The status of RMC
 /// is A, as receivers with dead reckoning report it. The standard would require V, but then gpsd, GeoClue
 /// and Qt discard the position.
-public struct NMEAWriter: Hashable, Sendable {
+package struct NMEAWriter: Hashable, Sendable {
   /// A type of sentence, in order of output.
-  public enum Sentence: String, Hashable, Sendable, CaseIterable {
+  package enum Sentence: String, Hashable, Sendable, CaseIterable {
     /// Position, quality, altitude.
     case gga = "GGA"
     /// Dimensions of the fix, dilutions, and the satellites used; one sentence for each system of satellites.
@@ -43,27 +43,27 @@ public struct NMEAWriter: Hashable, Sendable {
   }
 
   /// The source that the sentences name.
-  public enum Talker: String, Hashable, Sendable, CaseIterable {
+  package enum Talker: String, Hashable, Sendable, CaseIterable {
     /// Several satellite systems.
     case gnss = "GN"
     /// GPS, for programs that expect nothing else.
     case gps = "GP"
   }
 
-  public var sentences: Set<Sentence>
-  public var talker: Talker
+  package var sentences: Set<Sentence>
+  package var talker: Talker
 
-  public init(sentences: Set<Sentence> = Set(Sentence.allCases), talker: Talker = .gnss) {
+  package init(sentences: Set<Sentence> = Set(Sentence.allCases), talker: Talker = .gnss) {
     self.sentences = sentences
     self.talker = talker
   }
 
   /// True if a selected sentence contains the attitude.
-  public var usesAttitude: Bool { sentences.contains(where: \.isAttitude) }
+  package var usesAttitude: Bool { sentences.contains(where: \.isAttitude) }
 
   /// Appends the selected sentences of one epoch. Each has at most 82 characters with its end. The satellites of GSA and GSV
   /// are at most `SatelliteSky.limit`.
-  public func encode(_ report: LocalReport, into bytes: inout [UInt8]) {
+  package func encode(_ report: LocalReport, into bytes: inout [UInt8]) {
     let epoch = NMEAOutput(report)
     for sentence in Sentence.allCases where sentences.contains(sentence) {
       switch sentence {

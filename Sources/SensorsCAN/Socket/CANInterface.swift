@@ -1,4 +1,4 @@
-public import Platform
+internal import Platform
 
 /// A CAN interface of this machine.
 public struct CANInterface: Hashable, Sendable {
@@ -15,7 +15,7 @@ public struct CANInterface: Hashable, Sendable {
 
   /// Returns the kernel's CAN interfaces, sorted by name; empty without CAN.
   /// - Parameter folder: the folder in which the kernel lists interfaces.
-  public static func all(in folder: String = NetworkInterfaces.folder) -> [CANInterface] {
+  package static func all(in folder: String = NetworkInterfaces.folder) -> [CANInterface] {
     SmallFiles.names(in: folder).filter { SmallFiles.text("\(folder)/\($0)/type") == hardwareType }.map {
       CANInterface(name: $0, isUp: NetworkInterfaces.isUp($0, in: folder))
     }

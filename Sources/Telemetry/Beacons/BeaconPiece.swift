@@ -1,7 +1,7 @@
 internal import Bytes
-public import JSON
-public import Sensors
-public import Spatial
+package import JSON
+package import Sensors
+package import Spatial
 
 /// Payload of `beacons/piece`: a part of the fleet's beacon map, sent to one vehicle.
 ///
@@ -11,31 +11,31 @@ public import Spatial
 /// reach has 7 bits, in steps of 9 %. The number of sightings has 4 bits, as a power of two. The last field
 /// is the number of days from the beacon's last sighting to the latest one (8 bits). A piece therefore cannot
 /// describe a position outside of its cell.
-public struct BeaconPiece: Hashable, Sendable {
+package struct BeaconPiece: Hashable, Sendable {
   /// A geohash of `cellLength` characters.
-  public let cell: Geohash
+  package let cell: Geohash
   /// Identifies the content of all pieces of the cell.
-  public let version: String
+  package let version: String
   /// Number of this piece, 1 ... `count`.
-  public let part: Int
+  package let part: Int
   /// Number of pieces of the cell, 1 ... `largestCount`.
-  public let count: Int
+  package let count: Int
   /// Beacons in order of their identities, rounded to the precision of the payload.
-  public let beacons: [MappedBeacon]
+  package let beacons: [MappedBeacon]
 
-  public static let cellLength = 4
+  package static let cellLength = 4
   /// Maximum number of pieces of a cell.
-  public static let largestCount = 8
+  package static let largestCount = 8
   /// Maximum number of beacons in a piece.
-  public static let capacity = 3000
+  package static let capacity = 3000
   /// Maximum number of bytes in the payload of a piece.
-  public static let sizeLimit = 1 << 16
+  package static let sizeLimit = 1 << 16
 
   /// Creates all pieces of a cell.
   /// - Parameter beacons: beacons outside of the cell and implausible ones are omitted. If there are too many
   ///   beacons, those with the most sightings are included.
   /// - Returns: at least one piece; an empty array if the cell has another size.
-  public static func pieces(of cell: Geohash, _ beacons: [MappedBeacon]) -> [BeaconPiece] {
+  package static func pieces(of cell: Geohash, _ beacons: [MappedBeacon]) -> [BeaconPiece] {
     guard cell.text.utf8.count == cellLength else { return [] }
     var known: [Beacon: MappedBeacon] = [:]
     for beacon in beacons
@@ -60,7 +60,7 @@ public struct BeaconPiece: Hashable, Sendable {
     (self.cell, self.version, self.part, self.count, self.beacons) = (cell, version, part, count, beacons)
   }
 
-  public var payload: [UInt8] {
+  package var payload: [UInt8] {
     let bytes = Packing.write(beacons, cell)
     return JSONWriter.object { json in
       json.field("cell", cell.text)
@@ -73,13 +73,13 @@ public struct BeaconPiece: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` that describes the problem. A piece with a problem is rejected as a whole.
-  public init(payload: [UInt8]) throws(JSONError) {
+  package init(payload: [UInt8]) throws(JSONError) {
     guard payload.count <= Self.sizeLimit else { throw JSONError("more than \(Self.sizeLimit) bytes") }
     try self.init(json: JSONValue(parsing: payload))
   }
 
   /// - Throws: `JSONError` that describes the problem. A piece with a problem is rejected as a whole.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let text = json["cell"]?.string, text.utf8.count == Self.cellLength, let cell = Geohash(text) else {
       throw JSONError("key \"cell\": not a geohash of \(Self.cellLength) characters")
     }
@@ -101,7 +101,7 @@ public struct BeaconPiece: Hashable, Sendable {
   }
 
   /// Returns whether a text is a valid `version`.
-  public static func isVersion(_ text: String) -> Bool {
+  package static func isVersion(_ text: String) -> Bool {
     text.utf8.count == 16 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
 

@@ -5,7 +5,7 @@ internal import VehicleData
 ///
 /// Templates select the values from the native messages. The states "motion" and "driving" come from messages
 /// that are not retained, so each has a retained topic of its own below the discovery prefix.
-public struct HomeAssistantDiscovery: Sendable {
+package struct HomeAssistantDiscovery: Sendable {
   private let prefix: String
   private let topics: TopicScheme
   private let version: String
@@ -15,14 +15,14 @@ public struct HomeAssistantDiscovery: Sendable {
   /// - Parameters:
   ///   - prefix: prefix of Home Assistant's discovery topics.
   ///   - version: version of the program.
-  public init(prefix: String, topics: TopicScheme, version: String) {
+  package init(prefix: String, topics: TopicScheme, version: String) {
     self.prefix = prefix
     self.topics = topics
     self.version = version
   }
 
   /// The retained discovery messages, one for each entity.
-  public var publications: [Publication] {
+  package var publications: [Publication] {
     Entity.all.map { entity in
       Publication(
         topic: topic(of: entity, "config"),

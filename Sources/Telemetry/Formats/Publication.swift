@@ -1,9 +1,9 @@
 internal import JSON
 
 /// A message encoded in one format, with its topic and delivery options.
-public struct Publication: Hashable, Sendable {
+package struct Publication: Hashable, Sendable {
   /// The content of a payload.
-  public enum Content: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
     /// A message in the native format. A durable message is encoded after its identity was assigned, because
     /// the payload contains the identity.
     case native(VehicleMessage)
@@ -11,22 +11,22 @@ public struct Publication: Hashable, Sendable {
     case payload([UInt8])
   }
 
-  public var topic: String
-  public var content: Content
+  package var topic: String
+  package var content: Content
   /// The queue in which the message waits for the broker's acknowledgement; nil for a message that is sent
   /// immediately or dropped.
-  public var lane: DeliveryLane?
+  package var lane: DeliveryLane?
   /// MQTT quality of service, 0 or 1.
-  public var qos: Int
-  public var retain: Bool
+  package var qos: Int
+  package var retain: Bool
   /// Time in s after which the broker may discard the message undelivered (MQTT 5); nil for no limit.
-  public var expiry: Int?
+  package var expiry: Int?
   /// Correlation data of the request, returned with the answer (MQTT 5).
-  public var correlation: [UInt8]?
+  package var correlation: [UInt8]?
 
   /// Creates a publication from an encoded payload. Messages with a lane use QoS 1, messages without a lane
   /// QoS 0.
-  public init(topic: String, payload: [UInt8], lane: DeliveryLane?, retain: Bool) {
+  package init(topic: String, payload: [UInt8], lane: DeliveryLane?, retain: Bool) {
     self.topic = topic
     content = .payload(payload)
     self.lane = lane
@@ -35,7 +35,7 @@ public struct Publication: Hashable, Sendable {
   }
 
   /// Creates a publication of a message in the native format.
-  public init(_ message: VehicleMessage, in topics: TopicScheme) {
+  package init(_ message: VehicleMessage, in topics: TopicScheme) {
     let contract = message.contract
     topic = topics.topic(path: message.path)
     content = .native(message)
@@ -46,10 +46,10 @@ public struct Publication: Hashable, Sendable {
   }
 
   /// Media type of every payload.
-  public static let contentType = "application/json"
+  package static let contentType = "application/json"
 
   /// - Parameter identity: identity of a message in a lane; nil for a message that is sent immediately.
-  public func payload(identity: MessageIdentity?) -> [UInt8] {
+  package func payload(identity: MessageIdentity?) -> [UInt8] {
     switch content {
     case .native(let message): message.encode(identity: identity)
     case .payload(let bytes): bytes
@@ -57,7 +57,7 @@ public struct Publication: Hashable, Sendable {
   }
 
   /// Returns `{"topic","qos","retain","payload"}` without a line end; the payload is embedded as JSON.
-  public func line(identity: MessageIdentity?) -> [UInt8] {
+  package func line(identity: MessageIdentity?) -> [UInt8] {
     JSONWriter.object { json in
       json.field("topic", topic)
       json.field("qos", qos)
@@ -69,7 +69,7 @@ public struct Publication: Hashable, Sendable {
 }
 
 /// Encodes a vehicle's messages in all enabled formats.
-public struct MessageFormats: Sendable {
+package struct MessageFormats: Sendable {
   private let topics: TopicScheme
   private let isNative: Bool
   private var ownTracks: OwnTracksFormat?
@@ -82,7 +82,7 @@ public struct MessageFormats: Sendable {
   ///     answers to commands, always use it.
   ///   - ownTracks: nil if the OwnTracks format is disabled.
   ///   - homeAssistant: nil if Home Assistant discovery is disabled.
-  public init(
+  package init(
     topics: TopicScheme, isNative: Bool = true, ownTracks: OwnTracksFormat? = nil,
     homeAssistant: HomeAssistantDiscovery? = nil
   ) {
@@ -94,7 +94,7 @@ public struct MessageFormats: Sendable {
   }
 
   /// Returns the publications of a message in sending order.
-  public mutating func encode(_ message: VehicleMessage) -> [Publication] {
+  package mutating func encode(_ message: VehicleMessage) -> [Publication] {
     defer { announcement = [] }
     var publications = announcement + (ownTracks?.encode(message) ?? [])
     publications += homeAssistant?.states(changedBy: message) ?? []
@@ -103,20 +103,20 @@ public struct MessageFormats: Sendable {
   }
 
   /// Encodes the answer to a command of the OwnTracks format; empty if the OwnTracks format is disabled.
-  public func encode(_ answer: OwnTracksAnswer) -> [Publication] { ownTracks?.encode(answer) ?? [] }
+  package func encode(_ answer: OwnTracksAnswer) -> [Publication] { ownTracks?.encode(answer) ?? [] }
 
   /// Returns the message that the broker publishes if the connection is lost. A connection has only one will.
   /// The native will contains more information, so the OwnTracks will is used only if the native format is
   /// disabled.
   /// - Parameter status: the native will.
-  public func lastWill(_ status: StatusMessage) -> Publication {
+  package func lastWill(_ status: StatusMessage) -> Publication {
     if !isNative, let ownTracks { return ownTracks.lastWill(at: status.time) }
     return Publication(.status(status), in: topics)
   }
 
   /// Returns the last status to send before a link is closed temporarily; nil if no enabled format has such a
   /// status.
-  public func asleep(_ status: StatusMessage) -> Publication? {
+  package func asleep(_ status: StatusMessage) -> Publication? {
     isNative ? Publication(.status(status), in: topics) : nil
   }
 }

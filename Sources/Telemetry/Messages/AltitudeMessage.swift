@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -46,7 +46,7 @@ public struct AltitudeMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or out of range.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     relativeAltitude = try json.required("relativeAltitude", in: -20_000...20_000)
     pressure = try json.required("pressure", in: 0...200_000)

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 
 /// The axes in which attitude and acceleration are reported.
@@ -92,7 +92,7 @@ public struct AttitudeMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     axes = json["axes"]?.string.flatMap(BodyAxes.init)
     rotationRate = json["rotationRate"]?.vector

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 
 /// Payload of `beacons/wanted`: the parts of the fleet's beacon map that the vehicle requests, with the
@@ -71,7 +71,7 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     guard let elements = json["cells"]?.array, elements.count <= Self.largestCount else {
       throw JSONError("key \"cells\": missing, or not an array of at most \(Self.largestCount)")

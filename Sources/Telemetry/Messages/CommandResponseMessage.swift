@@ -63,7 +63,7 @@ public struct CommandResponseMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let command = json["command"]?.string else { throw JSONError("key \"command\": missing") }
     guard let state = json["state"]?.string.flatMap(State.init(rawValue:)) else {
       throw JSONError("key \"state\": not one of \(State.allCases.map(\.rawValue).joined(separator: ", "))")

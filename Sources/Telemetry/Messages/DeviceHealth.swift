@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 
 /// Information about a vehicle's computer, as published in `status`. Values that the machine does not report
 /// are nil.
@@ -110,7 +110,7 @@ extension DeviceHealth {
   }
 
   /// Reads the fields of a `status` message; nil if the message contains none of the fields.
-  public init?(json: JSONValue) {
+  package init?(json: JSONValue) {
     self.init()
     model = json["model"]?.string
     if let system = json["system"] {

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -48,7 +48,7 @@ public struct HeadingMessage: Hashable, Sendable {
     }
   }
 
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     magneticHeading = try json.required("magneticHeading", in: 0...360)
     trueHeading = try json.optional("trueHeading", in: 0...360)

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 internal import Sensors
 public import Spatial
 public import VehicleData
@@ -105,7 +105,7 @@ public struct LocationMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or out of range.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     let coordinate = Coordinate(
       latitude: try json.required("latitude", in: -90...90),
       longitude: try json.required("longitude", in: -180...180))

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -69,7 +69,7 @@ public struct MotionMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     let name = json["event"]?.string ?? ""
     switch name {

@@ -1,6 +1,6 @@
-public import JSON
-public import Spatial
-public import VehicleData
+package import JSON
+package import Spatial
+package import VehicleData
 
 /// Regions from a GeoJSON FeatureCollection (RFC 7946).
 ///
@@ -12,14 +12,14 @@ public import VehicleData
 /// the time of creation or last change (seconds since 1970, as in OwnTracks). Other properties are ignored.
 /// Edges are shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the
 /// difference is 2 m.
-public struct RegionCollection: Hashable, Sendable {
+package struct RegionCollection: Hashable, Sendable {
   /// A feature that is not a valid region, with its identification, the problem and the remedy.
-  public struct Problem: Hashable, Sendable, CustomStringConvertible {
+  package struct Problem: Hashable, Sendable, CustomStringConvertible {
     /// Index of the feature in the collection, from 0.
-    public var index: Int
+    package var index: Int
     /// Identifier; nil if the feature has none.
-    public var identifier: String?
-    public var reason: String
+    package var identifier: String?
+    package var reason: String
 
     package init(index: Int, identifier: String?, reason: String) {
       self.index = index
@@ -27,20 +27,20 @@ public struct RegionCollection: Hashable, Sendable {
       self.reason = reason
     }
 
-    public var description: String {
+    package var description: String {
       "feature \(index)" + (identifier.map { " (\"\($0.prefix(80))\")" } ?? "") + ": " + reason
     }
   }
 
-  public private(set) var regions: [Region] = []
+  package private(set) var regions: [Region] = []
   /// Index of each region's feature in the collection, in the order of the regions.
-  public private(set) var places: [Int] = []
-  public private(set) var problems: [Problem] = []
+  package private(set) var places: [Int] = []
+  package private(set) var problems: [Problem] = []
 
   /// Reads all valid regions. `RegionMonitor.replaceAll(_:)` of `Positioning` checks their geometry.
   /// - Parameter time: creation time for regions without `tst`; nil if unknown.
   /// - Throws: `JSONError` if the document is no FeatureCollection.
-  public init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
+  package init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
     guard json["type"]?.string == "FeatureCollection" else {
       throw JSONError("key \"type\": must be \"FeatureCollection\"")
     }

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 
 /// Payload of `regions/reported`: accepted and refused regions of `regions/desired` or of the vehicle's own
@@ -77,7 +77,7 @@ public struct RegionsReportedMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let state = json["state"]?.string.flatMap(State.init(rawValue:)) else {
       throw JSONError("key \"state\": not one of \(State.allCases.map(\.rawValue).joined(separator: ", "))")
     }

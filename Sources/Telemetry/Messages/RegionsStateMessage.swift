@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -72,7 +72,7 @@ public struct RegionsStateMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let members = json["regions"]?.array else {
       throw JSONError("key \"regions\": missing or not an array")
     }

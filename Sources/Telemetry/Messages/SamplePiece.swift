@@ -1,5 +1,5 @@
-public import JSON
-public import Spatial
+package import JSON
+package import Spatial
 
 /// Sensor samples in answers to `history` and `samples`: exact to the decimals of the payload, with ten bytes
 /// for a sample of three axes.
@@ -7,8 +7,8 @@ public import Spatial
 /// Each kind of sensor has a series with its own times. `times` are microseconds since `start` as second
 /// differences, so that a regular rate requires one character per sample. `values` are integers in units of
 /// the last decimal, as differences. Times and values use the text encoding of `track`.
-public struct SamplePiece: Hashable, Sendable {
-  public enum Kind: String, Hashable, Sendable, CaseIterable {
+package struct SamplePiece: Hashable, Sendable {
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Specific force in m/s², device frame: (0, 0, +9.81) for a flat device at rest.
     case accelerometer
     /// Rotation rate in rad/s, device frame.
@@ -19,7 +19,7 @@ public struct SamplePiece: Hashable, Sendable {
     case barometer
 
     /// Column names as in CSV sensor recordings.
-    public var columns: [String] {
+    package var columns: [String] {
       switch self {
       case .accelerometer: ["ax", "ay", "az"]
       case .gyroscope: ["gx", "gy", "gz"]
@@ -29,7 +29,7 @@ public struct SamplePiece: Hashable, Sendable {
     }
 
     /// Number of decimals of the values.
-    public var decimals: Int {
+    package var decimals: Int {
       switch self {
       case .accelerometer: 4
       case .gyroscope: 5
@@ -40,12 +40,12 @@ public struct SamplePiece: Hashable, Sendable {
   }
 
   /// Samples of one kind in order of time.
-  public struct Series: Hashable, Sendable {
-    public let kind: Kind
+  package struct Series: Hashable, Sendable {
+    package let kind: Kind
     /// Microseconds since the start of the piece.
-    public fileprivate(set) var times: [Int64] = []
+    package fileprivate(set) var times: [Int64] = []
     /// Values of each column in units of the last decimal.
-    public fileprivate(set) var values: [[Int64]]
+    package fileprivate(set) var values: [[Int64]]
 
     fileprivate init(_ kind: Kind) {
       self.kind = kind
@@ -54,24 +54,24 @@ public struct SamplePiece: Hashable, Sendable {
   }
 
   /// Maximum number of samples of one kind that are read from a piece.
-  public static let largestCount = 100_000
+  package static let largestCount = 100_000
 
   /// Civil time of the start of the piece, in whole milliseconds.
-  public let start: UTCTime
-  public private(set) var series: [Series] = []
+  package let start: UTCTime
+  package private(set) var series: [Series] = []
 
   /// - Parameter time: time of the first sample, or earlier.
-  public init(startingAt time: UTCTime) {
+  package init(startingAt time: UTCTime) {
     let (quotient, rest) = time.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
     start = UTCTime(nanoseconds: (rest < 0 ? quotient - 1 : quotient) &* 1_000_000)
   }
 
   /// Number of samples of all kinds.
-  public var count: Int { series.reduce(0) { $0 + $1.times.count } }
+  package var count: Int { series.reduce(0) { $0 + $1.times.count } }
 
   /// Appends a sample. Samples with a wrong number of values, or with values that are not finite, are
   /// ignored.
-  public mutating func append(_ kind: Kind, _ values: [Double], at time: UTCTime) {
+  package mutating func append(_ kind: Kind, _ values: [Double], at time: UTCTime) {
     guard values.count == kind.columns.count, values.allSatisfy(\.isFinite) else { return }
     var place = series.firstIndex { $0.kind == kind }
     if place == nil {
@@ -88,7 +88,7 @@ public struct SamplePiece: Hashable, Sendable {
 }
 
 extension SamplePiece {
-  public var json: JSONValue {
+  package var json: JSONValue {
     .object([
       "start": .string(start.rfc3339),
       "series": .array(
@@ -119,7 +119,7 @@ extension SamplePiece {
   /// Decodes a piece; series of unknown kinds are ignored.
   /// - Throws: `JSONError` naming the key that is missing, invalid or has another number of values than
   ///   `count`.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     self.init(startingAt: try json.requiredTime("start"))
     for element in json["series"]?.array ?? [] {
       guard let kind = element["kind"]?.string.flatMap(Kind.init) else { continue }

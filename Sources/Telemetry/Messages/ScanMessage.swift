@@ -1,5 +1,5 @@
 internal import Bytes
-public import JSON
+package import JSON
 public import Sensors
 public import Spatial
 public import VehicleData
@@ -100,7 +100,7 @@ public struct ScanMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` that describes the problem.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let text = json["scans"]?.string else { throw JSONError("key \"scans\": missing or not a string") }
     guard text.utf8.count <= Self.largestText else {
       throw JSONError("key \"scans\": more than \(Self.largestText) bytes")

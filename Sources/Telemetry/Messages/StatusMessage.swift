@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -223,7 +223,7 @@ public struct StatusMessage: Hashable, Sendable {
     json.closeObject()
   }
 
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let name = json["state"]?.string, let state = State(rawValue: name) else {
       throw JSONError("key \"state\": not one of online, asleep, offline")
     }

@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -149,7 +149,7 @@ public struct TraceMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     trace = try JournalNumber(json: json)
     revision = Int(try json.required("revision", in: 1...1e9))

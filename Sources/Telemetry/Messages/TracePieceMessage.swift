@@ -1,5 +1,5 @@
 internal import Bytes
-public import JSON
+package import JSON
 public import Spatial
 
 /// Payload of `trace/piece`: a part of a trace's bytes. The pieces in order of their numbers form the trace.
@@ -32,7 +32,7 @@ public struct TracePieceMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     trace = try JournalNumber(json: json)
     piece = Int(try json.required("piece", in: 1...1e6))

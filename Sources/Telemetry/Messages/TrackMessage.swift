@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -99,7 +99,7 @@ public struct TrackMessage: Hashable, Sendable {
 
   /// - Throws: `JSONError` naming the key that is missing, out of range or has another number of values than
   ///   `count`.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     let start = try json.requiredTime("time")
     let count = Int(try json.required("count", in: 0...Double(Self.largestCount)))
     precision = Int(try json.required("precision", in: 1...8))

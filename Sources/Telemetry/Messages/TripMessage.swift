@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 public import VehicleData
 
@@ -174,7 +174,7 @@ public struct TripMessage: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing, out of range or invalid.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     trip = try JournalNumber(json: json)
     revision = Int(try json.required("revision", in: 1...1e9))
     let name = json["phase"]?.string ?? ""

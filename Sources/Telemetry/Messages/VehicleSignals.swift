@@ -1,4 +1,4 @@
-public import JSON
+package import JSON
 public import Spatial
 
 /// Payload of `vehicle`: the newest value of each configured signal of the vehicle's CAN bus, by COVESA VSS
@@ -67,7 +67,7 @@ public struct VehicleSignals: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     time = try json.requiredTime("time")
     guard case .object(let members)? = json["signals"] else {
       throw JSONError("key \"signals\": missing or not an object")

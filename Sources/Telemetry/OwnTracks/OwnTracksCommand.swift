@@ -1,8 +1,8 @@
-public import JSON
-public import Spatial
+package import JSON
+package import Spatial
 
 /// A command of the OwnTracks format (`_type` cmd).
-public enum OwnTracksCommand: Hashable, Sendable {
+package enum OwnTracksCommand: Hashable, Sendable {
   case reportLocation
   case status
   case dump
@@ -13,7 +13,7 @@ public enum OwnTracksCommand: Hashable, Sendable {
   case setConfiguration(JSONValue)
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard json["_type"]?.string == "cmd" else { throw JSONError("key \"_type\": must be \"cmd\"") }
     let action = json["action"]?.string ?? ""
     switch action {
@@ -47,7 +47,7 @@ public enum OwnTracksCommand: Hashable, Sendable {
 }
 
 /// Answer of a vehicle to a command of the OwnTracks format.
-public enum OwnTracksAnswer: Hashable, Sendable {
+package enum OwnTracksAnswer: Hashable, Sendable {
   /// A location; nil for the last published location. Before the first location, nothing is sent.
   case location(LocationMessage?)
   /// The last status message (nil before the first) at the time of the answer.

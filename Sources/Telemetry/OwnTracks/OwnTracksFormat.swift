@@ -1,11 +1,11 @@
-public import JSON
+package import JSON
 internal import Sensors
 internal import Spatial
 internal import VehicleData
 
 /// Converts a vehicle's messages to the OwnTracks format, as far as the format has equivalents.
-public struct OwnTracksFormat: Sendable {
-  public let topics: OwnTracksTopics
+package struct OwnTracksFormat: Sendable {
+  package let topics: OwnTracksTopics
   private let trackerID: String
   private var battery: Double?
   private var batteryStatus: OwnTracksLocation.BatteryStatus?
@@ -13,13 +13,13 @@ public struct OwnTracksFormat: Sendable {
   private var inside: [(name: String, identifier: String)] = []
 
   /// - Parameter trackerID: two characters that a map displays.
-  public init(topics: OwnTracksTopics, trackerID: String) {
+  package init(topics: OwnTracksTopics, trackerID: String) {
     self.topics = topics
     self.trackerID = trackerID
   }
 
   /// Returns the messages equivalent to a vehicle's message; empty if there are none.
-  public mutating func encode(_ message: VehicleMessage) -> [Publication] {
+  package mutating func encode(_ message: VehicleMessage) -> [Publication] {
     switch message {
     case .location(let message): return [location(message, trigger: .moving, lane: .tracks)]
     // The format cannot mark points as corrections of earlier points, so a correction is not sent.
@@ -31,7 +31,7 @@ public struct OwnTracksFormat: Sendable {
   }
 
   /// Returns the messages that answer a command of the OwnTracks format.
-  public func encode(_ answer: OwnTracksAnswer) -> [Publication] {
+  package func encode(_ answer: OwnTracksAnswer) -> [Publication] {
     switch answer {
     case .location(let found):
       found.map { [location($0, trigger: .response, lane: .events)] } ?? []
@@ -126,7 +126,7 @@ extension OwnTracksFormat {
 
   /// Decodes a payload of the agent or of a phone; nil for message types without a native equivalent.
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public static func decode(_ json: JSONValue) throws(JSONError) -> VehicleMessage? {
+  package static func decode(_ json: JSONValue) throws(JSONError) -> VehicleMessage? {
     guard case .object = json else { throw JSONError("not an object") }
     guard let type = json["_type"]?.string else { throw JSONError("key \"_type\": missing or not a string") }
     switch type {
@@ -186,24 +186,24 @@ extension Double {
 }
 
 /// Topics of one vehicle in the OwnTracks format: `owntracks/{user}/{device}` and its subtopics.
-public struct OwnTracksTopics: Hashable, Sendable {
-  public static let root = "owntracks"
+package struct OwnTracksTopics: Hashable, Sendable {
+  package static let root = "owntracks"
 
   /// Topic of locations and of the will.
-  public let base: String
+  package let base: String
 
   /// - Throws: `TopicError` for a name that is empty or contains a character with a meaning in MQTT topics.
-  public init(user: String, device: String) throws(TopicError) {
+  package init(user: String, device: String) throws(TopicError) {
     try TopicError.check(name: user, of: "OwnTracks user", separatorAllowed: false)
     try TopicError.check(name: device, of: "OwnTracks device", separatorAllowed: false)
     base = "\(Self.root)/\(user)/\(device)"
   }
 
-  public var event: String { base + "/event" }
-  public var waypoint: String { base + "/waypoint" }
-  public var waypoints: String { base + "/waypoints" }
-  public var status: String { base + "/status" }
-  public var dump: String { base + "/dump" }
+  package var event: String { base + "/event" }
+  package var waypoint: String { base + "/waypoint" }
+  package var waypoints: String { base + "/waypoints" }
+  package var status: String { base + "/status" }
+  package var dump: String { base + "/dump" }
   /// Topic of commands to the device.
-  public var command: String { base + "/cmd" }
+  package var command: String { base + "/cmd" }
 }

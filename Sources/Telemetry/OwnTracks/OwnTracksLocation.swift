@@ -1,12 +1,12 @@
-public import JSON
+package import JSON
 internal import Sensors
-public import Spatial
+package import Spatial
 internal import VehicleData
 
 /// A location of the OwnTracks format (`_type` location).
-public struct OwnTracksLocation: Hashable, Sendable {
+package struct OwnTracksLocation: Hashable, Sendable {
   /// The reason for the publication.
-  public enum Trigger: String, Hashable, Sendable, CaseIterable {
+  package enum Trigger: String, Hashable, Sendable, CaseIterable {
     /// The vehicle crossed the boundary of a region.
     case region = "c"
     /// The location answers the command `reportLocation`.
@@ -16,30 +16,30 @@ public struct OwnTracksLocation: Hashable, Sendable {
   }
 
   /// Battery state (`bs` of the format).
-  public enum BatteryStatus: Int, Hashable, Sendable, CaseIterable {
+  package enum BatteryStatus: Int, Hashable, Sendable, CaseIterable {
     case unknown, unplugged, charging, full
   }
 
-  public var time: UTCTime
-  public var coordinate: Coordinate
+  package var time: UTCTime
+  package var coordinate: Coordinate
   /// Horizontal accuracy in m (68 %).
-  public var horizontalAccuracy: Double?
+  package var horizontalAccuracy: Double?
   /// Metres above mean sea level.
-  public var altitude: Double?
+  package var altitude: Double?
   /// Standard deviation of the altitude in m.
-  public var verticalAccuracy: Double?
+  package var verticalAccuracy: Double?
   /// Speed in m/s; the format contains km/h.
-  public var speed: Double?
+  package var speed: Double?
   /// Course in degrees clockwise from true north.
-  public var course: Double?
+  package var course: Double?
   /// Charge level in percent.
-  public var battery: Double?
-  public var batteryStatus: BatteryStatus?
+  package var battery: Double?
+  package var batteryStatus: BatteryStatus?
   /// Two characters that a map displays.
-  public var trackerID: String
-  public var trigger: Trigger
+  package var trackerID: String
+  package var trigger: Trigger
   /// Names and identifiers of the regions that contain the vehicle.
-  public var regions: [(name: String, identifier: String)] {
+  package var regions: [(name: String, identifier: String)] {
     get { regionNames.indices.map { (regionNames[$0], regionIdentifiers[$0]) } }
     set {
       regionNames = newValue.map(\.name)
@@ -47,16 +47,16 @@ public struct OwnTracksLocation: Hashable, Sendable {
     }
   }
   /// Creation time of the message, if it is later than the time of the position; otherwise nil.
-  public var createdAt: UTCTime?
+  package var createdAt: UTCTime?
 
   /// True if the position comes from radios in reach instead of a fix. The format has no equivalent, so this
   /// is an additional member, which other programs ignore.
-  public var isCoarse = false
+  package var isCoarse = false
 
   private var regionNames: [String] = []
   private var regionIdentifiers: [String] = []
 
-  public init(time: UTCTime, coordinate: Coordinate, trackerID: String, trigger: Trigger = .moving) {
+  package init(time: UTCTime, coordinate: Coordinate, trackerID: String, trigger: Trigger = .moving) {
     self.time = time
     self.coordinate = coordinate
     self.trackerID = trackerID
@@ -65,7 +65,7 @@ public struct OwnTracksLocation: Hashable, Sendable {
 
   /// Encoded payload. All numbers except the coordinate are integers, as other programs of the format
   /// require. Accuracies are rounded up.
-  public var payload: [UInt8] {
+  package var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "location")
       json.field("lat", coordinate.latitude, decimals: 7)
@@ -93,7 +93,7 @@ public struct OwnTracksLocation: Hashable, Sendable {
 extension OwnTracksLocation {
   /// Reads a location of a vehicle, or of any other device with the OwnTracks format.
   /// - Throws: `JSONError` naming the key that is missing or out of range.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard json["_type"]?.string == "location" else {
       throw JSONError("key \"_type\": must be \"location\"")
     }
@@ -119,7 +119,7 @@ extension OwnTracksLocation {
   }
 
   /// The location as a native message without an identity, because the format contains none.
-  public var native: LocationMessage {
+  package var native: LocationMessage {
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
     location.horizontalAccuracy = horizontalAccuracy

@@ -1,11 +1,11 @@
-public import JSON
-public import Spatial
+package import JSON
+package import Spatial
 
 /// Status messages of the OwnTracks format.
-public enum OwnTracksStatus {
+package enum OwnTracksStatus {
   /// Returns the will (`_type` lwt). `time` is the start of the session, because the broker publishes the
   /// will later.
-  public static func lastWill(at time: UTCTime) -> [UInt8] {
+  package static func lastWill(at time: UTCTime) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "lwt")
       json.field("tst", time.wholeSeconds)
@@ -13,7 +13,7 @@ public enum OwnTracksStatus {
   }
 
   /// Returns a message of `_type` status that contains a native status message.
-  public static func status(at time: UTCTime, native: [UInt8]) -> [UInt8] {
+  package static func status(at time: UTCTime, native: [UInt8]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "status")
       json.field("tst", time.wholeSeconds)
@@ -27,7 +27,7 @@ public enum OwnTracksStatus {
   /// - Parameters:
   ///   - displacement: distance in m between locations; nil if every fix is published.
   ///   - settings: JSON object with the keys that can be set remotely and their values.
-  public static func dump(
+  package static func dump(
     trackerID: String, displacement: Double?, keepAlive: Int, settings: JSONValue
   ) -> [UInt8] {
     JSONWriter.object { json in

@@ -1,28 +1,28 @@
-public import JSON
-public import Spatial
+package import JSON
+package import Spatial
 
 /// A region entry or exit of the OwnTracks format (`_type` transition).
-public struct OwnTracksTransition: Hashable, Sendable {
-  public enum Event: String, Hashable, Sendable, CaseIterable {
+package struct OwnTracksTransition: Hashable, Sendable {
+  package enum Event: String, Hashable, Sendable, CaseIterable {
     case enter
     case leave
   }
 
-  public var event: Event
-  public var time: UTCTime
+  package var event: Event
+  package var time: UTCTime
   /// Position of the fix that decided the entry or exit; nil if unknown.
-  public var coordinate: Coordinate?
+  package var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %).
-  public var horizontalAccuracy: Double?
+  package var horizontalAccuracy: Double?
   /// Name of the region. It is always written, because the OwnTracks recorder crashes without it.
-  public var description: String
+  package var description: String
   /// Identifier of the region.
-  public var regionID: String
+  package var regionID: String
   /// Time of the region's creation or last change.
-  public var waypointTime: UTCTime
-  public var trackerID: String
+  package var waypointTime: UTCTime
+  package var trackerID: String
 
-  public init(
+  package init(
     event: Event, time: UTCTime, description: String, regionID: String, waypointTime: UTCTime,
     trackerID: String
   ) {
@@ -34,7 +34,7 @@ public struct OwnTracksTransition: Hashable, Sendable {
     self.trackerID = trackerID
   }
 
-  public var payload: [UInt8] {
+  package var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "transition")
       json.field("wtst", waypointTime.wholeSeconds)
@@ -52,7 +52,7 @@ public struct OwnTracksTransition: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard json["_type"]?.string == "transition" else {
       throw JSONError("key \"_type\": must be \"transition\"")
     }

@@ -1,18 +1,18 @@
-public import JSON
-public import Spatial
+package import JSON
+package import Spatial
 
 /// A circular region of the OwnTracks format (`_type` waypoint).
-public struct OwnTracksWaypoint: Hashable, Sendable {
+package struct OwnTracksWaypoint: Hashable, Sendable {
   /// Name of the region.
-  public var description: String
-  public var coordinate: Coordinate
+  package var description: String
+  package var coordinate: Coordinate
   /// Radius in m.
-  public var radius: Double
+  package var radius: Double
   /// Time of definition. Older programs identify the waypoint by this time and the name.
-  public var time: UTCTime
-  public var regionID: String
+  package var time: UTCTime
+  package var regionID: String
 
-  public init(description: String, coordinate: Coordinate, radius: Double, time: UTCTime, regionID: String) {
+  package init(description: String, coordinate: Coordinate, radius: Double, time: UTCTime, regionID: String) {
     self.description = description
     self.coordinate = coordinate
     self.radius = radius
@@ -20,10 +20,10 @@ public struct OwnTracksWaypoint: Hashable, Sendable {
     self.regionID = regionID
   }
 
-  public var payload: [UInt8] { JSONWriter.object { write(to: &$0) } }
+  package var payload: [UInt8] { JSONWriter.object { write(to: &$0) } }
 
   /// Returns a message of `_type` waypoints with all given regions.
-  public static func payload(of waypoints: [OwnTracksWaypoint]) -> [UInt8] {
+  package static func payload(of waypoints: [OwnTracksWaypoint]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "waypoints")
       json.field("_creator", "odographd")
@@ -49,7 +49,7 @@ public struct OwnTracksWaypoint: Hashable, Sendable {
   }
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
-  public init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let description = json["desc"]?.string, !description.isEmpty else {
       throw JSONError("key \"desc\": missing or not a name")
     }

@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Sensors
-public import Spatial
+package import Spatial
 
 /// A few seconds of a trace, packed independently of other blocks. A damaged block loses only its own time
 /// span.
@@ -9,16 +9,16 @@ public import Spatial
 /// whole microseconds and one column of integers for each field. The step sizes are those of
 /// `TraceResolution`; positions and attitudes have fixed step sizes. Fields that are not finite are omitted.
 /// Appending a sample allocates no memory in steady state.
-public struct TraceBlock: Sendable {
+package struct TraceBlock: Sendable {
   /// The step sizes of the columns of the inertial sensors and the barometer.
-  public let resolution: TraceResolution
+  package let resolution: TraceResolution
   private let steps: [Double]
   private var streams: [TraceStream] = []
   private var texts: [String] = []
   /// The number of samples.
-  public private(set) var count = 0
+  package private(set) var count = 0
   /// The times of the earliest and the latest sample; nil if the block is empty.
-  public private(set) var times: ClosedRange<Timestamp>?
+  package private(set) var times: ClosedRange<Timestamp>?
 
   /// The maximum number of texts in a block. A vehicle has some dozens of signals.
   static let mostTexts = 1024
@@ -27,13 +27,13 @@ public struct TraceBlock: Sendable {
   /// The maximum number of samples in a block.
   static let mostRows = 1 << 16
 
-  public init(resolution: TraceResolution = TraceResolution()) {
+  package init(resolution: TraceResolution = TraceResolution()) {
     self.resolution = resolution.isSound ? resolution : TraceResolution()
     steps = self.resolution.steps
   }
 
   /// Removes all samples and retains the allocated memory.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     for index in streams.indices { streams[index].removeAll() }
     texts.removeAll(keepingCapacity: true)
     // Streams with texts are removed, because the texts get new indices.
@@ -43,7 +43,7 @@ public struct TraceBlock: Sendable {
 
   /// Merges consecutive blocks into as few blocks as possible, because larger blocks compress better. Skips
   /// blocks that cannot be decoded.
-  public static func merged(_ blocks: [[UInt8]]) -> [TraceBlock] {
+  package static func merged(_ blocks: [[UInt8]]) -> [TraceBlock] {
     var merged: [TraceBlock] = []
     for bytes in blocks {
       guard let block = TraceBlock(bytes: bytes) else { continue }
@@ -62,7 +62,7 @@ public struct TraceBlock: Sendable {
   /// Appends a sample. Drops the sample if the block is full or the sample has no finite field.
   /// - Returns: true if the sample was appended.
   @discardableResult
-  public mutating func append(_ sample: TraceSample) -> Bool {
+  package mutating func append(_ sample: TraceSample) -> Bool {
     guard count < Self.mostRows else { return false }
     let isTaken =
       switch sample {
@@ -187,7 +187,7 @@ public struct TraceBlock: Sendable {
 
   /// The header and each column as separate sections. The bytes in a section have similar frequencies, so
   /// that each section can have its own Huffman code.
-  public var sections: [[UInt8]] {
+  package var sections: [[UInt8]] {
     var head: [UInt8] = [Self.version]
     for step in steps { head.append(little: step.bitPattern) }
     head.append(little: UInt16(texts.count))
@@ -213,10 +213,10 @@ public struct TraceBlock: Sendable {
   }
 
   /// The concatenated sections.
-  public var bytes: [UInt8] { sections.flatMap { $0 } }
+  package var bytes: [UInt8] { sections.flatMap { $0 } }
 
   /// Decodes the format of `bytes`; nil for invalid bytes.
-  public init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     var place = 1
     func take(_ count: Int) -> Int? {
       guard count >= 0, bytes.count - place >= count else { return nil }
@@ -280,7 +280,7 @@ public struct TraceBlock: Sendable {
   }
 
   /// The samples in order of time. Samples of one stream with equal times are in their original order.
-  public var samples: [TraceSample] {
+  package var samples: [TraceSample] {
     var samples: [(time: Int64, sample: TraceSample)] = []
     samples.reserveCapacity(count)
     for stream in streams {

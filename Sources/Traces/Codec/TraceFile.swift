@@ -1,5 +1,5 @@
 internal import Bytes
-public import Spatial
+package import Spatial
 
 /// A trace file: a header, and blocks with a checksum each. The file is written sequentially; after a loss of
 /// power all complete blocks are readable.
@@ -7,24 +7,24 @@ public import Spatial
 /// Format: `ODOTRACE`, version (1 byte), UTC minus device time (ns, 8 bytes), time of the traced event
 /// (device time, ns, 8 bytes), CRC-32 of these fields. Then for each block: its length (4 bytes), the CRC-32
 /// of its bytes (4 bytes), its bytes. All integers are little-endian.
-public struct TraceFile: Sendable {
+package struct TraceFile: Sendable {
   /// The metadata of a trace.
-  public struct Head: Hashable, Sendable {
+  package struct Head: Hashable, Sendable {
     /// The time of the event for which the trace was recorded, by the device's monotonic clock.
-    public var moment: Timestamp
+    package var moment: Timestamp
     /// Nanoseconds to add to a timestamp for UTC; 0 if civil time was unknown.
-    public var utcOffset: Int64
+    package var utcOffset: Int64
 
-    public init(moment: Timestamp, utcOffset: Int64) {
+    package init(moment: Timestamp, utcOffset: Int64) {
       (self.moment, self.utcOffset) = (moment, utcOffset)
     }
   }
 
-  public let head: Head
+  package let head: Head
   /// The packed blocks, in the format of `TraceBlock`.
-  public let blocks: [[UInt8]]
+  package let blocks: [[UInt8]]
   /// The number of bytes at the end that are no complete block, because the file was truncated or damaged.
-  public let lostBytes: Int
+  package let lostBytes: Int
 
   private static let magic = Array("ODOTRACE".utf8)
   private static let version: UInt8 = 1
@@ -33,10 +33,10 @@ public struct TraceFile: Sendable {
   private static let mostBytes = 16 * 1024 * 1024
 
   /// Returns whether bytes start with the magic number of a trace file.
-  public static func isHead(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+  package static func isHead(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
   /// Encodes the header of a file.
-  public static func bytes(_ head: Head) -> [UInt8] {
+  package static func bytes(_ head: Head) -> [UInt8] {
     var bytes = magic + [version]
     bytes.append(little: head.utcOffset)
     bytes.append(little: head.moment.nanoseconds)
@@ -45,7 +45,7 @@ public struct TraceFile: Sendable {
   }
 
   /// Encodes a block with its length and checksum.
-  public static func bytes(block: [UInt8]) -> [UInt8] {
+  package static func bytes(block: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(little: UInt32(block.count))
     bytes.append(little: CRC32.checksum(block))
@@ -53,7 +53,7 @@ public struct TraceFile: Sendable {
   }
 
   /// Decodes all complete blocks; nil if the bytes are not a trace.
-  public init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     guard bytes.count >= Self.headSize, bytes.starts(with: Self.magic),
       bytes[Self.magic.count] == Self.version,
       CRC32.checksum(bytes[..<(Self.headSize - 4)]) == UInt32(little: bytes, at: Self.headSize - 4)
@@ -76,7 +76,7 @@ public struct TraceFile: Sendable {
   }
 
   /// The samples in order of time, without those of blocks that cannot be decoded.
-  public var samples: [TraceSample] {
+  package var samples: [TraceSample] {
     var samples: [TraceSample] = []
     for block in blocks { samples += TraceBlock(bytes: block)?.samples ?? [] }
     // `sort` is stable, so samples with equal times keep their order.

@@ -1,12 +1,12 @@
 package import Sensors
-public import Spatial
+package import Spatial
 
 // Finds positions in a trace and removes hidden ones, because the privacy zones may have changed between
 // recording and publication.
 
 extension TraceBlock {
   /// The positions of all fixes, in the order of streams.
-  public var places: [Coordinate] {
+  package var places: [Coordinate] {
     fixes.compactMap(\.coordinate)
   }
 
@@ -32,14 +32,14 @@ extension TraceBlock {
 
 extension TraceFile {
   /// Returns whether the trace contains a hidden position.
-  public func holds(_ isHidden: (Coordinate) -> Bool) -> Bool {
+  package func holds(_ isHidden: (Coordinate) -> Bool) -> Bool {
     blocks.contains { TraceBlock(bytes: $0)?.places.contains(where: isHidden) ?? false }
   }
 
   /// Returns the file's bytes without receiver data at hidden positions, and without the velocities of that
   /// time. Velocities are removed from the first block with a hidden position up to the next block with a
   /// visible one. Returns the same bytes if no position is hidden.
-  public func withoutPlaces(_ isHidden: (Coordinate) -> Bool) -> [UInt8] {
+  package func withoutPlaces(_ isHidden: (Coordinate) -> Bool) -> [UInt8] {
     var bytes = TraceFile.bytes(head)
     var isInside = false
     for packed in blocks {

@@ -1,8 +1,8 @@
-public import Sensors
-public import Spatial
+package import Sensors
+package import Spatial
 
 /// A sample in a trace.
-public enum TraceSample: Hashable, Sendable {
+package enum TraceSample: Hashable, Sendable {
   /// The unmodified scan of the sensor.
   case inertial(InertialScan)
   case pressure(PressureData)
@@ -12,7 +12,7 @@ public enum TraceSample: Hashable, Sendable {
   /// Attitude and velocity computed by the navigation filter.
   case motion(TraceMotion)
 
-  public var timestamp: Timestamp {
+  package var timestamp: Timestamp {
     switch self {
     case .inertial(let scan): scan.timestamp
     case .pressure(let data): data.timestamp
@@ -24,15 +24,15 @@ public enum TraceSample: Hashable, Sendable {
 }
 
 /// Attitude and velocity of the vehicle.
-public struct TraceMotion: Hashable, Sendable {
-  public var timestamp: Timestamp
+package struct TraceMotion: Hashable, Sendable {
+  package var timestamp: Timestamp
   /// The rotation from the vehicle's axes (right, forward, up) to east, north, up. If the mounting is
   /// unknown, the rotation from the device's axes.
-  public var attitude: Quaternion
+  package var attitude: Quaternion
   /// Velocity east, north, up in m/s; nil if unknown.
-  public var velocity: Vector3?
+  package var velocity: Vector3?
 
-  public init(timestamp: Timestamp, attitude: Quaternion, velocity: Vector3? = nil) {
+  package init(timestamp: Timestamp, attitude: Quaternion, velocity: Vector3? = nil) {
     self.timestamp = timestamp
     self.attitude = attitude
     self.velocity = velocity
@@ -41,21 +41,21 @@ public struct TraceMotion: Hashable, Sendable {
 
 /// The step sizes of the sensors' raw values, by axis. A trace stores whole steps; with the sensor's own
 /// steps the trace is lossless.
-public struct TraceResolution: Hashable, Sendable {
+package struct TraceResolution: Hashable, Sendable {
   /// Step sizes of the specific force in m/s², along the device axes.
-  public var specificForce: Vector3
+  package var specificForce: Vector3
   /// Step sizes of the rotation rate in rad/s, along the device axes.
-  public var rotationRate: Vector3
+  package var rotationRate: Vector3
   /// Step sizes of the magnetic field in µT, along the device axes.
-  public var magneticField: Vector3
+  package var magneticField: Vector3
   /// Step size of the pressure in Pa.
-  public var pressure: Double
+  package var pressure: Double
   /// Step size of the chip temperature in °C.
-  public var temperature: Double
+  package var temperature: Double
 
   /// Creates a resolution; the defaults are for unknown sensors. The default steps are finer than those of
   /// common sensors in their finest range: an eighth of the step of a 16-bit sensor at ±2 g and ±250 °/s.
-  public init(
+  package init(
     specificForce: Vector3 = Vector3(repeating: 7.5e-5), rotationRate: Vector3 = Vector3(repeating: 1.6e-5),
     magneticField: Vector3 = Vector3(repeating: 0.01), pressure: Double = 0.1, temperature: Double = 0.01
   ) {

@@ -1,6 +1,6 @@
 internal import Glibc
-public import Sensors
-public import Spatial
+package import Sensors
+package import Spatial
 
 /// A crash detector for accelerometer data. The criterion is that of event data recorders (49 CFR 563.5): a
 /// change of velocity in the horizontal plane of 8 km/h within 150 ms. Full braking changes the velocity by 6
@@ -13,12 +13,12 @@ public import Spatial
 ///
 /// During a pulse the gyroscope, if there is one, tracks the vertical. Outside of pulses the accelerometer
 /// slowly corrects it. Processing a sample allocates no memory in steady state.
-public struct CrashDetector: Sendable {
-  public struct Settings: Hashable, Sendable {
+package struct CrashDetector: Sendable {
+  package struct Settings: Hashable, Sendable {
     /// The horizontal change of velocity within 150 ms from which an impact is a crash, m/s.
-    public var changeOfVelocity = 8 / 3.6
+    package var changeOfVelocity = 8 / 3.6
 
-    public init() {}
+    package init() {}
   }
 
   private struct Pulse {
@@ -65,25 +65,25 @@ public struct CrashDetector: Sendable {
   /// sensor differ by 0.2 %.
   private static let limitShare = 0.997
 
-  public init(settings: Settings = Settings()) { self.settings = settings }
+  package init(settings: Settings = Settings()) { self.settings = settings }
 
   /// Sets the measurement range of the accelerometer.
   /// - Parameter range: the largest value of an axis in m/s²; nil if unknown, in which case no pulse is
   ///   reported as clipped.
-  public mutating func observe(range: Double?) {
+  package mutating func observe(range: Double?) {
     limit = range.flatMap { $0.isFinite && $0 > 0 ? $0 * Self.limitShare : nil } ?? .infinity
   }
 
   /// The rotation from the device frame to a level frame: right, forward (any direction) and up; nil before
   /// the first samples.
-  public var attitude: Quaternion? { level.attitude }
+  package var attitude: Quaternion? { level.attitude }
 
   /// Processes a scan. Ignores scans that are not finite or not later than the previous one.
   /// - Parameters:
   ///   - mounting: the rotation from the device to the vehicle frame (right, forward, up); nil if unknown.
   ///   - speed: the vehicle's speed before the scan in m/s; nil if unknown.
   /// - Returns: a crash, when its pulse has ended.
-  public mutating func process(_ scan: InertialScan, mounting: Quaternion?, speed: Double?) -> CrashPulse? {
+  package mutating func process(_ scan: InertialScan, mounting: Quaternion?, speed: Double?) -> CrashPulse? {
     if let rate = scan.rotationRate, rate.length < Self.absurd { lastRate = rate }
     guard let force = scan.specificForce, force.length < Self.absurd else { return nil }
     guard let last else {
@@ -155,7 +155,7 @@ public struct CrashDetector: Sendable {
   /// Ends an active pulse. Call it if no further samples follow.
   /// - Parameter mounting: the same as in `process`.
   /// - Returns: a crash, if the pulse already meets the criterion.
-  public mutating func finish(mounting: Quaternion?) -> CrashPulse? {
+  package mutating func finish(mounting: Quaternion?) -> CrashPulse? {
     guard let pulse, let last else { return nil }
     self.pulse = nil
     return crash(pulse, at: last, mounting)

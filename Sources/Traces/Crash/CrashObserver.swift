@@ -1,21 +1,21 @@
 internal import Glibc
-public import Sensors
-public import Spatial
+package import Sensors
+package import Spatial
 
 /// A summary of a crash, published before its trace.
-public struct CrashSummary: Hashable, Sendable {
-  public var pulse: CrashPulse
+package struct CrashSummary: Hashable, Sendable {
+  package var pulse: CrashPulse
   /// The last speed before the impact in m/s; nil if no speed was reported in the ten seconds before.
-  public var speedBefore: Double?
+  package var speedBefore: Double?
   /// The largest angle so far in degrees between the vehicle's up axis and the direction of that axis before
   /// the impact.
-  public var largestTilt: Double
+  package var largestTilt: Double
   /// True if the vehicle lay on its side or roof for half a second.
-  public var hasRolledOver: Bool
+  package var hasRolledOver: Bool
   /// The position at which the vehicle came to rest; nil while unknown.
-  public var restPosition: Coordinate?
+  package var restPosition: Coordinate?
   /// The time at which the vehicle came to rest; nil while it moves, or if no speed is available.
-  public var restTime: Timestamp?
+  package var restTime: Timestamp?
 }
 
 /// An observer that summarizes crashes. It returns a summary at the end of a pulse, and a final summary when
@@ -24,7 +24,7 @@ public struct CrashSummary: Hashable, Sendable {
 /// A value type. Positions and speeds are observed as they arrive, scans at the sensor's rate. Impacts within
 /// 30 s belong to the same crash: the summary contains the hardest pulse and the speed before the first
 /// impact.
-public struct CrashObserver: Sendable {
+package struct CrashObserver: Sendable {
   private var detector: CrashDetector
   private var summary: CrashSummary?
   /// Recent speeds in m/s with their times. A speed reported after the start of an impact may be affected by
@@ -47,16 +47,16 @@ public struct CrashObserver: Sendable {
   /// The time in s after an impact, after which the summary is final.
   private static let longest = 30.0
 
-  public init(settings: CrashDetector.Settings = .init()) { detector = CrashDetector(settings: settings) }
+  package init(settings: CrashDetector.Settings = .init()) { detector = CrashDetector(settings: settings) }
 
   /// True between an impact and its final summary.
-  public var isFollowing: Bool { summary != nil }
+  package var isFollowing: Bool { summary != nil }
 
   /// Updates speed and position of the vehicle.
   /// - Parameters:
   ///   - value: the speed in m/s; nil if unknown.
   ///   - coordinate: nil if unknown.
-  public mutating func observe(speed value: Double?, coordinate: Coordinate?, at now: Timestamp) {
+  package mutating func observe(speed value: Double?, coordinate: Coordinate?, at now: Timestamp) {
     if let coordinate, coordinate.isValid { place = (coordinate, now) }
     guard let value, value.isFinite, value >= 0 else { return }
     if earlier.count == Self.mostSpeeds { earlier.removeFirst() }
@@ -68,7 +68,7 @@ public struct CrashObserver: Sendable {
   /// - Parameter mounting: the rotation from the device to the vehicle frame (right, forward, up); nil if
   ///   unknown.
   /// - Returns: a new or a final summary; nil if nothing changed.
-  public mutating func process(_ scan: InertialScan, mounting: Quaternion?) -> CrashSummary? {
+  package mutating func process(_ scan: InertialScan, mounting: Quaternion?) -> CrashSummary? {
     let now = scan.timestamp
     let pulse = detector.process(scan, mounting: mounting, speed: before(now))
     follow(at: now)
@@ -77,11 +77,11 @@ public struct CrashObserver: Sendable {
   }
 
   /// Sets the range of the accelerometer: the largest value of an axis in m/s²; nil if unknown.
-  public mutating func observe(range: Double?) { detector.observe(range: range) }
+  package mutating func observe(range: Double?) { detector.observe(range: range) }
 
   /// Ends an active pulse. Call it if no further samples follow.
   /// - Returns: a new or updated summary, if the pulse already meets the criterion of a crash.
-  public mutating func finish(mounting: Quaternion?) -> CrashSummary? {
+  package mutating func finish(mounting: Quaternion?) -> CrashSummary? {
     detector.finish(mounting: mounting).flatMap { take($0) }
   }
 

@@ -1,4 +1,4 @@
-public import Spatial
+package import Spatial
 
 /// A ring buffer of the packed samples of the last seconds at full rate. 30 s of six axes at 400 Hz need
 /// about 45 kB.
@@ -6,18 +6,18 @@ public import Spatial
 /// Samples arrive approximately in order of time; those of one sensor are in order. The newest samples are in
 /// an open block, which is packed every two seconds. Appending a sample allocates no memory in steady state.
 /// Time advances only with samples, so no sample expires unless new samples arrive.
-public struct TraceRing: Sendable {
-  public struct Settings: Hashable, Sendable {
+package struct TraceRing: Sendable {
+  package struct Settings: Hashable, Sendable {
     /// The minimum time span in seconds that the ring retains, once it is filled.
-    public var seconds = 30.0
+    package var seconds = 30.0
     /// The maximum size of packed blocks in bytes. The oldest blocks are dropped.
-    public var bytes = 512 * 1024
+    package var bytes = 512 * 1024
     /// The duration in seconds after which a block is packed.
-    public var blockSeconds = 2.0
+    package var blockSeconds = 2.0
     /// The number of samples after which a block is packed, even if its duration is shorter.
-    public var blockCount = 4096
+    package var blockCount = 4096
 
-    public init() {}
+    package init() {}
   }
 
   private struct Sealed: Sendable {
@@ -35,9 +35,9 @@ public struct TraceRing: Sendable {
   private var newest: Timestamp?
   private var packed = 0
   /// The total size of the packed blocks in bytes.
-  private(set) public var byteCount = 0
+  private(set) package var byteCount = 0
   /// The number of samples that were dropped because their time was invalid or a block was full.
-  private(set) public var refused = 0
+  private(set) package var refused = 0
 
   /// The maximum time in seconds by which a sample may be older than the newest one; positions can arrive
   /// late.
@@ -46,19 +46,19 @@ public struct TraceRing: Sendable {
   /// ring is emptied.
   private static let leap = 60.0
 
-  public init(settings: Settings = Settings()) { self.settings = settings }
+  package init(settings: Settings = Settings()) { self.settings = settings }
 
   /// The time range of the stored samples; nil if the ring is empty.
-  public var times: ClosedRange<Timestamp>? {
+  package var times: ClosedRange<Timestamp>? {
     let all = sealed.map(\.times) + (open.times.map { [$0] } ?? [])
     guard let first = all.map(\.lowerBound).min(), let last = all.map(\.upperBound).max() else { return nil }
     return first...last
   }
 
   /// The number of stored samples.
-  public var count: Int { sealed.reduce(open.count) { $0 + $1.count } }
+  package var count: Int { sealed.reduce(open.count) { $0 + $1.count } }
 
-  public mutating func append(_ sample: TraceSample) {
+  package mutating func append(_ sample: TraceSample) {
     let time = sample.timestamp
     if let newest {
       let ahead = time.seconds(since: newest)
@@ -83,7 +83,7 @@ public struct TraceRing: Sendable {
   }
 
   /// Removes all samples.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     (sealed, byteCount, newest) = ([], 0, nil)
     open.removeAll()
   }
@@ -112,7 +112,7 @@ public struct TraceRing: Sendable {
   /// - Parameters:
   ///   - number: the number returned by the previous call; 0 for all blocks.
   ///   - start: blocks that end before this time are omitted.
-  public mutating func cut(
+  package mutating func cut(
     after number: Int, from start: Timestamp? = nil
   ) -> (blocks: [[UInt8]], number: Int) {
     seal()
@@ -123,7 +123,7 @@ public struct TraceRing: Sendable {
   }
 
   /// Returns the blocks with samples in a time range, in order, including the open block.
-  public func blocks(_ span: ClosedRange<Timestamp>) -> [[UInt8]] {
+  package func blocks(_ span: ClosedRange<Timestamp>) -> [[UInt8]] {
     var blocks = sealed.filter { $0.times.overlaps(span) }.map(\.bytes)
     if let times = open.times, times.overlaps(span) { blocks.append(open.bytes) }
     return blocks
