@@ -108,10 +108,13 @@ package final class Outbox: Sendable {
   }
 
   /// Stores a document that belongs to no messages, safe from a power cut.
-  /// - Returns: false while the disk is not writable. The document is then held in memory, and stored as soon as
-  ///   the disk is writable again.
+  /// - Parameter isHeld: true if the document is held in memory while the disk is not writable, and stored as soon as
+  ///   the disk is writable again; otherwise the previous version remains.
+  /// - Returns: false while the disk is not writable.
   @discardableResult
-  package func preserve(_ document: PreservedDocument) -> Bool { use { $0.preserve(document) } }
+  package func preserve(_ document: PreservedDocument, isHeld: Bool = true) -> Bool {
+    use { $0.preserve(document, isHeld: isHeld) }
+  }
 
   /// Returns the newest document of a name; nil if there is none, or if its part of a damaged store could not be
   /// salvaged.

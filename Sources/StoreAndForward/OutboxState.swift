@@ -37,6 +37,9 @@ final class OutboxState {
     lock = try StoreLock.acquire(path)
     reserve = SpaceReserve(store: path)
     openStore()
+    // SQLite writes when it opens a store. Without a writable disk, the documents are read past it, so that later
+    // versions continue from them.
+    if store == nil { documents.learn(Salvage.documents(path)) }
     resumeSalvage()
     recoverRecent()
     agenda.ignoreDrops(drops)
@@ -120,9 +123,14 @@ final class OutboxState {
   /// Returns the newest document of a name; nil if there is none.
   func document(_ name: String) -> [UInt8]? { documents[name] }
 
-  /// Stores a document that belongs to no records. Returns false if it is held in memory.
-  func preserve(_ document: PreservedDocument) -> Bool {
+  /// Stores a document that belongs to no records.
+  /// - Parameter isHeld: true if the document is held in memory while the disk is not writable; otherwise the
+  ///   previous version remains.
+  /// - Returns: false if it was not stored.
+  func preserve(_ document: PreservedDocument, isHeld: Bool) -> Bool {
+    let before = documents
     documents.accept(document)
+    defer { if !isHeld, documents.isWaiting { documents = before } }
     // A second time, because a store that is found to be damaged is replaced by a new one.
     for _ in 0..<2 {
       guard degradation == nil, let store else { return false }
@@ -227,8 +235,9 @@ final class OutboxState {
   /// held in memory.
   private func openStore() {
     let lost = LostCommits.read(path)
+    let known = documents
     let isOpen = attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
-    if isOpen, let store, let lost { restore(lost, to: store) }
+    if isOpen, let store, let lost { restore(lost, to: store, known) }
     // SQLite continues a log after its last complete commit, and older frames remain after the new end. The
     // checkpoint empties the log, because the next start would mistake those frames for damage.
     if isOpen, let store { attempt { () throws(SQLiteError) in try store.database.checkpoint() } }
@@ -236,9 +245,10 @@ final class OutboxState {
 
   /// Restores the verifiable records of commits that SQLite ignores. Starts a new epoch, because an ignored
   /// commit may have reserved sequence numbers, which would be assigned a second time.
-  private func restore(_ lost: LostCommits, to opened: Store) {
+  /// - Parameter known: the documents before the store was opened, which are newer than those of the store.
+  private func restore(_ lost: LostCommits, to opened: Store, _ known: PreservedDocuments) {
     opened.epoch = Store.newEpoch()
-    documents.restore(lost.documents)
+    documents.restore(lost.documents.filter { !known.contains($0.key) })
     let records = lost.records.filter { $0.seq > opened.newest[$0.lane.rawValue] }
     for record in records { places.observe(record.seq) }
     let isStored = attempt { () throws(SQLiteError) in

@@ -33,6 +33,8 @@ struct PreservedDocuments {
     (waiting[name] ?? stored[name]).flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  func contains(_ name: String) -> Bool { waiting[name] != nil || stored[name] != nil }
+
   mutating func accept(_ document: PreservedDocument) { waiting[document.name] = document.bytes }
 
   /// Adds the documents of an opened or a damaged store. Documents that are already in memory are newer and are

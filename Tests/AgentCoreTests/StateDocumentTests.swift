@@ -69,6 +69,26 @@ import Testing
     #expect(try load(document(store())) == nil)
   }
 
+  /// The disk was not writable as the file was read, so it is still there when newer state is stored.
+  @Test func fileThatStayedDoesNotReplaceNewerState() throws {
+    var document = document(try store())
+    try directory.write("thing", "first")
+    let isSaved = document.save("second")
+    #expect(isSaved && text(directory.file("thing")) == nil && load(document) == "second")
+    try directory.write("thing", "first")
+    let prepared = document.prepare("third")
+    #expect(prepared.isSaved && text(directory.file("thing")) == nil && load(document) == "third")
+  }
+
+  /// The store was moved, or the path of the state was set to another folder.
+  @Test func documentOfTheStoreIsMovedToTheFile() throws {
+    let (store, other) = (try store(), try TemporaryDirectory())
+    store.outbox?.preserve(PreservedDocument(name: "thing", bytes: Array("value".utf8)))
+    #expect(load(document(store, path: other.file("thing"))) == "value")
+    #expect(text(other.file("thing")) == "value" && store.outbox?.document(named: "thing") == nil)
+    #expect(load(document(store, path: other.file("thing"))) == "value")
+  }
+
   @Test func damagedDocumentIsSetAside() throws {
     let store = try store()
     var document = document(store)
@@ -76,6 +96,7 @@ import Testing
     #expect(load(document) == nil)
     let aside = try #require(names().first { $0.hasPrefix("thing.damaged-") })
     #expect(text(directory.file(aside)) == "damaged")
+    #expect(store.outbox?.document(named: "thing") == nil)
     let isSaved = document.save("new")
     #expect(isSaved && load(document) == "new")
   }
@@ -113,6 +134,9 @@ import Testing
     var document = document(store, path: "/proc/none/thing")
     let isSaved = document.save("value")
     #expect(!isSaved && load(document) == "value")
+    // What is answered as refused is not stored later.
+    #expect(throws: StateDocument.Failure.self) { try document.write(Array("next".utf8), isHeld: false) }
+    #expect(load(document) == "value")
   }
 
   /// The files of a folder as earlier versions wrote it.

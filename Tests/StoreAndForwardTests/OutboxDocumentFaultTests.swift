@@ -30,6 +30,35 @@ extension OutboxModelTests {
     #expect(try Outbox(path: path).document(named: "states") == document(2).bytes)
   }
 
+  /// A store that cannot be opened keeps its documents, and later ones continue from them.
+  @Test func documentsAreReadFromADiskThatFailsAtTheStart() throws {
+    try #require(faulty_disk_install() == 0)
+    defer { faulty_disk_repair() }
+    let directory = try TemporaryDirectory()
+    let path = directory.file("outbox.sqlite")
+    let other = PreservedDocument(name: "other", bytes: [1, 2, 3])
+    let first = try Outbox(path: path)
+    first.preserve(document(1))
+    first.preserve(other)
+    first.close()
+    faulty_disk_break(path, FAULTY_DISK_READ, SQLiteError.Code.inputOutput.rawValue, 0, -1)
+    let outbox = try Outbox(path: path)
+    guard case .memory = outbox.status.mode else {
+      Issue.record("the store was opened")
+      return
+    }
+    #expect(outbox.document(named: "states") == document(1).bytes)
+    #expect(!outbox.preserve(document(2), isHeld: false))
+    #expect(outbox.document(named: "states") == document(1).bytes)
+    #expect(!outbox.preserve(document(3)))
+    faulty_disk_repair()
+    outbox.flush()
+    outbox.close()
+    let last = try Outbox(path: path)
+    #expect(last.document(named: "states") == document(3).bytes)
+    #expect(last.document(named: "other") == other.bytes)
+  }
+
   /// Whatever the disk does and whenever the process is killed, who goes on from the document tells each event once.
   @Test func everyEventIsToldOnceThroughKillsAndFaults() throws {
     try #require(faulty_disk_install() == 0)

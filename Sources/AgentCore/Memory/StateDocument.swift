@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Logging
 internal import Platform
 internal import Spatial
@@ -31,7 +32,8 @@ struct StateStore: Sendable {
 /// A small document of the agent's state, replaced as a whole.
 ///
 /// If its path is in the folder of the message store, the document is in the store. A file of that path, which an
-/// earlier version wrote, replaces the document once, and is deleted. Otherwise the document is a file.
+/// earlier version wrote, replaces the document once, and is deleted. Otherwise the document is a file; if there is
+/// none, the document of the store is moved to it.
 ///
 /// A damaged document is set aside as a file with a date. A failing disk loses the document but does not stop the
 /// agent.
@@ -90,8 +92,15 @@ struct StateDocument: Sendable {
         log.warning(.calibrationNotRead, "state not read", metadata: ["reason": "\(error)"])
       }
     }
-    guard isInStore, let bytes = store?.document(name) else { return nil }
-    return parse(bytes, now, made, read) { place in try AtomicFile.write(bytes, to: place) }
+    guard let bytes = store?.document(name) else { return nil }
+    let value = parse(bytes, now, made, read) { place in
+      try AtomicFile.write(bytes, to: place)
+      store?.outbox?.preserve(PreservedDocument(name: name, bytes: []))
+    }
+    if value != nil, !isInStore, (try? write(bytes)) != nil {
+      store?.outbox?.preserve(PreservedDocument(name: name, bytes: []))
+    }
+    return value
   }
 
   /// Moves the contents of the file into the store.
@@ -99,6 +108,11 @@ struct StateDocument: Sendable {
     guard isInStore, store?.outbox?.preserve(PreservedDocument(name: name, bytes: bytes)) == true else {
       return
     }
+    removeFile()
+  }
+
+  /// Deletes the file of an earlier version, whose content is in the store.
+  private func removeFile() {
     do throws(SystemError) {
       try AtomicFile.remove(path)
     } catch {
@@ -165,12 +179,17 @@ struct StateDocument: Sendable {
   /// - Returns: false if the file was not written.
   mutating func prepare(_ text: String) -> (document: PreservedDocument?, isSaved: Bool) {
     guard isInStore, store?.outbox != nil else { return (nil, save(text)) }
+    // The file of an earlier version is still there if the disk was not writable at the start.
+    if access(path, F_OK) == 0 { try? write(Array(text.utf8)) }
     return (PreservedDocument(name: name, bytes: Array(text.utf8)), true)
   }
 
   /// Replaces the document.
-  /// - Parameter bytes: nil deletes it.
-  func write(_ bytes: [UInt8]?, isDurable: Bool = true) throws(Failure) {
+  /// - Parameters:
+  ///   - bytes: nil deletes it.
+  ///   - isHeld: true if the store holds the document in memory while the disk is not writable; otherwise the
+  ///     previous version remains.
+  func write(_ bytes: [UInt8]?, isDurable: Bool = true, isHeld: Bool = true) throws(Failure) {
     if isReadOnly { return }
     guard isInStore else {
       do throws(SystemError) {
@@ -183,9 +202,11 @@ struct StateDocument: Sendable {
       return
     }
     guard let outbox = store?.outbox else { return }
-    guard !outbox.preserve(PreservedDocument(name: name, bytes: bytes ?? [])) else { return }
+    guard !outbox.preserve(PreservedDocument(name: name, bytes: bytes ?? []), isHeld: isHeld) else {
+      return removeFile()
+    }
     var reason = "not writable"
     if case .memory(let cause) = outbox.status.mode { reason = cause }
-    throw Failure(description: "the store holds it in memory: \(reason)")
+    throw Failure(description: isHeld ? "the store holds it in memory: \(reason)" : reason)
   }
 }

@@ -120,5 +120,7 @@ struct RemoteFolder: Sendable {
   }
 
   /// - Parameter document: nil deletes the regions.
-  func save(regions document: [UInt8]?) throws(StateDocument.Failure) { try regionsDocument.write(document) }
+  func save(regions document: [UInt8]?) throws(StateDocument.Failure) {
+    try regionsDocument.write(document, isHeld: false)
+  }
 }

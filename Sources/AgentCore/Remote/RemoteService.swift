@@ -190,7 +190,7 @@ final class RemoteService {
       try plan.folder.save(memory)
     } catch {
       plan.log.warning(
-        .remoteNotKept, "remote settings will be lost at a restart", metadata: ["reason": "\(error)"])
+        .remoteNotKept, "remote settings are lost if the agent stops before the disk is writable", metadata: ["reason": "\(error)"])
     }
   }
 

@@ -183,7 +183,7 @@ extension MotionCalibration {
       .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
       throw CalibrationError(
-        description: "line 1: not a calibration of this version; remove it to start again")
+        description: "line 1: not a calibration of this version; the calibration starts again")
     }
     guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)

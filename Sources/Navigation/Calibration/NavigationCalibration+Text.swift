@@ -123,7 +123,7 @@ private struct CalibrationLines {
     else {
       throw NavigationCalibrationError(
         description:
-          "line \(all.count): the checksum does not match, the file is damaged; remove it to start again")
+          "line \(all.count): the checksum does not match, the text is damaged; the calibration starts again")
     }
     for (index, line) in all.enumerated().dropFirst().dropLast(2) {
       let words = line.split(separator: " ")

@@ -29,7 +29,7 @@ extension OdometerState {
     func failure(_ line: Int, _ problem: String) -> OdometerStateError {
       OdometerStateError(
         description:
-          "line \(line): \(problem); to start from zero, remove this file, its .copy, and the file with the same name beside the control socket"
+          "line \(line): \(problem); the command set-odometer sets the reading"
       )
     }
     guard let lines = CheckedLines.lines(of: text) else {
