@@ -190,7 +190,8 @@ final class RemoteService {
       try plan.folder.save(memory)
     } catch {
       plan.log.warning(
-        .remoteNotKept, "remote settings are lost if the agent stops before the disk is writable", metadata: ["reason": "\(error)"])
+        .remoteNotKept, "remote settings only in memory until the disk is writable",
+        metadata: ["reason": "\(error)"])
     }
   }
 
