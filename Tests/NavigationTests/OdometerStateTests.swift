@@ -33,7 +33,7 @@ import Testing
       _ = try OdometerState(text: OdometerState(distance: .nan).text)
       Issue.record("NaN was taken")
     } catch {
-      #expect(error.description.hasPrefix("line 2: ") && error.description.contains("remove this file"))
+      #expect(error.description.hasPrefix("line 2: ") && error.description.contains("set-odometer"))
     }
   }
 

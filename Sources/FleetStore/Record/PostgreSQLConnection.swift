@@ -86,7 +86,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
       let seconds = unsafe Self.timeout(of: handle)
       let server = host.filter { $0.key.hasPrefix("host") || $0.key == "port" }.map(\.value)
       let silence =
-        (server.isEmpty ? "" : server.joined(separator: ":") + ": ") + "no answer within \(seconds) s"
+        (server.isEmpty ? "" : server.joined(separator: ":") + ": ") + "no answer within \(Int(seconds)) s"
       let message = end == .silent ? silence : unsafe Self.text(PQerrorMessage(handle))
       unsafe PQfinish(handle)
       throw PostgreSQLError(state: "", message: message)
