@@ -15,16 +15,16 @@ public struct SatelliteSky: Hashable, Sendable {
 
 /// Factors by which the geometry of the satellites increases the error of a position. Unknown values are nil.
 public struct DilutionOfPrecision: Hashable, Sendable {
-  /// Eastward and northward.
+  /// The errors eastward (`longitude`) and northward (`latitude`).
   public var longitude: Double?
   public var latitude: Double?
-  /// In the plane.
+  /// The horizontal error.
   public var horizontal: Double?
   public var vertical: Double?
-  /// In space.
+  /// The error in three dimensions.
   public var position: Double?
   public var time: Double?
-  /// In space and time.
+  /// The error in three dimensions and time.
   public var geometric: Double?
 
   public init(horizontal: Double? = nil, vertical: Double? = nil, position: Double? = nil) {

@@ -209,7 +209,7 @@ public struct Odometer: Hashable, Sendable {
     standing.interrupt(isMoving: moved > Self.restingSpeed * step)
   }
 
-  /// Processes a position that is too close to that of the last decision to prove motion by itself.
+  /// Processes a position whose distance from that of the last decision does not prove motion.
   private mutating func process(
     near sample: OdometerSample, after before: Anchor, step: Double, way: Double,
     _ travel: inout PositionTravel
