@@ -20,6 +20,9 @@ struct Init: ParsableCommand {
           --broker mqtt://broker.example --config van-1.toml
         odographd init --preset truck --vehicle truck-7 --fleet delivery \\
           --broker mqtts://broker.example --config truck-7.toml --force
+        odographd init --preset car --vehicle van-1 \\
+          --broker mqtts://van-1@broker.example --password-file password \\
+          --ca ca.crt --config van-1.toml --force
 
       Exit codes: 0 written, whatever the check found; 1 not writable, or the file exists; 64 wrong or missing \
       arguments.
@@ -34,8 +37,25 @@ struct Init: ParsableCommand {
   @Option(help: ArgumentHelp("The fleet's name in topics.", valueName: "name"))
   var fleet = NewConfiguration.usualFleet
 
-  @Option(help: ArgumentHelp("The broker, as in mqtts://broker.example.", valueName: "mqtt[s]://host[:port]"))
+  @Option(
+    help: ArgumentHelp("The broker, as in mqtts://broker.example.", valueName: "mqtt[s]://[user@]host[:port]")
+  )
   var broker: String?
+
+  @Option(help: ArgumentHelp("User name at the broker.", valueName: "user"))
+  var user: String?
+
+  @Option(help: ArgumentHelp("A file with the password in its first line.", valueName: "file"))
+  var passwordFile: String?
+
+  @Option(help: ArgumentHelp("PEM file of trusted authorities (default: the system's).", valueName: "file"))
+  var ca: String?
+
+  @Option(help: ArgumentHelp("PEM file of the vehicle's certificate.", valueName: "file"))
+  var cert: String?
+
+  @Option(help: ArgumentHelp("PEM file of the certificate's private key.", valueName: "file"))
+  var key: String?
 
   @Option(help: ArgumentHelp("Output file.", valueName: "file"))
   var config: String?
@@ -78,10 +98,23 @@ struct Init: ParsableCommand {
     guard let vehicle = vehicle ?? questions?.vehicle() else { throw missing("--vehicle") }
     guard let broker = broker ?? questions?.broker() else { throw missing("--broker") }
     guard let preset = preset ?? questions?.preset() else { throw missing("--preset") }
+    // The agent may run in another folder.
+    let files = [
+      ("--password-file", "password_file", passwordFile), ("--ca", "ca_file", ca),
+      ("--cert", "certificate_file", cert), ("--key", "key_file", key),
+    ].compactMap { option, key, path in path.map { NewConfiguration.Access(option, key, absolute($0)) } }
+    let access = (user.map { [NewConfiguration.Access("--user", "user", $0)] } ?? []) + files
     do throws(ConfigurationError) {
       return try NewConfiguration(
-        preset: preset, vehicle: vehicle, fleet: fleet, broker: broker, environment: environment)
+        preset: preset, vehicle: vehicle, fleet: fleet, broker: broker, access: access,
+        environment: environment)
     } catch { throw Failure(error.description, status: 64) }
+  }
+
+  private func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + path
   }
 
   private func next(_ file: ConfigurationFile, _ new: NewConfiguration, hasProblems: Bool) -> [String] {

@@ -160,7 +160,7 @@ import Testing
     ),
     (
       "[vehicle]\nid = \"v\"\n[mqtt]\nbroker = \"user@h\"",
-      "test.toml:4:10: key mqtt.broker: \"user@h\" is not mqtt://HOST"
+      "test.toml:4:10: key mqtt.broker: \"user@h\" names a user; set mqtt.user"
     ),
     (
       "[vehicle]\nid = \"v\"\n[mqtt]\nkey_file = \"k\"\nbroker = \"mqtts://h\"",

@@ -68,7 +68,9 @@ def stranger(command):
                 return word
             is_target = False
         elif is_first and not re.fullmatch(r"[A-Z_]+=.*", word):
-            if word not in HARMLESS or "$(" in command or "`" in command:
+            # Of the servers that curl may ask, only this one is here.
+            is_harmless = word in HARMLESS or word == "curl" and "http://fleet.example:8080/" in command
+            if not is_harmless or "$(" in command or "`" in command:
                 return word
             is_first = False
     return None
@@ -106,7 +108,8 @@ class Examples:
             self.count("commands")
             # A program of ours notes its own status; this is for all others, and grep may find nothing.
             fine = "01" if "grep" in command else "0"
-            script.append(self.world.here(command))
+            # What curl fetches goes through jq, which does not see that nothing came.
+            script.append(("set -o pipefail; " if command.startswith("curl ") else "") + self.world.here(command))
             if "odograph" not in command.split("#")[0] and not expected:
                 script.append(f'status=$?; [[ {fine} = *$status* ]] || echo "$status other" >>"$STATUS_LOG"')
         ran = subprocess.run(["bash", "-c", "\n".join(script)], cwd=room, env=self.world.environment(room),

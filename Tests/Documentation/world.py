@@ -3,6 +3,7 @@ and the files that the examples name. What they call broker.example is here."""
 
 import base64
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -12,12 +13,14 @@ import sqlite3
 import struct
 import subprocess
 import time
+import urllib.request
 import zlib
 
 # These go on until they are stopped, unless they are told when to end; the world stops them.
 ENDLESS = "watch tail stats record serve simulate run replay trips events"
 PATIENCE = 3  # seconds that those run
 LIMIT = 120  # seconds for all others
+TOKEN = "a-token-of-the-documentation-123"
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -42,6 +45,7 @@ class World:
         self._files()
         self._shims()
         self._vehicle()
+        self._server()
         self._receiver()
         self._alerts()
 
@@ -59,6 +63,18 @@ class World:
             database.execute(
                 "INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began)"
                 " VALUES (17, 'battery-low', 'delivery', 'van-1', '', 'warning', 'battery at 14 %', 1763932446000000000)")
+
+    def _server(self):
+        """Serves the recorded fleet to programs with the token of the documentation."""
+        shutil.copy(self.folder / "state/fleet.sqlite", self.folder / "state/served.sqlite")
+        digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+        (self.folder / "etc/api.toml").write_text(f'[tokens.backend]\nrole = "operate"\nsha256 = "{digest}"\n')
+        self.server_port = free_port()
+        self._start([self.programs / "odograph", "serve", "--config", self.folder / "etc/api.toml", "--host", "127.0.0.1",
+                     "--port", str(self.port), "--listen", f"127.0.0.1:{self.server_port}", "--recording",
+                     self.folder / "state/served.sqlite"], "server.log")
+        ready = f"http://127.0.0.1:{self.server_port}/health/ready"
+        self._until(lambda: urllib.request.urlopen(ready, timeout=5).status == 200, "the server")
 
     def _receiver(self):
         """Takes alerts, each at once."""
@@ -254,6 +270,7 @@ class World:
             ("/etc/odographd/odograph.toml", f"{self.folder}/etc/odograph.toml"),
             ("postgres://…", self.postgres),
             ("localhost:1883", plain),
+            ("http://fleet.example:8080", f"http://127.0.0.1:{self.server_port}"),
             ('host: "localhost", port: 1883', f'host: "127.0.0.1", port: {self.port}'),
         ):
             text = text.replace(name, place)
@@ -297,6 +314,7 @@ class World:
             "STATUS_LOG": str(room / ".statuses"),
             "NO_COLOR": "1",
             "WORLD": str(self.folder),
+            "TOKEN": TOKEN,
         }
 
     def close(self):

@@ -1,27 +1,55 @@
+internal import Bytes
+internal import MQTT
 internal import Settings
 internal import Telemetry
 
-/// The configuration written by `odographd init`: name of the vehicle, broker and preset.
+/// The configuration written by `odographd init`: name of the vehicle, preset, broker, and access to the broker.
 package struct NewConfiguration: Sendable, Hashable {
   package let preset: String
   package let vehicle: String
   package let fleet: String
   package let broker: String
+  /// The keys of `[mqtt]` that give access to the broker, with their values.
+  private let access: [Access]
+
+  /// An option of `odographd init` with the key of `[mqtt]` that it sets.
+  package struct Access: Sendable, Hashable {
+    package var option, key, value: String
+
+    package init(_ option: String, _ key: String, _ value: String) {
+      (self.option, self.key, self.value) = (option, key, value)
+    }
+  }
 
   /// The resulting configuration of the agent.
   package let configuration: AgentConfiguration
 
-  /// - Parameter environment: its variables override the file, as in the agent.
+  /// - Parameters:
+  ///   - broker: the address; a user before its @ becomes `mqtt.user`.
+  ///   - access: the options for access to the broker, at most one of each key.
+  ///   - environment: its variables override the file, as in the agent.
   /// - Throws: `ConfigurationError` whose place is the invalid option of `odographd init`, or the variable.
   package init(
-    preset: String, vehicle: String, fleet: String, broker: String, environment: [String: String] = [:]
+    preset: String, vehicle: String, fleet: String, broker: String, access: [Access] = [],
+    environment: [String: String] = [:]
   ) throws(ConfigurationError) {
+    var (broker, access) = (broker, access)
+    if let user = (try? BrokerAddress(parsing: broker))?.user, let at = broker.firstRange(ofText: "\(user)@")
+    {
+      guard !access.contains(where: { $0.key == "user" }) else {
+        throw ConfigurationError(
+          .conflict, place: "--user", problem: "--broker names a user, too; leave one of them out")
+      }
+      broker.removeSubrange(at)
+      access.insert(Access("--broker", "user", user), at: 0)
+    }
     (self.preset, self.vehicle, self.fleet, self.broker) = (preset, vehicle, fleet, broker)
+    self.access = access
     var layer = ConfigurationLayer()
     for (option, path, text) in [
       ("--preset", "preset", preset), ("--vehicle", "vehicle.id", vehicle),
       ("--fleet", "vehicle.fleet", fleet), ("--broker", "mqtt.broker", broker),
-    ] {
+    ] + access.map({ ($0.option, "mqtt.\($0.key)", $0.value) }) {
       guard let key = ConfigurationKey.byPath[path], let value = key.accept(.text(text)) else {
         let key = ConfigurationKey.byPath[path]
         throw ConfigurationError(
@@ -72,7 +100,7 @@ package struct NewConfiguration: Sendable, Hashable {
       [mqtt]
       broker = \(Self.quoted(broker))
 
-      """ + found
+      """ + access.map { "\($0.key) = \(Self.quoted($0.value))\n" }.joined() + found
   }
 
   /// Returns a TOML basic string.

@@ -3,33 +3,34 @@ package import Spatial
 package import Telemetry
 
 extension Recording {
-  /// Returns, for each trip in progress, the distance in m between the positions since its last message. A
-  /// trip whose last message is more than a day old, or that a later trip of the vehicle follows, is not in
-  /// progress.
-  package func distancesSinceLastMessage(
+  /// Returns, for each trip in progress, its way since its last message. A trip whose last message is more
+  /// than a day old, or that a later trip of the vehicle follows, is not in progress.
+  package func continuations(
     _ selection: TripSelection, at now: UTCTime
-  ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {
+  ) throws(FleetError) -> [VehicleKey: [JournalNumber: TripContinuation]] {
     let limit = now.advanced(bySeconds: -86_400)
     var open: [ReportedTrip] = []
     try readTrips(selection) { told in
       if told.trip.phase != .ended, told.trip.end.time > limit { open.append(told) }
       return true
     }
-    var distances: [VehicleKey: [JournalNumber: Double]] = [:]
+    var continuations: [VehicleKey: [JournalNumber: TripContinuation]] = [:]
     for told in open where try !hasLaterTrip(than: told) {
       var part = RecordingSelection()
       (part.fleets, part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
       part.from = told.trip.end.time
-      var (last, metres) = (told.trip.end.coordinate, 0.0)
+      var last = told.trip.end.coordinate
+      var continuation = TripContinuation(distance: 0, end: told.trip.end.time)
       try readPositions(part, isByDay: false) { position in
         guard position.source != .coarse else { return true }
-        metres += last?.distance(to: position.coordinate) ?? 0
+        continuation.distance += last?.distance(to: position.coordinate) ?? 0
+        continuation.end = max(continuation.end, position.time)
         last = position.coordinate
         return true
       }
-      distances[told.vehicle, default: [:]][told.trip.trip] = metres
+      continuations[told.vehicle, default: [:]][told.trip.trip] = continuation
     }
-    return distances
+    return continuations
   }
 
   /// Returns true if a later trip of the vehicle is recorded, selected or not.

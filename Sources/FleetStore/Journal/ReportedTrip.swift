@@ -1,6 +1,6 @@
 package import Fleet
 internal import JSON
-internal import Spatial
+package import Spatial
 package import Telemetry
 
 /// The last message about a trip, from a recording or live.
@@ -11,9 +11,8 @@ package struct ReportedTrip: Hashable, Sendable {
   package var payload: [UInt8]
   /// The driving events of the trip; empty if not requested.
   package var drivingEvents: [ReportedDrivingEvent] = []
-  /// Distance in m between the positions recorded after the trip's last message, for a recorded trip that has
-  /// not ended; otherwise 0.
-  package var distanceSince = 0.0
+  /// The positions after the trip's last message, for a recorded trip under way; otherwise nil.
+  package var continuation: TripContinuation?
   /// True for a recorded trip without an end message, whose last message is more than a day old or that a
   /// later trip follows.
   package var isUnfinished = false
@@ -25,6 +24,16 @@ package struct ReportedTrip: Hashable, Sendable {
     }
     (self.vehicle, self.trip, self.payload) = (vehicle, trip, payload)
   }
+}
+
+/// The way of a trip under way after its last message, from the recorded positions.
+package struct TripContinuation: Hashable, Sendable {
+  /// The length of the way between the positions in m.
+  package var distance: Double
+  /// The time of the last position; that of the trip's last message if there is none.
+  package var end: UTCTime
+
+  package init(distance: Double, end: UTCTime) { (self.distance, self.end) = (distance, end) }
 }
 
 /// The last message about a driving event, from a recording or live.

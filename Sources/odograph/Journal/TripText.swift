@@ -32,8 +32,8 @@ struct TripLinesWriter: DocumentWriter {
       columns.line(
         [
           "\(told.vehicle)", "\(trip.trip.number)", JournalText.moment(trip.start.time),
-          QuantityText.age(trip.end.time.seconds(since: trip.start.time)),
-          QuantityText.distance(trip.distance + told.distanceSince),
+          QuantityText.age((told.continuation?.end ?? trip.end.time).seconds(since: trip.start.time)),
+          QuantityText.distance(trip.distance + (told.continuation?.distance ?? 0)),
           trip.meanSpeed.map(QuantityText.speed) ?? "–",
           trip.greatestSpeed.map(QuantityText.speed) ?? "–",
         ], rest: rest.joined(separator: "  ")) + "\n")
@@ -54,11 +54,11 @@ struct TripSheetWriter: DocumentWriter {
     let isEnded = trip.phase == .ended
     let lines: [(String, [String?])] = [
       ("begun", TripText.end(trip.start)),
-      (isEnded ? "ended" : told.isUnfinished ? "end lost" : "so far", TripText.end(trip.end)),
+      (isEnded ? "ended" : told.isUnfinished ? "end lost" : "reported", TripText.end(trip.end)),
       (
         "distance",
         [
-          QuantityText.distance(trip.distance + told.distanceSince),
+          QuantityText.distance(trip.distance),
           trip.estimated > 0 ? "\(QuantityText.distance(trip.estimated)) of it estimated" : nil,
         ]
       ),
@@ -82,6 +82,12 @@ struct TripSheetWriter: DocumentWriter {
           trip.fuel.map { "\(ExportText.decimal($0, 3)) l" },
           trip.electricity.map { "\(ExportText.decimal($0, 3)) kWh" },
         ]
+      ),
+      (
+        "since",
+        told.continuation.map {
+          ["\(QuantityText.distance($0.distance)) until \(JournalText.moment($0.end))"]
+        } ?? []
       ),
       ("events", [TripText.events(trip)]), ("driver", [trip.driver]), ("purpose", [trip.purpose]),
       ("way", [TripText.way(trip)]), ("journal", [trip.trip.series, "revision \(trip.revision)"]),

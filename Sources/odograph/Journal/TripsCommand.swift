@@ -35,19 +35,19 @@ enum TripsCommand {
     let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))
     return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
       var metres = 0.0
-      let distances =
+      let continuations =
         format == .text
-        ? try reading.recording.distancesSinceLastMessage(selection, at: Moment.now.time) : [:]
+        ? try reading.recording.continuations(selection, at: Moment.now.time) : [:]
       // The recording runs one query at a time. The trips are therefore collected before their events are
       // read.
       var sheets: [ReportedTrip] = []
       try reading.recording.readTrips(selection) { recorded throws(FleetError) in
         var told = recorded
         if format == .text, told.trip.phase != .ended {
-          let distance = distances[told.vehicle]?[told.trip.trip]
-          (told.distanceSince, told.isUnfinished) = (distance ?? 0, distance == nil)
+          told.continuation = continuations[told.vehicle]?[told.trip.trip]
+          told.isUnfinished = told.continuation == nil
         }
-        metres += told.trip.distance + told.distanceSince
+        metres += told.trip.distance + (told.continuation?.distance ?? 0)
         guard isSheet else { return try reading.append(told) }
         sheets.append(told)
         return reading.shouldContinue

@@ -126,12 +126,13 @@ import Testing
     let now = noon.advanced(bySeconds: 7200)
     var all = TripSelection()
     let first = JournalNumber(series: Entry.series, number: 1)
-    let before = try recording.distancesSinceLastMessage(all, at: now).values.first
-    #expect(before?[first].map { $0 > 20_000 } == true)
+    let before = try recording.continuations(all, at: now).values.first
+    #expect(before?[first].map { $0.distance > 20_000 } == true)
+    #expect(before?[first]?.end == noon.advanced(bySeconds: 3600 + 600))
     _ = try store.store(Rows.of([Entry.trip(2, start: 3600, distance: 20_000)]))
-    #expect(try recording.distancesSinceLastMessage(all, at: now).isEmpty)
+    #expect(try recording.continuations(all, at: now).isEmpty)
     // The later trip counts even if it is not selected.
     all.number = 1
-    #expect(try recording.distancesSinceLastMessage(all, at: now).isEmpty)
+    #expect(try recording.continuations(all, at: now).isEmpty)
   }
 }

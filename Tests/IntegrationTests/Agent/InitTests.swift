@@ -41,6 +41,37 @@ import Testing
     #expect(check.waitForExit() == 0 && check.output.contains("error   50 m"), "\(check.output)")
   }
 
+  /// The files are found from any folder, and the agent connects with what init has written.
+  @Test(.timeLimit(.minutes(3))) func writesTheAccessToTheBroker() throws {
+    let folder = directory.file("secret")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data("secret\n".utf8).write(to: URL(fileURLWithPath: folder + "/password"))
+    let made = try ChildProcess(
+      "/usr/bin/env",
+      [
+        "-C", folder, BuiltProduct.path("odographd"), "init", "--config", path, "--preset", "test-bench",
+        "--vehicle",
+        "v", "--broker", "mqtts://default/v@localhost:1", "--password-file", "password", "--ca",
+        "/etc/ca.crt",
+      ])
+    #expect(made.waitForExit() == 0, "\(made.output)")
+    #expect(
+      try written().contains(
+        """
+        [mqtt]
+        broker = "mqtts://localhost:1"
+        user = "default/v"
+        password_file = "\(folder)/password"
+        ca_file = "/etc/ca.crt"
+
+        """), "\(made.output)")
+    let twice = try start(Self.bench.dropLast() + ["mqtt://u@h", "--user", "w", "--force"])
+    #expect(
+      twice.exitStatus == 64 && twice.output.contains("--user: --broker names a user"), "\(twice.output)")
+    let plain = try start(Self.bench + ["--ca", "ca.crt", "--force"])
+    #expect(plain.exitStatus == 64 && plain.output.contains("write mqtts://"), "\(plain.output)")
+  }
+
   /// What is there is written down; what is not is said, with what would help.
   @Test(.timeLimit(.minutes(3))) func findsWhatIsThere() throws {
     let log = try directory.write("a.nmea", GPSDFixture.sentence("GPTXT,01,01,02,none"))
@@ -76,7 +107,7 @@ import Testing
     ("--preset", "trcuk", "did you mean \"truck\"?"), ("--vehicle", "a/b", "must not hold \"/\""),
     ("--vehicle", "", "is empty"), ("--fleet", "", "is empty"), ("--fleet", "a+", "must not hold"),
     ("--broker", "http://h", "\"http://h\" is not mqtt://HOST"),
-    ("--broker", "mqtt://u@h", "is not mqtt://HOST"),
+    ("--broker", "mqtt://u:p@h", "is not mqtt://HOST"),
   ])
   func whatIsWrongNamesItsOption(option: String, value: String, problem: String) throws {
     let child = try start(Self.bench + [option, value])

@@ -1,6 +1,7 @@
 import Fleet
 import FleetFixtures
 import FleetStore
+import Spatial
 import Telemetry
 import Testing
 
@@ -41,6 +42,16 @@ import Testing
         == "demo/van              7  2026-11-21T12:00:00Z  10 min     500 m    3.6 km/h   47.7 km/h  driven  2 harshBraking, 1 kerb  delivery"
     )
     #expect(lines[2].contains("driven  underway  2 harshBraking, 1 kerb  \u{FFFD}[2Jann  delivery"))
+    // Time and distance of a trip under way end at the same position.
+    var continued = moving
+    continued.continuation = TripContinuation(
+      distance: 1500, end: moving.trip.end.time.advanced(bySeconds: 300))
+    let row = text(JournalFormat.text.tripWriter(isSheet: false), [continued]).split(separator: "\n")[1]
+    #expect(row.contains(" 15 min    2.0 km "))
+    let sheet = text(JournalFormat.text.tripWriter(isSheet: true), [continued])
+    #expect(sheet.contains("  reported  2026-11-21T12:10:00Z "))
+    #expect(sheet.contains("  distance  500 m"))
+    #expect(sheet.contains("  since     1.5 km until 2026-11-21T12:15:00Z\n"))
     var told = try trip(Entry.trip(7, driver: "ann"))
     told.drivingEvents = [try event(Entry.event(2)), try event(Entry.event(3, .idling, ongoing: true))]
     #expect(
