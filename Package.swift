@@ -334,7 +334,7 @@ let package = Package(
         "Spatial", "Telemetry", "TestSupport", "Traces", "VehicleData",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "Spatial", "TestSupport"]),
-    .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),
+    .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Platform", "Simulation", "TestSupport"]),
     // SQLite's files, failing on demand.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
     .testTarget(

@@ -1,4 +1,5 @@
 package import MQTT
+package import Platform
 
 /// The address of a cluster: `amqps://[user@]host[:port][,host[:port]…][/vhost]`, or `amqp://` without TLS.
 /// The format is the URI of AMQP 0-9-1 with a list of hosts, as in libpq.
@@ -18,10 +19,10 @@ package struct AMQPAddress: Hashable, Sendable {
 
   /// Parses an address.
   ///
-  /// - Throws: `AMQPError` with the invalid part.
-  package init(parsing text: String) throws(AMQPError) {
-    func wrong(_ cause: String) -> AMQPError {
-      AMQPError(operation: "read", object: "address \"\(text.prefix(100))\"", cause: cause)
+  /// - Throws: `OperationError` with the invalid part.
+  package init(parsing text: String) throws(OperationError) {
+    func wrong(_ cause: String) -> OperationError {
+      OperationError("AMQP", operation: "read", object: "address \"\(text.prefix(100))\"", cause: cause)
     }
     guard Self.isOne(text) else { throw wrong("must start with amqp:// or amqps://") }
     usesTLS = text.lowercased().hasPrefix("amqps://")
@@ -57,7 +58,7 @@ package struct AMQPAddress: Hashable, Sendable {
     }
     nodes = []
     for part in rest.split(separator: ",", omittingEmptySubsequences: false) {
-      do throws(MQTTError) {
+      do throws(OperationError) {
         var node = try BrokerAddress(parsing: String(part))
         if !node.hasExplicitPort { node.port = usesTLS ? 5671 : 5672 }
         nodes.append(node.broker)

@@ -1,4 +1,5 @@
 package import MQTT
+package import Platform
 
 /// The settings of a consumer: its cluster, queue and limits, with their defaults.
 package struct AMQPConfiguration: Hashable, Sendable {
@@ -41,10 +42,10 @@ package struct AMQPConfiguration: Hashable, Sendable {
   }
 
   /// Checks the limits that are documented here.
-  /// - Throws: `AMQPError` with the setting and its valid values.
-  package func validate() throws(AMQPError) {
-    func check(_ holds: Bool, _ setting: String, _ cause: String) throws(AMQPError) {
-      if !holds { throw AMQPError(operation: "configure", object: setting, cause: cause) }
+  /// - Throws: `OperationError` with the setting and its valid values.
+  package func validate() throws(OperationError) {
+    func check(_ holds: Bool, _ setting: String, _ cause: String) throws(OperationError) {
+      if !holds { throw OperationError("AMQP", operation: "configure", object: setting, cause: cause) }
     }
     try check(!address.nodes.isEmpty, "address", "it contains no node")
     for (name, what) in [(queue, "queue"), (exchange, "exchange")] {
@@ -65,8 +66,8 @@ package struct AMQPConfiguration: Hashable, Sendable {
       user != nil || tls?.identity != nil, "user",
       "a user or a certificate is required")
     if case .preSharedKey? = tls?.trust {
-      throw AMQPError(
-        operation: "configure", object: "tls",
+      throw OperationError(
+        "AMQP", operation: "configure", object: "tls",
         cause: "a shared key is not possible with AMQP; use certificates")
     }
     try check(tls?.alpn == nil, "tls", "AMQP asks for no application protocol (ALPN)")

@@ -94,8 +94,8 @@ internal import MQTT
       return try unsafe check(odograph_amqp_login_certificate(state, host, configuration.heartbeat), .login)
     }
     var password = ""
-    do throws(MQTTError) { password = try configuration.password?.read() ?? "" } catch {
-      throw failure(.login, .configuration(error.description))
+    do { password = try configuration.password?.read() ?? "" } catch {
+      throw failure(.login, .configuration("\(error)"))
     }
     try unsafe check(
       odograph_amqp_login_password(state, host, configuration.heartbeat, user, password), .login)

@@ -1,6 +1,6 @@
 internal import Glibc
 package import MQTT
-internal import Platform
+package import Platform
 
 /// A change of a consumer's connection.
 package enum AMQPConsumerState: Hashable, Sendable {
@@ -52,18 +52,18 @@ package final class AMQPConsumer: Sendable {
 
   /// Creates a consumer.
   ///
-  /// - Throws: `AMQPError` for invalid settings.
-  package init(_ configuration: AMQPConfiguration, handlers: Handlers) throws(AMQPError) {
+  /// - Throws: `OperationError` for invalid settings.
+  package init(_ configuration: AMQPConfiguration, handlers: Handlers) throws(OperationError) {
     try configuration.validate()
     self.configuration = configuration
     self.handlers = handlers
-    do throws(SystemError) { service = try ServiceThread() } catch { throw AMQPError(error) }
+    do throws(SystemError) { service = try ServiceThread() } catch { throw OperationError(error) }
   }
 
   /// Starts to connect, and returns immediately.
-  package func start() throws(AMQPError) {
+  package func start() throws(OperationError) {
     do throws(SystemError) { try service.start(name: "amqp") { [self] heartbeat in run(heartbeat) } } catch {
-      throw AMQPError(error)
+      throw OperationError(error)
     }
   }
 
@@ -190,8 +190,9 @@ package final class AMQPConsumer: Sendable {
   }
 }
 
-extension AMQPError {
+extension OperationError {
   init(_ error: SystemError) {
-    self.init(operation: error.operation, object: error.object, cause: SystemError.message(for: error.code))
+    self.init(
+      "AMQP", operation: error.operation, object: error.object, cause: SystemError.message(for: error.code))
   }
 }

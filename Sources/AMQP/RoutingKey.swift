@@ -1,3 +1,5 @@
+package import Platform
+
 /// The mapping of MQTT topics to routing keys in RabbitMQ's MQTT plugin: dots between levels instead of
 /// slashes, `*` instead of `+`. A dot within a level becomes a further level, so names with dots are
 /// ambiguous. Pure functions.
@@ -6,10 +8,10 @@ package enum RoutingKey {
   package static let longest = 255
 
   /// Returns the binding pattern for an MQTT filter.
-  /// - Throws: `AMQPError` for a filter that a topic exchange cannot express.
-  package static func pattern(for filter: String) throws(AMQPError) -> String {
-    func wrong(_ cause: String) -> AMQPError {
-      AMQPError(operation: "bind to", object: "\"\(filter.prefix(100))\"", cause: cause)
+  /// - Throws: `OperationError` for a filter that a topic exchange cannot express.
+  package static func pattern(for filter: String) throws(OperationError) -> String {
+    func wrong(_ cause: String) -> OperationError {
+      OperationError("AMQP", operation: "bind to", object: "\"\(filter.prefix(100))\"", cause: cause)
     }
     var words: [Substring] = []
     let levels = filter.split(separator: "/", omittingEmptySubsequences: false)

@@ -87,8 +87,8 @@ extension FleetError {
       kind: .outputFailed)
   }
 
-  /// Creates an error for invalid MQTT settings.
-  package init(_ error: MQTTError) { self = .usage(error.operation, error.object, error.cause) }
+  /// Creates an error for invalid settings of a connection.
+  package init(_ error: OperationError) { self = .usage(error.operation, error.object, error.cause) }
 
   /// Creates an error for a command that stops because the broker is unavailable.
   package init(_ reason: MQTTDisconnection) {

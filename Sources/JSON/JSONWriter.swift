@@ -131,6 +131,21 @@ package struct JSONWriter: Sendable {
     closeObject()
   }
 
+  /// Writes an array with an object for each element.
+  @inlinable package mutating func field<Element>(
+    _ name: StaticString, objects elements: some Sequence<Element>,
+    _ write: (inout JSONWriter, Element) -> Void
+  ) {
+    key(name)
+    openArray()
+    for element in elements {
+      openObject()
+      write(&self, element)
+      closeObject()
+    }
+    closeArray()
+  }
+
   package mutating func field(_ name: StaticString, numbers: [Double], decimals: Int) {
     key(name)
     openArray()

@@ -41,7 +41,7 @@ public final class LiveDevice: Sendable {
   ///   - beacons: the map for positions from Wi-Fi and cells, as read by `BeaconTable(path:)`; nil for none.
   ///     With a map, the radios of the input scan before the receiver's first fix. Later they scan if they
   ///     are accurate enough and use less energy than the receiver.
-  /// - Throws: an error with file, line and remedy for an unreadable recording, `SensorInputError` for an
+  /// - Throws: an error with file, line and remedy for an unreadable recording, `SourceError` for an
   ///   input without a source, `SystemError` if the process has too many open files. Missing hardware is no
   ///   error: an update reports it, and the source retries.
   public convenience init(

@@ -34,7 +34,7 @@ extension SensorFeed {
   ///   - speed: the speed of a recording or simulation relative to real time; nil pulls its events at the
   ///     consumers' speed.
   ///   - location: replaces the positions of a recording or simulation; nil leaves them unchanged.
-  /// - Throws: an error with file, line and remedy for an unreadable recording; `SensorInputError` for an
+  /// - Throws: an error with file, line and remedy for an unreadable recording; `SourceError` for an
   ///   input without a source.
   package init(_ input: SensorInput, speed: Double?, location: SimulatedLocation? = nil) throws {
     switch input {
@@ -62,12 +62,13 @@ extension SensorFeed {
         try GPSDSource(gpsd, device: hardware.receiver, assists: hardware.assistsReceiver))
     }
     for context in hardware.iio { sources.append(try IIOSource(context)) }
-    if let can = hardware.can { sources.append(try refusal { try CANSource(can) }) }
+    if let can = hardware.can { sources.append(try CANSource(can)) }
     for radio in hardware.radios { sources.append(try RadioSource(radio)) }
     guard !sources.isEmpty else {
-      throw SensorInputError(
+      throw SourceError(
         place: "hardware",
-        problem: "neither gpsd nor iio nor a CAN bus nor a radio is named; name one of them")
+        problem: "neither gpsd nor iio nor a CAN bus nor a radio is named",
+        remedy: "name one of them")
     }
     return sources
   }
@@ -85,8 +86,9 @@ extension SensorFeed {
     if let path = files.sensors { parts.append(try CSVSensorRecording(path: path)) }
     if let log = files.can { parts.append(try bus(log, beside: files)) }
     guard let first = parts.first ?? background else {
-      throw SensorInputError(
-        place: "recording", problem: "no file is named; name a track, a CSV of samples or a log of a CAN bus")
+      throw SourceError(
+        place: "recording", problem: "no file is named",
+        remedy: "name a track, a CSV of samples or a log of a CAN bus")
     }
     return parts.count + (background == nil ? 0 : 1) == 1
       ? first : MergedRecording(parts, background: background)
@@ -103,15 +105,8 @@ extension SensorFeed {
     {
       zero = start
     }
-    let decoder = try refusal { try CANDecoder(log.configuration) }
+    let decoder = try CANDecoder(log.configuration)
     return try CandumpRecording(path: log.path, decoder: decoder, interface: log.interface, zero: zero)
-  }
-
-  /// Converts an error in the settings of the CAN bus to an error of the input.
-  private static func refusal<Made>(_ make: () throws -> Made) throws -> Made {
-    do { return try make() } catch let error as CANError {
-      throw SensorInputError(place: error.place, problem: "\(error.problem); \(error.remedy)")
-    }
   }
 
   /// Opens a recorded track.
@@ -127,9 +122,10 @@ extension SensorFeed {
     case .gpsd: return try GPSDLogRecording(path: path)
     case .nmea: return try NMEARecording(path: path, startDate: date)
     case nil:
-      throw SensorInputError(
+      throw SourceError(
         place: path,
-        problem: "unknown file name extension; name it .nmea, .gpx, or .json or .log (gpsd's reports)")
+        problem: "unknown file name extension",
+        remedy: "name it .nmea, .gpx, or .json or .log (gpsd's reports)")
     }
   }
 

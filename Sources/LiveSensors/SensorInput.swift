@@ -1,3 +1,4 @@
+public import Sensors
 public import SensorsCAN
 public import SensorsGPSD
 public import SensorsIIO
@@ -84,21 +85,12 @@ public enum SensorInput: Sendable, Hashable {
   }
 }
 
-/// The reason why an input cannot be used, with the remedy.
-public struct SensorInputError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The part of the input that is wrong: an argument, a path, or the kind of input.
-  public var place: String
-  public var problem: String
-
-  public var description: String { "\(place): \(problem)" }
-}
-
 extension SensorInput {
   /// Parses an input from command-line arguments. `gpsd://HOST:PORT` and libiio's URIs (`local:`, `ip:HOST`,
   /// …) select hardware, and `simulation` a simulated drive. Files are recognized by their extensions: `.csv`
   /// for motion sensors; `.nmea`, `.gpx` or `.json` for a track.
-  /// - Throws: `SensorInputError` for an unknown argument, and for arguments that exclude each other.
-  public init(parsing words: some Sequence<String>) throws(SensorInputError) {
+  /// - Throws: `SourceError` for an unknown argument, and for arguments that exclude each other.
+  public init(parsing words: some Sequence<String>) throws(SourceError) {
     var hardware = Hardware(gpsd: nil, iio: [])
     var recording = Recording()
     var isSimulation = false
@@ -114,9 +106,10 @@ extension SensorInput {
       } else if TrackFormat(path: word) != nil {
         recording.position = word
       } else {
-        throw SensorInputError(
+        throw SourceError(
           place: word,
-          problem: "is not an input; write gpsd://HOST:PORT, local:, ip:HOST, simulation, or a file named "
+          problem: "is not an input",
+          remedy: "write gpsd://HOST:PORT, local:, ip:HOST, simulation, or a file named "
             + ".nmea, .gpx, .json or .csv")
       }
     }
@@ -127,10 +120,12 @@ extension SensorInput {
     case (false, true, false): self = .recording(recording)
     case (false, false, true): self = .simulation(SimulatedDrive.Configuration())
     case (false, false, false):
-      throw SensorInputError(place: "input", problem: "required; write gpsd://127.0.0.1:2947 or a file")
+      throw SourceError(
+        place: "input", problem: "required", remedy: "write gpsd://127.0.0.1:2947 or a file")
     default:
-      throw SensorInputError(
-        place: "input", problem: "hardware, recordings and a simulation cannot be combined; name one of them")
+      throw SourceError(
+        place: "input", problem: "hardware, recordings and a simulation cannot be combined",
+        remedy: "name one of them")
     }
   }
 }
@@ -140,7 +135,7 @@ extension GPSDAddress {
   ///
   /// - Parameter word: an address such as `gpsd://127.0.0.1:2947`; the port is optional, an IPv6 address is
   ///   in brackets.
-  init(_ word: String) throws(SensorInputError) {
+  init(_ word: String) throws(SourceError) {
     var rest = word.dropFirst("gpsd://".count)
     var host = Substring()
     if rest.first == "[", let end = rest.firstIndex(of: "]") {
@@ -152,8 +147,8 @@ extension GPSDAddress {
     }
     let port = rest.isEmpty ? Self.standardPort : rest.first == ":" ? UInt16(rest.dropFirst()) : nil
     guard let port, port > 0, !host.isEmpty, !host.contains("/") else {
-      throw SensorInputError(
-        place: word, problem: "is no address of a gpsd; write gpsd://HOST or gpsd://HOST:PORT")
+      throw SourceError(
+        place: word, problem: "is no address of a gpsd", remedy: "write gpsd://HOST or gpsd://HOST:PORT")
     }
     self.init(host: String(host), port: port)
   }

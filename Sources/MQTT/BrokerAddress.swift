@@ -1,4 +1,5 @@
 internal import Bytes
+public import Platform
 
 /// A broker's address in text form: `mqtt://[user@]host[:port]`, `mqtts://…` for TLS, or `host[:port]`.
 public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
@@ -20,10 +21,11 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   /// The broker on this machine.
   public static let local = BrokerAddress(host: "localhost")
 
-  /// - Throws: `MQTTError` naming the invalid part.
-  public init(parsing text: String) throws(MQTTError) {
-    func wrong(_ cause: String) -> MQTTError {
-      MQTTError(operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause)
+  /// - Throws: `OperationError` naming the invalid part.
+  public init(parsing text: String) throws(OperationError) {
+    func wrong(_ cause: String) -> OperationError {
+      OperationError(
+        "MQTT", operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause)
     }
     var rest = text[...]
     var usesTLS = false
@@ -69,8 +71,8 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func port(
-    _ text: Substring, _ wrong: (String) -> MQTTError
-  ) throws(MQTTError) -> Int {
+    _ text: Substring, _ wrong: (String) -> OperationError
+  ) throws(OperationError) -> Int {
     guard let port = Int(text), (1...65_535).contains(port) else {
       throw wrong("the port is not a number from 1 to 65535")
     }

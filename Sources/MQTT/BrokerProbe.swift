@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Platform
+public import Platform
 
 /// Tests a broker once, for `check` commands: whether it answers and accepts this client, and the reason if
 /// not.
@@ -26,10 +26,10 @@ public enum BrokerProbe {
   ///   - message: test message, published at QoS 1 after the connection was accepted. Brokers of 3.1.1 do not
   ///     report that they dropped it.
   /// - Returns: one result per broker, in the order of the configuration.
-  /// - Throws: `MQTTError` for an invalid setting.
+  /// - Throws: `OperationError` for an invalid setting.
   public static func run(
     _ configuration: MQTTConfiguration, timeout: Double? = nil, publishing message: MQTTMessage? = nil
-  ) throws(MQTTError) -> [Finding] {
+  ) throws(OperationError) -> [Finding] {
     var configuration = configuration
     configuration.clientID += "-check"
     configuration.connectTimeout = timeout ?? configuration.connectTimeout
@@ -50,7 +50,7 @@ public enum BrokerProbe {
     while true {
       let attempt = planner.next(using: &generator)
       let ending: ConnectionPlanner.Ending
-      do throws(MQTTError) {
+      do throws(OperationError) {
         let client = try Client.make(configuration, will: nil, version311: attempt.version311)
         let connection = Connection(client: client, broker: broker, configuration: configuration, wake: wake)
         switch connection.establish(

@@ -1,3 +1,4 @@
+public import Platform
 public import Spatial
 
 /// Configuration of a session: brokers, credentials, limits and timeouts, with all defaults.
@@ -102,8 +103,8 @@ public enum MQTTLinkPolicy: Hashable, Sendable {
 
 extension MQTTConfiguration {
   /// Checks all bounds stated in this type.
-  /// - Throws: `MQTTError` naming the setting and its valid range.
-  public func validate() throws(MQTTError) {
+  /// - Throws: `OperationError` naming the setting and its valid range.
+  public func validate() throws(OperationError) {
     try check(!brokers.isEmpty, "brokers", "none is given; name at least one host and port")
     for broker in brokers {
       try check(!broker.host.isEmpty, "broker \(broker)", "the host is empty")
@@ -131,7 +132,7 @@ extension MQTTConfiguration {
     }
   }
 
-  private func check(_ holds: Bool, _ setting: String, _ cause: String) throws(MQTTError) {
-    if !holds { throw MQTTError(operation: "configure", object: setting, cause: cause) }
+  private func check(_ holds: Bool, _ setting: String, _ cause: String) throws(OperationError) {
+    if !holds { throw OperationError("MQTT", operation: "configure", object: setting, cause: cause) }
   }
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Platform
+package import Platform
 
 /// The source of a password or key. Its value is never printed. Files are reread for every connection, so
 /// renewed secrets require no restart.
@@ -61,19 +61,21 @@ public struct MQTTTLS: Hashable, Sendable {
 
 extension MQTTSecret {
   /// Returns the secret; of a file the first line, without the line break.
-  package func read() throws(MQTTError) -> String {
+  package func read() throws(OperationError) -> String {
     switch self {
     case .value(let text): return text
     case .file(let path):
       let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else {
-        throw MQTTError(operation: "read secret", object: path, cause: SystemError.message(for: errno))
+        throw OperationError(
+          "MQTT", operation: "read secret", object: path, cause: SystemError.message(for: errno))
       }
       defer { close(descriptor) }
       var bytes = [UInt8](repeating: 0, count: 4096)
       let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
       guard count > 0 else {
-        throw MQTTError(operation: "read secret", object: path, cause: "the file is empty or unreadable")
+        throw OperationError(
+          "MQTT", operation: "read secret", object: path, cause: "the file is empty or unreadable")
       }
       return String(decoding: bytes.prefix(count).prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
     }

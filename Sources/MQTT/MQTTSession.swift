@@ -1,4 +1,4 @@
-internal import Platform
+public import Platform
 
 /// A persistent broker session. It connects and reconnects, publishes a provider's records and delivers
 /// received messages until it is stopped.
@@ -71,11 +71,12 @@ public final class MQTTSession: Sendable {
   /// - Parameters:
   ///   - subscriptions: subscriptions, requested at every connection.
   ///   - outbound: provider of durable messages; nil for a session that only receives.
-  /// - Throws: `MQTTError` for an invalid setting or filter.
+  /// - Throws: `OperationError` for an invalid setting or filter. Failures of network and broker are reported
+  ///   as `MQTTDisconnection`.
   public init(
     configuration: MQTTConfiguration, subscriptions: [MQTTSubscription] = [],
     outbound: (any OutboundProvider)? = nil, handlers: Handlers
-  ) throws(MQTTError) {
+  ) throws(OperationError) {
     try configuration.validate()
     for subscription in subscriptions { try Self.check(subscription.filter) }
     self.configuration = configuration
@@ -86,11 +87,11 @@ public final class MQTTSession: Sendable {
   }
 
   /// Starts the session's thread and the first attempt. Further calls have no effect.
-  /// - Throws: `MQTTError` if no thread can be created.
-  public func start() throws(MQTTError) {
+  /// - Throws: `OperationError` if no thread can be created.
+  public func start() throws(OperationError) {
     let (mailbox, configuration, subscriptions) = (mailbox, configuration, subscriptions)
     let (provider, handlers) = (provider, handlers)
-    try thread.withLock { (thread) throws(MQTTError) in
+    try thread.withLock { (thread) throws(OperationError) in
       guard thread == nil else { return }
       do throws(SystemError) {
         thread = try DedicatedThread.startWatched(
@@ -104,7 +105,7 @@ public final class MQTTSession: Sendable {
             mailbox.finished.signal()
           })
       } catch {
-        throw MQTTError(operation: "start", object: "session thread", cause: error.description)
+        throw OperationError("MQTT", operation: "start", object: "session thread", cause: error.description)
       }
     }
   }
@@ -142,15 +143,16 @@ public final class MQTTSession: Sendable {
   /// Changes the configuration. The current connection ends regularly, with `final` as its last messages, and
   /// the next one uses the new settings. Before a change of brokers the session waits as after a lost
   /// connection. The provider's records are not lost.
-  /// - Throws: `MQTTError` for an invalid setting; then nothing is changed.
-  public func reconnect(_ configuration: MQTTConfiguration, final: [MQTTMessage] = []) throws(MQTTError) {
+  /// - Throws: `OperationError` for an invalid setting; then nothing is changed.
+  public func reconnect(_ configuration: MQTTConfiguration, final: [MQTTMessage] = []) throws(OperationError)
+  {
     try configuration.validate()
     mailbox.change { $0.configuration = (configuration, final) }
   }
 
   /// Adds a subscription, or replaces the subscription with the same filter.
-  /// - Throws: `MQTTError` for an invalid filter.
-  public func subscribe(_ subscription: MQTTSubscription) throws(MQTTError) {
+  /// - Throws: `OperationError` for an invalid filter.
+  public func subscribe(_ subscription: MQTTSubscription) throws(OperationError) {
     try Self.check(subscription.filter)
     mailbox.change { $0.subscriptionChanges.append(.subscribe(subscription)) }
   }
@@ -185,10 +187,10 @@ public final class MQTTSession: Sendable {
     return mailbox.leftCleanly
   }
 
-  private static func check(_ filter: String) throws(MQTTError) {
+  private static func check(_ filter: String) throws(OperationError) {
     guard MQTTTopic.isValidFilter(filter) else {
-      throw MQTTError(
-        operation: "subscribe to", object: "\"\(filter)\"",
+      throw OperationError(
+        "MQTT", operation: "subscribe to", object: "\"\(filter)\"",
         cause: "a filter must not be empty; + must fill a level, # the last level")
     }
   }

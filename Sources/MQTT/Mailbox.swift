@@ -43,12 +43,12 @@ final class Mailbox: Sendable {
   let finished: EventDescriptor
   private let contents = Locked(Contents())
 
-  init() throws(MQTTError) {
+  init() throws(OperationError) {
     do {
       wake = try EventDescriptor()
       finished = try EventDescriptor()
     } catch {
-      throw MQTTError(operation: "create", object: "session", cause: error.description)
+      throw OperationError("MQTT", operation: "create", object: "session", cause: error.description)
     }
   }
 

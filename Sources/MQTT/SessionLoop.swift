@@ -137,7 +137,7 @@ final class SessionLoop {
       return ConnectionPlanner.Ending(cause: .clockNotSet, phase: .tls)
     }
     usedCredentials = credentialStamps
-    do throws(MQTTError) {
+    do throws(OperationError) {
       let client = try Client.make(
         configuration, will: handlers.will?() ?? configuration.will, version311: attempt.version311)
       let connection = Connection(

@@ -1,3 +1,4 @@
+package import Platform
 internal import SQLite
 package import Spatial
 internal import Telemetry
@@ -14,14 +15,14 @@ package struct DeadLetter: Hashable, Sendable {
 extension DeadLetter {
   /// Reads the newest dead letters of a store, newest first, also while an agent has it open.
   /// - Parameter path: path of the store.
-  /// - Throws: `OutboxError` if there is no readable store.
-  package static func read(path: String, limit: Int) throws(OutboxError) -> [DeadLetter] {
+  /// - Throws: `OperationError` if there is no readable store.
+  package static func read(path: String, limit: Int) throws(OperationError) -> [DeadLetter] {
     do throws(SQLiteError) {
       let database = try Database(path: path, access: .readWrite)
       try database.execute("PRAGMA query_only = ON")
       return try DeadLetterTable.read(database, limit: limit)
     } catch {
-      throw OutboxError(operation: "read", object: path, cause: "\(error)")
+      throw OperationError("outbox", operation: "read", object: path, cause: "\(error)")
     }
   }
 }

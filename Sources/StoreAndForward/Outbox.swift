@@ -49,19 +49,20 @@ package final class Outbox: Sendable {
   ///   - notice: called on the thread that detected the event, never with a lock held.
   ///   - isCancelled: called during the salvage of a damaged store, also within this call; returns true if
   ///     the program is to exit. The rest is then salvaged at the next start.
-  /// - Throws: `OutboxError` if a limit is out of bounds or another process has the store open.
+  /// - Throws: `OperationError` if a limit is out of bounds or another process has the store open. Later
+  ///   problems are an `OutboxNotice` and part of the status.
   package init(
     path: String, configuration: OutboxConfiguration = OutboxConfiguration(),
     notice: @escaping @Sendable (OutboxNotice) -> Void = { _ in },
     isCancelled: @escaping @Sendable () -> Bool = { false }
-  ) throws(OutboxError) {
+  ) throws(OperationError) {
     try configuration.validate()
     do throws(SystemError) {
       wake = try EventDescriptor()
       timer = try TimerDescriptor()
       ended = try EventDescriptor()
     } catch {
-      throw OutboxError(operation: "open", object: path, cause: error.description)
+      throw OperationError("outbox", operation: "open", object: path, cause: error.description)
     }
     self.notice = notice
     let isClosing = Locked(false)
@@ -199,7 +200,7 @@ package final class Outbox: Sendable {
   }
 
   /// Starts the thread that syncs, deletes and retries between calls. It sleeps while nothing is due.
-  private func startHousekeeping(_ path: String) throws(OutboxError) {
+  private func startHousekeeping(_ path: String) throws(OperationError) {
     let (wake, timer, ended, keeper, notice) = (wake, timer, ended, keeper, notice)
     do throws(SystemError) {
       let thread = try DedicatedThread.startWatched(
@@ -220,7 +221,7 @@ package final class Outbox: Sendable {
         })
       housekeeper.withLock { $0 = thread }
     } catch {
-      throw OutboxError(operation: "open", object: path, cause: error.description)
+      throw OperationError("outbox", operation: "open", object: path, cause: error.description)
     }
   }
 }

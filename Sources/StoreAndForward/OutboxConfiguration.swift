@@ -1,3 +1,4 @@
+internal import Platform
 package import Telemetry
 
 /// The limits of an outbox, with all defaults.
@@ -56,17 +57,18 @@ package struct OutboxConfiguration: Hashable, Sendable {
     }
   }
 
-  func validate() throws(OutboxError) {
+  func validate() throws(OperationError) {
     for lane in DeliveryLane.allCases {
       let limits = limits(of: lane)
       guard limits.bytes >= 1024, (limits.age ?? 1) > 0 else {
-        throw OutboxError(
-          operation: "configure", object: "lane \(lane)", cause: "it needs 1024 bytes and an age above 0 s")
+        throw OperationError(
+          "outbox", operation: "configure", object: "lane \(lane)",
+          cause: "it needs 1024 bytes and an age above 0 s")
       }
     }
     guard deadLetters >= 0, memoryBytes >= 4096, recentBytes >= 0 else {
-      throw OutboxError(
-        operation: "configure", object: "outbox", cause: "it needs at least 4096 bytes of memory")
+      throw OperationError(
+        "outbox", operation: "configure", object: "outbox", cause: "it needs at least 4096 bytes of memory")
     }
   }
 }

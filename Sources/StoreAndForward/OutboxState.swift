@@ -29,7 +29,7 @@ final class OutboxState {
   ///   the next start.
   init(
     path: String, configuration: OutboxConfiguration, isCancelled: @escaping @Sendable () -> Bool
-  ) throws(OutboxError) {
+  ) throws(OperationError) {
     self.path = path
     takeover = Takeover(path: path, isCancelled: isCancelled)
     self.configuration = configuration

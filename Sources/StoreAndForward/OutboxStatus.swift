@@ -124,22 +124,3 @@ package enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
     }
   }
 }
-
-/// The reason why an outbox cannot be opened. Later problems (a full disk, a damaged file) are not thrown;
-/// the outbox continues and reports them in an `OutboxNotice` and in its status.
-package struct OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The failed operation, as in "open".
-  package var operation: String
-  /// Object of the operation: a file, a setting.
-  package var object: String
-  /// The cause as a sentence, with the remedy if there is one.
-  package var cause: String
-
-  package init(operation: String, object: String, cause: String) {
-    self.operation = operation
-    self.object = object
-    self.cause = cause
-  }
-
-  package var description: String { "outbox: cannot \(operation) \(object): \(cause)" }
-}

@@ -1,5 +1,6 @@
 import AMQP
 import MQTT
+import Platform
 import Testing
 
 struct AMQPAddressTests {
@@ -34,7 +35,7 @@ struct AMQPAddressTests {
     ("amqps://a/x?heartbeat=1", "no options"), ("amqps://::1", "brackets"), ("amqps://a/%00", "virtual host"),
   ])
   func refuses(_ text: String, _ cause: String) {
-    let error = #expect(throws: AMQPError.self) { try AMQPAddress(parsing: text) }
+    let error = #expect(throws: OperationError.self) { try AMQPAddress(parsing: text) }
     #expect(error?.cause.contains(cause) == true, "\(text): \(error?.description ?? "")")
   }
 
@@ -45,7 +46,7 @@ struct AMQPAddressTests {
     func refused(_ cause: String, _ change: (inout AMQPConfiguration) -> Void) {
       var changed = sound
       change(&changed)
-      let error = #expect(throws: AMQPError.self) { try changed.validate() }
+      let error = #expect(throws: OperationError.self) { try changed.validate() }
       #expect(error?.description.contains(cause) == true, "\(error?.description ?? "")")
     }
     refused("queue") { $0.queue = "" }

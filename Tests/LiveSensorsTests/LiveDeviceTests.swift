@@ -212,8 +212,8 @@ import Testing
     #expect(throws: (any Error).self) {
       try LiveDevice(.recording(SensorInput.Recording(position: "/nonexistent/drive.nmea")))
     }
-    #expect(throws: SensorInputError.self) { try LiveDevice(.recording(SensorInput.Recording())) }
-    #expect(throws: SensorInputError.self) {
+    #expect(throws: SourceError.self) { try LiveDevice(.recording(SensorInput.Recording())) }
+    #expect(throws: SourceError.self) {
       try LiveDevice(.hardware(SensorInput.Hardware(gpsd: nil, iio: [])))
     }
   }

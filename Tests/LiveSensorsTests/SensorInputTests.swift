@@ -1,4 +1,5 @@
 import LiveSensors
+import Sensors
 import SensorsGPSD
 import SensorsIIO
 import Simulation
@@ -31,7 +32,7 @@ import Testing
     ["simulation", "gpsd://h"], ["drive.gpx", "local:"],
   ])
   func whatIsNoInputIsRefusedWithTheRemedy(words: [String]) throws {
-    let error = try #require(throws: SensorInputError.self) { try SensorInput(parsing: words) }
-    #expect(!error.place.isEmpty && error.problem.contains(";"))
+    let error = try #require(throws: SourceError.self) { try SensorInput(parsing: words) }
+    #expect(!error.place.isEmpty && !error.remedy.isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 import MQTT
+import Platform
 import Testing
 
 @Suite struct BrokerAddressTests {
@@ -25,7 +26,7 @@ import Testing
     ("host/path", "not a host name"),
   ])
   func refuses(text: String, cause: String) {
-    let error = #expect(throws: MQTTError.self) { try BrokerAddress(parsing: text) }
+    let error = #expect(throws: OperationError.self) { try BrokerAddress(parsing: text) }
     #expect(error?.cause.contains(cause) == true)
   }
 }

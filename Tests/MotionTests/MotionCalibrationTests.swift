@@ -39,11 +39,11 @@ import Testing
       var damaged = bytes
       damaged[index] ^= 0x04
       let text = String(decoding: damaged, as: UTF8.self)
-      #expect(throws: CalibrationError.self, "byte \(index)") { try MotionCalibration(text: text) }
+      #expect(throws: StoredStateError.self, "byte \(index)") { try MotionCalibration(text: text) }
     }
     for count in bytes.indices {
       let text = String(decoding: bytes.prefix(count), as: UTF8.self)
-      #expect(throws: CalibrationError.self, "\(count) bytes") { try MotionCalibration(text: text) }
+      #expect(throws: StoredStateError.self, "\(count) bytes") { try MotionCalibration(text: text) }
     }
   }
 

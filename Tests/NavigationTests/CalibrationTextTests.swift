@@ -1,5 +1,6 @@
 import Bytes
 import Navigation
+import Sensors
 import Simulation
 import Spatial
 import TestSupport
@@ -30,13 +31,13 @@ import Testing
       var damaged = bytes
       damaged[index] ^= 0x04
       let text = String(decoding: damaged, as: UTF8.self)
-      #expect(throws: NavigationCalibrationError.self, "byte \(index)") {
+      #expect(throws: StoredStateError.self, "byte \(index)") {
         try NavigationCalibration(text: text)
       }
     }
     for count in bytes.indices {
       let text = String(decoding: bytes.prefix(count), as: UTF8.self)
-      #expect(throws: NavigationCalibrationError.self, "\(count) bytes") {
+      #expect(throws: StoredStateError.self, "\(count) bytes") {
         try NavigationCalibration(text: text)
       }
     }
@@ -59,7 +60,7 @@ import Testing
     let place = try #require(body.firstRange(of: old))
     body.replaceSubrange(place, with: new)
     let text = body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
-    let error = #expect(throws: NavigationCalibrationError.self) { try NavigationCalibration(text: text) }
+    let error = #expect(throws: StoredStateError.self) { try NavigationCalibration(text: text) }
     let description = try #require(error).description
     #expect(description.hasPrefix("line ") && description.contains(message), "\(description)")
     #expect(description.contains("to start again"))

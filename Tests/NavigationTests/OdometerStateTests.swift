@@ -1,4 +1,5 @@
 import Navigation
+import Sensors
 import Spatial
 import Testing
 
@@ -21,12 +22,12 @@ import Testing
     for index in text.indices {
       var damaged = text
       damaged.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")
-      #expect(throws: OdometerStateError.self) { try OdometerState(text: damaged) }
+      #expect(throws: StoredStateError.self) { try OdometerState(text: damaged) }
     }
     for count in 0..<text.count {
-      #expect(throws: OdometerStateError.self) { try OdometerState(text: String(text.prefix(count))) }
+      #expect(throws: StoredStateError.self) { try OdometerState(text: String(text.prefix(count))) }
     }
-    #expect(throws: OdometerStateError.self) {
+    #expect(throws: StoredStateError.self) {
       try OdometerState(text: OdometerState(distance: 3, estimated: 4).text)
     }
     do {

@@ -1,4 +1,5 @@
 import Glibc
+import Sensors
 import Simulation
 import Spatial
 import TestSupport
@@ -279,10 +280,10 @@ import Testing
     for index in text.indices {
       var damaged = text
       damaged.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")
-      #expect(throws: TripStateError.self) { try TripState(text: damaged) }
+      #expect(throws: StoredStateError.self) { try TripState(text: damaged) }
     }
     for count in stride(from: 0, to: text.count, by: 7) {
-      #expect(throws: TripStateError.self) { try TripState(text: String(text.prefix(count))) }
+      #expect(throws: StoredStateError.self) { try TripState(text: String(text.prefix(count))) }
     }
   }
 

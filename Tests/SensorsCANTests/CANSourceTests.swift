@@ -25,7 +25,7 @@ import Testing
     }
 
     /// What the source opens: once, until the wire is cut and plugged in again.
-    func open() throws(CANError) -> CANSocket {
+    func open() throws(SourceError) -> CANSocket {
       let descriptor = ends.withLock { ends in
         defer { ends.theirs = -1 }
         return ends.theirs
@@ -68,7 +68,7 @@ import Testing
     let configuration = CANConfiguration(
       signals: paths.map { CANConfiguration.Signal(path: $0) }, isJ1939: j1939, diagnostics: obd)
     let source = try CANSource(CANBus(interface: "can0", configuration: configuration)) {
-      _ throws(CANError) in try wire.open()
+      _ throws(SourceError) in try wire.open()
     }
     let recorder = EventRecorder()
     try source.start(recorder.receive)
@@ -192,7 +192,7 @@ import Testing
       reason.contains("this kernel has no CAN") && reason.contains("modprobe can-raw")
       || reason.contains("no such interface") && reason.contains("can.interface")
     #expect(isKnown, "\(reason)")
-    #expect(throws: CANError.self) { try CANTraffic.listen(to: "nocan0", seconds: 0) }
+    #expect(throws: SourceError.self) { try CANTraffic.listen(to: "nocan0", seconds: 0) }
   }
 
   @Test(arguments: [(EAFNOSUPPORT, "this kernel has no CAN"), (EPERM, "AF_CAN"), (EMFILE, "limits")])

@@ -1,3 +1,4 @@
+import Sensors
 import TestSupport
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
     SIG_VALTYPE_ 2566844926 Ratio : 1;
     """#
 
-  private func read(_ text: String) throws(CANError) -> DBCDatabase {
+  private func read(_ text: String) throws(SourceError) -> DBCDatabase {
     try DBCDatabase(parsing: Array(text.utf8), name: "v.dbc")
   }
 
@@ -141,7 +142,7 @@ import Testing
 
   @Test(arguments: ["", "VERSION \"1\"", "{\"class\": 3}", "BO_ 4096 M: 8 E"])
   func aFileWithoutAReadableMessageIsAnError(text: String) throws {
-    #expect(throws: CANError.self) { try read(text) }
+    #expect(throws: SourceError.self) { try read(text) }
   }
 
   /// Line ends are white space, and a statement needs no line of its own.

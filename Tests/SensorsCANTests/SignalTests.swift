@@ -96,12 +96,12 @@ import Testing
     ("Vehicle.TravelledDistance", "did you mean Vehicle.TraveledDistance?"),
   ])
   func whatCannotBeServedIsSaidWithTheRemedy(signal: String, says: String) throws {
-    let error = #expect(throws: CANError.self) { try decoder([signal]) }
+    let error = #expect(throws: SourceError.self) { try decoder([signal]) }
     #expect("\(try #require(error))".contains(says), "\(String(describing: error))")
   }
 
   @Test func aPathIsNamedOnce() {
-    #expect(throws: CANError.self) {
+    #expect(throws: SourceError.self) {
       try decoder(["Vehicle.Speed = Engine.Speed", "Vehicle.Speed = Other.Speed"])
     }
   }

@@ -10,9 +10,9 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct RadioSourceTests {
   /// A radio that answers as it is told to, and counts.
   private final class FakeRadio: Sendable {
-    let state = Locked((count: 0, failure: RadioError?.none, notice: RadioError?.none))
+    let state = Locked((count: 0, failure: SourceError?.none, notice: SourceError?.none))
 
-    func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
+    func scan(_ wait: ScanWait) throws(SourceError) -> ScanResult? {
       let (failure, notice) = state.withLock { state in
         state.count += 1
         return (state.failure, state.notice)
@@ -26,10 +26,10 @@ import Testing
     var count: Int { state.withLock { $0.count } }
   }
 
-  private static let error = RadioError(place: "wlan0", problem: "is down", remedy: "bring it up")
+  private static let error = SourceError(place: "wlan0", problem: "is down", remedy: "bring it up")
 
   private func source(_ radio: FakeRadio) throws -> RadioSource {
-    try RadioSource(name: "wifi:wlan0", kind: .wifi) { wait throws(RadioError) in try radio.scan(wait) }
+    try RadioSource(name: "wifi:wlan0", kind: .wifi) { wait throws(SourceError) in try radio.scan(wait) }
   }
 
   private func scans(_ recorder: EventRecorder) -> Int {
@@ -80,7 +80,7 @@ import Testing
   @Test func aScanIsAbandonedWithItsDemand() async throws {
     let outcomes = Locked<[ScanWait.Outcome]>([])
     let silence = try EventDescriptor()
-    let source = try RadioSource(name: "modem", kind: .cellular) { wait throws(RadioError) in
+    let source = try RadioSource(name: "modem", kind: .cellular) { wait throws(SourceError) in
       let outcome = wait.wait(for: silence.descriptor, until: .after(600))
       outcomes.withLock { $0.append(outcome) }
       return nil
@@ -98,7 +98,7 @@ import Testing
 
   /// What it cost is told, and nothing else: it says nothing of the radio.
   @Test func whatABrokenOffScanCostIsHandedOver() throws {
-    let source = try RadioSource(name: "wifi:wlan0", kind: .wifi) { _ throws(RadioError) in
+    let source = try RadioSource(name: "wifi:wlan0", kind: .wifi) { _ throws(SourceError) in
       ScanResult(
         scan: RadioScan(
           timestamp: .now, sightings: [], kind: .wifi, duration: 1.5,
@@ -129,7 +129,7 @@ import Testing
       return
     }
     #expect(reason.hasPrefix("nowhere0: no such interface; ") && reason.contains("radio.wifi"))
-    #expect(throws: RadioError.self) { try WirelessInterface.known(to: "lo") }
+    #expect(throws: SourceError.self) { try WirelessInterface.known(to: "lo") }
   }
 }
 

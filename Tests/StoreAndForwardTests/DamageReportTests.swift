@@ -148,7 +148,7 @@ import Testing
   func aFIFOInPlaceOfAFileIsRefusedByName(suffix: String) throws {
     let path = directory.file("fifo.sqlite")
     #expect(mkfifo(path + suffix, 0o600) == 0)
-    do throws(OutboxError) {
+    do throws(OperationError) {
       _ = try Outbox(path: path)
       Issue.record("opened")
     } catch {
@@ -164,7 +164,7 @@ import Testing
     outbox.append(draft(.events, "first"))
     outbox.flush()
     #expect(Glibc.link(path, link) == 0)
-    do throws(OutboxError) {
+    do throws(OperationError) {
       _ = try Outbox(path: link)
       Issue.record("opened twice")
     } catch { #expect(error.cause.contains("another process has it open")) }

@@ -152,7 +152,7 @@ import Testing
 
   @Test func aSecondProcessIsKeptOut() throws {
     let outbox = try Outbox(path: path)
-    #expect(throws: OutboxError.self) { try Outbox(path: path) }
+    #expect(throws: OperationError.self) { try Outbox(path: path) }
     outbox.close()
     let second = try Outbox(path: path)
     #expect(second.status.mode == .durable)

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import JSON
+internal import Platform
 internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
@@ -39,15 +40,15 @@ package struct DeadLetterListing {
     let outbox = try Outbox(path: path, configuration: settings.outbox)
     defer { outbox.close() }
     if case .memory(let cause) = outbox.status.mode {
-      throw OutboxError(operation: "change", object: path, cause: cause)
+      throw OperationError("outbox", operation: "change", object: path, cause: cause)
     }
     return body(outbox)
   }
 
-  private func checkExistence() throws(OutboxError) {
+  private func checkExistence() throws(OperationError) {
     guard access(path, F_OK) != 0 else { return }
-    throw OutboxError(
-      operation: "read", object: path, cause: "no store; check store.path, or run the agent first")
+    throw OperationError(
+      "outbox", operation: "read", object: path, cause: "no store; check store.path, or run the agent first")
   }
 
   private static func text(_ letter: DeadLetter) -> String {

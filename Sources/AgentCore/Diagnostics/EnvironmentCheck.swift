@@ -258,7 +258,7 @@ package struct EnvironmentCheck {
   /// Checks the configured signals of the CAN bus, and whether it has traffic. Nothing is sent.
   private func can(_ bus: CANBus) -> [Finding] {
     let subject = "can \(bus.interface)"
-    do throws(CANError) {
+    do throws(SourceError) {
       let decoder = try CANDecoder(bus.configuration)
       let traffic = try CANTraffic.listen(to: bus.interface)
       guard traffic.frames > 0 else {

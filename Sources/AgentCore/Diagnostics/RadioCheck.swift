@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Glibc
 internal import Platform
+internal import Sensors
 internal import SensorsRadio
 
 /// The part of `odographd check` about radios: whether the configured ones exist and may be used. Nothing is
@@ -20,7 +21,7 @@ struct RadioCheck {
 
   private func wifi(_ interface: String) -> [Finding] {
     let subject = "wifi \(interface)"
-    do throws(RadioError) {
+    do throws(SourceError) {
       let known = "\(try WirelessInterface.known(to: interface)) access points known"
       guard WirelessInterface.mayScan else {
         return [
@@ -59,7 +60,7 @@ struct RadioCheck {
   }
 
   private func modem() -> [Finding] {
-    do throws(RadioError) {
+    do throws(SourceError) {
       let probe = try CellProbe.run()
       guard probe.hasServingCell else {
         return [

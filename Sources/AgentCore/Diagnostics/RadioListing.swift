@@ -1,4 +1,5 @@
 internal import JSON
+internal import Sensors
 internal import SensorsRadio
 
 /// The part of `odographd sensors` about radios: the wireless interfaces and, if radio.modem is set, the
@@ -21,7 +22,7 @@ struct RadioListing {
 
   private func describe(_ interface: WirelessInterface) -> String {
     let title = Finding.title("wifi \(interface.name)")
-    do throws(RadioError) {
+    do throws(SourceError) {
       let known = try WirelessInterface.known(to: interface.name)
       let chosen = interface.name == radio.wifi ? "" : "; name it in radio.wifi to have it scanned"
       return "\(title) up, \(known) access points known\(chosen)"
@@ -32,7 +33,7 @@ struct RadioListing {
 
   private func modems() -> [String] {
     guard radio.isModemAsked else { return [] }
-    do throws(RadioError) {
+    do throws(SourceError) {
       let modems = try Modem.all()
       guard !modems.isEmpty else { return [Finding.title("modem") + " ModemManager knows none"] }
       return modems.map {
@@ -44,32 +45,22 @@ struct RadioListing {
   }
 
   func write(to json: inout JSONWriter) {
-    json.key("wifi")
-    json.openArray()
-    for interface in interfaces {
-      json.openObject()
+    json.field("wifi", objects: interfaces) { json, interface in
       json.field("interface", interface.name)
       json.field("up", interface.isUp)
       json.field("blocked", interface.isBlocked)
-      do throws(RadioError) {
+      do throws(SourceError) {
         json.field("known", try WirelessInterface.known(to: interface.name))
       } catch { json.field("problem", "\(error)") }
-      json.closeObject()
     }
-    json.closeArray()
     guard radio.isModemAsked else { return }
-    do throws(RadioError) {
+    do throws(SourceError) {
       let modems = try Modem.all()
-      json.key("modems")
-      json.openArray()
-      for modem in modems {
-        json.openObject()
+      json.field("modems", objects: modems) { json, modem in
         json.field("path", modem.path)
         json.field("name", modem.name)
         json.field("enabled", modem.isEnabled)
-        json.closeObject()
       }
-      json.closeArray()
     } catch { json.field("modems") { $0.field("problem", "\(error)") } }
   }
 }

@@ -32,7 +32,7 @@ package struct SensorListing {
   private func buses() -> [String] {
     interfaces.map { interface in
       let title = Finding.title("can \(interface.name)")
-      do throws(CANError) {
+      do throws(SourceError) {
         return title + " \(try CANTraffic.listen(to: interface.name))"
       } catch {
         return title + " \(error.problem); \(error.remedy)"
@@ -45,7 +45,7 @@ package struct SensorListing {
       json.openObject()
       json.field("interface", interface.name)
       json.field("up", interface.isUp)
-      do throws(CANError) {
+      do throws(SourceError) {
         let traffic = try CANTraffic.listen(to: interface.name)
         json.field("frames", traffic.frames)
         json.field("identifiers", traffic.identifiers)
@@ -92,10 +92,7 @@ package struct SensorListing {
     do {
       let inventory = try IIOProbe.inventory(context)
       json.field("machine", inventory.machine)
-      json.key("devices")
-      json.openArray()
-      for device in inventory.devices {
-        json.openObject()
+      json.field("devices", objects: inventory.devices) { json, device in
         json.field("id", device.identifier)
         json.field("name", device.name)
         json.field("label", device.label)
@@ -112,9 +109,7 @@ package struct SensorListing {
           json.closeObject()
         }
         json.closeArray()
-        json.closeObject()
       }
-      json.closeArray()
     } catch { json.field("problem", "\(error)") }
     json.closeObject()
   }

@@ -18,15 +18,10 @@ enum StatusDocument {
       json.field("time", UTCTime.now.rfc3339)
       if !stuck.isEmpty { json.field("stuck", texts: stuck) }
       if let snapshot { write(snapshot, to: &json) }
-      json.key("problems")
-      json.openArray()
-      for problem in RecentProblems.all {
-        json.openObject()
+      json.field("problems", objects: RecentProblems.all) { json, problem in
         json.field("time", problem.time.rfc3339)
         json.field("text", problem.text)
-        json.closeObject()
       }
-      json.closeArray()
     }
   }
 

@@ -1,5 +1,6 @@
 internal import MQTT
 internal import Pipeline
+internal import Platform
 internal import Settings
 internal import Spatial
 internal import Telemetry
@@ -371,7 +372,7 @@ struct RemoteManager: Sendable {
 
   /// Checks bounds that are defined by the MQTT client.
   private static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
-    do throws(MQTTError) { try configuration.mqtt.client.validate() } catch {
+    do throws(OperationError) { try configuration.mqtt.client.validate() } catch {
       throw ConfigurationError(.invalidValue, place: "config/desired", problem: error.description)
     }
   }

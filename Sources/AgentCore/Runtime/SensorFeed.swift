@@ -1,4 +1,5 @@
 internal import LiveSensors
+internal import Sensors
 internal import Spatial
 
 extension SensorFeed {
@@ -21,8 +22,9 @@ extension SensorFeed {
     }
     do {
       try self.init(input, speed: configuration.speed, location: location)
-    } catch let error as SensorInputError {
-      throw ConfigurationError(.invalidValue, place: error.place, problem: error.problem)
+    } catch let error as SourceError {
+      throw ConfigurationError(
+        .invalidValue, place: error.place, problem: "\(error.problem); \(error.remedy)")
     }
   }
 }

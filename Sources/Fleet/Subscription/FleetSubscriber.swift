@@ -215,7 +215,7 @@ public final class FleetSubscriber: Sendable {
         }
       },
       warned: { handlers.connection(.dropped($0)) })
-    do throws(MQTTError) {
+    do throws(OperationError) {
       session = try MQTTSession(
         configuration: configuration,
         subscriptions: kept.map { MQTTSubscription($0, qos: .atMostOnce) }
@@ -237,7 +237,7 @@ public final class FleetSubscriber: Sendable {
 
   /// Starts connecting, and returns immediately.
   public func start() throws(FleetError) {
-    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
+    do throws(OperationError) { try session.start() } catch { throw FleetError(error) }
   }
 
   /// Disconnects, and waits until the last batch has been processed.

@@ -56,16 +56,11 @@ package enum AlertText {
       json.field("severity", severity.rawValue)
       json.field("summary", subject(notice))
       json.field("count", notice.items.count)
-      json.key("alerts")
-      json.openArray()
-      for item in notice.items {
-        json.openObject()
+      json.field("alerts", objects: notice.items) { json, item in
         json.field("key", key(item, epoch: epoch))
         json.field("transition", item.transition.rawValue)
         write(item.alert, epoch: epoch, to: &json)
-        json.closeObject()
       }
-      json.closeArray()
     }
   }
 

@@ -2,6 +2,7 @@ package import ArgumentParser
 package import Fleet
 internal import Glibc
 package import MQTT
+internal import Platform
 
 /// The options for the connection to the broker, common to all commands. Options take precedence over the
 /// environment, and the environment over the profile.
@@ -219,7 +220,7 @@ package struct BrokerArguments: ParsableArguments {
   }
 
   private static func address(_ text: String) throws(FleetError) -> BrokerAddress {
-    do throws(MQTTError) { return try BrokerAddress(parsing: text) } catch { throw FleetError(error) }
+    do throws(OperationError) { return try BrokerAddress(parsing: text) } catch { throw FleetError(error) }
   }
 
   /// Returns the profile for missing options. If a broker is given, the default profile is not used, because

@@ -35,7 +35,7 @@ package struct BrokerCheck {
   private mutating func reach(_ broker: MQTTConfiguration) throws(FleetError) -> MQTTServerProperties? {
     let certificateFile = broker.tls?.identity?.certificateFile
     let outcome: BrokerProbe.Finding?
-    do throws(MQTTError) { outcome = try BrokerProbe.run(broker, timeout: 15).first } catch {
+    do throws(OperationError) { outcome = try BrokerProbe.run(broker, timeout: 15).first } catch {
       throw FleetError(error)
     }
     switch outcome {

@@ -143,7 +143,7 @@ package struct PublishLink: Sendable {
     queue = PublishQueue(capacity: capacity, settled: settled)
     let hadSession = Locked(false)
     self.hadSession = hadSession
-    do throws(MQTTError) {
+    do throws(OperationError) {
       session = try MQTTSession(
         configuration: configuration, outbound: queue,
         handlers: .init(connectionChanged: { state in
@@ -158,7 +158,7 @@ package struct PublishLink: Sendable {
   }
 
   package func start() throws(FleetError) {
-    do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
+    do throws(OperationError) { try session.start() } catch { throw FleetError(error) }
   }
 
   package func send(_ messages: some Sequence<MQTTMessage>) {

@@ -49,7 +49,7 @@ final class QueueSource: RecordSource {
         if case .disconnected = state { queue.dropWaiting() }
         connection(state)
       })
-    do throws(AMQPError) { consumer = try AMQPConsumer(configuration, handlers: handlers) } catch {
+    do throws(OperationError) { consumer = try AMQPConsumer(configuration, handlers: handlers) } catch {
       throw FleetError(error)
     }
     batches = queue
@@ -57,7 +57,7 @@ final class QueueSource: RecordSource {
   }
 
   func start() throws(FleetError) {
-    do throws(AMQPError) { try consumer.start() } catch { throw FleetError(error) }
+    do throws(OperationError) { try consumer.start() } catch { throw FleetError(error) }
   }
 
   func leaveBlocking(drain: Double) -> Bool {
@@ -68,9 +68,6 @@ final class QueueSource: RecordSource {
 }
 
 extension FleetError {
-  /// Creates the error for invalid settings of an AMQP consumer.
-  package init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
-
   /// Creates the error for an unavailable queue.
   package init(_ reason: AMQPDisconnection) {
     self.init(

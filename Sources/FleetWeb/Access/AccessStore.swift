@@ -44,23 +44,19 @@ package struct AccessStore: Sendable {
     guard let (shares, sessions) = control.changes() else { return false }
     var writer = JSONWriter(capacity: 256 * (shares.count + sessions.count) + 64)
     writer.openObject()
-    writer.key("shares")
-    writer.openArray()
-    for (digest, share) in shares.sorted(by: { $0.value.began < $1.value.began }) {
-      writer.openObject()
+    writer.field("shares", objects: shares.sorted(by: { $0.value.began < $1.value.began })) {
+      writer, element in
+      let (digest, share) = element
       writer.field("digest", digest.hexadecimal)
       writer.field("fleet", share.vehicle.fleet)
       writer.field("vehicle", share.vehicle.vehicle)
       writer.field("maker", share.maker)
       writer.field("began", share.began.nanoseconds)
       writer.field("end", share.end.nanoseconds)
-      writer.closeObject()
     }
-    writer.closeArray()
-    writer.key("sessions")
-    writer.openArray()
-    for (digest, session) in sessions.sorted(by: { $0.value.began < $1.value.began }) {
-      writer.openObject()
+    writer.field("sessions", objects: sessions.sorted(by: { $0.value.began < $1.value.began })) {
+      writer, element in
+      let (digest, session) = element
       writer.field("digest", digest.hexadecimal)
       switch session.holder {
       case .user(let name): writer.field("user", name)
@@ -69,9 +65,7 @@ package struct AccessStore: Sendable {
       writer.field("entry", session.entry.hexadecimal)
       writer.field("began", session.began.nanoseconds)
       writer.field("used", session.used.nanoseconds)
-      writer.closeObject()
     }
-    writer.closeArray()
     writer.closeObject()
     do throws(SystemError) { try AtomicFile.write(writer.bytes, to: path, mode: 0o600) } catch {
       control.markChanged()

@@ -81,28 +81,18 @@ package struct AlertRoutes: RouteGroup {
   static func json(_ page: AlertsPage, _ view: AlertsView, groups: Bool = false) -> [UInt8] {
     let now = Moment.now.time
     return JSONWriter.object { json in
-      json.key("alerts")
-      json.openArray()
-      for alert in page.alerts {
-        json.openObject()
+      json.field("alerts", objects: page.alerts) { json, alert in
         AlertText.write(alert, epoch: view.epoch, silenced: view.silenced(alert, at: now), to: &json)
-        json.closeObject()
       }
-      json.closeArray()
       json.field("count", page.count)
       json.field("next", page.next?.description)
       guard groups else { return }
       json.field("more", page.count - page.alerts.count)
-      json.key("groups")
-      json.openArray()
-      for group in page.groups {
-        json.openObject()
+      json.field("groups", objects: page.groups) { json, group in
         json.field("rule", group.rule)
         json.field("severity", group.severity.rawValue)
         json.field("count", group.count)
-        json.closeObject()
       }
-      json.closeArray()
     }
   }
 

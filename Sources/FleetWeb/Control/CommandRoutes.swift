@@ -120,10 +120,7 @@ package struct CommandRoutes: RouteGroup {
 
   /// The list of all commands, as JSON.
   private static let catalogue = JSONWriter.object { json in
-    json.key("commands")
-    json.openArray()
-    for command in VehicleCommand.all {
-      json.openObject()
+    json.field("commands", objects: VehicleCommand.all) { json, command in
       json.field("name", command.name)
       json.field("summary", command.summary)
       json.field("confirmation", command.confirmation)
@@ -132,9 +129,7 @@ package struct CommandRoutes: RouteGroup {
       for parameter in command.parameters { json.write(parameter) }
       json.closeArray()
       if !command.requiresOne.isEmpty { json.field("requiresOne", texts: command.requiresOne) }
-      json.closeObject()
     }
-    json.closeArray()
   }
 }
 

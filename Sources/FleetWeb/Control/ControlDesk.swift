@@ -149,10 +149,7 @@ package struct ControlDesk: Sendable {
     let declining = Set(unmanaged)
     let body = JSONWriter.object { json in
       json.field("request", version)
-      json.key("vehicles")
-      json.openArray()
-      for key in (reports.vehicles + unmanaged + unchanged).sorted() {
-        json.openObject()
+      json.field("vehicles", objects: (reports.vehicles + unmanaged + unchanged).sorted()) { json, key in
         json.field("fleet", key.fleet)
         json.field("vehicle", key.vehicle)
         if unchanged.contains(key) {
@@ -164,9 +161,7 @@ package struct ControlDesk: Sendable {
           json.field("state", reports.state(of: key))
           json.field("problem", reports.outcomes[key]?.problem)
         }
-        json.closeObject()
       }
-      json.closeArray()
       more(&json)
     }
     return .json(body, status: .accepted)

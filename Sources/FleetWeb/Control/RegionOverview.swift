@@ -35,16 +35,11 @@ extension VehicleDocuments {
       json.closeObject()
     }
     json.closeArray()
-    json.key("states")
-    json.openArray()
-    for status in regionStates?.regions ?? [] {
-      json.openObject()
+    json.field("states", objects: regionStates?.regions ?? []) { json, status in
       json.field("region", status.identifier)
       json.field("state", status.state.rawValue)
       json.field("since", status.since?.rfc3339)
-      json.closeObject()
     }
-    json.closeArray()
     json.field("source", regionStates?.source?.rawValue)
     json.field("watched", regionStates?.count)
   }
@@ -112,10 +107,7 @@ struct RegionOverview {
 
   var json: [UInt8] {
     JSONWriter.object { json in
-      json.key("regions")
-      json.openArray()
-      for entry in entries {
-        json.openObject()
+      json.field("regions", objects: entries) { json, entry in
         json.field("region", entry.feature.identifier)
         json.key("feature")
         json.value(entry.feature.json)
@@ -132,19 +124,12 @@ struct RegionOverview {
           json.closeObject()
         }
         json.closeArray()
-        json.closeObject()
       }
-      json.closeArray()
       guard let watchingStill else { return }
-      json.key("watchingStill")
-      json.openArray()
-      for key in watchingStill {
-        json.openObject()
+      json.field("watchingStill", objects: watchingStill) { json, key in
         json.field("fleet", key.fleet)
         json.field("vehicle", key.vehicle)
-        json.closeObject()
       }
-      json.closeArray()
     }
   }
 }

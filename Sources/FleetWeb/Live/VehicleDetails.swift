@@ -57,16 +57,11 @@ extension VehicleRecord {
         json.field("instruction", compass.instruction)
       }
     }
-    json.key("recentEvents")
-    json.openArray()
-    for event in recentEvents {
-      json.openObject()
+    json.field("recentEvents", objects: recentEvents) { json, event in
       json.field("summary", event.message.summary)
       json.field("time", (event.message.time ?? (event.isRetained ? nil : event.receivedAt.time))?.rfc3339)
       json.field("region", event.message.region)
-      json.closeObject()
     }
-    json.closeArray()
     json.key("regions")
     writeRegions(to: &json)
     json.key("trail")
@@ -123,10 +118,7 @@ extension VehicleRecord {
       (regionStates?.regions ?? []).map { ($0.identifier, $0.state.rawValue) }, uniquingKeysWith: { $1 })
     json.openObject()
     json.field("type", "FeatureCollection")
-    json.key("features")
-    json.openArray()
-    for region in wantedRegions {
-      json.openObject()
+    json.field("features", objects: wantedRegions) { json, region in
       json.field("type", "Feature")
       json.field("id", region.identifier)
       json.field("geometry") { json in
@@ -155,9 +147,7 @@ extension VehicleRecord {
           json.field("radius", radius, decimals: 1)
         }
       }
-      json.closeObject()
     }
-    json.closeArray()
     json.closeObject()
   }
 }

@@ -77,17 +77,12 @@ extension VehicleRecord {
       newest.writePromise(to: &json)
       json.field("delay", newest.delay, decimals: 3)
       guard reports.count > 1 else { return }
-      json.key("before")
-      json.openArray()
-      for report in reports.dropLast().suffix(Self.mostReports) {
-        json.openObject()
+      json.field("before", objects: reports.dropLast().suffix(Self.mostReports)) { json, report in
         json.field("time", UTCTime(nanoseconds: report.moment.nanoseconds).rfc3339)
         json.field("latitude", report.coordinate.latitude, decimals: 8)
         json.field("longitude", report.coordinate.longitude, decimals: 8)
         report.writePromise(to: &json)
-        json.closeObject()
       }
-      json.closeArray()
     }
   }
 

@@ -34,19 +34,19 @@ internal import Platform
 
   /// Creates a configured client without a connection.
   /// - Parameter version311: true for MQTT 3.1.1 instead of 5.
-  /// - Throws: `MQTTError` if a file is unreadable or the library rejects a setting.
+  /// - Throws: `OperationError` if a file is unreadable or the library rejects a setting.
   static func make(
     _ configuration: MQTTConfiguration, will: MQTTMessage?, version311: Bool
-  ) throws(MQTTError) -> Client {
+  ) throws(OperationError) -> Client {
     Library.prepare()
     guard PacketGuard.isInForce else {
-      throw MQTTError(
-        operation: "check what reaches", object: "libmosquitto",
+      throw OperationError(
+        "MQTT", operation: "check what reaches", object: "libmosquitto",
         cause: "its reading cannot be redirected; link it dynamically")
     }
     guard let handle = unsafe mosquitto_new(configuration.clientID, configuration.cleanStart, nil) else {
-      throw MQTTError(
-        operation: "create client", object: configuration.clientID,
+      throw OperationError(
+        "MQTT", operation: "create client", object: configuration.clientID,
         cause: SystemError.message(for: errno) + "; check the client identifier")
     }
     let client = unsafe Client(
@@ -198,16 +198,16 @@ extension Client {
     unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
   }
 
-  private func setCredentials(_ configuration: MQTTConfiguration) throws(MQTTError) {
+  private func setCredentials(_ configuration: MQTTConfiguration) throws(OperationError) {
     guard let name = configuration.userName else { return }
-    let password = try configuration.password.map { (secret) throws(MQTTError) in try secret.read() }
+    let password = try configuration.password.map { (secret) throws(OperationError) in try secret.read() }
     guard unsafe mosquitto_username_pw_set(handle, name, password) == MOSQ_ERR_SUCCESS.code else {
-      throw MQTTError(
-        operation: "use", object: "user name", cause: "it is not UTF-8 or longer than 65535 bytes")
+      throw OperationError(
+        "MQTT", operation: "use", object: "user name", cause: "it is not UTF-8 or longer than 65535 bytes")
     }
   }
 
-  private func setWill(_ will: MQTTMessage?) throws(MQTTError) {
+  private func setWill(_ will: MQTTMessage?) throws(OperationError) {
     guard let will else { return }
     let list = unsafe (version311 ? PropertyList() : PropertyList(will.properties)).release()
     let code = unsafe will.payload.withUnsafeBufferPointer { payload in
@@ -218,12 +218,12 @@ extension Client {
     guard code == MOSQ_ERR_SUCCESS.code else {
       var list = unsafe list
       unsafe mosquitto_property_free_all(&list)
-      throw MQTTError(
-        operation: "set will", object: will.topic, cause: Library.message(for: code, errno: errno))
+      throw OperationError(
+        "MQTT", operation: "set will", object: will.topic, cause: Library.message(for: code, errno: errno))
     }
   }
 
-  private func setTLS(_ configuration: MQTTConfiguration) throws(MQTTError) {
+  private func setTLS(_ configuration: MQTTConfiguration) throws(OperationError) {
     guard let tls = configuration.tls else { return }
     try check(unsafe mosquitto_tls_opts_set(handle, 1, tls.minimumVersion.rawValue, nil), "minimum version")
     if let alpn = tls.alpn {
@@ -241,7 +241,7 @@ extension Client {
     }
     for path in [authorities.file, tls.identity?.certificateFile, tls.identity?.keyFile] {
       if let path, unsafe access(path, R_OK) != 0 {
-        throw MQTTError(operation: "read", object: path, cause: SystemError.message(for: errno))
+        throw OperationError("MQTT", operation: "read", object: path, cause: SystemError.message(for: errno))
       }
     }
     try check(
@@ -250,10 +250,10 @@ extension Client {
         tls.identity?.keyFile, nil), "certificates")
   }
 
-  private func check(_ code: Int32, _ object: String) throws(MQTTError) {
+  private func check(_ code: Int32, _ object: String) throws(OperationError) {
     guard code != MOSQ_ERR_SUCCESS.code else { return }
-    throw MQTTError(
-      operation: "set up TLS with", object: object, cause: Library.message(for: code, errno: errno))
+    throw OperationError(
+      "MQTT", operation: "set up TLS with", object: object, cause: Library.message(for: code, errno: errno))
   }
 }
 

@@ -139,11 +139,6 @@ public struct MotionCalibration: Hashable, Sendable {
   }
 }
 
-/// The reason why a stored calibration was rejected.
-public struct CalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
-  public var description: String
-}
-
 // The text form has lines of "key value …" and is human-readable. The first line is the version, the last a
 // checksum of all lines before it.
 extension MotionCalibration {
@@ -175,48 +170,48 @@ extension MotionCalibration {
   }
 
   /// Parses a stored calibration.
-  /// - Throws: `CalibrationError` with the line number.
-  public init(text: String) throws(CalibrationError) {
+  /// - Throws: `StoredStateError` with the line number.
+  public init(text: String) throws(StoredStateError) {
     // Lines are split by bytes, because Swift treats a carriage return and a line feed as one `Character`,
     // which does not equal a line feed.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
-      throw CalibrationError(
+      throw StoredStateError(
         description: "line 1: not a calibration of this version; the calibration starts again")
     }
     guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)
         == CRC32.checksum((lines.dropLast(2).joined(separator: "\n") + "\n").utf8)
     else {
-      throw CalibrationError(
+      throw StoredStateError(
         description: "line \(lines.count): the checksum does not match; the file is damaged")
     }
     self.init()
     for (number, line) in lines.enumerated().dropFirst().dropLast(2) {
-      do throws(CalibrationError) {
+      do throws(StoredStateError) {
         try read(line)
       } catch {
-        throw CalibrationError(description: "line \(number + 1): \(error.description)")
+        throw StoredStateError(description: "line \(number + 1): \(error.description)")
       }
     }
   }
 
-  private mutating func read(_ line: Substring) throws(CalibrationError) {
+  private mutating func read(_ line: Substring) throws(StoredStateError) {
     let words = line.split(separator: " ")
     switch words.first {
     case "device":
       guard words.count > 2, let kind = SensorKind(rawValue: String(words[1])) else {
-        throw CalibrationError(description: "needs a kind of sensor and the name of a device")
+        throw StoredStateError(description: "needs a kind of sensor and the name of a device")
       }
       devices[kind] = words.dropFirst(2).joined(separator: " ")
     case "made":
       guard words.count == 2, let nanoseconds = Int64(words[1]) else {
-        throw CalibrationError(description: "needs nanoseconds since 1970")
+        throw StoredStateError(description: "needs nanoseconds since 1970")
       }
       made = UTCTime(nanoseconds: nanoseconds)
     case "gyro":
-      guard words.count == 8 else { throw CalibrationError(description: "needs 7 values") }
+      guard words.count == 8 else { throw StoredStateError(description: "needs 7 values") }
       let values = try Self.values(words.dropFirst(2), count: 6)
       let temperature = words[1] == "-" ? nil : try Self.values(words[1...1], count: 1)[0]
       keep(
@@ -237,11 +232,11 @@ extension MotionCalibration {
     }
   }
 
-  private static func values(_ words: ArraySlice<Substring>, count: Int) throws(CalibrationError) -> [Double]
+  private static func values(_ words: ArraySlice<Substring>, count: Int) throws(StoredStateError) -> [Double]
   {
     let values = words.compactMap { Double($0) }.filter(\.isFinite)
     guard values.count == count, words.count == count else {
-      throw CalibrationError(description: "needs \(count) numbers")
+      throw StoredStateError(description: "needs \(count) numbers")
     }
     return values
   }

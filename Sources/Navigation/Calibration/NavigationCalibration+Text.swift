@@ -1,11 +1,6 @@
 internal import Bytes
+public import Sensors
 internal import Spatial
-
-/// An error in a stored navigation calibration.
-public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line of the text and the remedy.
-  public var description: String
-}
 
 // The format consists of readable lines "key value ...". The first line is the version, the last a checksum
 // over all previous lines. Every key occurs once, except `made`, `moment` and the keys of the last state,
@@ -56,10 +51,10 @@ extension NavigationCalibration {
   }
 
   /// Parses a text created by `text`. The result is valid (`isValid`).
-  /// - Throws: `NavigationCalibrationError` with the line.
-  public init(text: String) throws(NavigationCalibrationError) {
+  /// - Throws: `StoredStateError` with the line.
+  public init(text: String) throws(StoredStateError) {
     let lines = try CalibrationLines(text, version: Self.firstLine)
-    func shaking(_ key: String) throws(NavigationCalibrationError) -> Shaking {
+    func shaking(_ key: String) throws(StoredStateError) -> Shaking {
       let n = try lines.numbers(key, 9)
       return Shaking(
         mean: SIMD4(n[1], n[2], n[3], n[4]), variance: SIMD4(n[5], n[6], n[7], n[8]), seconds: n[0])
@@ -80,7 +75,7 @@ extension NavigationCalibration {
       driving: try shaking("driving"),
       lastState: try LastState(lines))
     guard isValid else {
-      throw NavigationCalibrationError(
+      throw StoredStateError(
         description: "line 2 and following: implausible numbers; remove the file to start again")
     }
   }
@@ -88,7 +83,7 @@ extension NavigationCalibration {
 
 extension NavigationCalibration.LastState {
   /// Parses the last state; nil if the text has none.
-  fileprivate init?(_ lines: CalibrationLines) throws(NavigationCalibrationError) {
+  fileprivate init?(_ lines: CalibrationLines) throws(StoredStateError) {
     guard lines.has("coordinate") else { return nil }
     let coordinate = try lines.numbers("coordinate", 2)
     let altitude = try lines.words("altitude", 2)
@@ -109,19 +104,19 @@ extension NavigationCalibration.LastState {
 private struct CalibrationLines {
   private var lines: [Substring: (number: Int, words: [Substring])] = [:]
 
-  init(_ text: String, version: String) throws(NavigationCalibrationError) {
+  init(_ text: String, version: String) throws(StoredStateError) {
     // Lines are split by bytes: a `Character` of carriage return and line feed would not match.
     let all = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard all.first == version[...] else {
-      throw NavigationCalibrationError(
+      throw StoredStateError(
         description: "line 1: not a navigation calibration of this version; remove the file to start again")
     }
     guard all.count > 2, all.last == "", let last = all.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)
         == CRC32.checksum((all.dropLast(2).joined(separator: "\n") + "\n").utf8)
     else {
-      throw NavigationCalibrationError(
+      throw StoredStateError(
         description:
           "line \(all.count): the checksum does not match, the text is damaged; the calibration starts again")
     }
@@ -129,7 +124,7 @@ private struct CalibrationLines {
       let words = line.split(separator: " ")
       guard let key = words.first else { continue }
       guard lines.updateValue((index + 1, Array(words.dropFirst())), forKey: key) == nil else {
-        throw NavigationCalibrationError(
+        throw StoredStateError(
           description: "line \(index + 1): \(key) occurs twice; remove the file to start again")
       }
     }
@@ -137,32 +132,32 @@ private struct CalibrationLines {
 
   func has(_ key: String) -> Bool { lines[key[...]] != nil }
 
-  func words(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Substring] {
+  func words(_ key: String, _ count: Int) throws(StoredStateError) -> [Substring] {
     guard let line = lines[key[...]] else {
-      throw NavigationCalibrationError(
+      throw StoredStateError(
         description: "line \(lines.count + 2): \(key) is missing; remove the file to start again")
     }
     guard line.words.count == count else { throw error(key, "needs \(count) values") }
     return line.words
   }
 
-  func numbers(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Double] {
+  func numbers(_ key: String, _ count: Int) throws(StoredStateError) -> [Double] {
     var numbers: [Double] = []
     for word in try words(key, count) { numbers.append(try number(word, of: key)) }
     return numbers
   }
 
-  func number(_ word: Substring, of key: String) throws(NavigationCalibrationError) -> Double {
+  func number(_ word: Substring, of key: String) throws(StoredStateError) -> Double {
     guard let value = Double(word), value.isFinite else { throw error(key, "\(word) is no number") }
     return value
   }
 
-  func vector(_ key: String) throws(NavigationCalibrationError) -> Vector3 {
+  func vector(_ key: String) throws(StoredStateError) -> Vector3 {
     let n = try numbers(key, 3)
     return Vector3(n[0], n[1], n[2])
   }
 
-  func quaternion(_ key: String) throws(NavigationCalibrationError) -> Quaternion {
+  func quaternion(_ key: String) throws(StoredStateError) -> Quaternion {
     let n = try numbers(key, 4)
     return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
   }
@@ -170,19 +165,19 @@ private struct CalibrationLines {
   /// Returns whether a word equals the first of two allowed words; throws if it equals neither.
   func choice(
     _ word: Substring, _ first: String, _ second: String, of key: String
-  ) throws(NavigationCalibrationError) -> Bool {
+  ) throws(StoredStateError) -> Bool {
     guard word == first[...] || word == second[...] else { throw error(key, "needs \(first) or \(second)") }
     return word == first[...]
   }
 
-  func made() throws(NavigationCalibrationError) -> UTCTime? {
+  func made() throws(StoredStateError) -> UTCTime? {
     guard has("made") else { return nil }
     let word = try words("made", 1)[0]
     guard let nanoseconds = Int64(word) else { throw error("made", "needs nanoseconds since 1970") }
     return UTCTime(nanoseconds: nanoseconds)
   }
 
-  func moment() throws(NavigationCalibrationError) -> NavigationCalibration.Moment? {
+  func moment() throws(StoredStateError) -> NavigationCalibration.Moment? {
     guard has("moment") else { return nil }
     let words = try words("moment", 2)
     guard let nanoseconds = Int64(words[1]) else {
@@ -192,8 +187,8 @@ private struct CalibrationLines {
       timeline: String(words[0]), timestamp: Timestamp(nanoseconds: nanoseconds))
   }
 
-  private func error(_ key: String, _ what: String) -> NavigationCalibrationError {
+  private func error(_ key: String, _ what: String) -> StoredStateError {
     let line = lines[key[...]].map { "line \($0.number): " } ?? ""
-    return NavigationCalibrationError(description: "\(line)\(key): \(what); remove the file to start again")
+    return StoredStateError(description: "\(line)\(key): \(what); remove the file to start again")
   }
 }

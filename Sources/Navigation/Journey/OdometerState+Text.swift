@@ -1,10 +1,5 @@
+public import Sensors
 internal import Spatial
-
-/// An error in a stored odometer.
-public struct OdometerStateError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line of the text and the remedy.
-  public var description: String
-}
 
 // The format consists of readable lines "key value ...": a version, the values, and a checksum over all
 // previous lines. Keys of later minor versions are skipped.
@@ -24,10 +19,10 @@ extension OdometerState {
   }
 
   /// Parses a text created by `text`. The result is valid (`isValid`).
-  /// - Throws: `OdometerStateError` with the line.
-  public init(text: String) throws(OdometerStateError) {
-    func failure(_ line: Int, _ problem: String) -> OdometerStateError {
-      OdometerStateError(
+  /// - Throws: `StoredStateError` with the line.
+  public init(text: String) throws(StoredStateError) {
+    func failure(_ line: Int, _ problem: String) -> StoredStateError {
+      StoredStateError(
         description:
           "line \(line): \(problem); the command set-odometer sets the reading"
       )

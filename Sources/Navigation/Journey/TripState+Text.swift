@@ -1,10 +1,5 @@
+public import Sensors
 internal import Spatial
-
-/// An error in stored trips.
-public struct TripStateError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line and the remedy.
-  public var description: String
-}
 
 // The format consists of readable lines "key value ...": a version, the values, and a checksum over all
 // previous lines. An unknown value is "-". Keys of later minor versions are skipped.
@@ -32,10 +27,10 @@ extension TripState {
   }
 
   /// Parses a text created by `text`.
-  /// - Throws: `TripStateError` with the line.
-  public init(text: String) throws(TripStateError) {
-    func failure(_ line: Int, _ problem: String) -> TripStateError {
-      TripStateError(
+  /// - Throws: `StoredStateError` with the line.
+  public init(text: String) throws(StoredStateError) {
+    func failure(_ line: Int, _ problem: String) -> StoredStateError {
+      StoredStateError(
         description: "line \(line): \(problem); remove the file to start a new series of trips")
     }
     guard let lines = CheckedLines.lines(of: text) else {

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Sensors
 internal import Spatial
 
 /// The states of regions that a monitor preserves across a restart, by identifier.
@@ -51,28 +52,28 @@ struct RegionMemory: Hashable, Sendable {
     return bytes
   }
 
-  init(decoding bytes: [UInt8]) throws(RegionMemoryError) {
+  init(decoding bytes: [UInt8]) throws(StoredStateError) {
     let isOld = bytes.starts(with: Self.oldMagic)
     guard isOld || bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
-      throw RegionMemoryError(description: "is not a region state file of this version")
+      throw StoredStateError(description: "is not a region state file of this version")
     }
     let end = bytes.count - 4
     var place = end
-    func get<Value: FixedWidthInteger>(_: Value.Type) throws(RegionMemoryError) -> Value {
+    func get<Value: FixedWidthInteger>(_: Value.Type) throws(StoredStateError) -> Value {
       let size = MemoryLayout<Value>.size
-      guard place + size <= bytes.count else { throw RegionMemoryError(description: "is truncated") }
+      guard place + size <= bytes.count else { throw StoredStateError(description: "is truncated") }
       defer { place += size }
       return Value(little: bytes, at: place)
     }
     guard try get(UInt32.self) == FNV1a.hash32(bytes[..<end]) else {
-      throw RegionMemoryError(description: "is damaged: wrong checksum")
+      throw StoredStateError(description: "is damaged: wrong checksum")
     }
     place = Self.magic.count
     for _ in 0..<(try get(UInt32.self)) {
       let length = Int(try get(UInt32.self))
       guard place + length <= end,
         let identifier = String(validating: bytes[place..<(place + length)], as: UTF8.self)
-      else { throw RegionMemoryError(description: "contains an identifier that is not UTF-8") }
+      else { throw StoredStateError(description: "contains an identifier that is not UTF-8") }
       place += length
       let since = try get(Int64.self)
       let hasDwelt = try get(UInt8.self) != 0
@@ -84,9 +85,4 @@ struct RegionMemory: Hashable, Sendable {
       for _ in 0..<(try get(UInt32.self)) { outside[try get(UInt32.self)] = time }
     }
   }
-}
-
-/// The reason why stored states are unreadable.
-public struct RegionMemoryError: Error, Hashable, Sendable, CustomStringConvertible {
-  public var description: String
 }

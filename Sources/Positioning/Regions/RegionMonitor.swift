@@ -1,3 +1,4 @@
+public import Sensors
 public import Spatial
 public import VehicleData
 
@@ -342,8 +343,8 @@ public struct RegionMonitor: Sendable {
 
   /// Restores the states of an earlier run, for current and future regions. A change of state that the first
   /// fix shows is reported once, as a late event. Call it before the first location.
-  /// - Throws: `RegionMemoryError` for invalid bytes; then nothing is restored.
-  public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
+  /// - Throws: `StoredStateError` for invalid bytes; then nothing is restored.
+  public mutating func restore(_ bytes: [UInt8]) throws(StoredStateError) {
     memory = try RegionMemory(decoding: bytes)
     for place in regions.indices where states[place] == .unknown && tracks[place] == nil { recall(place) }
   }

@@ -1,3 +1,5 @@
+internal import Sensors
+
 /// Reads the tokens of a statement in order.
 struct DBCCursor {
   let line: Int
@@ -14,8 +16,8 @@ struct DBCCursor {
 
   var isAtEnd: Bool { index >= tokens.count }
 
-  func problem(_ problem: String, _ remedy: String) -> CANError {
-    CANError(place: "\(name):\(line)", problem: problem, remedy: remedy)
+  func problem(_ problem: String, _ remedy: String) -> SourceError {
+    SourceError(place: "\(name):\(line)", problem: problem, remedy: remedy)
   }
 
   private mutating func next() -> DBCToken? {
@@ -24,7 +26,7 @@ struct DBCCursor {
     return tokens[index]
   }
 
-  private func missing(_ what: String) -> CANError {
+  private func missing(_ what: String) -> SourceError {
     let found = index < tokens.count ? "found \(Self.shown(tokens[index]))" : "the statement ends"
     return problem("expected \(what), but \(found)", "correct the statement, or export the file again")
   }
@@ -44,11 +46,11 @@ struct DBCCursor {
     return true
   }
 
-  mutating func mark(_ mark: Unicode.Scalar, after what: String) throws(CANError) {
+  mutating func mark(_ mark: Unicode.Scalar, after what: String) throws(SourceError) {
     guard takes(mark) else { throw missing("\"\(mark)\" after \(what)") }
   }
 
-  mutating func integer(_ what: String, in range: ClosedRange<Int64>) throws(CANError) -> Int64 {
+  mutating func integer(_ what: String, in range: ClosedRange<Int64>) throws(SourceError) -> Int64 {
     guard index < tokens.count, let word = tokens[index].word else { throw missing(what) }
     // Some tools write integers with a decimal point.
     guard let number = Int64(word) ?? Double(word).flatMap(Int64.init(exactly:)) else { throw missing(what) }
@@ -60,13 +62,13 @@ struct DBCCursor {
     return number
   }
 
-  mutating func number(_ what: String) throws(CANError) -> Double {
+  mutating func number(_ what: String) throws(SourceError) -> Double {
     guard index < tokens.count, let number = tokens[index].number else { throw missing(what) }
     index += 1
     return number
   }
 
-  mutating func name(_ what: String) throws(CANError) -> String {
+  mutating func name(_ what: String) throws(SourceError) -> String {
     guard index < tokens.count, let word = tokens[index].word else { throw missing(what) }
     guard word.utf8.count <= DBCReader.longestName else {
       throw problem("\(what) has more than \(DBCReader.longestName) bytes", "shorten it")
@@ -75,7 +77,7 @@ struct DBCCursor {
     return word
   }
 
-  mutating func text(_ what: String) throws(CANError) -> String {
+  mutating func text(_ what: String) throws(SourceError) -> String {
     guard index < tokens.count, let text = tokens[index].text else { throw missing(what) }
     index += 1
     return text
@@ -88,7 +90,7 @@ struct DBCCursor {
   var secondWord: String? { tokens.count > 2 ? tokens[2].word : nil }
 
   /// Reads a bound of a range; nil if it is unlimited, as in `-1.#INF`.
-  mutating func bound(_ what: String) throws(CANError) -> Double? {
+  mutating func bound(_ what: String) throws(SourceError) -> Double? {
     guard let word = nextWord else { throw missing(what) }
     guard let number = Double(word) else {
       guard word.contains("#") else { throw missing(what) }
@@ -100,7 +102,7 @@ struct DBCCursor {
   }
 
   /// Reads ranges of values as in `0-0, 2-4`, in ascending order and without overlaps.
-  mutating func ranges(_ what: String) throws(CANError) -> [ClosedRange<UInt64>] {
+  mutating func ranges(_ what: String) throws(SourceError) -> [ClosedRange<UInt64>] {
     var (ranges, text) = ([ClosedRange<UInt64>](), "")
     while true {
       let token = next()
@@ -142,7 +144,7 @@ struct DBCSwitch: Hashable {
 
 extension DBCCursor {
   /// Parses `Name [M|m3|m3M] : start|length@order sign (factor,offset) [min|max] "unit" …`
-  mutating func signal() throws(CANError) -> (DBCSignal, DBCSwitch) {
+  mutating func signal() throws(SourceError) -> (DBCSignal, DBCSwitch) {
     let title = try name("the signal's name")
     let what = "of signal \(title)"
     var multiplexing = DBCSwitch()
@@ -176,7 +178,7 @@ extension DBCCursor {
     return (signal, multiplexing)
   }
 
-  private mutating func multiplexing(_ what: String) throws(CANError) -> DBCSwitch {
+  private mutating func multiplexing(_ what: String) throws(SourceError) -> DBCSwitch {
     let word = try name("the multiplexing \(what)")
     if word == "M" { return DBCSwitch(isMultiplexor: true) }
     let isMultiplexor = word.last == "M"
@@ -188,7 +190,8 @@ extension DBCCursor {
   }
 
   /// Parses `1+`, `0-` and so on, which are words to the lexer.
-  private mutating func byteOrder(_ what: String) throws(CANError) -> (DBCSignal.ByteOrder, isSigned: Bool) {
+  private mutating func byteOrder(_ what: String) throws(SourceError) -> (DBCSignal.ByteOrder, isSigned: Bool)
+  {
     var word = try name("the byte order \(what)")
     if word.utf8.count == 1, let sign = nextWord {
       index += 1

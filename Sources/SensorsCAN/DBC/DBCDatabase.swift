@@ -1,3 +1,5 @@
+public import Sensors
+
 /// The content of a DBC file: the messages of a bus and the layout of their signals.
 public struct DBCDatabase: Hashable, Sendable {
   /// Messages in the order of the file. Several can have the same identifier.
@@ -18,7 +20,7 @@ public struct DBCDatabase: Hashable, Sendable {
 
   /// Returns the reason why a signal, or the message that it belongs to, was skipped; nil if neither was
   /// skipped.
-  func reasonForSkipping(_ name: some StringProtocol) -> CANError? {
+  func reasonForSkipping(_ name: some StringProtocol) -> SourceError? {
     let (message, signal) = Self.parts(of: name)
     return skipped.first { skip in
       skip.signal == String(signal) && (message == nil || skip.message == message.map { String($0) })
@@ -41,7 +43,7 @@ public struct DBCSkip: Hashable, Sendable {
   /// Name of the signal that the statement is about; nil for a message, and if unknown.
   public var signal: String?
   /// Line, problem and remedy.
-  public var error: CANError
+  public var error: SourceError
 }
 
 /// A message of a DBC file (`BO_`).

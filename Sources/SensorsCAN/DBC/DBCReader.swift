@@ -1,3 +1,5 @@
+public import Sensors
+
 /// Reads the layout of signals from a DBC file: `BO_`, `SG_`, `VAL_`, `VAL_TABLE_`, `SIG_VALTYPE_` and `SG_MUL_VAL_`. Other statements
 /// (nodes, comments, attributes) are ignored.
 ///
@@ -23,7 +25,7 @@ struct DBCReader {
     case none
     case message(Int)
     /// A skipped message, with the reason.
-    case skipped(String, CANError)
+    case skipped(String, SourceError)
   }
 
   struct Place: Hashable {
@@ -36,23 +38,23 @@ struct DBCReader {
     self.name = name
   }
 
-  /// - Throws: `CANError` for a file that is too large or has no readable message.
-  mutating func read(_ bytes: [UInt8]) throws(CANError) -> DBCDatabase {
+  /// - Throws: `SourceError` for a file that is too large or has no readable message.
+  mutating func read(_ bytes: [UInt8]) throws(SourceError) -> DBCDatabase {
     guard bytes.count <= Self.longestFile else {
-      throw CANError(
+      throw SourceError(
         place: name, problem: "is longer than \(Self.longestFile >> 20) MB", remedy: "name a DBC file")
     }
     var statements = DBCStatements(bytes)
     while let statement = statements.next() { try read(statement) }
     if let line = statements.openText {
       skip(
-        CANError(
+        SourceError(
           place: "\(name):\(line)", problem: "a text has no closing quotation mark",
           remedy: "close it with a quotation mark"))
     }
     guard !database.messages.isEmpty else {
       throw database.skipped.first { $0.message != nil }?.error
-        ?? CANError(place: name, problem: "has no message (BO_)", remedy: "name a DBC file")
+        ?? SourceError(place: name, problem: "has no message (BO_)", remedy: "name a DBC file")
     }
     for (place, table) in tableReferences {
       if let labels = tables[table] { database.messages[place.message].signals[place.signal].labels = labels }
@@ -61,19 +63,19 @@ struct DBCReader {
     return database
   }
 
-  private mutating func skip(_ error: CANError, message: String? = nil, signal: String? = nil) {
+  private mutating func skip(_ error: SourceError, message: String? = nil, signal: String? = nil) {
     database.skipped.append(DBCSkip(message: message, signal: signal, error: error))
   }
 
-  /// - Throws: `CANError` for a file beyond the limits; any other fault is recorded.
-  private mutating func read(_ statement: DBCStatements.Statement) throws(CANError) {
+  /// - Throws: `SourceError` for a file beyond the limits; any other fault is recorded.
+  private mutating func read(_ statement: DBCStatements.Statement) throws(SourceError) {
     guard case .word(let keyword) = statement.tokens[0] else { return }
     var cursor = DBCCursor(statement, name: name)
     switch keyword {
     case "BO_": try readMessage(&cursor)
     case "SG_": try readSignal(&cursor)
     case "VAL_", "VAL_TABLE_", "SIG_VALTYPE_", "SG_MUL_VAL_":
-      do throws(CANError) {
+      do throws(SourceError) {
         switch keyword {
         case "VAL_": try readLabels(&cursor)
         case "VAL_TABLE_": try readTable(&cursor)
@@ -91,11 +93,11 @@ struct DBCReader {
     }
   }
 
-  private mutating func readMessage(_ cursor: inout DBCCursor) throws(CANError) {
+  private mutating func readMessage(_ cursor: inout DBCCursor) throws(SourceError) {
     current = .none
     let title = cursor.secondWord ?? ""
     let message: DBCMessage?
-    do throws(CANError) {
+    do throws(SourceError) {
       message = try self.message(&cursor)
     } catch {
       skip(error, message: title)
@@ -112,7 +114,7 @@ struct DBCReader {
   }
 
   /// Parses a message. Nil for the placeholder message that tools use for signals without a message.
-  private func message(_ cursor: inout DBCCursor) throws(CANError) -> DBCMessage? {
+  private func message(_ cursor: inout DBCCursor) throws(SourceError) -> DBCMessage? {
     let raw = try cursor.integer("the message's identifier", in: 0...0xFFFF_FFFF)
     let title = try cursor.name("the message's name")
     try cursor.mark(":", after: "the message's name")
@@ -129,7 +131,7 @@ struct DBCReader {
       length: Int(length), line: cursor.line)
   }
 
-  private mutating func readSignal(_ cursor: inout DBCCursor) throws(CANError) {
+  private mutating func readSignal(_ cursor: inout DBCCursor) throws(SourceError) {
     let title = cursor.nextWord
     switch current {
     case .none: return
@@ -139,7 +141,7 @@ struct DBCReader {
       guard signalCount <= Self.mostSignals else {
         throw cursor.problem("more than \(Self.mostSignals) signals", "delete signals that are not needed")
       }
-      do throws(CANError) {
+      do throws(SourceError) {
         let (signal, multiplexing) = try cursor.signal()
         let place = Place(message: index, signal: database.messages[index].signals.count)
         if !multiplexing.isNone { self.multiplexing.switches[place] = multiplexing }
@@ -150,7 +152,7 @@ struct DBCReader {
     }
   }
 
-  private mutating func readLabels(_ cursor: inout DBCCursor) throws(CANError) {
+  private mutating func readLabels(_ cursor: inout DBCCursor) throws(SourceError) {
     // Statements about other objects are ignored: the labels of an environment variable start with its name
     // instead of a message's identifier.
     guard let (places, name) = try places(&cursor) else { return }
@@ -162,12 +164,12 @@ struct DBCReader {
     for place in places { database.messages[place.message].signals[place.signal].labels = labels }
   }
 
-  private mutating func readTable(_ cursor: inout DBCCursor) throws(CANError) {
+  private mutating func readTable(_ cursor: inout DBCCursor) throws(SourceError) {
     let name = try cursor.name("the table's name")
     tables[name] = try labels(&cursor, of: name)
   }
 
-  private func labels(_ cursor: inout DBCCursor, of name: String) throws(CANError) -> [Int64: String] {
+  private func labels(_ cursor: inout DBCCursor, of name: String) throws(SourceError) -> [Int64: String] {
     var labels: [Int64: String] = [:]
     while !cursor.isAtEnd, !cursor.takes(";") {
       let value = try cursor.integer("a value of \(name)", in: Int64.min...Int64.max)
@@ -176,7 +178,7 @@ struct DBCReader {
     return labels
   }
 
-  private mutating func readFormat(_ cursor: inout DBCCursor) throws(CANError) {
+  private mutating func readFormat(_ cursor: inout DBCCursor) throws(SourceError) {
     guard let (places, name) = try places(&cursor) else { return }
     _ = cursor.takes(":")
     let format = try cursor.integer("the value type of \(name)", in: 0...3)
@@ -192,10 +194,10 @@ struct DBCReader {
     }
   }
 
-  private mutating func readMultiplexing(_ cursor: inout DBCCursor) throws(CANError) {
+  private mutating func readMultiplexing(_ cursor: inout DBCCursor) throws(SourceError) {
     guard let (places, name) = try places(&cursor) else { return }
     let multiplexor = try cursor.name("the multiplexor of \(name)")
-    do throws(CANError) {
+    do throws(SourceError) {
       let values = try cursor.ranges("the multiplexor values of \(name)")
       for place in places { multiplexing.values[place, default: [:]][multiplexor] = values }
     } catch {
@@ -208,7 +210,7 @@ struct DBCReader {
   }
 
   /// Returns the signals that a statement is about; nil if the file contains none of them.
-  private func places(_ cursor: inout DBCCursor) throws(CANError) -> ([Place], name: String)? {
+  private func places(_ cursor: inout DBCCursor) throws(SourceError) -> ([Place], name: String)? {
     guard let raw = cursor.identifier() else { return nil }
     let name = try cursor.name("the signal's name")
     let identifier = CANFrame.Identifier(raw, isExtended: raw & 0x8000_0000 != 0)
@@ -225,8 +227,8 @@ extension DBCDatabase {
   /// - Parameters:
   ///   - bytes: content of the file, in UTF-8 or Windows-1252.
   ///   - name: the file's name in errors.
-  /// - Throws: `CANError` for a file that is too large or has no readable message.
-  public init(parsing bytes: [UInt8], name: String) throws(CANError) {
+  /// - Throws: `SourceError` for a file that is too large or has no readable message.
+  public init(parsing bytes: [UInt8], name: String) throws(SourceError) {
     var reader = DBCReader(name: name)
     self = try reader.read(bytes)
   }

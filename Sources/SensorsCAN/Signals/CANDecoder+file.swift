@@ -1,10 +1,11 @@
 internal import Platform
+public import Sensors
 
 extension CANDecoder {
   /// Creates a decoder and reads the configured DBC file.
-  /// - Throws: `CANError` with the line if the file cannot be read, and if the file lacks a configured
+  /// - Throws: `SourceError` with the line if the file cannot be read, and if the file lacks a configured
   ///   signal.
-  public init(_ configuration: CANConfiguration) throws(CANError) {
+  public init(_ configuration: CANConfiguration) throws(SourceError) {
     guard let path = configuration.database else {
       try self.init(configuration, database: nil)
       return
@@ -16,7 +17,7 @@ extension CANDecoder {
       }
       bytes = contents
     } catch {
-      throw CANError(
+      throw SourceError(
         place: path, problem: "cannot be read: \(SystemError.message(for: error.code))",
         remedy: "correct can.dbc or the file's permissions")
     }

@@ -26,8 +26,8 @@ public struct CANDecoder: Sendable {
   /// - Parameters:
   ///   - configuration: the requested signals.
   ///   - database: content of the DBC file; nil without one.
-  /// - Throws: `CANError` for a signal that is not in the file, or that no protocol provides.
-  public init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
+  /// - Throws: `SourceError` for a signal that is not in the file, or that no protocol provides.
+  public init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(SourceError) {
     let plan = try SignalPlan(configuration, database: database)
     skipped = database?.skipped ?? []
     (bindings, groupBindings) = (plan.bindings, plan.groupBindings)

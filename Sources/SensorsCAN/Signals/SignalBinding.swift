@@ -11,15 +11,15 @@ struct SignalBinding: Sendable {
   private let form: VehicleSignal.Form?
 
   /// - Parameter file: the DBC file's name in errors.
-  /// - Throws: `CANError` for a signal that is missing, ambiguous or unreadable, or cannot provide the path.
+  /// - Throws: `SourceError` for a signal that is missing, ambiguous or unreadable, or cannot provide the path.
   init(_ wanted: CANConfiguration.Signal, source: String, in database: DBCDatabase, file: String)
-    throws(CANError)
+    throws(SourceError)
   {
     let (found, signals) = try Self.find(source, for: wanted.path, in: database, file: file)
     path = wanted.path
     let form = VehicleSignal.known[wanted.path]?.form
     self.form = form
-    self.signals = try signals.map { signal throws(CANError) in
+    self.signals = try signals.map { signal throws(SourceError) in
       (signal, try Self.conversion(of: signal, in: found, to: form, for: wanted.path, file: file))
     }
     var message = found
@@ -33,7 +33,7 @@ struct SignalBinding: Sendable {
   /// signals.
   private static func find(
     _ source: String, for path: String, in database: DBCDatabase, file: String
-  ) throws(CANError) -> (DBCMessage, [DBCSignal]) {
+  ) throws(SourceError) -> (DBCMessage, [DBCSignal]) {
     var found: [(message: DBCMessage, signals: [DBCSignal])] = []
     for (message, signal) in database.signals(named: source) {
       if found.last?.message.line == message.line {
@@ -48,14 +48,14 @@ struct SignalBinding: Sendable {
     }.map(\.element)
     guard let (message, signals) = found.first else {
       throw database.reasonForSkipping(source)
-        ?? CANError(
+        ?? SourceError(
           place: file, problem: "has no signal \(source), the source of \(path)",
           remedy: "correct can.signals: give the name after SG_, or MESSAGE.SIGNAL")
     }
     guard found.count == 1 else {
       let places = found.prefix(5).map { "\($0.message.name) (line \($0.message.line))" }
       let isDistinct = Set(found.map(\.message.name)).count == found.count
-      throw CANError(
+      throw SourceError(
         place: file, problem: "has a signal \(source) in the messages \(places.joined(separator: ", "))",
         remedy: isDistinct
           ? "name the message in can.signals, as in \(message.name).\(signals[0].name)"
@@ -63,7 +63,7 @@ struct SignalBinding: Sendable {
     }
     for (index, signal) in signals.enumerated() {
       guard signals[..<index].allSatisfy({ $0.excludes(signal, in: message) || $0.isSame(as: signal) }) else {
-        throw CANError(
+        throw SourceError(
           place: "\(file):\(signal.line)",
           problem: "message \(message.name) has the signal \(signal.name) twice in one frame",
           remedy: "rename or delete one of them in the file")
@@ -75,21 +75,21 @@ struct SignalBinding: Sendable {
   /// Checks that a signal can be read, and returns the conversion to the path's unit.
   private static func conversion(
     of signal: DBCSignal, in message: DBCMessage, to form: VehicleSignal.Form?, for path: String, file: String
-  ) throws(CANError) -> UnitConversion {
+  ) throws(SourceError) -> UnitConversion {
     let place = "\(file):\(signal.line)"
     if let fault = signal.fault {
-      throw CANError(
+      throw SourceError(
         place: place, problem: "signal \(signal.name) \(fault)", remedy: "name another signal in can.signals")
     }
     guard message.length <= CANFrame.longestData else {
-      throw CANError(
+      throw SourceError(
         place: place,
         problem:
           "signal \(signal.name): its message \(message.name) has \(message.length) bytes; a frame carries "
           + "\(CANFrame.longestData)", remedy: "name a signal of another message in can.signals")
     }
     guard signal.neededBytes <= message.length else {
-      throw CANError(
+      throw SourceError(
         place: place,
         problem:
           "signal \(signal.name) ends beyond the \(message.length) bytes of its message \(message.name)",
@@ -97,7 +97,7 @@ struct SignalBinding: Sendable {
     }
     guard case .number(let unit?)? = form else { return UnitConversion(factor: 1) }
     guard let conversion = UnitConversion(from: signal.unit, to: unit) else {
-      throw CANError(
+      throw SourceError(
         place: place,
         problem:
           "signal \(signal.name) is in \"\(signal.unit)\", which cannot be converted to \(unit) for \(path)",

@@ -1,3 +1,5 @@
+internal import Sensors
+
 /// The provider of each requested signal: the configured DBC signal, or J1939, or OBD-II, or other signals.
 struct SignalPlan {
   var bindings: [CANFrame.Identifier: [SignalBinding]] = [:]
@@ -16,17 +18,17 @@ struct SignalPlan {
     J1939Identifier.filter(group: $0)
   }
 
-  init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
+  init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(SourceError) {
     wanted = Set(configuration.signals.map(\.path))
     for signal in configuration.signals {
       guard let source = signal.source else { continue }
       guard let database, let file = configuration.database else {
-        throw CANError(
+        throw SourceError(
           place: "can.signals", problem: "\(signal.path) requires \(source), but no DBC file is configured",
           remedy: "set can.dbc")
       }
       guard served.insert(signal.path).inserted else {
-        throw CANError(
+        throw SourceError(
           place: "can.signals", problem: "\(signal.path) is named twice", remedy: "name each path once")
       }
       let binding = try SignalBinding(signal, source: source, in: database, file: file)
@@ -72,18 +74,18 @@ struct SignalPlan {
 
   /// Checks that at least one configured signal has a provider, and that signals outside the specification
   /// have one. A missing provider would otherwise be noticed only when the signal is needed.
-  private func checkServed(_ configuration: CANConfiguration) throws(CANError) {
+  private func checkServed(_ configuration: CANConfiguration) throws(SourceError) {
     if let signal = configuration.signals.first(where: { signal in
       VehicleSignal.known[signal.path] == nil && !served.contains(signal.path)
     }) {
       let remedy = "name its signal in can.dbc, as in \"\(signal.path) = MESSAGE.SIGNAL\""
-      throw CANError(
+      throw SourceError(
         place: "can.signals", problem: "neither J1939 nor OBD-II has \(signal.path)",
         remedy: VehicleSignal.path(near: signal.path).map { "did you mean \($0)? Otherwise \(remedy)" }
           ?? remedy)
     }
     guard served.isDisjoint(with: wanted) else { return }
-    throw CANError(
+    throw SourceError(
       place: "can.signals", problem: "no source provides any of the signals",
       remedy:
         "set can.j1939 or can.obd, or name signals of can.dbc, as in \"Vehicle.Speed = EngineData.Speed\"")

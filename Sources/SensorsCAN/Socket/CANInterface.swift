@@ -1,4 +1,5 @@
 internal import Platform
+public import Sensors
 
 /// A CAN interface of this machine.
 public struct CANInterface: Hashable, Sendable {
@@ -61,8 +62,8 @@ public struct CANTraffic: Hashable, Sendable {
   private static let groups = Set(J1939Parameter.all.map(\.group))
 
   /// Listens to an interface for a time in s.
-  /// - Throws: `CANError` with a remedy if the interface cannot be opened or read.
-  public static func listen(to interface: String, seconds: Double = 1) throws(CANError) -> CANTraffic {
+  /// - Throws: `SourceError` with a remedy if the interface cannot be opened or read.
+  public static func listen(to interface: String, seconds: Double = 1) throws(SourceError) -> CANTraffic {
     let socket = try CANSocket(interface: interface, filters: nil)
     var traffic = CANTraffic()
     let end = MonotonicTime.after(max(0, min(seconds, 60)))

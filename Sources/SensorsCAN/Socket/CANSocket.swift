@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
+internal import Sensors
 internal import Spatial
 
 /// A raw socket of a CAN interface. It only listens unless `send` is called.
@@ -19,15 +20,15 @@ struct CANSocket: ~Copyable {
   /// Opens an interface.
   /// - Parameters:
   ///   - filters: filters of the kernel; empty passes only errors, nil passes everything.
-  /// - Throws: `CANError` with a remedy: a kernel without CAN, a missing interface, one that is down.
-  init(interface: String, filters: [CANFilter]?) throws(CANError) {
+  /// - Throws: `SourceError` with a remedy: a kernel without CAN, a missing interface, one that is down.
+  init(interface: String, filters: [CANFilter]?) throws(SourceError) {
     self.init(adopting: try Self.open(interface, filters), interface: interface)
   }
 
-  private static func open(_ interface: String, _ filters: [CANFilter]?) throws(CANError) -> Int32 {
+  private static func open(_ interface: String, _ filters: [CANFilter]?) throws(SourceError) -> Int32 {
     let descriptor = odograph_can_socket()
     guard descriptor >= 0 else { throw Self.noCAN(interface, code: -descriptor) }
-    do throws(CANError) {
+    do throws(SourceError) {
       try bind(descriptor, interface, filters)
       return descriptor
     } catch {
@@ -38,10 +39,10 @@ struct CANSocket: ~Copyable {
 
   private static func bind(
     _ descriptor: Int32, _ interface: String, _ filters: [CANFilter]?
-  ) throws(CANError) {
+  ) throws(SourceError) {
     let index = unsafe if_nametoindex(interface)
     guard index > 0 else {
-      throw CANError(
+      throw SourceError(
         place: interface, problem: "no such interface",
         remedy:
           "plug the adapter in or load its driver, or name another in can.interface (odographd sensors lists them)"
@@ -55,7 +56,7 @@ struct CANSocket: ~Copyable {
       descriptor, values, Int32(values.count / 2), CANBusError.wanted)
     if code == 0 { code = odograph_can_bind(descriptor, index) }
     guard code == 0 else {
-      throw CANError(
+      throw SourceError(
         place: interface, problem: "cannot be opened for receiving: \(SystemError.message(for: -code))",
         remedy: -code == ENODEV
           ? "not a CAN interface; name another in can.interface" : "check the interface")
@@ -68,21 +69,21 @@ struct CANSocket: ~Copyable {
   }
 
   /// Returns the error for an interface that is down.
-  static func down(_ interface: String) -> CANError {
-    CANError(
+  static func down(_ interface: String) -> SourceError {
+    SourceError(
       place: interface, problem: "is down",
       remedy: "bring it up with the bus's own bit rate: ip link set \(interface) up type can bitrate 500000")
   }
 
-  static func noCAN(_ interface: String, code: Int32) -> CANError {
+  static func noCAN(_ interface: String, code: Int32) -> SourceError {
     guard code == EAFNOSUPPORT || code == EPROTONOSUPPORT else {
-      return CANError(
+      return SourceError(
         place: interface, problem: "no socket: \(SystemError.message(for: code))",
         remedy: code == EPERM || code == EACCES
           ? "let the unit open AF_CAN sockets (RestrictAddressFamilies=AF_CAN)" : "check the machine's limits"
       )
     }
-    return CANError(
+    return SourceError(
       place: interface, problem: "this kernel has no CAN",
       remedy: "load it (modprobe can-raw), or run a kernel with CONFIG_CAN and CONFIG_CAN_RAW")
   }
@@ -96,8 +97,8 @@ struct CANSocket: ~Copyable {
   }
 
   /// Receives the next available frame. Never waits.
-  /// - Throws: `CANError` if the interface is down or was removed.
-  func receive() throws(CANError) -> Received {
+  /// - Throws: `SourceError` if the interface is down or was removed.
+  func receive() throws(SourceError) -> Received {
     var bytes = [UInt8](repeating: 0, count: CANFrame.kernelSizeFD)
     var stamp: Int64 = 0
     let size = unsafe odograph_can_receive(descriptor, &bytes, &stamp)
@@ -105,7 +106,7 @@ struct CANSocket: ~Copyable {
     guard size > 0 else {
       // An end of file occurs with test transports whose other side was closed.
       if size == 0 || size == -Int(ENETDOWN) { throw Self.down(interface) }
-      throw CANError(
+      throw SourceError(
         place: interface, problem: "cannot be read: \(SystemError.message(for: Int32(-size)))",
         remedy: "check the adapter")
     }
@@ -115,8 +116,8 @@ struct CANSocket: ~Copyable {
   }
 
   /// Sends a frame. The frame is lost if the controller has no space in its queue.
-  /// - Throws: `CANError` if the interface is down or was removed.
-  func send(_ frame: CANFrame) throws(CANError) {
+  /// - Throws: `SourceError` if the interface is down or was removed.
+  func send(_ frame: CANFrame) throws(SourceError) {
     let bytes = frame.kernelBytes
     let sent = retryingOnInterrupt {
       Int32(unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))

@@ -18,17 +18,18 @@ public final class CANSource: SensorSource {
   private let worker: CANWorker.Plan
   private let thread: ServiceThread
 
-  /// - Throws: `CANError` for a DBC file that is unreadable or lacks a requested signal, `SystemError` if no
+  /// - Throws: `SourceError` for a DBC file that is unreadable or lacks a requested signal, `SystemError` if no
   ///   file descriptor is available. A missing interface is not an error.
   public convenience init(_ bus: CANBus) throws {
-    try self.init(bus) { filters throws(CANError) in try CANSocket(interface: bus.interface, filters: filters)
+    try self.init(bus) { filters throws(SourceError) in
+      try CANSocket(interface: bus.interface, filters: filters)
     }
   }
 
   /// - Parameter open: creates the socket, for tests.
   init(
     _ bus: CANBus,
-    open: @escaping @Sendable ([CANFilter]) throws(CANError) -> CANSocket
+    open: @escaping @Sendable ([CANFilter]) throws(SourceError) -> CANSocket
   ) throws {
     name = "can:\(bus.interface)"
     worker = CANWorker.Plan(bus: bus, decoder: try CANDecoder(bus.configuration), open: open)
@@ -59,7 +60,7 @@ struct CANWorker: ~Copyable {
   struct Plan: Sendable {
     var bus: CANBus
     var decoder: CANDecoder
-    var open: @Sendable ([CANFilter]) throws(CANError) -> CANSocket
+    var open: @Sendable ([CANFilter]) throws(SourceError) -> CANSocket
   }
 
   private let plan: Plan
@@ -87,7 +88,7 @@ struct CANWorker: ~Copyable {
 
   /// Opens the bus if necessary, reads the available frames, and waits for more.
   mutating func work() {
-    do throws(CANError) {
+    do throws(SourceError) {
       if socket == nil {
         socket = try plan.open(decoder.filters)
         report(.active(rates: [:]))
@@ -108,7 +109,7 @@ struct CANWorker: ~Copyable {
     if !passed.isEmpty { sink(.vehicle(passed)) }
   }
 
-  private mutating func serve() throws(CANError) {
+  private mutating func serve() throws(SourceError) {
     try takeFrames()
     passTime()
     try request()
@@ -129,7 +130,7 @@ struct CANWorker: ~Copyable {
     return requester == nil ? left : min(left ?? .infinity, BusSurroundings.interval)
   }
 
-  private mutating func takeFrames() throws(CANError) {
+  private mutating func takeFrames() throws(SourceError) {
     var readings: [VehicleReading] = []
     // The number of frames per call is limited, so that the thread also advances time and sends requests on a
     // busy bus.
@@ -147,7 +148,7 @@ struct CANWorker: ~Copyable {
     if !readings.isEmpty { sink(.vehicle(readings)) }
   }
 
-  private mutating func take(_ frame: CANFrame, at time: Timestamp) throws(CANError) -> [VehicleReading] {
+  private mutating func take(_ frame: CANFrame, at time: Timestamp) throws(SourceError) -> [VehicleReading] {
     let decoding = decoder.decode(frame, at: time)
     if requester != nil {
       if let answer = decoding.answer { requester?.observe(answer, at: time) }
@@ -168,7 +169,7 @@ struct CANWorker: ~Copyable {
     return reading.path == VehicleSignal.engineSpeed && number >= OBDRequester.idleSpeed
   }
 
-  private mutating func request() throws(CANError) {
+  private mutating func request() throws(SourceError) {
     guard requester != nil else { return }
     let now = now
     surroundings.look(at: now)
@@ -178,7 +179,7 @@ struct CANWorker: ~Copyable {
     if let frame { try send(frame) }
   }
 
-  private mutating func send(_ frame: CANFrame) throws(CANError) {
+  private mutating func send(_ frame: CANFrame) throws(SourceError) {
     try socket?.send(frame)
     surroundings.observeSent()
   }

@@ -1,5 +1,5 @@
 internal import Platform
-internal import Sensors
+public import Sensors
 
 /// A scan of the mobile network cells for diagnostics.
 public struct CellProbe: Hashable, Sendable {
@@ -8,11 +8,11 @@ public struct CellProbe: Hashable, Sendable {
   /// True if the serving cell is among them.
   public var hasServingCell: Bool
   /// The reason why only the serving cell is reported, with the remedy; nil otherwise.
-  public var advice: RadioError?
+  public var advice: SourceError?
 
   /// Queries ModemManager, normally within a few seconds.
-  /// - Throws: `RadioError` with the remedy.
-  public static func run() throws(RadioError) -> CellProbe {
+  /// - Throws: `SourceError` with the remedy.
+  public static func run() throws(SourceError) -> CellProbe {
     guard let result = try ModemScanner().scan(ScanWait.uninterrupted()) else {
       throw ModemScanner.explanation(.abandoned)
     }
@@ -24,19 +24,19 @@ public struct CellProbe: Hashable, Sendable {
 
 extension Modem {
   /// Returns ModemManager's modems, sorted by path.
-  /// - Throws: `RadioError` with the remedy.
-  public static func all() throws(RadioError) -> [Modem] {
+  /// - Throws: `SourceError` with the remedy.
+  public static func all() throws(SourceError) -> [Modem] {
     try ModemScanner().modems(ScanWait.uninterrupted())
   }
 }
 
 extension ScanWait {
   /// Creates a wait that nothing interrupts, for scans outside of a source's thread.
-  static func uninterrupted() throws(RadioError) -> ScanWait {
+  static func uninterrupted() throws(SourceError) -> ScanWait {
     do throws(SystemError) {
       return ScanWait(wake: try EventDescriptor(), beat: {}, expectPause: { _ in }, isWanted: { true })
     } catch {
-      throw RadioError(place: "radio", problem: "\(error)", remedy: "let the process open more files")
+      throw SourceError(place: "radio", problem: "\(error)", remedy: "let the process open more files")
     }
   }
 }

@@ -18,8 +18,8 @@ struct ModemScanner: Sendable {
 
   /// Scans the cells; nil if the scan was abandoned before the modem was queried. A scan that is abandoned
   /// later is incomplete.
-  /// - Throws: `RadioError` with the remedy.
-  func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
+  /// - Throws: `SourceError` with the remedy.
+  func scan(_ wait: ScanWait) throws(SourceError) -> ScanResult? {
     let answer: Cells?
     var isAsked = false
     do throws(DBusConnection.Failure) {
@@ -36,7 +36,7 @@ struct ModemScanner: Sendable {
         : nil
     }
     guard let answer else {
-      throw RadioError(
+      throw SourceError(
         place: "modem", problem: "ModemManager knows no modem",
         remedy: "plug one in, and see it with mmcli -L; or set radio.modem = false")
     }
@@ -47,8 +47,8 @@ struct ModemScanner: Sendable {
 
   /// Returns all modems.
   ///
-  /// - Throws: `RadioError` with the remedy.
-  func modems(_ wait: ScanWait) throws(RadioError) -> [Modem] {
+  /// - Throws: `SourceError` with the remedy.
+  func modems(_ wait: ScanWait) throws(SourceError) -> [Modem] {
     do throws(DBusConnection.Failure) {
       let bus = try DBusConnection(address: address)
       return Modem.all(in: try bus.call(Self.objects, seconds: Self.ownTime, wait))
@@ -104,14 +104,14 @@ struct ModemScanner: Sendable {
 }
 
 extension ModemScanner {
-  static let neighboursForbidden = RadioError(
+  static let neighboursForbidden = SourceError(
     place: "modem", problem: "ModemManager permits this user to query the serving cell only",
     remedy: "to query neighbour cells, permit control of the modem: "
       + "install -D -m 644 /usr/share/odographd/cells.rules /etc/polkit-1/rules.d/61-odographd.rules; "
       + "install -D -m 644 /usr/share/odographd/cells.conf /etc/dbus-1/system.d/odographd.conf; "
       + "systemctl reload dbus")
 
-  static func explanation(_ failure: DBusConnection.Failure) -> RadioError {
+  static func explanation(_ failure: DBusConnection.Failure) -> SourceError {
     let (problem, remedy): (String, String) =
       switch failure {
       case .refused where failure.isAbsent:
@@ -137,6 +137,6 @@ extension ModemScanner {
           "start it (systemctl start dbus), or set radio.modem = false"
         )
       }
-    return RadioError(place: "modem", problem: problem, remedy: remedy)
+    return SourceError(place: "modem", problem: problem, remedy: remedy)
   }
 }

@@ -47,11 +47,11 @@ public final class RadioSource: SensorSource {
   public convenience init(_ radio: Radio) throws {
     switch radio {
     case .wifi(let interface):
-      try self.init(name: "wifi:\(interface)", kind: .wifi) { wait throws(RadioError) in
+      try self.init(name: "wifi:\(interface)", kind: .wifi) { wait throws(SourceError) in
         try WiFiScanner(interface: interface).scan(wait)
       }
     case .modem:
-      try self.init(name: "modem", kind: .cellular) { wait throws(RadioError) in
+      try self.init(name: "modem", kind: .cellular) { wait throws(SourceError) in
         try ModemScanner().scan(wait)
       }
     }
@@ -99,7 +99,7 @@ public final class RadioSource: SensorSource {
 
 /// The loop of a `RadioSource`'s thread.
 struct RadioWorker: ~Copyable {
-  typealias Scan = @Sendable (ScanWait) throws(RadioError) -> ScanResult?
+  typealias Scan = @Sendable (ScanWait) throws(SourceError) -> ScanResult?
 
   private let name: String
   private let kind: SensorKind
@@ -136,7 +136,7 @@ struct RadioWorker: ~Copyable {
 
   private mutating func look() {
     schedule.begin(at: now)
-    do throws(RadioError) {
+    do throws(SourceError) {
       guard let result = try scan(wait) else { return }
       guard result.scan.isComplete else {
         sink(.radio([result.scan]))

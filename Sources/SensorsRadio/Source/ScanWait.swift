@@ -38,7 +38,7 @@ struct ScanResult: Sendable {
   var scan: RadioScan
   /// The reason why the source did not scan itself and reports the results of other programs, with the
   /// remedy; nil if it scanned.
-  var notice: RadioError?
+  var notice: SourceError?
   /// A remedy for incomplete results; nil if there is none.
-  var advice: RadioError?
+  var advice: SourceError?
 }

@@ -14,15 +14,15 @@ struct WiFiScanner: Sendable {
 
   /// Scans once; nil if the scan was abandoned before the radio started. A scan that is abandoned later is
   /// aborted and incomplete.
-  /// - Throws: `RadioError` with the remedy, if no result is possible.
-  func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
+  /// - Throws: `SourceError` with the remedy, if no result is possible.
+  func scan(_ wait: ScanWait) throws(SourceError) -> ScanResult? {
     let index = try index
     let socket = try ScanSocket(place: interface)
     guard wait.isWanted() else { return nil }
     let start = Timestamp.now
     try socket.triggerScan(interface: index)
     let code = try answer(socket)
-    var notice: RadioError?
+    var notice: SourceError?
     let isOurs = code == 0
     var isEnded = true
     switch code {
@@ -51,7 +51,7 @@ struct WiFiScanner: Sendable {
   }
 
   /// Returns the results of other programs' scans.
-  func known() throws(RadioError) -> [BeaconSighting] {
+  func known() throws(SourceError) -> [BeaconSighting] {
     let index = try index
     let socket = try ScanSocket(place: interface)
     try socket.requestResults(interface: index)
@@ -64,11 +64,11 @@ struct WiFiScanner: Sendable {
   }
 
   private var index: UInt32 {
-    get throws(RadioError) {
+    get throws(SourceError) {
       let index = unsafe if_nametoindex(interface)
       guard index > 0 else { throw absent }
       guard let state = WirelessInterface(interface) else {
-        throw RadioError(
+        throw SourceError(
           place: interface, problem: "is no wireless interface",
           remedy: "name another in radio.wifi (odographd sensors lists them)")
       }
@@ -79,7 +79,7 @@ struct WiFiScanner: Sendable {
 
   /// Returns the kernel's reply to a request as an `errno` value; it arrives immediately, and indicates
   /// whether a scan has started.
-  private func answer(_ socket: borrowing ScanSocket) throws(RadioError) -> Int32 {
+  private func answer(_ socket: borrowing ScanSocket) throws(SourceError) -> Int32 {
     let end = MonotonicTime.after(Self.answerLimit)
     while waitUntilReadable([socket.descriptor], seconds: end.secondsRemaining) != nil {
       for case .answer(let code) in socket.receive(now: now) { return code }
@@ -92,7 +92,7 @@ struct WiFiScanner: Sendable {
   /// scans.
   private func waitForEnd(
     _ socket: borrowing ScanSocket, _ index: UInt32, _ wait: ScanWait, isOurs: Bool
-  ) throws(RadioError) -> Bool {
+  ) throws(SourceError) -> Bool {
     let end = MonotonicTime.after(Self.timeLimit)
     while true {
       switch wait.wait(for: socket.descriptor, until: end) {
@@ -112,7 +112,7 @@ struct WiFiScanner: Sendable {
 
   private func results(
     _ socket: borrowing ScanSocket, _ wait: ScanWait
-  ) throws(RadioError) -> StrongestBeacons? {
+  ) throws(SourceError) -> StrongestBeacons? {
     var heard = StrongestBeacons()
     let end = MonotonicTime.after(Self.answerLimit)
     while true {
@@ -138,7 +138,7 @@ struct WiFiScanner: Sendable {
     return nil
   }
 
-  private func told(_ heard: StrongestBeacons, _ code: Int32) throws(RadioError) -> StrongestBeacons {
+  private func told(_ heard: StrongestBeacons, _ code: Int32) throws(SourceError) -> StrongestBeacons {
     guard code == 0 else { throw refusal(code) }
     return heard
   }
@@ -147,44 +147,44 @@ struct WiFiScanner: Sendable {
 }
 
 extension WiFiScanner {
-  private var absent: RadioError {
-    RadioError(
+  private var absent: SourceError {
+    SourceError(
       place: interface, problem: "no such interface",
       remedy:
         "plug the radio in or load its driver, or name another in radio.wifi (odographd sensors lists them)")
   }
 
-  private var silent: RadioError {
-    RadioError(
+  private var silent: SourceError {
+    SourceError(
       place: interface, problem: "the kernel does not report the result of the scan",
       remedy: "reload the radio's driver")
   }
 
-  private var forbidden: RadioError {
-    RadioError(
+  private var forbidden: SourceError {
+    SourceError(
       place: interface, problem: "no permission to scan; uses the results of other programs' scans",
       remedy: "give the unit CAP_NET_ADMIN: install -D -m 644 /usr/share/odographd/radio.conf "
         + "/etc/systemd/system/odographd.service.d/radio.conf")
   }
 
-  private func down(_ state: WirelessInterface?) -> RadioError {
+  private func down(_ state: WirelessInterface?) -> SourceError {
     state?.isBlocked == true
-      ? RadioError(
+      ? SourceError(
         place: interface, problem: "is disabled by rfkill", remedy: "switch it on: rfkill unblock wifi")
-      : RadioError(
+      : SourceError(
         place: interface, problem: "is down", remedy: "bring it up: ip link set \(interface) up")
   }
 
-  private func refusal(_ code: Int32) -> RadioError {
+  private func refusal(_ code: Int32) -> SourceError {
     switch code {
     case ENODEV: absent
     case ENETDOWN, ERFKILL: down(WirelessInterface(interface))
     case EOPNOTSUPP:
-      RadioError(
+      SourceError(
         place: interface, problem: "cannot scan in its present mode, for example as an access point",
         remedy: "name an interface in station mode in radio.wifi")
     default:
-      RadioError(
+      SourceError(
         place: interface, problem: "cannot be scanned: \(SystemError.message(for: code))",
         remedy: "check the kernel's log (dmesg)")
     }

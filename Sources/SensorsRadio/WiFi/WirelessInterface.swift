@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+public import Sensors
 
 /// A wireless interface of this machine.
 public struct WirelessInterface: Hashable, Sendable {
@@ -44,8 +45,8 @@ public struct WirelessInterface: Hashable, Sendable {
 
   /// Returns the number of access points from earlier scans that the kernel still has in its cache. Does not
   /// transmit or scan.
-  /// - Throws: `RadioError` with the remedy.
-  public static func known(to interface: String) throws(RadioError) -> Int {
+  /// - Throws: `SourceError` with the remedy.
+  public static func known(to interface: String) throws(SourceError) -> Int {
     try WiFiScanner(interface: interface).known().count
   }
 }

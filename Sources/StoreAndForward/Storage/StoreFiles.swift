@@ -16,20 +16,21 @@ internal import Platform
 
   /// Acquires the lock. Returns nil if the lock file cannot be created; then no second store can be created
   /// there either.
-  /// - Throws: `OutboxError` if another process has the lock, or a file of the store is a FIFO, a socket or a
+  /// - Throws: `OperationError` if another process has the lock, or a file of the store is a FIFO, a socket or a
   ///   device.
-  static func acquire(_ path: String) throws(OutboxError) -> StoreLock? {
+  static func acquire(_ path: String) throws(OperationError) -> StoreLock? {
     for suffix in ["", "-wal", "-shm", ".lock", ".recent", ".reserve", ".salvage"]
     where FileKind.isSpecial(path + suffix) {
-      throw OutboxError(
-        operation: "open", object: path + suffix, cause: SystemError.message(for: SystemError.notAFile))
+      throw OperationError(
+        "outbox", operation: "open", object: path + suffix,
+        cause: SystemError.message(for: SystemError.notAFile))
     }
     let descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return nil }
     let lock = StoreLock(descriptor)
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, lock.lockFile(path) else {
-      throw OutboxError(
-        operation: "open", object: path,
+      throw OperationError(
+        "outbox", operation: "open", object: path,
         cause: "another process has it open; end that one, or give this one a store of its own")
     }
     return lock

@@ -46,25 +46,15 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)
-      json.key("cells")
-      json.openArray()
-      for cell in cells {
-        json.openObject()
+      json.field("cells", objects: cells) { json, cell in
         json.field("cell", cell.cell.text)
         json.field("version", cell.version)
-        json.closeObject()
       }
-      json.closeArray()
       if !refused.isEmpty {
-        json.key("refused")
-        json.openArray()
-        for refusal in refused {
-          json.openObject()
+        json.field("refused", objects: refused) { json, refusal in
           json.field("cell", refusal.cell)
           json.field("reason", refusal.reason)
-          json.closeObject()
         }
-        json.closeArray()
       }
       json.write(identity)
     }

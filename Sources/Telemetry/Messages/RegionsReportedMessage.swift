@@ -62,16 +62,11 @@ public struct RegionsReportedMessage: Hashable, Sendable {
       json.field("source", source?.rawValue)
       json.field("problem", problem)
       json.field("accepted", texts: accepted)
-      json.key("refused")
-      json.openArray()
-      for refusal in refused {
-        json.openObject()
+      json.field("refused", objects: refused) { json, refusal in
         json.field("index", refusal.index)
         json.field("region", refusal.region)
         json.field("reason", refusal.reason)
-        json.closeObject()
       }
-      json.closeArray()
       json.write(identity)
     }
   }

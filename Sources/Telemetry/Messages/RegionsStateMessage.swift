@@ -56,17 +56,12 @@ public struct RegionsStateMessage: Hashable, Sendable {
       json.field("source", source?.rawValue)
       json.field("count", count)
       if omitted > 0 { json.field("omitted", omitted) }
-      json.key("regions")
-      json.openArray()
-      for region in regions {
-        json.openObject()
+      json.field("regions", objects: regions) { json, region in
         json.field("region", region.identifier)
         json.field("state", region.state.rawValue)
         json.field("since", region.since?.rfc3339)
         json.field("desiredAccuracy", region.desiredAccuracy, decimals: 2)
-        json.closeObject()
       }
-      json.closeArray()
       json.write(identity)
     }
   }

@@ -27,14 +27,9 @@ package struct OwnTracksWaypoint: Hashable, Sendable {
     JSONWriter.object { json in
       json.field("_type", "waypoints")
       json.field("_creator", "odographd")
-      json.key("waypoints")
-      json.openArray()
-      for waypoint in waypoints {
-        json.openObject()
+      json.field("waypoints", objects: waypoints) { json, waypoint in
         waypoint.write(to: &json)
-        json.closeObject()
       }
-      json.closeArray()
     }
   }
 

@@ -4,6 +4,7 @@ internal import Fleet
 internal import FleetCommand
 internal import FleetStore
 internal import MQTT
+internal import Platform
 
 /// The options for recording from a queue of a RabbitMQ cluster instead of a broker's topics.
 struct QueueArguments: ParsableArguments {
@@ -72,7 +73,7 @@ extension Record {
         "no queue is named; add --queue NAME, the same for all recorders that split its messages")
     }
     var configuration: AMQPConfiguration
-    do throws(AMQPError) {
+    do throws(OperationError) {
       let address = try AMQPAddress(parsing: from)
       var patterns: [String] = []
       for filter in filters { patterns.append(try RoutingKey.pattern(for: filter)) }
@@ -83,7 +84,7 @@ extension Record {
     configuration.mostUnacknowledged = bufferedMessages
     (configuration.tls, configuration.user, configuration.password) = try broker.queueCredentials(
       usesTLS: configuration.address.usesTLS, user: configuration.address.user)
-    do throws(AMQPError) { try configuration.validate() } catch { throw FleetError(error) }
+    do throws(OperationError) { try configuration.validate() } catch { throw FleetError(error) }
     return configuration
   }
 }

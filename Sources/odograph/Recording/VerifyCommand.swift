@@ -106,19 +106,14 @@ enum VerifyCommand {
       json.field("untold", result.untold)
       json.field("unacknowledged", result.unacknowledged)
       json.field("unacknowledgedArrived", result.unacknowledgedArrived)
-      json.key("odd")
-      json.openArray()
-      for odd in result.odd {
-        json.openObject()
+      json.field("odd", objects: result.odd) { json, odd in
         json.field("fleet", odd.vehicle.fleet)
         json.field("vehicle", odd.vehicle.vehicle)
         json.field("epoch", odd.epoch)
         json.field("missing", ArrivalResult.text(odd.missing))
         json.field("doubled", ArrivalResult.text(odd.doubled))
         json.field("untold", ArrivalResult.text(odd.untold))
-        json.closeObject()
       }
-      json.closeArray()
     } + [0x0A]
   }
 }

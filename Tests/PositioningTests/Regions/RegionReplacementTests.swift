@@ -1,4 +1,5 @@
 import Positioning
+import Sensors
 import Spatial
 import Testing
 
@@ -176,12 +177,12 @@ import Testing
     _ = monitor.run(plane, [Line(0, 0), Line(1, 0)])
     let good = monitor.encoded
     for length in 0..<good.count {
-      #expect(throws: RegionMemoryError.self) { try monitor.restore(Array(good[..<length])) }
+      #expect(throws: StoredStateError.self) { try monitor.restore(Array(good[..<length])) }
     }
     for place in good.indices {
       var bad = good
       bad[place] ^= 0x41
-      #expect(throws: RegionMemoryError.self) { try monitor.restore(bad) }
+      #expect(throws: StoredStateError.self) { try monitor.restore(bad) }
     }
     #expect(throws: Never.self) { try monitor.restore(good) }
     #expect(throws: Never.self) { try monitor.restore(RegionMonitor().encoded) }

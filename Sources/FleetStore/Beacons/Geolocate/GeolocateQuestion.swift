@@ -52,15 +52,10 @@ struct GeolocateQuestion: Hashable, Sendable {
       json.field("considerIp", false)
       json.field("fallbacks") { $0.field("ipf", false) }
       if !points.isEmpty {
-        json.key("wifiAccessPoints")
-        json.openArray()
-        for point in points {
-          json.openObject()
+        json.field("wifiAccessPoints", objects: points) { json, point in
           json.field("macAddress", point.beacon.text)
           json.field("signalStrength", point.signal.map { Int($0.rounded()) })
-          json.closeObject()
         }
-        json.closeArray()
       }
       if !cells.isEmpty {
         json.key("cellTowers")

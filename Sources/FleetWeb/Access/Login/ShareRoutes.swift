@@ -22,19 +22,15 @@ package struct ShareRoutes: RouteGroup {
     let principal = try context.requirePrincipal()
     let shares = control.shares(seenBy: principal)
     let body = JSONWriter.object { writer in
-      writer.key("shares")
-      writer.openArray()
-      for (name, share) in shares {
-        writer.openObject()
+      writer.field("shares", objects: shares) { writer, element in
+        let (name, share) = element
         writer.field("id", name)
         writer.field("fleet", share.vehicle.fleet)
         writer.field("vehicle", share.vehicle.vehicle)
         writer.field("by", share.maker)
         writer.field("began", share.began.rfc3339)
         writer.field("expires", share.end.rfc3339)
-        writer.closeObject()
       }
-      writer.closeArray()
     }
     return Response.private(body)
   }

@@ -1,24 +1,5 @@
 package import MQTT
 
-/// An invalid request of the caller or a local failure: operation, object, cause and remedy. Failures of
-/// network and broker are an `AMQPDisconnection`, because the consumer retries after them.
-package struct AMQPError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The operation, such as "read".
-  package var operation: String
-  /// The object of the operation: an address, a topic, a file.
-  package var object: String
-  /// The cause, and the remedy if there is one, in a sentence.
-  package var cause: String
-
-  package init(operation: String, object: String, cause: String) {
-    self.operation = operation
-    self.object = object
-    self.cause = cause
-  }
-
-  package var description: String { "AMQP: cannot \(operation) \(object): \(cause)" }
-}
-
 /// The reason why a consumer is not connected to a node.
 package struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
   /// The stage that the attempt had reached.
