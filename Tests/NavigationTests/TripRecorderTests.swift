@@ -83,14 +83,18 @@ import Testing
     if trips == 1 { #expect(road.ended[0].standing == Double(stop)) }
   }
 
-  /// Time alone ends it, where the receiver sleeps.
-  @Test func elapsedTimeEndsATrip() throws {
+  /// Time alone ends it: after the longest stop if the ignition is known, otherwise after the longest sleep.
+  @Test(arguments: [(nil, 1020.0), (false, 411)] as [(Bool?, Double)])
+  func elapsedTimeEndsATrip(ignition: Bool?, seconds: Double) throws {
     var road = Road()
+    road.ignition = ignition.map { !$0 }
     road.go(10)
     road.go(100, speed: 10)
-    road.go(10)
+    road.go(1)
+    road.ignition = ignition
+    road.go(9)
     let deadline = try #require(road.recorder.nextDeadline)
-    #expect(deadline == Timestamp(seconds: 410))
+    #expect(deadline == Timestamp(seconds: seconds))
     road.recorder.advance(to: deadline)
     #expect(road.recorder.drain().map(\.phase) == [.ended])
   }

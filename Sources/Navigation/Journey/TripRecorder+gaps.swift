@@ -5,12 +5,16 @@ internal import Spatial
 // without power.
 //
 // The odometer has estimated the distance. It belongs to the current trip, unless a drive of this distance at
-// the average speed in towns leaves time for a stop that would have ended the trip. After parking, a short
-// distance is the start of the trip that is observed now, because a receiver needs time for its first
-// position. Any other distance is a separate trip: carried if the ignition was off, otherwise unobserved.
+// the average speed in slow city centres leaves time for a stop that would have ended the trip. After parking, a
+// short distance is the start of the trip that is observed now, because a receiver needs time for its first
+// position. So is a distance that leaves no time for a stop between two trips. Any other distance is a separate
+// trip: carried if the ignition was off, otherwise unobserved.
 extension TripRecorder {
   /// The assumed speed in m/s of an unobserved drive. The mean in towns is 20 to 35 km/h including stops.
   private static let townSpeed = 8.0
+  /// The assumed speed in m/s of an unobserved drive when the rest in a gap decides whether the trip ended. It is
+  /// the mean of slow city centres (15 km/h), because a stop that is shorter than the limit must not split a trip.
+  private static let slowTownSpeed = 4.0
   /// The minimum mean speed in a queue in m/s: queues move at about 5 km/h, and seldom at less than a third
   /// of that.
   private static let slowestQueue = 0.5
@@ -59,10 +63,12 @@ extension TripRecorder {
       return
     }
     // Positions of a moving vehicle can be rare. It was moving all the time if the distance agrees with the
-    // speed.
+    // speed. A drive that leaves no time for a stop that ends a trip is part of the current drive as well.
     let isContinuous =
-      seconds.map { $0 <= Self.longestContinuous && way > Self.leastShare * (sample.speed ?? 0) * $0 }
-      ?? false
+      seconds.map {
+        $0 <= Self.longestContinuous && way > Self.leastShare * (sample.speed ?? 0) * $0
+          || $0 <= Self.longestSleep && $0 - driving < settings.stop
+      } ?? false
     if isMoving, way <= Self.nearWay || isContinuous, !isOff {
       startUnseen(sample, way: way, seconds: seconds, after: before)
     } else {
@@ -84,7 +90,8 @@ extension TripRecorder {
     let wasQueueing = !wasStanding && isMoving && way > Self.slowestQueue * (seconds ?? 0)
     let isCarried = trip.kind == .carried && isOff
     let rest = max(0, (seconds ?? 0) - driving)
-    let isShort = (wasStanding ? trip.standingFor : 0) + rest < longestStop
+    let shownRest = max(0, (seconds ?? 0) - way / slowestDrive(trip))
+    let isShort = (wasStanding ? trip.standingFor : 0) + shownRest < longestStop
     // The vehicle was at rest in the last observed sample, for example in a run of the agent that was killed
     // shortly after. The end of the trip is then known.
     let stoodAtLast = wasStanding || (state.speed ?? .infinity) < Self.movingSpeed && !isMoving
@@ -140,13 +147,23 @@ extension TripRecorder {
     return true
   }
 
+  /// Returns the lowest mean speed in m/s that is assumed for an unobserved drive of this trip.
+  private func slowestDrive(_ trip: OpenTrip) -> Double {
+    guard trip.moving > Self.longestRise else { return Self.slowTownSpeed }
+    let mean = (trip.end.distance - trip.origin) / trip.moving
+    return min(max(mean, Self.slowestQueue), Self.slowTownSpeed)
+  }
+
   /// Starts a trip whose first part was not observed, and which is in progress now.
   private mutating func startUnseen(
     _ sample: TripSample, way: Double, seconds: Double?, after before: TripPoint
   ) {
     // The vehicle accelerated constantly from rest to the current speed. The mean is limited to between a
-    // slow start and the speed in towns.
-    let mean = min(max((sample.speed ?? 0) / 2, Self.slowestStart), Self.townSpeed)
+    // slow start and the speed in towns. Over a long distance, it drove at the current speed.
+    let speed = sample.speed ?? 0
+    let mean =
+      way > Self.nearWay
+      ? max(Self.townSpeed, speed) : min(max(speed / 2, Self.slowestStart), Self.townSpeed)
     let took = min(way / mean, seconds ?? .infinity)
     let since = stirred.map { sample.timestamp.seconds(since: $0.timestamp) } ?? took
     var start = before

@@ -19,7 +19,7 @@ extension TripRecorder {
       }
       state.trip = trip
     }
-    advance(to: sample.timestamp)
+    if let trip = state.trip, isStanding(trip), stirred == nil, trip.standingFor >= longestStop { finish() }
     guard let interval = settings.interval, let trip = state.trip, trip.number != nil,
       trip.elapsed - trip.toldElapsed >= interval, trip.standingFor == 0
     else { return }

@@ -77,6 +77,9 @@ public struct TripRecorder: Hashable, Sendable {
   static let falseStart = 10.0
   /// The maximum time in s that a vehicle with the ignition on can be at rest in a queue.
   static let longestIdle = 3600.0
+  /// The minimum time in s without an observation after which a trip ends if the ignition is unknown. Receivers
+  /// sleep for up to a quarter of an hour, and the vehicle can have departed meanwhile.
+  static let longestSleep = 900.0
   /// The number of event numbers that are reserved in the stored state in one step.
   private static let eventReserve = 64
   /// The maximum number of event names counted in a trip.
@@ -176,7 +179,8 @@ public struct TripRecorder: Hashable, Sendable {
   public var nextDeadline: Timestamp? {
     // In a tunnel, motion that the accelerometer detects can continue the trip.
     guard let trip = state.trip, let watched, isStanding(trip), stirred == nil else { return nil }
-    return watched.advanced(bySeconds: longestStop - trip.standingFor)
+    let rest = longestStop - trip.standingFor
+    return watched.advanced(bySeconds: ignition.believed == nil ? max(rest, Self.longestSleep) : rest)
   }
 
   /// True if a trip is in progress and the vehicle moves.
