@@ -117,6 +117,9 @@ struct AttitudeEstimate: Sendable {
   /// Resets the motion model after an external acceleration started or ended.
   mutating func forgetMotion(_ p: AttitudeFilter.Parameters) { motion.forget(&covariance, p) }
 
+  /// Observes that all but the attitude's relation to the field was lost.
+  mutating func loseAttitude() { field.loseAttitude() }
+
   mutating func replaceField(by mean: Vector3) { field.replace(by: level.rotate(mean)) }
 
   // MARK: Prediction

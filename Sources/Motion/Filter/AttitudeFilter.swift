@@ -366,7 +366,7 @@ public struct AttitudeFilter: Sendable {
   /// After a gap with unknown rotation, turns the estimate by the smallest rotation that restores the field's
   /// direction. The remaining unknown is a rotation about the field.
   private mutating func snap(_ attitude: Quaternion, to clean: Vector3) -> Quaternion {
-    let variance = snapVariance
+    var variance = snapVariance
     snapVariance = 0
     let (measured, expected) = (attitude.rotate(clean), estimate.field.expected)
     guard measured.length > 5, expected.length > 5, let axis = expected.normalized,
@@ -374,14 +374,20 @@ public struct AttitudeFilter: Sendable {
     else { return attitude }
     strapdown.turn(by: correction)
     tiltWatch.forget()
+    // The field shows two of the three components of the missed rotation. If they are far larger than expected, the
+    // third one may be as well. On twelve recordings, ratios of 4 to 9 and half the variance give equal results.
+    let expectedVariance = variance
+    let square = squared(correction.angle)
+    if square > 4 * variance { variance = square }
     let lost = 20 * Double.pi / 180
     if variance > lost * lost {
       alignment.startSearch()
+      estimate.loseAttitude()
       forgetForces()
       block.forceSum = .zero
       block.forceCount = 0
     }
-    block.gapVariance = max(0, block.gapVariance - variance)
+    block.gapVariance = max(0, block.gapVariance - expectedVariance)
     block.isSaturated = true
     let remaining = 4 * Double.pi / 180
     block.saturation += Matrix3.outer(axis, scale: variance)

@@ -90,7 +90,8 @@ struct MagneticField: Sendable {
   mutating func forget(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     covariance.reset(Self.fieldStates, variance: squared(100))
     covariance.reset(Self.disturbanceStates, variance: squared(p.disturbanceDeviation))
-    (disturbance, watch, former) = (.zero, FieldWatch(), nil)
+    (disturbance, former) = (.zero, nil)
+    watch.loseAttitude()
     evidence.forgetField()
     witness.forgetField()
     weighEvidence()
@@ -150,6 +151,9 @@ struct MagneticField: Sendable {
 
   /// Replaces the mean field by a measured one, level frame.
   mutating func replace(by field: Vector3) { mean = field }
+
+  /// Observes that all but the attitude's relation to the field was lost.
+  mutating func loseAttitude() { watch.loseAttitude() }
 
   // MARK: Prediction
 

@@ -116,7 +116,7 @@ enum Experiment: String, CaseIterable {
 
   /// Runs experiments and prints a row for each algorithm and, of magnetic ones, for each size.
   static func report(
-    _ experiments: [Experiment], _ trials: [Trial], runs: Int, every: Int, withPeers: Bool
+    _ experiments: [Experiment], _ trials: [Trial], runs: Int, every: Int, withPeers: Bool, showsEach: Bool
   ) throws {
     print("experiment | inclination, rms and worst after \(delays) s | heading | excess, within 3 | total")
     for experiment in experiments {
@@ -133,6 +133,9 @@ enum Experiment: String, CaseIterable {
           if withPeers { all.append(("vqf", try Peers.estimates(run.trial, only: "vqf")[0].estimates)) }
           for (name, estimates) in all {
             let aftermath = Aftermath(estimates, run, clean: clean[name])
+            if showsEach {
+              Aftermath.report("\(trial.name) \(experiment.rawValue) \(number) \(name)", [aftermath])
+            }
             results[name, default: [:]][run.size, default: []].append(aftermath)
           }
         }

@@ -1,7 +1,7 @@
 import Foundation
 
 // attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager]
-//   [--deviations] [--rounds N] [--experiment NAME|all] [--runs N] [--half 1|2]
+//   [--deviations] [--rounds N] [--experiment NAME|all] [--runs N] [--each] [--half 1|2]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -10,7 +10,7 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager] [--deviations]
-         [--rounds N] [--experiment NAME|all] [--runs N] [--half 1|2]
+         [--rounds N] [--experiment NAME|all] [--runs N] [--each] [--half 1|2]
   faults: \(Fault.allCases.map(\.rawValue).joined(separator: " "))
   experiments: \(Experiment.allCases.map(\.rawValue).joined(separator: " "))
   """
@@ -30,6 +30,8 @@ var rounds = 1
 // Events are planted into each trial so many times.
 var experiments: [Experiment] = []
 var runs = 10
+// A row for each run.
+var showsEach = false
 // Half of the trials: the six that constants are chosen on (1), and the six others (2).
 var half: Int?
 var arguments = CommandLine.arguments.dropFirst()
@@ -53,6 +55,7 @@ while let argument = arguments.popFirst() {
   case "--runs":
     guard let count = arguments.popFirst().flatMap({ Int($0) }), count > 0 else { fail(usage) }
     runs = count
+  case "--each": showsEach = true
   case "--half":
     guard let number = arguments.popFirst().flatMap({ Int($0) }), (1...2).contains(number) else {
       fail(usage)
@@ -84,7 +87,8 @@ do {
   let trials = try Trial.all(in: folder).filter { half == nil || $0.half == half }
   guard !trials.isEmpty else { fail("no .f32 trials in \(folder)") }
   if !experiments.isEmpty {
-    try Experiment.report(experiments, trials, runs: runs, every: every, withPeers: withPeers)
+    try Experiment.report(
+      experiments, trials, runs: runs, every: every, withPeers: withPeers, showsEach: showsEach)
     exit(0)
   }
   if withDeviations {

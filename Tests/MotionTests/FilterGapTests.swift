@@ -1,0 +1,78 @@
+import Glibc
+import Sensors
+import Spatial
+import TestSupport
+import Testing
+
+@testable import Motion
+
+/// Rotations that the gyroscope missed: gaps in motion, and spins beyond its range.
+@Suite struct FilterGapTests {
+  /// Hand motion with three gaps of 1.5 s within 10 s, and then a gap of 3 s.
+  private static func samples(_ seed: UInt64) -> [FilterSimulation.Sample] {
+    FilterSimulation(seed: seed).samples(105).filter { sample in
+      let time = sample.time.seconds(since: Timestamp(seconds: 5))
+      return ![(30, 31.5), (34, 35.5), (38, 39.5), (80, 83)].contains { time > $0.0 && time < $0.1 }
+    }
+  }
+
+  private static func headingError(_ attitude: Quaternion, _ truth: Quaternion) -> Double {
+    let e = attitude * truth.conjugate
+    return 2 * abs(atan(e.z / e.w)) * 180 / .pi
+  }
+
+  /// The heading returns to the field, whose length and inclination are known from before the gaps.
+  @Test(arguments: 1...8 as ClosedRange<UInt64>) func headingRecoversAfterGaps(seed: UInt64) {
+    var filter = ScreenedFilter()
+    var worst = (afterThree: 0.0, afterLong: 0.0)
+    for sample in Self.samples(seed) {
+      filter.update(gyroscope: sample.rate, at: sample.time)
+      filter.update(accelerometer: sample.force, at: sample.time)
+      filter.update(magnetometer: sample.field, at: sample.time)
+      guard let attitude = filter.quaternion9D else { continue }
+      let error = Self.headingError(attitude, sample.truth)
+      let time = sample.time.seconds(since: Timestamp(seconds: 5))
+      if time > 59.5, time < 80 { worst.afterThree = max(worst.afterThree, error) }
+      if time > 98 { worst.afterLong = max(worst.afterLong, error) }
+    }
+    print("seed \(seed): \(worst)°")
+    #expect(worst.afterThree < 5 && worst.afterLong < 5, "seed \(seed)")
+  }
+
+  /// A mean field with the length that a tilted frame gave it is replaced within seconds by a constant field of the
+  /// length and inclination that were observed before (previously after 90 s).
+  @Test(arguments: [false, true]) func wrongMeanFieldIsReplaced(isLost: Bool) {
+    var watch = FieldWatch()
+    func observe(_ seconds: Double, _ field: Vector3, mean: Vector3) -> Vector3? {
+      for _ in 0..<Int(10 * seconds) {
+        if let new = watch.observe(field, mean: mean, noise: 0.1, isStill: false, 0.1) { return new.field }
+      }
+      return nil
+    }
+    let (before, after) = (Vector3(0, 15.5, -42), Vector3(11, 10.8, -42))
+    #expect(observe(40, before, mean: before) == nil)
+    if isLost { watch.loseAttitude() }
+    #expect(observe(4, after, mean: Vector3(11, 15.9, -42)) == after)
+    #expect(observe(20, after, mean: after) == nil)
+    // A field of another length does not restore the heading.
+    if isLost { watch.loseAttitude() }
+    #expect(observe(4, Vector3(19, 0, -42), mean: Vector3(11, 15.9, -42)) == nil)
+  }
+
+  /// The result after gaps depends on the scans only, not on the blocks in which a source delivers them.
+  @Test func gapsGiveTheSameResultInBlocksOfAnySize() throws {
+    let scans = Self.samples(9).map {
+      InertialScan(
+        timestamp: $0.time, specificForce: $0.force, rotationRate: $0.rate, magneticField: $0.field)
+    }
+    var results: [Quaternion] = []
+    for size in [1, 7, 64, scans.count] {
+      var manager = MotionManager(frame: .xMagneticNorthZVertical)
+      for first in stride(from: 0, to: scans.count, by: size) {
+        manager.process(Array(scans[first..<min(first + size, scans.count)]))
+      }
+      results.append(try #require(manager.deviceMotion?.attitude).quaternion)
+    }
+    #expect(results.allSatisfy { $0 == results[0] })
+  }
+}
