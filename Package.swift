@@ -181,7 +181,7 @@ let package = Package(
     .target(
       name: "FleetCommand",
       dependencies: [
-        "Bytes", "Fleet", "FleetManagement", "FleetProgram", "MQTT", "Platform", "TOML", "Telemetry",
+        "Fleet", "FleetManagement", "FleetProgram", "MQTT", "Platform", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(

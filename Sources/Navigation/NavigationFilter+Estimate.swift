@@ -52,7 +52,7 @@ extension NavigationFilter {
     // common to consecutive fixes, so it is added.
     let common = 0.5 * receiver.deviation * receiver.deviation
     let scale = parameters.radiusFactor * parameters.radiusFactor
-    return ErrorRadius.radii(
+    return ConfidenceRadius.radii(
       east: scale * filter.covariance[0, 0] + common, north: scale * filter.covariance[1, 1] + common,
       covariance: scale * filter.covariance[0, 1])
   }
@@ -71,7 +71,7 @@ extension NavigationFilter {
       // The variance of the smoother is too small by a factor of 1.4² (fitted), because unmodelled errors
       // before and after a position are the same.
       let scale = 1.4 * 1.4
-      let radii = ErrorRadius.radii(
+      let radii = ConfidenceRadius.radii(
         east: scale * point.eastVariance + common, north: scale * point.northVariance + common,
         covariance: scale * point.covariance)
       return CorrectedPosition(

@@ -14,7 +14,8 @@ public struct GPSDProbe: Hashable, Sendable {
   public static func run(_ address: GPSDAddress, timeLimit: Duration = .seconds(3)) throws -> GPSDProbe {
     let wake = try EventDescriptor()
     let deadline = MonotonicTime.after(max(0, min(timeLimit / .seconds(1), 3600)))
-    var session = try GPSDSession(to: address, decoder: GPSDReportDecoder(), deadline: deadline, wake: wake)
+    var session = try GPSDClientSession(
+      to: address, decoder: GPSDReportDecoder(), deadline: deadline, wake: wake)
     try session.requestDevices()
     var version: GPSDVersion?
     while true {

@@ -116,7 +116,7 @@ struct GPSDWorker: ~Copyable {
 
   private var watch: GPSDWatch
   private var generator = SystemRandomNumberGenerator()
-  private var session: GPSDSession?
+  private var session: GPSDClientSession?
   private var assembler = GPSDFixAssembler()
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
@@ -189,7 +189,7 @@ struct GPSDWorker: ~Copyable {
   }
 
   /// Waits for the next report, the next deadline or a signal.
-  private mutating func wait() -> GPSDSession.Outcome {
+  private mutating func wait() -> GPSDClientSession.Outcome {
     let now = MonotonicTime.now
     let deadline = watch.deadline(at: now)
     let pause = watch.isWatching ? gathering.pause(at: now) : nil
@@ -201,7 +201,9 @@ struct GPSDWorker: ~Copyable {
 
   /// Returns the next report; nil without a connection. While reports are gathered, it returns only reports
   /// that are already available and does not wait.
-  private mutating func nextReport(deadline: MonotonicTime?, at now: MonotonicTime) -> GPSDSession.Outcome? {
+  private mutating func nextReport(deadline: MonotonicTime?, at now: MonotonicTime) -> GPSDClientSession
+    .Outcome?
+  {
     do {
       let isGathering = gathering.drainsWithoutWaiting
       let outcome = try session?.nextReport(deadline: isGathering ? now : deadline, wake: wake)
@@ -249,7 +251,7 @@ struct GPSDWorker: ~Copyable {
     heartbeat.expectPause(seconds: 120)
     defer { heartbeat.beat() }
     do {
-      let opened = try GPSDSession(
+      let opened = try GPSDClientSession(
         to: address, decoder: decoder, deadline: .after(Self.connectTimeLimit), wake: wake)
       try opened.watch(device: device)
       session = consume opened

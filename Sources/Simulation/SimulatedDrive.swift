@@ -2,7 +2,7 @@ public import Sensors
 public import Spatial
 
 /// A simulated vehicle on a route with its sensors. Samples and fixes are consistent, because all derive from
-/// one motion in closed form (`VehicleState`), each with its own seeded errors.
+/// one motion in closed form (`SimulatedState`), each with its own seeded errors.
 ///
 /// ```swift
 /// var configuration = SimulatedDrive.Configuration()
@@ -92,7 +92,7 @@ public struct SimulatedDrive: SensorRecording {
 
   /// Returns the true state of the vehicle at any time. For times before the start, it is the state at the
   /// start.
-  public func truth(at timestamp: Timestamp) -> VehicleState {
+  public func truth(at timestamp: Timestamp) -> SimulatedState {
     let start = configuration.startTimestamp
     return state(at: max(timestamp, start).nanoseconds - start.nanoseconds)
   }
@@ -159,7 +159,7 @@ public struct SimulatedDrive: SensorRecording {
     configuration.scenario == .parked ? 0 : Double(time % lapNanoseconds) * 1e-9
   }
 
-  private func state(at time: Int64) -> VehicleState {
+  private func state(at time: Int64) -> SimulatedState {
     dynamics.state(
       at: lapTime(at: time), baseAltitude: configuration.altitude, timestamp: timestamp(at: time))
   }

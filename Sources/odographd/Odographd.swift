@@ -81,7 +81,7 @@ struct Failure: Error {
   let status: Int32
 
   init(_ message: String, status: Int32 = 1) {
-    StandardError.write("odographd: \(message)\n")
+    AgentErrorOutput.write("odographd: \(message)\n")
     self.status = status
   }
 }

@@ -33,11 +33,11 @@ import Testing
     let (start, time) = try feed.startOfTime(configuration.sensorInput)
     let pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: start, time: time, version: "1")
-    var surroundings = AgentLoop.Surroundings()
-    surroundings.memory = MotionMemory.Plan(configuration, calibration: nil)
+    var services = AgentLoop.Services()
+    services.memory = MotionMemory.Plan(configuration, calibration: nil)
     var loop = try AgentLoop(
       pipeline: pipeline, sensors: feed, inbox: AgentInbox(), delivery: NoDelivery(),
-      surroundings: surroundings, log: Self.log)
+      services: services, log: Self.log)
     try loop.run()
   }
 

@@ -151,10 +151,10 @@ import Testing
     var pipeline = AgentPipeline(
       configuration: try simulation().pipeline, start: start, time: time, version: "1")
     _ = try onTheWay().watch(in: &pipeline.regions)
-    var surroundings = AgentLoop.Surroundings()
-    surroundings.regionStates = RegionStates(path: directory.file("none"), log: log)
+    var services = AgentLoop.Services()
+    services.regionStates = RegionStates(path: directory.file("none"), log: log)
     var loop = try AgentLoop(
-      pipeline: pipeline, sensors: feed, inbox: AgentInbox(), delivery: recorder, surroundings: surroundings,
+      pipeline: pipeline, sensors: feed, inbox: AgentInbox(), delivery: recorder, services: services,
       log: log)
     try loop.run()
     let calls = recorder.calls.withLock { $0 }

@@ -36,6 +36,8 @@ func brief(_ change: AlertChange) -> String {
 }
 
 extension AlertEngine {
+  /// The alerts that have not ended, in the order of their numbers.
+  var openAlerts: [Alert] { open.values.sorted { $0.number < $1.number } }
   mutating func report(_ facts: VehicleFacts) -> [String] { observe(facts).map(brief) }
   mutating func pass(to seconds: Double) -> [String] { advance(to: moment(seconds)).map(brief) }
 }

@@ -134,7 +134,7 @@ import Testing
 
   @Test func sortedBySpeed() {
     expect(
-      screen(100, 5) { $0.order.criterion = .speed },
+      screen(100, 5) { $0.order.criterion = .column(.speed) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
       VEHICLE     STATE       HEARD               POSITION    SPEED ▼  COURSE  HEADING  LAST EVENT
@@ -146,7 +146,7 @@ import Testing
 
   @Test func sortedByAgeReversed() {
     expect(
-      screen(100, 5) { $0.order = VehicleOrder(criterion: .age, isReversed: true) },
+      screen(100, 5) { $0.order = VehicleOrder(criterion: .column(.age), isReversed: true) },
       """
       odograph  broker:1883  fleet demo       4 vehicles  ● 1 online  ◐ 1 asleep  ○ 1 offline  · 1 unknown
       VEHICLE     STATE      HEARD▼               POSITION      SPEED  COURSE  HEADING  LAST EVENT

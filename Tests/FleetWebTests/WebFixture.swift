@@ -18,7 +18,7 @@ final class WebFixture: Sendable {
   private let listener: WebListener
 
   init(
-    access: any AccessPolicy = LocalAccess(), limits: StreamHub.Limits = .init(),
+    access: any AccessPolicy = LoopbackAccess(), limits: StreamHub.Limits = .init(),
     leaflet: LeafletFiles? = nil, sources: [any StreamSource] = []
   ) throws {
     fleet = LiveFleet(feed)

@@ -162,7 +162,7 @@ import Testing
   @Test func withoutALoginOnlyLoopbackIsServed() throws {
     for address in ["0.0.0.0:80", "[::]:80", "fleet.example:80", "127.example.org:80", "192.168.1.1:0"] {
       var configuration = ServeConfiguration(address: try ListenAddress(parsing: address))
-      #expect(throws: FleetError.self) { try configuration.check(LocalAccess()) }
+      #expect(throws: FleetError.self) { try configuration.check(LoopbackAccess()) }
       // With a login, but nobody who encrypts.
       let error = #expect(throws: FleetError.self) { try configuration.check(NamedAccess()) }
       #expect(error?.kind == .invalidInput && error?.description.contains("plain = true") == true)
@@ -170,11 +170,11 @@ import Testing
       #expect(try configuration.check(NamedAccess(isBehindProxy: true)) == nil)
       configuration.allowsPlain = true
       #expect(try configuration.check(NamedAccess())?.contains("unencrypted") == true)
-      #expect(throws: FleetError.self) { try configuration.check(LocalAccess()) }
+      #expect(throws: FleetError.self) { try configuration.check(LoopbackAccess()) }
     }
     for address in ["127.0.0.1:80", "127.8.0.1:80", "[::1]:80", "localhost:80"] {
       let configuration = ServeConfiguration(address: try ListenAddress(parsing: address))
-      #expect(try configuration.check(LocalAccess()) == nil && configuration.check(NamedAccess()) == nil)
+      #expect(try configuration.check(LoopbackAccess()) == nil && configuration.check(NamedAccess()) == nil)
     }
   }
 }

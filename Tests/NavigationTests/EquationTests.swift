@@ -160,7 +160,7 @@ import Testing
   }
 
   /// The smallest pivot of the Cholesky factorization of the correlations.
-  private func smallestPivot(_ covariance: Covariance) -> Double {
+  private func smallestPivot(_ covariance: ErrorCovariance) -> Double {
     let used = (0..<ErrorState.count).filter { covariance.variance($0) > 0 }
     var lower = [[Double]](repeating: [Double](repeating: 0, count: used.count), count: used.count)
     var least = 1.0
@@ -183,7 +183,7 @@ import Testing
   @Test func radiiContainTheirShareOfErrors() {
     var generator = SeededGenerator.announced()
     for (east, north, covariance) in [(1.0, 1.0, 0.0), (4.0, 1.0, 0.0), (4.0, 1.0, 1.5), (9.0, 0.01, 0.0)] {
-      let (radius68, radius95) = ErrorRadius.radii(east: east, north: north, covariance: covariance)
+      let (radius68, radius95) = ConfidenceRadius.radii(east: east, north: north, covariance: covariance)
       var (inside68, inside95) = (0.0, 0.0)
       for _ in 0..<20_000 {
         let (a, b) = (generator.nextNormal(), generator.nextNormal())

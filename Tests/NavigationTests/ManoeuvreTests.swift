@@ -184,7 +184,7 @@ struct EventPlay {
   ///   - shake: adds m/s² and rad/s in the vehicle's frame.
   ///   - move: changes fixes.
   mutating func play(
-    _ drive: inout SimulatedDrive, shake: ((VehicleState) -> (Vector3, Vector3))? = nil,
+    _ drive: inout SimulatedDrive, shake: ((SimulatedState) -> (Vector3, Vector3))? = nil,
     move: (inout PositionFix) -> Void = { _ in },
     each: (SimulatedDrive, Timestamp) -> Void = { _, _ in }
   ) {

@@ -258,7 +258,7 @@ import Testing
         continue
       }
       driven += 1
-      var last: VehicleState?
+      var last: SimulatedState?
       for time in stride(from: 0.0, through: drive.lapDuration, by: 0.1) {
         let state = drive.truth(at: Timestamp(seconds: time))
         defer { last = state }

@@ -191,7 +191,7 @@ extension ConfigurationReader {
 
 extension ConfigurationKey.Value {
   /// Text of the value as in a file.
-  fileprivate var text: String {
+  var text: String {
     switch self {
     case .text(let text): "\"\(text)\""
     case .texts(let texts): "[" + texts.map { "\"\($0)\"" }.joined(separator: ", ") + "]"

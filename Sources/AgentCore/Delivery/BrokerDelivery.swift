@@ -11,7 +11,7 @@ internal import Telemetry
 /// Delivers messages to a broker: durable ones through the queue, live values directly.
 final class BrokerDelivery: MessageDelivery {
   private let formats: Locked<MessageFormats>
-  private let store: MessageStore
+  private let store: AgentOutbox
   private let outbox: Outbox
   private let session: MQTTSession
   private let presence: Presence
@@ -34,7 +34,7 @@ final class BrokerDelivery: MessageDelivery {
   ///   - inbox: receives requests and changes of the link.
   /// - Throws: an error naming the invalid setting.
   init(
-    configuration: AgentConfiguration, store: MessageStore, formats: MessageFormats, log: Logger,
+    configuration: AgentConfiguration, store: AgentOutbox, formats: MessageFormats, log: Logger,
     remote: RemoteTopics? = nil, inbox: AgentInbox
   ) throws {
     self.formats = Locked(formats)

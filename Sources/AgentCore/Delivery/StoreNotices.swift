@@ -4,7 +4,7 @@ internal import Platform
 internal import StoreAndForward
 
 /// The message store of a running agent, whose notices are logged.
-struct MessageStore: Sendable {
+struct AgentOutbox: Sendable {
   let outbox: Outbox
   private let notices: Locked<StoreNotices>
   private let log: Logger

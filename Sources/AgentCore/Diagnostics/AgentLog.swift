@@ -17,7 +17,7 @@ package enum AgentLog {
 }
 
 /// Unbuffered standard error.
-package enum StandardError {
+package enum AgentErrorOutput {
   package static func write(_ text: String) {
     var bytes = Array(text.utf8)
     _ = Glibc.write(standard_error_descriptor(), &bytes, bytes.count)

@@ -30,7 +30,7 @@ final class RemoteService {
   var rawSamples = RawSamples()
   /// End of the accelerometer recording in progress, on the machine's clock; nil for none.
   var recordingEnd: Timestamp?
-  private var history: HistoryBox?
+  private let history: PositionHistory?
   /// True if sensor demands may have changed since the last call of `advance`.
   var isReconfigured = false
   /// Remote regions, which replace the configuration's; nil for none.
@@ -60,23 +60,13 @@ final class RemoteService {
   /// Civil time of the pipeline, which is that of all other messages.
   private(set) var time = UTCTime(nanoseconds: 0)
 
-  /// Maximum number of fixes in an answer. If there are more, the answer contains the time from which they
-  /// can be requested.
-  static let trackLimit = 20_000
-  static let fixesPerMessage = 1000
-
   init(_ plan: Plan) {
     self.plan = plan
     manager = plan.manager
     regions = plan.regions
     connection = plan.manager.active.mqtt
-    guard manager.active.remote.historyLimit > 0 else { return }
-    do {
-      history = HistoryBox(
-        try FixHistory(path: plan.folder.historyPath, limit: manager.active.remote.historyLimit))
-    } catch {
-      plan.log.warning(.historyMissing, "no history of fixes", metadata: ["reason": "\(error)"])
-    }
+    history = PositionHistory(
+      path: plan.folder.historyPath, limit: plan.manager.active.remote.historyLimit, log: plan.log)
   }
 
   /// Deadline of the next call of `advance` and `answerPending`, on the machine's clock.
@@ -129,11 +119,11 @@ final class RemoteService {
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
     // The history contains fixes only, no coarse positions.
     guard known.location.positionSource != .coarse else { return }
-    history?.record(known, log: plan.log)
+    history?.record(known)
   }
 
   /// Flushes the history to disk.
-  func close() { history?.flush(log: plan.log) }
+  func close() { history?.flush() }
 
   // MARK: Decisions
 
@@ -357,29 +347,9 @@ final class RemoteService {
     guard let history else {
       return answer(sender, .failed, "the history of fixes is disabled (remote.history_mb)")
     }
-    // One fix more than the limit is read: its time is the start of the next request.
-    var stored = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
-    var next: UTCTime?
-    if stored.count > Self.trackLimit { next = stored.removeLast().time }
-    // A privacy zone may have been added since the fixes were recorded.
-    let fixes = stored.compactMap { fix in
-      pipeline.shown(stored: fix.coordinate).map {
-        TrackMessage.Fix(time: fix.time, coordinate: $0, horizontalAccuracy: fix.horizontalAccuracy)
-      }
-    }
-    var count = 0
-    var rest = fixes[...]
-    while !rest.isEmpty {
-      let part = Array(rest.prefix(Self.fixesPerMessage))
-      rest = rest.dropFirst(Self.fixesPerMessage)
-      count += 1
-      messages.append(.track(TrackMessage(identity: nil, fixes: part)))
-    }
-    var result: [String: JSONValue] = [
-      "fixes": .integer(Int64(fixes.count)), "messages": .integer(Int64(count)),
-    ]
-    if let next { result["next"] = .string(next.rfc3339) }
-    answer(sender, .done, result: .object(result))
+    let (fixes, result) = history.track(from: from, to: to, pipeline)
+    messages += fixes
+    answer(sender, .done, result: result)
   }
 
   private func setZero(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
@@ -503,33 +473,5 @@ final class RemoteService {
         metadata: ["command": "\(message.command)", "problem": "\(problem ?? "-")"])
     }
     answers.append(.commandResponse(message))
-  }
-}
-
-/// Owns the history, which is not copyable, for use in a class.
-private final class HistoryBox {
-  private var history: FixHistory
-  private var hasComplained = false
-
-  init(_ history: consuming FixHistory) { self.history = history }
-
-  func record(_ message: LocationMessage, log: Logger) {
-    do {
-      try history.record(message)
-      hasComplained = false
-    } catch { complain(error, log) }
-  }
-
-  func flush(log: Logger) { do { try history.flush() } catch { complain(error, log) } }
-
-  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [FixHistory.Fix] {
-    history.fixes(from: from, to: to, limit: limit)
-  }
-
-  private func complain(_ error: any Error, _ log: Logger) {
-    if !hasComplained {
-      log.warning(.historyNotWritten, "history of fixes not written", metadata: ["reason": "\(error)"])
-    }
-    hasComplained = true
   }
 }

@@ -59,7 +59,7 @@ package final class Agent: Sendable {
     let claims = output == .broker ? try StateClaims(configuration, log: log) : nil
     defer { withExtendedLifetime(claims) {} }
     // Remote settings cannot change the store.
-    let messageStore = output == .broker ? try MessageStore(configuration.store, log: log) : nil
+    let messageStore = output == .broker ? try AgentOutbox(configuration.store, log: log) : nil
     let store = StateStore(path: configuration.store.path, outbox: messageStore?.outbox)
     // Remote management requires a broker.
     let start =
@@ -86,14 +86,14 @@ package final class Agent: Sendable {
       navigation: navigation?.load(at: timestamp, now: now), odometer: odometer?.load(now: now),
       trips: trips?.load(now: now), beaconMap: beacons?.store)
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
-    var surroundings = AgentLoop.Surroundings()
+    var services = AgentLoop.Services()
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
       initial.regionSource = .remote
     } else if let path = configuration.regions.path {
       let report = try RegionFile(path).watch(in: &initial.regions, at: initial.civilTime, log: log)
       // Only the native format contains this report.
-      if configuration.profiles.isNative { surroundings.announcements.append(.regionsReported(report)) }
+      if configuration.profiles.isNative { services.announcements.append(.regionsReported(report)) }
       initial.regionSource = .file
     }
     let inbox = AgentInbox()
@@ -106,7 +106,7 @@ package final class Agent: Sendable {
         remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
       let states = RegionStates(path: configuration.regions.statePath, log: log)
       states.restore(&initial.regions, from: messageStore.outbox)
-      surroundings.regionStates = states
+      services.regionStates = states
     } else {
       delivery = PrintDelivery(
         formats: formats,
@@ -115,27 +115,27 @@ package final class Agent: Sendable {
     }
     let pipeline = initial
     let duties = try duties(inbox)
-    surroundings.vehicle = configuration.vehicleName
-    surroundings.preset = configuration.preset.rawValue
+    services.vehicle = configuration.vehicleName
+    services.preset = configuration.preset.rawValue
     // The output of an agent that prints must depend on its input alone, not on this computer's health.
-    if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
+    if output == .broker { services.probe = SystemProbe(store: configuration.store.path) }
     if configuration.input == .hardware {
-      surroundings.clock = {
+      services.clock = {
         SystemTime(
           time: .now, isSynchronized: UTCTime.isSynchronized)
       }
     }
-    surroundings.memory = MotionMemory.Plan(
+    services.memory = MotionMemory.Plan(
       configuration, calibration: calibration, navigation: navigation, odometer: odometer, trips: trips)
-    surroundings.traces = traceStore()
-    surroundings.beacons = beacons
-    surroundings.snapshots = duties.snapshots
-    surroundings.local = localServer(feed, inbox)
-    defer { surroundings.local?.stop() }
-    surroundings.sensorProxy = sensorProxy(feed, inbox)
-    defer { surroundings.sensorProxy?.stop() }
+    services.traces = traceStore()
+    services.beacons = beacons
+    services.snapshots = duties.snapshots
+    services.local = localServer(feed, inbox)
+    defer { services.local?.stop() }
+    services.sensorProxy = sensorProxy(feed, inbox)
+    defer { services.sensorProxy?.stop() }
     if let start, let link = delivery as? any RemoteLink {
-      surroundings.remote = RemoteService.Plan(
+      services.remote = RemoteService.Plan(
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
         link: link, location: location, log: log)
     }
@@ -152,10 +152,10 @@ package final class Agent: Sendable {
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(
       name: "pipeline", stackSize: 8 << 20, call: { inbox.push(.tick) },
-      { [surroundings, log] heartbeat in
+      { [services, log] heartbeat in
         do {
           var loop = try AgentLoop(
-            pipeline: pipeline, sensors: feed, inbox: inbox, delivery: delivery, surroundings: surroundings,
+            pipeline: pipeline, sensors: feed, inbox: inbox, delivery: delivery, services: services,
             log: log)
           try loop.run(heartbeat: heartbeat)
         } catch {

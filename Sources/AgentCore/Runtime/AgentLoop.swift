@@ -12,7 +12,7 @@ internal import Telemetry
 /// delivers the results.
 struct AgentLoop: ~Copyable {
   /// Stores, services and settings around the pipeline.
-  struct Surroundings: Sendable {
+  struct Services: Sendable {
     /// Fleet and vehicle, for snapshots.
     var vehicle = ""
     /// The configured preset, for snapshots.
@@ -49,7 +49,7 @@ struct AgentLoop: ~Copyable {
   private var beacons: BeaconMemory?
   private var traces: TraceStore?
   private let remote: RemoteService?
-  private let surroundings: Surroundings
+  private let services: Services
   private let log: Logger
   private var activity = SensorActivity()
   private var messages: [VehicleMessage] = []
@@ -72,19 +72,19 @@ struct AgentLoop: ~Copyable {
   /// - Throws: `ConfigurationError` if a required file cannot be opened.
   init(
     pipeline: AgentPipeline, sensors: SensorFeed, inbox: AgentInbox, delivery: any MessageDelivery,
-    surroundings: Surroundings = Surroundings(), log: Logger
+    services: Services = Services(), log: Logger
   ) throws(ConfigurationError) {
     self.pipeline = pipeline
     clock = (pipeline.clock, nil, 0)
     feed = InputFeed(sensors, inbox: inbox)
     self.inbox = inbox
     self.delivery = delivery
-    self.surroundings = surroundings
+    self.services = services
     self.log = log
-    memory = try MotionMemory(surroundings.memory, log: log)
-    beacons = surroundings.beacons.map(BeaconMemory.init)
-    traces = surroundings.traces
-    remote = surroundings.remote.map(RemoteService.init)
+    memory = try MotionMemory(services.memory, log: log)
+    beacons = services.beacons.map(BeaconMemory.init)
+    traces = services.traces
+    remote = services.remote.map(RemoteService.init)
   }
 
   /// Runs until the sensors have ended or a stop is requested, and returns after the farewell.
@@ -110,7 +110,7 @@ struct AgentLoop: ~Copyable {
     feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
     try feed.start()
     if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.startupTime) }
-    messages += surroundings.announcements
+    messages += services.announcements
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
     remote?.begin(&pipeline)
     messages += remote?.drain() ?? []
@@ -179,7 +179,7 @@ struct AgentLoop: ~Copyable {
 
   private mutating func process(_ event: SensorEvent) {
     if case .status(let status) = event { report(status) }
-    if surroundings.snapshots != nil { activity.observe(event) }
+    if services.snapshots != nil { activity.observe(event) }
     updateEnvironment(before: feed.now)
     if !feed.isLive {
       if let timestamp = event.timestamp { pipeline.planPower(at: timestamp) }
@@ -226,17 +226,17 @@ struct AgentLoop: ~Copyable {
   }
 
   private mutating func publishSnapshot() {
-    guard let snapshots = surroundings.snapshots else { return }
+    guard let snapshots = services.snapshots else { return }
     updateEnvironment()
     let (now, known) = (feed.now, pipeline.lastKnown)
     snapshots.publish(
       AgentSnapshot(
-        taken: .now, vehicle: surroundings.vehicle, preset: surroundings.preset,
+        taken: .now, vehicle: services.vehicle, preset: services.preset,
         status: pipeline.report(.online, at: now),
         activity: activity.kinds(at: now), motion: pipeline.motionReport, location: known,
         locationAge: known.map { max(0, now.seconds(since: $0.location.timestamp)) },
-        signals: pipeline.vehicleSignals, link: delivery.link, local: surroundings.local?.reports ?? [],
-        localReceiverSeconds: pipeline.localReceiverSeconds, sensorProxy: surroundings.sensorProxy?.report))
+        signals: pipeline.vehicleSignals, link: delivery.link, local: services.local?.reports ?? [],
+        localReceiverSeconds: pipeline.localReceiverSeconds, sensorProxy: services.sensorProxy?.report))
   }
 
   /// Updates delivery counters and the computer's health before the next status.
@@ -248,7 +248,7 @@ struct AgentLoop: ~Copyable {
       storeProblem: delivery.storeProblem, deliveryProblem: delivery.deliveryProblem)
     // A recording's time is not the machine's, and equal recordings must give equal output.
     environment.radio = delivery.radio
-    if let probe = surroundings.probe {
+    if let probe = services.probe {
       environment.device = probe.read()
       environment.isManagedRemotely = remote != nil
       environment.processor = .process
@@ -258,7 +258,7 @@ struct AgentLoop: ~Copyable {
 
   /// Checks at every wakeup of the loop whether the machine's clock was set.
   private mutating func observeClock() {
-    guard let system = surroundings.clock, feed.now >= clockDue else { return }
+    guard let system = services.clock, feed.now >= clockDue else { return }
     clockDue = feed.now.advanced(bySeconds: Self.clockInterval)
     pipeline.observe(system(), at: feed.now)
   }
@@ -282,7 +282,7 @@ struct AgentLoop: ~Copyable {
   /// Logs a change of the clock. If later messages may have earlier times, they receive a new epoch.
   private mutating func reportClockChange() {
     guard (pipeline.clock, pipeline.lastClockStep) != (clock.source, clock.step) else { return }
-    if surroundings.clock != nil {
+    if services.clock != nil {
       log.notice(
         .clockChanged, "civil time",
         metadata: [
@@ -305,14 +305,14 @@ struct AgentLoop: ~Copyable {
 
   /// - Parameter documents: state to store in the same commit, unless it has changed since.
   private mutating func handOver(preserving documents: [PreservedDocument] = []) throws {
-    for epoch in pipeline.drainLocal() { surroundings.local?.publish(epoch) }
-    if let host = surroundings.sensorProxy, let state = pipeline.drainLocalMotion() { host.update(state) }
+    for epoch in pipeline.drainLocal() { services.local?.publish(epoch) }
+    if let host = services.sensorProxy, let state = pipeline.drainLocalMotion() { host.update(state) }
     reportClockChange()
     let trips = memory.keepTrips(&pipeline, with: messages, at: feed.now)
     // The steps are removed from the pipeline even if there is no store, as with recordings.
     let steps = pipeline.drainTraceSteps()
     messages += traces?.process(steps) ?? []
-    let states = surroundings.regionStates?.change(of: pipeline.regions)
+    let states = services.regionStates?.change(of: pipeline.regions)
     // A later document replaces one of the same name.
     let documents = documents + [trips, states].compactMap { $0 }
     if !messages.isEmpty || !documents.isEmpty {

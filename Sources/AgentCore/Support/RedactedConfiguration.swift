@@ -26,20 +26,9 @@ struct RedactedConfiguration {
         Self.secret.contains(key.path)
         ? Self.hidden(value)
         : Self.credentialFiles.contains(key.path)
-          ? Self.file(value) : Redaction.credentials(Self.plain(value))
+          ? Self.file(value) : Redaction.credentials(value.text)
       let mark = setting != nil ? "  # set" : preset?[key.path] != nil ? "  # preset" : ""
       return "\(key.path) = \(shown)\(mark)"
-    }
-  }
-
-  private static func plain(_ value: ConfigurationKey.Value) -> String {
-    switch value {
-    case .text(let text): "\"\(text)\""
-    case .texts(let texts): "[" + texts.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
-    case .integer(let number): "\(number)"
-    case .number(let number): "\(number)"
-    case .flag(let flag): "\(flag)"
-    case .numbers(let numbers): "\(numbers)"
     }
   }
 
@@ -50,7 +39,7 @@ struct RedactedConfiguration {
 
   private static func file(_ value: ConfigurationKey.Value) -> String {
     guard case .text(let path) = value, path.hasPrefix("/") else { return "(redacted: not an absolute path)" }
-    return plain(value) + (access(path, R_OK) == 0 ? " (readable)" : " (not readable)")
+    return value.text + (access(path, R_OK) == 0 ? " (readable)" : " (not readable)")
   }
 }
 

@@ -58,7 +58,7 @@ package enum AlertChange: Hashable, Sendable {
     }
   }
 
-  package var transition: Transition {
+  package var transition: AlertTransition {
     switch self {
     case .began: .began
     case .ended: .ended
@@ -68,6 +68,6 @@ package enum AlertChange: Hashable, Sendable {
 }
 
 /// The transition of an alert that a message reports. The raw values are stored and published.
-package enum Transition: String, Hashable, Sendable, CaseIterable {
+package enum AlertTransition: String, Hashable, Sendable, CaseIterable {
   case began, ended, happened
 }

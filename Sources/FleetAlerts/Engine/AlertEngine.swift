@@ -63,7 +63,7 @@ package struct AlertEngine: Sendable {
   private(set) var now: Moment
   private(set) var entries: [String: [VehicleKey: [String: Entry]]] = [:]
   private(set) var entryCount = 0
-  private(set) var open: [Int64: Alert] = [:]
+  package private(set) var open: [Int64: Alert] = [:]
   private var seen: [VehicleKey: [String]] = [:]
   private var deadlines: [EntryKey: Timestamp] = [:]
   private var nextDeadline: Timestamp?
@@ -95,8 +95,6 @@ package struct AlertEngine: Sendable {
 
   /// Returns whether any rule uses messages of a topic.
   package func asks(for topic: VehicleFacts.Topic) -> Bool { rulesOfTopic[topic] != nil }
-
-  package var openAlerts: [Alert] { open.values.sorted { $0.number < $1.number } }
 
   /// The next time at which an alert can start or end without a message; nil if there is none.
   package var deadline: Timestamp? { isPaused ? nil : nextDeadline }

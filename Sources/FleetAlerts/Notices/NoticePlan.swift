@@ -5,9 +5,9 @@ package import Spatial
 package struct Notice: Hashable, Sendable {
   package struct Item: Hashable, Sendable {
     package var alert: Alert
-    package var transition: Transition
+    package var transition: AlertTransition
 
-    package init(_ alert: Alert, _ transition: Transition) {
+    package init(_ alert: Alert, _ transition: AlertTransition) {
       (self.alert, self.transition) = (alert, transition)
     }
   }

@@ -15,7 +15,7 @@ package struct AlertsPage: Sendable {
 
   /// The position of an alert in a sorted list, such as `critical-17`. It remains valid if the alert itself
   /// does not exist any more.
-  package struct Place: Hashable, Sendable, CustomStringConvertible {
+  package struct Cursor: Hashable, Sendable, CustomStringConvertible {
     var severity: Severity
     var number: Int64
 
@@ -34,7 +34,7 @@ package struct AlertsPage: Sendable {
 
     package var description: String { "\(severity.rawValue)-\(number)" }
 
-    func precedes(_ other: Place, _ order: Order) -> Bool {
+    func precedes(_ other: Cursor, _ order: Order) -> Bool {
       if order == .severity, severity != other.severity { return severity > other.severity }
       return number > other.number
     }
@@ -49,7 +49,7 @@ package struct AlertsPage: Sendable {
 
   package var alerts: [Alert]
   /// The position of the last alert on this page, after which the next page starts; nil on the last page.
-  package var next: Place?
+  package var next: Cursor?
   /// The number of alerts on all pages together.
   package var count: Int
   /// The number of alerts for each rule and severity: highest severity first, then largest number first.
@@ -60,7 +60,7 @@ extension AlertsView {
   /// Returns a page of alerts.
   /// - Parameter selects: returns whether an alert is included, by the user's permissions and the request.
   package func page(
-    _ state: AlertsPage.State, _ order: AlertsPage.Order, after place: AlertsPage.Place? = nil, limit: Int,
+    _ state: AlertsPage.State, _ order: AlertsPage.Order, after place: AlertsPage.Cursor? = nil, limit: Int,
     where selects: (Alert) -> Bool
   ) -> AlertsPage {
     struct Key: Hashable {
@@ -78,14 +78,15 @@ extension AlertsView {
     if state != .open { for alert in ended { choose(alert) } }
     let count = chosen.count
     if let place { chosen.removeAll { !place.precedes(.init($0), order) } }
-    chosen.sort { AlertsPage.Place($0).precedes(.init($1), order) }
+    chosen.sort { AlertsPage.Cursor($0).precedes(.init($1), order) }
     let alerts = Array(chosen.prefix(limit))
     let groups = counts.map {
       AlertsPage.Group(rule: $0.key.rule, severity: $0.key.severity, count: $0.value)
     }
     .sorted { ($1.severity, $1.count, $0.rule) < ($0.severity, $0.count, $1.rule) }
     return AlertsPage(
-      alerts: alerts, next: chosen.count > limit ? alerts.last.map(AlertsPage.Place.init) : nil, count: count,
+      alerts: alerts, next: chosen.count > limit ? alerts.last.map(AlertsPage.Cursor.init) : nil,
+      count: count,
       groups: groups)
   }
 }

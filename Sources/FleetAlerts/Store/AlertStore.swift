@@ -220,7 +220,7 @@ struct AlertStore: ~Copyable {
     var notices: [Notice] = []
     while try statement.step() {
       guard var alert = alerts[statement.int64(0)],
-        let transition = Transition(rawValue: statement.text(1) ?? "")
+        let transition = AlertTransition(rawValue: statement.text(1) ?? "")
       else { continue }
       if transition == .began { alert.ended = nil }
       if let place = notices.firstIndex(where: { $0.rule == alert.rule }) {

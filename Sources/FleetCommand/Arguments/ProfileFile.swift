@@ -1,6 +1,5 @@
-internal import Bytes
 internal import Fleet
-internal import TOML
+internal import FleetProgram
 internal import Telemetry
 
 /// A connection profile of the user: a broker, its credentials and the default fleet.
@@ -27,51 +26,33 @@ struct Profile: Hashable, Sendable {
 
   /// The file and table, such as `/home/ann/.config/odograph/profile.toml [work]`.
   let place: String
-  private var texts: [Key: String] = [:]
-  private(set) var fleets: [String] = []
+  private let texts: [Key: String]
+  let fleets: [String]
 
-  init(place: String) { self.place = place }
+  /// Reads a table of the profile file.
+  /// - Parameters:
+  ///   - file: the path of the profile file.
+  ///   - home: the home folder for paths that start with `~/`.
+  fileprivate init(_ table: SettingsTable, of file: String, home: String?) throws(FleetError) {
+    place = "\(file) [\(table.name)]"
+    var texts: [Key: String] = [:]
+    for key in Key.allCases where key != .fleet {
+      texts[key] =
+        switch key {
+        case .passwordFile, .authorityFile, .authorityFolder, .certificateFile, .keyFile, .sharedKeyFile:
+          try table.file(key.rawValue, home: home)
+        case .minimumTLS: try table.text(key.rawValue, among: ["1.2", "1.3"])
+        case .mqttProtocol: try table.text(key.rawValue, among: ["5", "3.1.1"])
+        case .messageProfile: try table.text(key.rawValue, among: MessageProfile.allCases.map(\.rawValue))
+        default: try table.text(key.rawValue)
+        }
+    }
+    self.texts = texts
+    fleets = try table.texts(Key.fleet.rawValue) ?? []
+  }
 
   /// The value of a key; nil if missing. Paths of files are absolute, or relative to the working folder.
   subscript(key: Key) -> String? { texts[key] }
-
-  /// Sets a key; returns the error for an invalid value.
-  /// - Parameters:
-  ///   - folder: the folder of the profile file, to which paths are relative.
-  ///   - home: the home folder for paths that start with `~/`.
-  fileprivate mutating func set(_ key: Key, to value: TOMLValue, folder: String, home: String?) -> String? {
-    var text: String? { if case .text(let text) = value, !text.isEmpty { text } else { nil } }
-    let choices: [String]
-    switch key {
-    case .fleet:
-      guard let names = value.texts, !names.isEmpty, names != [""] else {
-        return "must be a text in quotes, or a list of them"
-      }
-      fleets = names
-      return nil
-    case .passwordFile, .authorityFile, .authorityFolder, .certificateFile, .keyFile, .sharedKeyFile:
-      guard let text else { return "must be the path of a file, in quotes" }
-      guard text.hasPrefix("~/") else {
-        texts[key] = text.hasPrefix("/") ? text : folder + "/" + text
-        return nil
-      }
-      guard let home else { return "HOME is not set, so ~ is unknown; write the whole path" }
-      texts[key] = home + text.dropFirst()
-      return nil
-    case .minimumTLS: choices = ["1.2", "1.3"]
-    case .mqttProtocol: choices = ["5", "3.1.1"]
-    case .messageProfile: choices = MessageProfile.allCases.map(\.rawValue)
-    case .broker, .user, .keyIdentity, .applicationProtocol, .topicRoot:
-      guard let text else { return "must be a text in quotes" }
-      texts[key] = text
-      return nil
-    }
-    guard let text, choices.contains(text) else {
-      return "it is " + choices.map { "\"\($0)\"" }.joined(separator: " or ")
-    }
-    texts[key] = text
-    return nil
-  }
 }
 
 /// The file with the user's profiles: TOML with a table for each profile. `[default]` is used if none is
@@ -106,53 +87,22 @@ struct ProfileFile: Sendable {
   /// - Parameter home: the home folder for paths that start with `~/`.
   /// - Throws: `FleetError` with file, line and column of an error.
   init?(path: String, home: String?) throws(FleetError) {
-    let text: String
-    do throws(TOMLError) {
-      text = try TOMLFile.read(path)
-    } catch {
-      if error.kind == .missing { return nil }
-      throw .usage("read", path, error.problem)
-    }
-    try self.init(text: text, path: path, home: home)
+    guard let file = try SettingsFile(optional: path) else { return nil }
+    try self.init(file, home: home)
   }
 
   /// Parses the text of a file.
   ///
   /// - Throws: `FleetError` with file, line and column of an error.
   init(text: String, path: String, home: String?) throws(FleetError) {
-    self.path = path
-    func wrong(_ place: String, _ cause: String) -> FleetError {
-      FleetError.usage("use", "\(path):\(place)", cause)
-    }
-    let document: TOMLDocument
-    do throws(TOMLError) {
-      document = try TOMLDocument(parsing: text)
-    } catch {
-      throw wrong(error.place, error.problem)
-    }
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    try self.init(SettingsFile(text: text, path: path) { _ in nil }, home: home)
+  }
+
+  private init(_ file: SettingsFile, home: String?) throws(FleetError) {
+    path = file.path
     var profiles: [String: Profile] = [:]
-    for entry in document.entries {
-      let name = entry.path[0]
-      guard entry.path.count > 1 else {
-        guard entry.value == .table else {
-          throw wrong(
-            "\(entry.keyPosition)", "key \(name) is outside a table; put [default] above it")
-        }
-        profiles[name] = Profile(place: "\(path) [\(name)]")
-        continue
-      }
-      let key = entry.path.dropFirst().joined(separator: ".")
-      guard let known = Profile.Key(rawValue: key) else {
-        let names = Profile.Key.allCases.map(\.rawValue)
-        let hint =
-          Spelling.nearest(to: key, among: names).map { "did you mean \($0)?" }
-          ?? "available: \(names.joined(separator: ", "))"
-        throw wrong("\(entry.keyPosition)", "unknown key \(key.prefix(80)); \(hint)")
-      }
-      if let problem = profiles[name]?.set(known, to: entry.value, folder: folder, home: home) {
-        throw wrong("\(entry.position)", "key \(key): \(problem)")
-      }
+    for table in try file.tables(keys: Profile.Key.allCases.map(\.rawValue), example: Self.usualName) {
+      profiles[table.name] = try Profile(table, of: file.path, home: home)
     }
     self.profiles = profiles
   }

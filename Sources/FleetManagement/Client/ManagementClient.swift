@@ -148,7 +148,7 @@ package final class ManagementClient: Sendable {
   func withdraw(_ token: UInt64) { queue.withdraw(token) }
 
   /// Publishes the message of each vehicle to which a request is addressed.
-  func send(_ request: VehicleReports, message: (VehicleKey) -> MQTTMessage) -> Ticket {
+  func send(_ request: RequestOutcomes, message: (VehicleKey) -> MQTTMessage) -> Ticket {
     let queue = queue
     let ticket = Self.update(state) { state in
       state.send(request) { key in
@@ -245,8 +245,8 @@ extension ManagementClient {
   /// - Throws: `unreachable`, or `tooManyMessages` if too many messages wait for the broker.
   package func publish(
     _ subject: DocumentStore.Subject, _ documents: [VehicleKey: [UInt8]]
-  ) async throws(ManagementProblem) -> VehicleReports {
-    let request = VehicleReports(
+  ) async throws(ManagementProblem) -> RequestOutcomes {
+    let request = RequestOutcomes(
       documents.keys.sorted(), at: .now, timeout: Self.timeout, answer: nil)
     guard !documents.isEmpty else { return request }
     try check(documents.count, problem: .tooManyMessages)

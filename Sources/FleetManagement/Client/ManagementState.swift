@@ -17,7 +17,7 @@ package struct ManagementState: Sendable {
     case read
     /// The time limit for the connection or for the retained messages is over.
     case notRead
-    case reports(VehicleReports)
+    case reports(RequestOutcomes)
     case command(CommandRequest)
   }
 
@@ -62,7 +62,7 @@ package struct ManagementState: Sendable {
   /// The number of connections that ended before the broker acknowledged a document, by its token.
   private var losses: [UInt64: Int] = [:]
   private var waits: [Ticket: Wait] = [:]
-  private var reports: [Ticket: VehicleReports] = [:]
+  private var reports: [Ticket: RequestOutcomes] = [:]
   private var ticketCount: UInt64 = 0
 
   /// Creates the state of a client without a connection.
@@ -188,7 +188,7 @@ package struct ManagementState: Sendable {
   ///   - publish: publishes the message to a vehicle, and returns the token of its acknowledgement, and the
   ///     message.
   package mutating func send(
-    _ request: VehicleReports, publish: (VehicleKey) -> (token: UInt64, message: MQTTMessage)
+    _ request: RequestOutcomes, publish: (VehicleKey) -> (token: UInt64, message: MQTTMessage)
   ) -> Ticket {
     let ticket = wait(for: .reports, until: request.deadline)
     reports[ticket] = request

@@ -14,7 +14,7 @@ package struct VehicleRequests {
 
   private let operation: ManagementOperation
   private let ticket: ManagementState.Ticket
-  package private(set) var reports: VehicleReports
+  package private(set) var reports: RequestOutcomes
 
   package var vehicles: [VehicleKey] { reports.vehicles }
 
@@ -25,11 +25,11 @@ package struct VehicleRequests {
   ///   - answer: parses a vehicle's report.
   init(
     _ operation: ManagementOperation, _ vehicles: [VehicleKey], timeout: Double,
-    message: (VehicleKey) -> MQTTMessage, answer: @escaping VehicleReports.Answer
+    message: (VehicleKey) -> MQTTMessage, answer: @escaping RequestOutcomes.Answer
   ) {
     let unmanaged = operation.client.withState { state in vehicles.filter { !state.isManaged($0) } }
     self.operation = operation
-    reports = VehicleReports(
+    reports = RequestOutcomes(
       vehicles, unmanaged: Set(unmanaged), at: .now, timeout: Self.timeLimit(timeout: timeout),
       answer: timeout == 0 ? nil : answer)
     ticket = operation.client.send(reports, message: message)

@@ -42,7 +42,8 @@ package final class VehicleQuestion {
       }
       guard operation.client.withState({ $0.isManaged(vehicle) }) else {
         throw FleetError(
-          operation: "ask", object: vehicle.description, cause: VehicleReports.notManaged, kind: .unavailable)
+          operation: "ask", object: vehicle.description, cause: RequestOutcomes.notManaged, kind: .unavailable
+        )
       }
       (self.operation, self.vehicle, self.command, self.lost) = (operation, vehicle, command, lost)
       root = targets.root

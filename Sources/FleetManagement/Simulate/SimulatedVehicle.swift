@@ -91,7 +91,7 @@ package struct SimulatedVehicle: Sendable {
   ///   - state: the state on the shared route at `lapTime(after:)`.
   ///   - seconds: the time since the start.
   mutating func report(
-    _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime,
+    _ state: SimulatedState, after seconds: Double, at time: UTCTime,
     configuration: SimulatedFleet.Configuration,
     into messages: inout [NumberedMessage]
   ) {
@@ -123,7 +123,7 @@ package struct SimulatedVehicle: Sendable {
   }
 
   /// Appends heading and attitude, which are not durable.
-  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [NumberedMessage]) {
+  func live(_ state: SimulatedState, at time: UTCTime, into messages: inout [NumberedMessage]) {
     guard outageEnd == nil else { return }
     // The reference is rotated by 90°: the simulation's x axis points east, the x axis of the reported frame
     // points north.
@@ -139,7 +139,7 @@ package struct SimulatedVehicle: Sendable {
   /// Returns the time on the route in seconds from its start.
   func lapTime(after seconds: Double, speed: Double) -> Double { phase + seconds * speed }
 
-  private mutating func location(_ state: Simulation.VehicleState, at time: UTCTime, speed: Double)
+  private mutating func location(_ state: SimulatedState, at time: UTCTime, speed: Double)
     -> Location
   {
     let fresh = Self.receiverError * (1 - Self.receiverMemory * Self.receiverMemory).squareRoot()

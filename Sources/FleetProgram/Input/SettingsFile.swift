@@ -22,6 +22,18 @@ package struct SettingsFile: Sendable {
     try self.init(text: text, path: path)
   }
 
+  /// Reads a file of the user, whose relative paths refer to its own folder; nil if it does not exist.
+  ///
+  /// - Throws: `FleetError` for a file that is unreadable or not TOML.
+  package init?(optional path: String) throws(FleetError) {
+    let text: String
+    do throws(TOMLError) { text = try TOMLFile.read(path) } catch {
+      if error.kind == .missing { return nil }
+      throw .usage("read", path, error.cause)
+    }
+    try self.init(text: text, path: path) { _ in nil }
+  }
+
   /// Parses the text of a file.
   ///
   /// - Parameters:
@@ -85,17 +97,25 @@ package struct SettingsFile: Sendable {
     try table([name], keys: keys)
   }
 
-  /// Returns the subtables of a table, such as `[users.ann]` and `[users.bob]` in `users`, in the order of
-  /// the file.
+  /// Returns the subtables of a table, such as `[users.ann]` and `[users.bob]` in `users`, or all tables of the
+  /// file, in the order of the file.
+  ///
+  /// - Parameters:
+  ///   - name: the enclosing table; nil for the whole file.
+  ///   - example: the name of a subtable in the error about a key outside of them.
   /// - Throws: `FleetError` for the first unknown key, and for a key that is not in a subtable.
-  package func tables(in name: String, keys: [String]) throws(FleetError) -> [SettingsTable] {
+  package func tables(
+    in name: String? = nil, keys: [String], example: String = "NAME"
+  ) throws(FleetError) -> [SettingsTable] {
+    let prefix = name.map { [$0] } ?? []
     var tables: [SettingsTable] = []
-    for entry in entries where entry.path.count == 2 && entry.path[0] == name {
+    for entry in entries where entry.path.count == prefix.count + 1 && entry.path.starts(with: prefix) {
       guard entry.value == .table else {
+        let header = (prefix + [example]).joined(separator: ".")
         throw .usage(
           "use", "\(path):\(entry.keyPosition)",
-          "\(entry.path[1].prefix(80)) is outside the tables of \(name); move it into one, below [\(name).NAME]"
-        )
+          "\(entry.path[prefix.count].prefix(80)) is outside the tables\(name.map { " of \($0)" } ?? ""); "
+            + "move it into one, below [\(header)]")
       }
       tables.append(try table(entry.path, keys: keys))
     }
@@ -164,11 +184,16 @@ package struct SettingsTable: Sendable {
   /// Returns a keyword among the cases of `Word`; nil if the key is missing.
   package func word<Word: RawRepresentable & CaseIterable>(_ key: String) throws(FleetError) -> Word?
   where Word.RawValue == String {
+    try text(key, among: Word.allCases.map(\.rawValue)).flatMap(Word.init)
+  }
+
+  /// Returns a text that is one of the given ones; nil if the key is missing.
+  package func text(_ key: String, among choices: [String]) throws(FleetError) -> String? {
     guard let text = try text(key) else { return nil }
-    guard let word = Word(rawValue: text) else {
-      throw wrong(key, "it is " + Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
+    guard choices.contains(text) else {
+      throw wrong(key, "it is " + choices.map { "\"\($0)\"" }.joined(separator: ", "))
     }
-    return word
+    return text
   }
 
   package func flag(_ key: String) throws(FleetError) -> Bool? {
@@ -228,6 +253,13 @@ package struct SettingsTable: Sendable {
   /// Returns the path of an input file; relative to the configuration's folder.
   package func file(_ key: String) throws(FleetError) -> String? {
     try text(key).map { SettingsFolders.join(folders.read, $0) }
+  }
+
+  /// Returns the path of an input file as `file` does; a path that starts with `~/` is in the home folder.
+  package func file(_ key: String, home: String?) throws(FleetError) -> String? {
+    guard let text = try text(key), text.hasPrefix("~/") else { return try file(key) }
+    guard let home else { throw wrong(key, "HOME is not set, so ~ is unknown; write the whole path") }
+    return home + text.dropFirst()
   }
 
   /// Returns the path of an output file; relative paths are resolved as in `SettingsFile.stateFile`.

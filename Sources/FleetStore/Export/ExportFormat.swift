@@ -60,7 +60,7 @@ enum ExportPrecision {
 /// Decides where tracks start: at a new vehicle, after a gap, and before and after a position from radio
 /// beacons. No line is drawn through inaccurate positions from radio beacons.
 struct TrackBreaks {
-  enum Place {
+  enum Continuity {
     case newVehicle
     case newSegment
     case within
@@ -72,7 +72,7 @@ struct TrackBreaks {
 
   init(gap: Double) { self.gap = gap }
 
-  mutating func place(of position: RecordedPosition) -> Place {
+  mutating func place(of position: RecordedPosition) -> Continuity {
     let isCoarse = position.source == .coarse
     defer { last = (position.vehicle, position.time, isCoarse) }
     guard let last, last.vehicle == position.vehicle else { return .newVehicle }

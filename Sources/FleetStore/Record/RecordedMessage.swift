@@ -39,7 +39,7 @@ struct RecordedMessage: Hashable, Sendable {
 
 /// A converter from messages to rows, with a cache of parsed topics.
 struct MessageRecording {
-  private struct Place {
+  private struct VehicleTopic {
     var fleet: String?
     var vehicle: String?
     var kind: String?
@@ -49,7 +49,7 @@ struct MessageRecording {
 
   private let root: String
   private let profile: MessageProfile
-  private var places: [String: Place] = [:]
+  private var places: [String: VehicleTopic] = [:]
 
   /// The maximum number of cached topics.
   static let mostTopics = 100_000
@@ -91,16 +91,16 @@ struct MessageRecording {
   /// longer topic of one vehicle would make the batch fail for all vehicles.
   private static let longestIndexed = 1024
 
-  private mutating func place(of topic: String) -> Place {
+  private mutating func place(of topic: String) -> VehicleTopic {
     if let known = places[topic] { return known }
     if places.count >= Self.mostTopics { places.removeAll() }
-    var place = Place()
+    var place = VehicleTopic()
     let own = profile.address(of: topic, root: root)
     if let address = own
       ?? MessageProfile.ownTracks.address(of: topic, root: MessageProfile.ownTracks.usualRoot),
       address.fleet.utf8.count + address.vehicle.utf8.count + address.path.utf8.count <= Self.longestIndexed
     {
-      place = Place(fleet: address.fleet, vehicle: address.vehicle, kind: address.path)
+      place = VehicleTopic(fleet: address.fleet, vehicle: address.vehicle, kind: address.path)
       place.isOwnTracksDevice =
         (own == nil || profile == .ownTracks) && address.path == MessageKind.location.rawValue
     }

@@ -10,7 +10,7 @@ internal import Telemetry
 /// A value type without I/O. No input traps, and memory is bounded by `capacity`.
 struct StreamStatistics: Sendable {
   /// The vehicle and kind of a topic.
-  private struct Place: Sendable {
+  private struct VehicleTopic: Sendable {
     var vehicle: Int
     var kind: MessageKind?
   }
@@ -34,7 +34,7 @@ struct StreamStatistics: Sendable {
   private(set) var foreign = 0
   /// The number of messages of vehicles beyond the capacity.
   private(set) var withoutRoom = 0
-  private var places: [String: Place] = [:]
+  private var places: [String: VehicleTopic] = [:]
   private var indices: [VehicleKey: Int] = [:]
 
   /// Creates empty statistics.
@@ -78,7 +78,7 @@ struct StreamStatistics: Sendable {
   }
 
   private mutating func count(
-    _ payload: [UInt8], size: Int, retained: Bool, at moment: Moment, _ place: Place
+    _ payload: [UInt8], size: Int, retained: Bool, at moment: Moment, _ place: VehicleTopic
   ) {
     if retained {
       vehicles[place.vehicle].retained += 1
@@ -113,7 +113,7 @@ struct StreamStatistics: Sendable {
     delays.add(delay)
   }
 
-  private mutating func place(of topic: String) -> Place? {
+  private mutating func place(of topic: String) -> VehicleTopic? {
     if let place = places[topic] { return place }
     guard let address = profile.address(of: topic, root: root) else {
       foreign += 1
@@ -124,7 +124,7 @@ struct StreamStatistics: Sendable {
       withoutRoom += 1
       return nil
     }
-    let place = Place(vehicle: vehicle, kind: address.kind)
+    let place = VehicleTopic(vehicle: vehicle, kind: address.kind)
     // Only topics of known kinds are cached: the number of vehicles limits their number, but not that of
     // other topics.
     if place.kind != nil { places[topic] = place }

@@ -7,49 +7,36 @@ internal import VehicleData
 /// The sort order of the table.
 package struct VehicleOrder: Hashable, Sendable {
   /// The criteria in the order of the columns.
-  package enum Criterion: Int, CaseIterable, Hashable, Sendable {
-    case vehicle
-    case state
-    case age
-    case position
-    case within
-    case speed
-    case course
-    case heading
-    case attitude
-    case region
-    case battery
-    case backlog
-    case temperature
-    case energy
-    case version
-    case event
+  package enum Criterion: CaseIterable, Hashable, Sendable {
+    case column(WatchColumn)
+    /// The number of missing messages, which has no column.
     case missing
 
+    package static let allCases = WatchColumn.allCases.map(Criterion.column) + [.missing]
+
     /// The name on the command line.
-    var name: String { "\(self)" }
+    var name: String { column?.name ?? "missing" }
 
     /// The column whose title shows the direction; nil for a criterion without a column.
-    var column: WatchColumn? { WatchColumn.allCases.first { $0.name == name } }
+    var column: WatchColumn? { if case .column(let column) = self { column } else { nil } }
 
     /// True if the largest values come first by default, such as the fastest vehicle.
     var beginsWithMost: Bool {
-      switch self {
-      case .position, .within, .speed, .attitude, .backlog, .temperature, .energy, .missing: true
+      switch column {
+      case nil, .position, .within, .speed, .attitude, .backlog, .temperature, .energy: true
       case .vehicle, .state, .age, .course, .heading, .region, .battery, .version, .event: false
       }
     }
 
-    init(_ column: WatchColumn) { self = Self.allCases.first { $0.column == column } ?? .vehicle }
-
     /// Returns the next criterion that has no column, or whose column is among `columns`.
     func next(among columns: [WatchColumn]) -> Criterion {
       let offered = Self.allCases.filter { $0.column.map(columns.contains) ?? true }
-      return offered.first { $0.rawValue > rawValue } ?? offered.first ?? .vehicle
+      let following = Self.allCases.drop { $0 != self }.dropFirst()
+      return following.first(where: offered.contains) ?? offered.first ?? .column(.vehicle)
     }
   }
 
-  var criterion: Criterion = .vehicle
+  var criterion: Criterion = .column(.vehicle)
   var isReversed = false
 
   /// The sign of the direction: `▲` for ascending values, `▼` for descending ones.
@@ -58,7 +45,7 @@ package struct VehicleOrder: Hashable, Sendable {
   /// The names on the command line.
   package static let names = Criterion.allCases.map(\.name)
 
-  package init(criterion: Criterion = .vehicle, isReversed: Bool = false) {
+  package init(criterion: Criterion = .column(.vehicle), isReversed: Bool = false) {
     self.criterion = criterion
     self.isReversed = isReversed
   }
@@ -83,7 +70,7 @@ package struct VehicleOrder: Hashable, Sendable {
   /// Sorts indices of a roster's vehicles; vehicles with equal or unknown values are sorted by name. Indices
   /// are sorted instead of the large records.
   func sorted(_ places: [Int], of vehicles: [VehicleRecord], at now: Moment) -> [Int] {
-    switch criterion {
+    switch criterion.column {
     case .vehicle:
       return places.sorted {
         let (a, b) = isReversed ? ($1, $0) : ($0, $1)
@@ -137,7 +124,7 @@ package struct VehicleOrder: Hashable, Sendable {
       return sort(places, vehicles, byText: { $0.status?.message.version.map(NaturalOrder.key) ?? "" })
     // The newest first.
     case .event: return sort(places, vehicles) { $0.event.map { now.seconds(since: $0.receivedAt) } }
-    case .missing: return sort(places, vehicles) { $0.missing > 0 ? -Double($0.missing) : nil }
+    case nil: return sort(places, vehicles) { $0.missing > 0 ? -Double($0.missing) : nil }
     }
   }
 

@@ -245,7 +245,7 @@ extension WatchView {
       notice = "only \(columns.count) columns"
       return
     }
-    let criterion = VehicleOrder.Criterion(columns[number - 1])
+    let criterion = VehicleOrder.Criterion.column(columns[number - 1])
     order = VehicleOrder(
       criterion: criterion, isReversed: order.criterion == criterion && !order.isReversed)
   }

@@ -32,7 +32,7 @@ extension AccessPolicy {
 
 /// An access policy without login, limits and audit, for programs and tests with their own server: local
 /// clients have all permissions, and others are rejected. `odograph serve` uses `ConfiguredAccess`.
-package struct LocalAccess: AccessPolicy {
+package struct LoopbackAccess: AccessPolicy {
   package init() {}
 
   package let requiresLogin = false

@@ -140,7 +140,7 @@ extension Principal {
 private struct AlertQuery {
   var state = AlertsPage.State.open
   var order = AlertsPage.Order.newest
-  var after: AlertsPage.Place?
+  var after: AlertsPage.Cursor?
   var limit = 1000
   private let id, rule, fleet, vehicle: String?
 
@@ -165,7 +165,7 @@ private struct AlertQuery {
       self.order = order
     }
     if let text = try request.query("after") {
-      guard let place = AlertsPage.Place(text) else {
+      guard let place = AlertsPage.Cursor(text) else {
         throw .invalid("query", "after must be the value of next of the previous page")
       }
       after = place

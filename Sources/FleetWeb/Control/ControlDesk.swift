@@ -56,8 +56,8 @@ package struct ControlDesk: Sendable {
   /// - Throws: 503 without a connection, and if too many messages are waiting; 502 for a rejected document.
   func publish(
     _ subject: DocumentStore.Subject, _ documents: [VehicleKey: [UInt8]], refusable what: String? = nil
-  ) async throws(WebError) -> VehicleReports {
-    let reports: VehicleReports
+  ) async throws(WebError) -> RequestOutcomes {
+    let reports: RequestOutcomes
     do throws(ManagementProblem) { reports = try await client.publish(subject, documents) } catch {
       throw WebError(error)
     }
@@ -143,7 +143,7 @@ package struct ControlDesk: Sendable {
   ///   - unmanaged: vehicles that decline management.
   ///   - unchanged: vehicles whose desired state is already as requested.
   func accepted(
-    _ version: String, _ reports: VehicleReports, unmanaged: [VehicleKey] = [],
+    _ version: String, _ reports: RequestOutcomes, unmanaged: [VehicleKey] = [],
     unchanged: Set<VehicleKey> = [], _ more: (inout JSONWriter) -> Void = { _ in }
   ) -> Response {
     let declining = Set(unmanaged)
@@ -167,7 +167,7 @@ package struct ControlDesk: Sendable {
     return .json(body, status: .accepted)
   }
 
-  static func outcome(_ reports: VehicleReports, unmanaged: Int = 0) -> String {
+  static func outcome(_ reports: RequestOutcomes, unmanaged: Int = 0) -> String {
     let sent = reports.outcomes.values.count(where: \.isGood)
     let count = reports.vehicles.count + unmanaged
     return sent == count ? "sent" : "sent to \(sent) of \(count)"

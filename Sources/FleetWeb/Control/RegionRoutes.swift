@@ -122,7 +122,7 @@ package struct RegionRoutes: RouteGroup {
 
   static func document(_ json: JSONValue) throws(WebError) -> RegionDocument {
     let document: RegionDocument
-    do throws(JSONError) { document = try RegionFile.regions(json) } catch {
+    do throws(JSONError) { document = try RegionImport.regions(json) } catch {
       throw .unprocessable("\(error)")
     }
     guard document.replaced.isEmpty else {

@@ -93,9 +93,9 @@ extension HistoryRoutes {
       points = try query.integer("points", 2...100_000) ?? Self.usualPoints
     }
 
-    func read(_ reader: HistoryReader, _ writer: AnswerWriter) throws -> TrackThinner.Result {
+    func read(_ reader: HistoryReader, _ writer: AnswerWriter) throws -> TrackSimplifier.Result {
       try HistoryRoutes.demand(span.vehicle, in: reader)
-      var thinner = TrackThinner(points: points)
+      var thinner = TrackSimplifier(points: points)
       var count = 0
       try reader.readTrack(span) { sample in
         thinner.process(sample)
@@ -125,7 +125,7 @@ extension Stop {
 /// A track in columns for plotting and playback. Each column has one value per point, null if unknown;
 /// `gaps` has the indices of the points after long gaps.
 enum TrackColumns {
-  static func write(_ track: TrackThinner.Result, _ span: TrackSpan, to writer: AnswerWriter) throws {
+  static func write(_ track: TrackSimplifier.Result, _ span: TrackSpan, to writer: AnswerWriter) throws {
     let origin = span.from.nanoseconds / 1_000_000
     writer.json.openObject()
     writer.json.field("from", span.from.rfc3339)
@@ -150,7 +150,7 @@ enum TrackColumns {
   }
 
   private static func column(
-    _ name: StaticString, _ track: TrackThinner.Result, _ writer: AnswerWriter,
+    _ name: StaticString, _ track: TrackSimplifier.Result, _ writer: AnswerWriter,
     _ body: (TrackSample, inout JSONWriter) -> Void
   ) throws {
     writer.json.key(name)
@@ -166,7 +166,7 @@ enum TrackColumns {
 /// A track as a FeatureCollection (RFC 7946): a line for each part without a gap, with times as in exports of
 /// trips, and a point for each isolated position.
 enum TrackFeatures {
-  static func write(_ track: TrackThinner.Result, _ vehicle: VehicleKey, to writer: AnswerWriter) throws {
+  static func write(_ track: TrackSimplifier.Result, _ vehicle: VehicleKey, to writer: AnswerWriter) throws {
     writer.json.openObject()
     writer.json.field("type", "FeatureCollection")
     writer.json.key("features")

@@ -109,7 +109,7 @@ final class RecordedTracks: Sendable {
       var days = 1.0
       while end > first, share > 0, shouldContinue(), lines.hasRoom {
         let begin = end.advanced(bySeconds: -days * 86_400)
-        var thinner = TrackThinner(points: pointsOfDay)
+        var thinner = TrackSimplifier(points: pointsOfDay)
         var earliest: TrackSample?
         try reader.readTrack(TrackSpan(vehicle: vehicle, from: begin, to: end)) { sample in
           earliest = earliest ?? sample
@@ -159,7 +159,7 @@ final class RecordedTracks: Sendable {
 
 /// The division of a track into lines, at long gaps and at positions from radio beacons.
 enum TrackSegments {
-  static func of(_ track: TrackThinner.Result) -> [ArraySlice<TrackSample>] {
+  static func of(_ track: TrackSimplifier.Result) -> [ArraySlice<TrackSample>] {
     let samples = track.samples
     var segments: [ArraySlice<TrackSample>] = []
     var (start, gaps) = (0, track.gaps[...])

@@ -10,8 +10,6 @@ package struct MapBounds: Hashable, Sendable {
   package private(set) var south: Double
   package private(set) var north: Double
 
-  package static let world = MapBounds(west: -180, width: 360, south: -90, north: 90)
-
   private init(west: Double, width: Double, south: Double, north: Double) {
     (self.west, self.width, self.south, self.north) = (west, width, south, north)
   }

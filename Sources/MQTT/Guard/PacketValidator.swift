@@ -30,7 +30,7 @@ struct PacketValidator {
     case refuse(Violation)
   }
 
-  private enum Place {
+  private enum Position {
     case flags, connectReason, reason, identifierHigh, identifierLow
     case topicLengthHigh, topicLengthLow, topic
     case propertyLength, property
@@ -55,7 +55,7 @@ struct PacketValidator {
   /// Number of skipped messages.
   private(set) var droppedCount = 0
   private var unwanted = UnwantedMessages()
-  private var place = Place.end
+  private var place = Position.end
   private var connectFlags: UInt8 = 0
   private var identifierHigh: UInt8 = 0
   private var identifier: UInt16 = 0

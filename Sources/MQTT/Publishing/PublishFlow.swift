@@ -51,8 +51,6 @@ struct PublishFlow {
   /// True if no record is unacknowledged.
   var isIdle: Bool { inFlight.isEmpty }
 
-  var inFlightCount: Int { inFlight.count }
-
   /// Starts a connection. `receiveMaximum` is the broker's limit; nil if it sent none.
   mutating func begin(receiveMaximum: UInt16?) {
     inFlight.removeAll(keepingCapacity: true)

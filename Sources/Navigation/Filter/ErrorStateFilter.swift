@@ -10,7 +10,7 @@ struct ErrorStateFilter: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
   var state = NominalState()
-  var covariance = Covariance()
+  var covariance = ErrorCovariance()
   /// The track during an outage, corrected by all later measurements.
   var track = OutageTrack()
   /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.15 s. It is used to

@@ -63,7 +63,7 @@ struct OutageTrack: Sendable {
   mutating func freeze() { isFrozen = true }
 
   /// Records the current position if `spacing` seconds have passed since the last recorded one.
-  mutating func append(_ state: NominalState, _ covariance: Covariance, at time: Double) {
+  mutating func append(_ state: NominalState, _ covariance: ErrorCovariance, at time: Double) {
     guard !storage.isEmpty, count == 0 || time >= storage[count - 1].time + spacing - 1e-6 else { return }
     if count == Self.capacity { thin() }
     storage[count] = Point(
@@ -118,7 +118,7 @@ struct OutageTrack: Sendable {
     }
   }
 
-  /// Applies the correlation of `Covariance.turn` to the recorded positions.
+  /// Applies the correlation of `ErrorCovariance.turn` to the recorded positions.
   mutating func turn(position: Vector3, velocity: Vector3) {
     guard count > 0, !isFrozen else { return }
     for row in 0..<count * 3 {

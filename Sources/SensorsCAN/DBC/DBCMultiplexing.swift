@@ -7,9 +7,9 @@
 /// - Several signals with the same name are distinguished by the value of `m3`.
 struct DBCMultiplexing {
   /// Multiplexing of each signal that is a multiplexor or is selected by one.
-  var switches: [DBCReader.Place: DBCSwitch] = [:]
+  var switches: [DBCReader.SignalIndex: DBCSwitch] = [:]
   /// Values of `SG_MUL_VAL_`, by signal and multiplexor.
-  var values: [DBCReader.Place: [String: [ClosedRange<UInt64>]]] = [:]
+  var values: [DBCReader.SignalIndex: [String: [ClosedRange<UInt64>]]] = [:]
 
   func resolve(_ database: inout DBCDatabase) {
     for index in Set(switches.keys.map(\.message)) {
@@ -20,9 +20,9 @@ struct DBCMultiplexing {
   private func resolve(_ message: inout DBCMessage, at index: Int) {
     let plan = MessagePlan(message, at: index, in: self)
     for number in message.signals.indices {
-      guard let stated = switches[DBCReader.Place(message: index, signal: number)] else { continue }
+      guard let stated = switches[DBCReader.SignalIndex(message: index, signal: number)] else { continue }
       do throws(Fault) {
-        let listed = values[DBCReader.Place(message: index, signal: number)] ?? [:]
+        let listed = values[DBCReader.SignalIndex(message: index, signal: number)] ?? [:]
         message.signals[number].selection = try plan.selection(of: message.signals[number], stated, listed)
       } catch {
         message.signals[number].fault = message.signals[number].fault ?? error.text
@@ -62,7 +62,7 @@ struct DBCMultiplexing {
         counts[signal.name, default: 0] += 1
         guard signal.isMultiplexor else { continue }
         multiplexors.insert(signal.name)
-        let place = DBCReader.Place(message: index, signal: number)
+        let place = DBCReader.SignalIndex(message: index, signal: number)
         if multiplexing.switches[place]?.value == nil, multiplexing.values[place] == nil {
           top.append(signal.name)
         }

@@ -15,7 +15,7 @@ struct DBCReader {
   private var multiplexing = DBCMultiplexing()
   private var tables: [String: [Int64: String]] = [:]
   /// References of signals to tables of labels, as in `VAL_ 500 Gear GearTable;`.
-  private var tableReferences: [(signal: Place, table: String)] = []
+  private var tableReferences: [(signal: SignalIndex, table: String)] = []
   private var indices: [CANFrame.Identifier: [Int]] = [:]
   private var signalCount = 0
   /// The message that the next `SG_` belongs to.
@@ -28,7 +28,7 @@ struct DBCReader {
     case skipped(String, SourceError)
   }
 
-  struct Place: Hashable {
+  struct SignalIndex: Hashable {
     var message: Int
     var signal: Int
   }
@@ -143,7 +143,7 @@ struct DBCReader {
       }
       do throws(SourceError) {
         let (signal, multiplexing) = try cursor.signal()
-        let place = Place(message: index, signal: database.messages[index].signals.count)
+        let place = SignalIndex(message: index, signal: database.messages[index].signals.count)
         if !multiplexing.isNone { self.multiplexing.switches[place] = multiplexing }
         database.messages[index].signals.append(signal)
       } catch {
@@ -210,14 +210,14 @@ struct DBCReader {
   }
 
   /// Returns the signals that a statement is about; nil if the file contains none of them.
-  private func places(_ cursor: inout DBCCursor) throws(SourceError) -> ([Place], name: String)? {
+  private func places(_ cursor: inout DBCCursor) throws(SourceError) -> ([SignalIndex], name: String)? {
     guard let raw = cursor.identifier() else { return nil }
     let name = try cursor.name("the signal's name")
     let identifier = CANFrame.Identifier(raw, isExtended: raw & 0x8000_0000 != 0)
     let places = (indices[identifier] ?? []).flatMap { message in
       database.messages[message].signals.indices.filter {
         database.messages[message].signals[$0].name == name
-      }.map { Place(message: message, signal: $0) }
+      }.map { SignalIndex(message: message, signal: $0) }
     }
     return places.isEmpty || raw == 0xC000_0000 ? nil : (places, name)
   }

@@ -11,7 +11,7 @@ final class Supervisor: Sendable {
   private let clocks = RemoteClocks()
   private let wake: EventDescriptor
   private let sink: SensorSink
-  private let reporter: StatusReporter
+  private let reporter: SourceStatusReporter
   private let isStopping: @Sendable () -> Bool
   private let found: @Sendable (Set<SensorKind>) -> Void
   private let discovery: DiscoveryProgress
@@ -34,7 +34,7 @@ final class Supervisor: Sendable {
   ) {
     (self.configuration, self.board, self.wake, self.sink) = (configuration, board, wake, sink)
     (self.isStopping, self.discovery, self.found) = (isStopping, discovery, found)
-    reporter = StatusReporter(sink)
+    reporter = SourceStatusReporter(sink)
   }
 
   /// Runs the thread.
@@ -169,7 +169,7 @@ final class Supervisor: Sendable {
 }
 
 /// A reporter that sends a source's state once per change.
-final class StatusReporter: Sendable {
+final class SourceStatusReporter: Sendable {
   private let last = Locked<[Set<SensorKind>: SourceStatus.State]>([:])
   private let sink: SensorSink
 

@@ -95,7 +95,7 @@ internal import Spatial
   }
 
   /// Returns the messages of the next datagram; empty if there is none or it was lost.
-  func receive(now: Timestamp) -> [ScanMessage] {
+  func receive(now: Timestamp) -> [NetlinkScan] {
     var sender = sockaddr_nl()
     var buffer: UnsafeMutablePointer<UInt8>?
     let count = unsafe nl_recv(socket, &sender, &buffer, nil)
@@ -103,6 +103,6 @@ internal import Spatial
     // Messages from other processes are ignored: only the kernel has port 0.
     guard count > 0, sender.nl_pid == 0, let bytes = unsafe buffer else { return [] }
     let datagram = unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
-    return ScanMessage.decode(datagram, family: UInt16(truncatingIfNeeded: family), now: now)
+    return NetlinkScan.decode(datagram, family: UInt16(truncatingIfNeeded: family), now: now)
   }
 }

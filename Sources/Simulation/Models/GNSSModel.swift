@@ -6,7 +6,7 @@ internal import Spatial
 struct GNSSModel: Sendable {
   /// The external conditions of a report.
   struct Situation {
-    var state: VehicleState
+    var state: SimulatedState
     /// Time in s since the start of the simulation.
     var time: Double
     /// True if the sky is blocked.
@@ -65,7 +65,7 @@ struct GNSSModel: Sendable {
     return fix(of: situation.state, utc: situation.utc)
   }
 
-  private mutating func fix(of state: VehicleState, utc: UTCTime?) -> PositionFix {
+  private mutating func fix(of state: SimulatedState, utc: UTCTime?) -> PositionFix {
     // The dilution is log-normal around 0.9, and the errors scale with it.
     let spread = exp(0.15 * geometry.value)
     let noise = generator.nextNormalVector()

@@ -60,7 +60,7 @@ private struct Memory: Sendable {
 
 /// Band-pass noise (R. Bristow-Johnson's audio EQ cookbook, constant peak gain), scaled to standard deviation
 /// 1. Low frequencies are blocked, so that its integrals do not drift.
-struct Vibration: Sendable {
+struct VibrationNoise: Sendable {
   private let gain: Double
   private let (a1, a2): (Double, Double)
   private var (input1, input2) = (Vector3.zero, Vector3.zero)

@@ -11,12 +11,12 @@ struct InertialModel: Sendable {
   private let frequency: Double
   private var generator: SeededGenerator
   private var wander: GaussMarkov<Vector3>
-  private var road: Vibration
+  private var road: VibrationNoise
 
   /// Samples per second. A sensor filters frequencies above its rate, and therefore has less noise at a lower
   /// rate.
   var rate: Double {
-    didSet { road = Vibration(frequency: frequency, rate: rate) }
+    didSet { road = VibrationNoise(frequency: frequency, rate: rate) }
   }
 
   /// Creates an accelerometer; 11 Hz is the frequency of wheel hop.
@@ -42,7 +42,7 @@ struct InertialModel: Sendable {
     (self.rate, self.generator) = (rate, generator)
     self.bias = bias * self.generator.nextNormalVector()
     wander = GaussMarkov(correlationTime: errors.biasCorrelationTime, generator: &self.generator)
-    road = Vibration(frequency: frequency, rate: rate)
+    road = VibrationNoise(frequency: frequency, rate: rate)
   }
 
   /// Returns the specific force (m/s²), `elapsed` seconds after the previous sample.

@@ -30,12 +30,12 @@ struct VehicleDynamics: Sendable {
     motion(along: profile.motion(at: lapTime))
   }
 
-  func state(at lapTime: Double, baseAltitude: Double, timestamp: Timestamp) -> VehicleState {
+  func state(at lapTime: Double, baseAltitude: Double, timestamp: Timestamp) -> SimulatedState {
     let along = profile.motion(at: lapTime)
     let distance = max(0, min(path.length, along.distance))
     let position = path.position(at: distance)
     let height = elevation.shape(at: distance).height
-    return VehicleState(
+    return SimulatedState(
       timestamp: timestamp, position: Vector3(position.x, position.y, height),
       coordinate: path.frame.coordinate(at: position), altitudeMeanSeaLevel: baseAltitude + height,
       distance: distance, motion: motion(along: along), isInTunnel: path.isTunnel(at: distance))
@@ -84,8 +84,8 @@ struct VehicleDynamics: Sendable {
 /// The true state of a simulated vehicle at one time, as the reference for estimates.
 ///
 /// The world is flat around the route's middle, does not rotate, and has standard gravity everywhere.
-/// Vibration is omitted: it moves the device by less than a millimetre.
-public struct VehicleState: Hashable, Sendable {
+/// VibrationNoise is omitted: it moves the device by less than a millimetre.
+public struct SimulatedState: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Position east, north and up of the middle of the route at its base altitude, m.
   public var position: Vector3

@@ -58,7 +58,7 @@ public struct MagneticModel: Sendable {
     let axisDistance = (transverse + altitude) * cos(latitude)
     let equatorDistance = (transverse * (1 - WGS84.eccentricitySquared) + altitude) * sin(latitude)
     let radius = (axisDistance * axisDistance + equatorDistance * equatorDistance).squareRoot()
-    let place = Place(
+    let place = GeocentricPosition(
       sine: equatorDistance / radius, cosine: max(0, axisDistance / radius),
       longitude: coordinate.longitude.radians, ratio: Self.referenceRadius / radius)
 
@@ -83,7 +83,7 @@ public struct MagneticModel: Sendable {
   /// The associated Legendre functions contain the factor cos^m of the latitude. One of these factors is
   /// omitted from every function of order m > 0. The division by the cosine in the east component and in the
   /// derivative is then unnecessary, and the poles need no special case.
-  private func synthesize(at place: Place, years: Double) -> Vector3 {
+  private func synthesize(at place: GeocentricPosition, years: Double) -> Vector3 {
     var sum = Vector3.zero
     let (sinLongitude, cosLongitude) = (sin(place.longitude), cos(place.longitude))
     var (sinOrder, cosOrder) = (0.0, 1.0)
@@ -132,7 +132,7 @@ public struct MagneticModel: Sendable {
 }
 
 /// A position in geocentric terms.
-private struct Place {
+private struct GeocentricPosition {
   let sine: Double
   let cosine: Double
   let longitude: Double

@@ -133,8 +133,8 @@ enum RegionsCommand {
   }
 
   private static func regions(_ path: String, radius: Double?) throws(FleetError) -> RegionDocument {
-    try RegionFile.read(
-      InputFile.read(path, limit: RegionFile.largest), of: path, radius: radius, hasRadiusOption: true)
+    try RegionImport.read(
+      InputFile.read(path, limit: RegionImport.largest), of: path, radius: radius, hasRadiusOption: true)
   }
 
   private static func lines(of documents: VehicleDocuments) -> [StyledText] {

@@ -34,7 +34,7 @@ enum SamplesCommand {
     _ options: Samples, _ question: VehicleQuestion, to output: inout OutputFile,
     _ stop: inout StopSignal
   ) throws(FleetError) -> ExitStatus {
-    var stream = SampleStream(of: question.vehicle)
+    var stream = SampleRows(of: question.vehicle)
     var ending: ExitStatus?
     while ending == nil {
       switch try question.answer(within: options.timeout) {

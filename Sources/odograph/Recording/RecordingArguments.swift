@@ -51,8 +51,8 @@ struct RecordingArguments: ParsableArguments {
   /// Returns the areas from the polygons and circles of a GeoJSON, KML, KMZ or WKT file.
   /// - Throws: `FleetError` with the file and the invalid area.
   private func areas(of path: String) throws(FleetError) -> [Area] {
-    let document = try RegionFile.read(
-      InputFile.read(path, limit: RegionFile.largest), of: path, radius: nil)
+    let document = try RegionImport.read(
+      InputFile.read(path, limit: RegionImport.largest), of: path, radius: nil)
     var areas: [Area] = []
     for feature in document.features {
       do throws(JSONError) { areas.append(try feature.area()) } catch {

@@ -54,11 +54,11 @@ import Testing
 
   /// Each names the file, the line, the column and what to do.
   @Test(arguments: [
-    ("[a]\nbrokr = \"x\"", ":2:1", "unknown key brokr; did you mean broker?"),
-    ("[a]\nsomething = \"x\"", ":2:1", "unknown key something; available: broker, user"),
+    ("[a]\nbrokr = \"x\"", ":2:1", "unknown key brokr in [a]; did you mean broker?"),
+    ("[a]\nsomething = \"x\"", ":2:1", "unknown key something in [a]; available: broker, user"),
     ("[a]\n\nbroker = 5", ":3:10", "key broker: must be a text in quotes"),
-    ("broker = \"x\"", ":1:1", "is outside a table; put [default] above it"),
-    ("[a]\ntls_minimum = \"1.1\"", ":2:15", #"it is "1.2" or "1.3""#),
+    ("broker = \"x\"", ":1:1", "is outside the tables; move it into one, below [default]"),
+    ("[a]\ntls_minimum = \"1.1\"", ":2:15", #"it is "1.2", "1.3""#),
     ("[a]\nfleet = [1]", ":2:9", "or a list of them"),
     ("[a]\nbroker = \"x", ":2:12", "not TOML"), ("[.a]", ":1:2", "a name is missing here"),
     ("[[", ":1:3", "not TOML"),

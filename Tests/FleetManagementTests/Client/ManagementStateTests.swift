@@ -113,7 +113,7 @@ import Testing
   @Test(arguments: [true, false]) func aSecondArrivalIsACopy(isAcknowledgedFirst: Bool) {
     var state = state()
     let own = message("regions/desired", #"{"version":"1"}"#)
-    _ = state.send(VehicleReports([van], at: .start, timeout: 10, answer: nil)) { _ in (1, own) }
+    _ = state.send(RequestOutcomes([van], at: .start, timeout: 10, answer: nil)) { _ in (1, own) }
     if isAcknowledgedFirst { state.acknowledged(1, nil, at: .start) }
     func isNew(_ message: MQTTMessage) -> Bool { state.receive(message, at: .start, moment(0).time) }
     let echo = message("regions/desired", #"{"version":"1"}"#, retain: false)
@@ -137,7 +137,7 @@ import Testing
   /// Some brokers close the connection at each message that they reject.
   @Test func aDocumentThatEndsThreeConnectionsIsWithdrawn() throws {
     var state = state()
-    let request = VehicleReports([van], at: Self.at(0), timeout: 10, answer: nil)
+    let request = RequestOutcomes([van], at: Self.at(0), timeout: 10, answer: nil)
     state.connected(at: Self.at(0))
     let ticket = state.send(request) { _ in (7, message("config/desired", "{}")) }
     for count in 1...3 {
@@ -206,9 +206,9 @@ import Testing
   // MARK: Requests
 
   @Test func reportsEndWithTheLastVehicleOrTheTimeLimit() throws {
-    func run(_ change: (inout ManagementState) -> Void, until end: Double) throws -> VehicleReports {
+    func run(_ change: (inout ManagementState) -> Void, until end: Double) throws -> RequestOutcomes {
       var state = state()
-      let request = VehicleReports([bus, van], at: Self.at(0), timeout: 10) { message in
+      let request = RequestOutcomes([bus, van], at: Self.at(0), timeout: 10) { message in
         TopicAddress(topic: message.topic).map { address in
           let text = String(decoding: message.payload, as: UTF8.self)
           return (address.key, VehicleOutcome(state: text, isFinal: text != "started"))
@@ -255,7 +255,7 @@ import Testing
     var state = state()
     var sent: [VehicleKey] = []
     let ticket = state.send(
-      VehicleReports([bus, van], unmanaged: [bus], at: .start, timeout: 10, answer: nil)
+      RequestOutcomes([bus, van], unmanaged: [bus], at: .start, timeout: 10, answer: nil)
     ) { key in
       sent.append(key)
       return (9, message("config/desired", #"{"version":"1"}"#))

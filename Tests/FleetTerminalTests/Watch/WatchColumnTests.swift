@@ -88,7 +88,7 @@ import Testing
     for (number, speed) in zip(1..., [3.0, 9, 6]) {
       roster.receive("location", locationJSON(48 + speed, at: 0, speed: speed), at: 0, vehicle: "v\(number)")
     }
-    for criterion in [VehicleOrder.Criterion.speed, .position] {
+    for criterion in [VehicleOrder.Criterion.column(.speed), .column(.position)] {
       for isReversed in [false, true] {
         let order = VehicleOrder(criterion: criterion, isReversed: isReversed)
         let speeds = order.sorted([0, 1, 2], of: roster.vehicles, at: moment(1)).map { [3.0, 9, 6][$0] }

@@ -113,7 +113,7 @@ import Testing
       #expect(lines[23].contains("by missing ▼") == (view.order.criterion == .missing), "\(lines[23])")
     }
     #expect(names == ["state", "age", "position", "speed", "course", "heading", "missing", "vehicle"])
-    view.order = VehicleOrder(criterion: .within, isReversed: true)
+    view.order = VehicleOrder(criterion: .column(.within), isReversed: true)
     let snapshot = view.snapshot(of: roster, at: moment(1))
     let last = view.frame(of: snapshot, at: moment(1), rates: .init(), trouble: nil).lines[23]
     #expect(last.contains("by within ▲"))

@@ -32,7 +32,7 @@ import Testing
     let hub = StreamHub(fleet, sources: parts.sources, limits: context.configuration.streams)
     let server = WebServer(
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub)] + parts.subjects,
-      roots: [HealthRoutes(feed)] + parts.roots, access: LocalAccess())
+      roots: [HealthRoutes(feed)] + parts.roots, access: LoopbackAccess())
     let files = Set(server.files.names.filter { $0 != "openapi.json" }.map { "/" + $0 } + ["/"])
     return Set(
       server.router().routes.compactMap { route in

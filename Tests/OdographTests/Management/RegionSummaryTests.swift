@@ -7,7 +7,7 @@ import Testing
 /// The texts of `odograph regions list`.
 @Suite struct RegionSummaryTests {
   private func regions(_ text: String) throws -> RegionDocument {
-    try RegionFile.read(Array(text.utf8), of: "regions.wkt", radius: nil)
+    try RegionImport.read(Array(text.utf8), of: "regions.wkt", radius: nil)
   }
 
   @Test(arguments: [

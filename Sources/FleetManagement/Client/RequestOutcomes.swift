@@ -23,7 +23,7 @@ package struct VehicleOutcome: Hashable, Sendable {
 /// The outcomes of one request to several vehicles: the broker's acknowledgements, and the vehicles' reports.
 ///
 /// A value type without a clock. Times are monotonic, in ns.
-package struct VehicleReports: Sendable {
+package struct RequestOutcomes: Sendable {
   /// Returns the vehicle and the outcome of a message; nil for an unrelated message.
   package typealias Answer = @Sendable (MQTTMessage) -> (VehicleKey, VehicleOutcome)?
 

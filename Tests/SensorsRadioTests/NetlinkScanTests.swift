@@ -7,11 +7,11 @@ import Testing
 @testable import SensorsRadio
 
 /// Messages of nl80211 as the kernel sends them, and as it does not.
-@Suite struct ScanMessageTests {
+@Suite struct NetlinkScanTests {
   private static let now = Timestamp(seconds: 1000)
 
-  private func decode(_ datagram: [UInt8]) -> [ScanMessage] {
-    ScanMessage.decode(datagram, family: NetlinkMaker.family, now: Self.now)
+  private func decode(_ datagram: [UInt8]) -> [NetlinkScan] {
+    NetlinkScan.decode(datagram, family: NetlinkMaker.family, now: Self.now)
   }
 
   private func sightings(_ datagram: [UInt8]) -> [BeaconSighting] {
@@ -132,7 +132,7 @@ import Testing
         datagram.removeLast(Int.random(in: 0...datagram.count, using: &generator))
       }
       for sighting in sightings(datagram) {
-        #expect(sighting.beacon.address != nil && (0...ScanMessage.longestAge).contains(sighting.age))
+        #expect(sighting.beacon.address != nil && (0...NetlinkScan.longestAge).contains(sighting.age))
         #expect(sighting.signal.map { (-150...30).contains($0) } ?? true)
       }
     }

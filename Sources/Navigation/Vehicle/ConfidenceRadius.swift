@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Radii of circles that contain a given share of a two-dimensional normal distribution.
-enum ErrorRadius {
+enum ConfidenceRadius {
   /// The radius in units of the greater deviation, for ratios of the smaller to the greater deviation of 0,
   /// 0.1, … 1. Computed from the integral of R. S. Hoyt, "Probability functions for the modulus of the
   /// angular velocity of a moving point" (1947).

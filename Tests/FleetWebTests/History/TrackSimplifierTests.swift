@@ -6,7 +6,7 @@ import Testing
 
 @testable import FleetWeb
 
-struct TrackThinnerTests {
+struct TrackSimplifierTests {
   /// A drive with stops, turns, gaps and outliers.
   private func track(_ count: Int, _ generator: inout SeededGenerator, from start: Coordinate)
     -> [TrackSample]
@@ -33,8 +33,8 @@ struct TrackThinnerTests {
     return samples
   }
 
-  private func thinned(_ samples: [TrackSample], _ points: Int) -> TrackThinner.Result {
-    var thinner = TrackThinner(points: points)
+  private func thinned(_ samples: [TrackSample], _ points: Int) -> TrackSimplifier.Result {
+    var thinner = TrackSimplifier(points: points)
     for sample in samples { thinner.process(sample) }
     return thinner.finish()
   }

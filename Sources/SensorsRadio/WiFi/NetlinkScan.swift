@@ -3,7 +3,7 @@ internal import Sensors
 internal import Spatial
 
 /// A netlink message of nl80211 about scans.
-enum ScanMessage: Hashable, Sendable {
+enum NetlinkScan: Hashable, Sendable {
   /// The reply to a request: 0, or an `errno` value if it was rejected.
   case answer(code: Int32)
   /// The end of a dump, with an `errno` value if it failed.
@@ -23,7 +23,7 @@ enum ScanMessage: Hashable, Sendable {
   /// - Parameters:
   ///   - family: the number that the kernel assigned to nl80211.
   ///   - now: the current time of `CLOCK_BOOTTIME`.
-  static func decode(_ datagram: [UInt8], family: UInt16, now: Timestamp) -> [ScanMessage] {
+  static func decode(_ datagram: [UInt8], family: UInt16, now: Timestamp) -> [NetlinkScan] {
     NetlinkMessages(datagram).compactMap { message in
       switch Int32(message.type) {
       case NLMSG_ERROR: message.payload.number(Int32.self).map { .answer(code: $0 == .min ? .max : -$0) }
@@ -36,7 +36,7 @@ enum ScanMessage: Hashable, Sendable {
   }
 
   /// Decodes an nl80211 message: struct genlmsghdr and attributes.
-  private static func decode(_ payload: ArraySlice<UInt8>, now: Timestamp) -> ScanMessage? {
+  private static func decode(_ payload: ArraySlice<UInt8>, now: Timestamp) -> NetlinkScan? {
     guard payload.count >= 4, let command = payload.first.map({ UInt32($0) }) else { return nil }
     var interface: UInt32?
     for attribute in NetlinkAttributes(payload.dropFirst(4)) {
@@ -82,7 +82,7 @@ extension BeaconSighting {
       age = now.seconds(since: Timestamp(nanoseconds: Int64(heardAt)))
     }
     let since = max(0, age ?? 0)
-    guard since <= ScanMessage.longestAge else { return nil }
+    guard since <= NetlinkScan.longestAge else { return nil }
     self.init(
       beacon: beacon, signal: signal.flatMap { (-150...30).contains($0) ? $0 : nil }, age: since)
   }

@@ -1,7 +1,7 @@
 internal import Spatial
 
 /// The covariance of the error state. It is bit-exact symmetric, and its buffer is allocated only once.
-struct Covariance: Sendable {
+struct ErrorCovariance: Sendable {
   private static let n = ErrorState.count
   private var elements: [Double]
 
@@ -30,7 +30,7 @@ struct Covariance: Sendable {
   }
 
   /// Copies another covariance without sharing its buffer.
-  mutating func copy(_ other: Covariance) {
+  mutating func copy(_ other: ErrorCovariance) {
     for index in elements.indices { elements[index] = other.elements[index] }
   }
 

@@ -25,7 +25,7 @@ package struct SampleRequest: Hashable, Sendable {
 }
 
 /// Raw samples of a vehicle as rows of CSV, from the pieces of the vehicle's answer in their order.
-package struct SampleStream {
+package struct SampleRows {
   /// The seconds for which the newest rows wait for samples of other sensors.
   private static let holdBack = 2.0
 

@@ -7,9 +7,9 @@ import Testing
 
 @testable import FleetManagement
 
-@Suite struct RegionFileTests {
+@Suite struct RegionImportTests {
   private func read(_ text: String, radius: Double? = nil) throws(JSONError) -> RegionDocument {
-    try RegionFile.parse(Array(text.utf8), radius: radius)
+    try RegionImport.parse(Array(text.utf8), radius: radius)
   }
 
   /// One square and one circle, three times.
@@ -65,7 +65,7 @@ import Testing
   @Test(arguments: [true, false]) func anOptionIsNamedWhereThereIsOne(hasOption: Bool) throws {
     let text = #"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#
     let error = try #require(throws: JSONError.self) {
-      _ = try RegionFile.parse(Array(text.utf8), radius: nil, hasRadiusOption: hasOption)
+      _ = try RegionImport.parse(Array(text.utf8), radius: nil, hasRadiusOption: hasOption)
     }
     #expect("\(error)".contains("has no radius") && "\(error)".contains("--radius") == hasOption)
   }
@@ -196,7 +196,7 @@ import Testing
         alphabet.randomElement(using: &generator) ?? 0
       }
       for start in ["", "POLYGON ((", "<kml>", "{"] {
-        _ = try? RegionFile.parse(Array(start.utf8) + bytes, radius: 5)
+        _ = try? RegionImport.parse(Array(start.utf8) + bytes, radius: 5)
       }
     }
   }

@@ -8,7 +8,7 @@ internal import Telemetry
 ///
 /// Features that cannot be regions (without geometry, lines) are skipped and listed. An invalid region is an
 /// error, and so is a file in another reference system than WGS 84.
-package enum RegionFile {
+package enum RegionImport {
   /// The maximum size of a file in bytes.
   package static let largest = 64 << 20
 

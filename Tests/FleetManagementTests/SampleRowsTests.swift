@@ -6,7 +6,7 @@ import Telemetry
 import Testing
 
 /// Samples and history, from the vehicle's answers to rows of CSV.
-@Suite struct SampleStreamTests {
+@Suite struct SampleRowsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private let van = VehicleKey(fleet: "f", vehicle: "van")
 
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func piecesBecomeRowsInOrder() throws {
-    var stream = SampleStream(of: van)
+    var stream = SampleRows(of: van)
     let kinds = JSONValue.array([.string("accelerometer")])
     for (number, isLast) in [(0, false), (1, false), (1, false), (2, true)] {
       try stream.add(
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func newestRowsWaitForOtherSensors() throws {
-    var stream = SampleStream(of: van)
+    var stream = SampleRows(of: van)
     try stream.add(result(["piece": .integer(0), "more": .bool(true)], count: 150))
     let first = stream.rows(isLast: false).split(separator: "\n")
     let rest = stream.rows(isLast: true).split(separator: "\n")
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aMissingPieceIsAnError() throws {
-    var stream = SampleStream(of: van)
+    var stream = SampleRows(of: van)
     let error = #expect(throws: FleetError.self) { try stream.add(result(["piece": .integer(1)])) }
     #expect(error?.description == "cannot read the answer of f/van: piece 0 was lost; retry")
     #expect(throws: FleetError.self) { try stream.add(.object([:])) }

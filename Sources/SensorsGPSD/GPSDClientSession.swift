@@ -4,7 +4,7 @@ internal import Recordings
 /// A session with a gpsd: it sends requests and receives reports, one per line. Releasing the session closes
 /// the connection and thereby ends its watch. When the last client stops watching, gpsd closes the receiver
 /// and lets it sleep.
-struct GPSDSession: ~Copyable {
+struct GPSDClientSession: ~Copyable {
   /// Maximum length of a line in bytes; gpsd's own limit is 10,240.
   private static let longestLine = 64 * 1024
 

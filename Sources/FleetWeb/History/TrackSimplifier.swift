@@ -11,7 +11,7 @@ package import FleetStore
 /// This distance between functions of time satisfies the triangle inequality. A long track is therefore
 /// simplified in portions as it arrives, and the result is simplified again: the tolerances add up, and
 /// memory is bounded.
-package struct TrackThinner: Sendable {
+package struct TrackSimplifier: Sendable {
   package struct Result: Hashable, Sendable {
     package var samples: [TrackSample]
     /// The indices of the samples with a long gap between the sample before and this one, ascending.
