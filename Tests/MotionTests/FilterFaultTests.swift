@@ -216,6 +216,47 @@ import Testing
     #expect(worst < 4, "seed \(seed)")
   }
 
+  /// The field that was determined before a magnet came remains, and the difference is the magnet's.
+  @Test func evidenceOfNewIronKeepsTheField() throws {
+    let (field, iron) = (Vector3(0, 16, -42), Vector3(9, -6, 2))
+    var evidence = FieldEvidence(disturbance: 1.2)
+    for i in 0..<12 {
+      let attitude = Matrix3(Quaternion(angle: 0.06 * Double(i), axis: Vector3(0.6, 0, 0.8)))
+      evidence.observe(
+        field + attitude * iron + Vector3(1, -0.5, 0.5), attitude: attitude, isStill: false, turnVariance: 0,
+        interval: 0.5)
+    }
+    let before = (field: (evidence.field - field).length, iron: (evidence.iron - iron).length)
+    let deviation = evidence.ironDeviation
+    evidence.use(field: field, covariance: .diagonal(0.1))
+    #expect((evidence.field - field).length < min(0.5, before.field))
+    #expect((evidence.iron - iron).length < min(2, before.iron))
+    #expect(evidence.ironDeviation.x < deviation.x && evidence.ironDeviation.x > 0)
+    #expect(abs(evidence.covariance(1, 4) - evidence.covariance(4, 1)) < 1e-6)
+  }
+
+  /// A magnet of 10 µT on the device for 30 s: the gyroscope carries the heading until it is recognized as iron.
+  @Test(arguments: seeds) func headingSurvivesAMagnetOnTheDevice(seed: UInt64) {
+    var samples = FilterSimulation(seed: seed).samples(110)
+    for i in samples.indices {
+      let t = Double(i) / 200
+      let part = max(0, min(1, (t - 50) / 0.3)) - max(0, min(1, (t - 80) / 0.3))
+      samples[i].field += part * Vector3(-8, 6, 0)
+    }
+    var filter = ScreenedFilter()
+    var worst = 0.0
+    for (i, sample) in samples.enumerated() {
+      filter.update(gyroscope: sample.rate, at: sample.time)
+      filter.update(accelerometer: sample.force, at: sample.time)
+      filter.update(magnetometer: sample.field, at: sample.time)
+      guard i > 50 * 200, let attitude = filter.quaternion9D else { continue }
+      let e = attitude * sample.truth.conjugate
+      worst = max(worst, 2 * abs(atan2(e.z, e.w).remainder(dividingBy: .pi)) * 180 / .pi)
+    }
+    print("seed \(seed): \(worst)°")
+    #expect(worst < 5, "seed \(seed)")
+  }
+
   /// A wrong heading is not defended: a start beside 15 µT that fade, and a constant field afterwards.
   @Test(arguments: seeds) func startBesideAMagnetIsCorrected(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)

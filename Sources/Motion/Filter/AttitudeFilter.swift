@@ -312,7 +312,8 @@ public struct AttitudeFilter: Sendable {
     guard sinceSaturation > 1, !isAided else { return tiltWatch.forget() }
     let finding = tiltWatch.observe(
       force, deviceForce: block.force.mean, turn: frame * block.turn, up: (frame * block.attitude).row(2),
-      interval: interval)
+      field: block.fieldCount > 0 ? frame * (block.fieldSum / Double(block.fieldCount)) : nil,
+      meanField: estimate.field.mean, interval: interval)
     guard let finding else { return }
     sinceContradiction = 0
     tiltWatch.correct(by: estimate.measureTilt(finding, parameters))

@@ -213,6 +213,12 @@ struct Covariance: Sendable {
     }
   }
 
+  /// Returns the covariance of three states from `i`.
+  func matrix(_ i: Int) -> Matrix3 {
+    func column(_ j: Int) -> Vector3 { Vector3(self[i, i + j], self[i + 1, i + j], self[i + 2, i + j]) }
+    return Matrix3(column(0), column(1), column(2))
+  }
+
   /// Returns the standard deviation of a state.
   func deviation(_ i: Int) -> Double { max(0, self[i, i]).squareRoot() }
 

@@ -154,6 +154,28 @@ struct FieldEvidence: Sendable {
     }
   }
 
+  /// Processes the field in µT, level frame, that was determined before the iron changed, with its covariance in µT².
+  mutating func use(field known: Vector3, covariance variance: Matrix3) {
+    let p = covariance
+    func block(_ row: Int) -> Matrix3 {
+      Matrix3(
+        Vector3(p[6 * row], p[6 * row + 6], p[6 * row + 12]),
+        Vector3(p[6 * row + 1], p[6 * row + 7], p[6 * row + 13]),
+        Vector3(p[6 * row + 2], p[6 * row + 8], p[6 * row + 14]))
+    }
+    var sum = block(0)
+    sum += variance
+    guard let inverse = sum.inverse else { return }
+    let (fieldGain, ironGain) = (block(0) * inverse, block(3) * inverse)
+    let difference = known - field
+    field += fieldGain * difference
+    iron += ironGain * difference
+    for i in 0..<6 {
+      let gain = i < 3 ? fieldGain.row(i) : ironGain.row(i - 3)
+      for j in 0..<6 { covariance[6 * i + j] -= gain.dot(Vector3(p[j], p[6 + j], p[12 + j])) }
+    }
+  }
+
   /// Returns a bound in rad of the angle between `used`, the horizontal field behind a heading, and the
   /// Earth's field. It is the sum of the angle to this estimate, two standard deviations and the residuals. π
   /// if nothing was observed.

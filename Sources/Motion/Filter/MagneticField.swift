@@ -349,8 +349,10 @@ struct MagneticField: Sendable {
 
   /// Adopts field and hard iron of the second estimate `witness` with their covariance. If only the
   /// uncertainties were raised, the mean field, and with it the heading, would change before rotations can
-  /// separate field and iron.
+  /// separate field and iron. A proven mean field is combined with the evidence: the gyroscope carried its direction
+  /// through the change, so only the iron is new.
   private mutating func adoptEvidence(_ covariance: inout Covariance) {
+    if watch.isProven { witness.use(field: mean, covariance: covariance.matrix(ErrorState.field)) }
     former = watch.isProven ? FormerField(mean: mean, iron: hardIron) : nil
     watch.adoptMean()
     (mean, hardIron) = (witness.field, witness.iron)

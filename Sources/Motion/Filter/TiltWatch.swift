@@ -13,6 +13,9 @@ internal import Spatial
 /// direction in the level frame. The force therefore scatters less in the frame that explains it. If the
 /// device turns too little to separate the two, a tilt is assumed only after seven seconds.
 ///
+/// A tilt also rotates the magnetic field, and an acceleration does not. A device that hardly turns is a vehicle or a
+/// hand; if its field changed by what the tilt changes it, the force is a tilt.
+///
 /// Not covered: a vehicle without navigation that accelerates for seconds while rough ground rocks it by more
 /// than `handRate`.
 struct TiltWatch: Sendable {
@@ -29,6 +32,9 @@ struct TiltWatch: Sendable {
     var square = 0.0
     var horizontalSquare = 0.0
     var duration = 0.0
+    /// Integral in µT s of the difference between field and mean field, level frame, and its time in s.
+    var fieldChange = Vector3.zero
+    var fieldDuration = 0.0
 
     mutating func add(_ other: Part) {
       force += other.force
@@ -38,6 +44,8 @@ struct TiltWatch: Sendable {
       square += other.square
       horizontalSquare += other.horizontalSquare
       duration += other.duration
+      fieldChange += other.fieldChange
+      fieldDuration += other.fieldDuration
     }
 
     /// Square of the implied change of velocity in (m/s)².
@@ -74,6 +82,8 @@ struct TiltWatch: Sendable {
   /// The last eight seconds, the newest first.
   private var parts = InlineArray<16, Part>(repeating: Part())
   private var part = Part()
+  /// µT, level frame.
+  private var meanField = Vector3.zero
   /// Sums since the change while the tilt is being measured.
   private var window: Part?
   /// Low-passed square of the implied change of velocity over four seconds in (m/s)².
@@ -101,6 +111,12 @@ struct TiltWatch: Sendable {
   /// round while walking, and throwing. On twelve recordings the largest change was 3.1 times the usual.
   private static let usualExcess = 3.5
   private static let speeds = (least: 3.0, most: 6.0)
+  /// Least time in s of field samples, least change of the field in µT, and its largest relative deviation from the
+  /// expected change, that show a tilt. 12° change a field of 45 µT by 9 µT. On twelve recordings, changes of 2 to
+  /// 6 µT and deviations of 0.3 to 0.6 give equal results.
+  private static let fieldTime = 2.0
+  private static let leastFieldChange = 4.0
+  private static let fieldAgreement = 0.4
   /// Smallest change of velocity in m/s that is assumed for the deviation of a measured tilt.
   private static let leastSpeed = 0.5
 
@@ -111,15 +127,21 @@ struct TiltWatch: Sendable {
   ///   - deviceForce: the same in the device frame.
   ///   - turn: rotation in rad, level frame.
   ///   - up: integral of the upward unit vector in s, device frame.
+  ///   - field: mean field in µT, level frame; nil without samples.
+  ///   - meanField: mean field before, level frame.
   mutating func observe(
-    _ force: Vector3, deviceForce: Vector3, turn: Vector3, up: Vector3, interval: Double
+    _ force: Vector3, deviceForce: Vector3, turn: Vector3, up: Vector3, field: Vector3?, meanField: Vector3,
+    interval: Double
   ) -> Finding? {
+    self.meanField = meanField
     part.add(
       Part(
         force: interval * force, deviceForce: interval * deviceForce, up: up,
         turning: (turn.x * turn.x + turn.y * turn.y) / interval,
         square: interval * force.dot(force),
-        horizontalSquare: interval * (force.x * force.x + force.y * force.y), duration: interval))
+        horizontalSquare: interval * (force.x * force.x + force.y * force.y), duration: interval,
+        fieldChange: field.map { interval * ($0 - meanField) } ?? .zero,
+        fieldDuration: field == nil ? 0 : interval))
     guard part.duration >= Self.partTime - 1e-9 else { return nil }
     let newest = part
     part = Part()
@@ -162,6 +184,7 @@ struct TiltWatch: Sendable {
 
   /// Returns whether a lasting force is a tilt rather than an acceleration of a vehicle.
   private func isTilt(_ window: Part) -> Bool {
+    if fieldShowsTilt(window) { return true }
     let (variance, deviceVariance) = (window.variance, window.deviceVariance)
     guard window.isTurning(above: Self.handRate), variance < Self.greatestRatio * deviceVariance else {
       return false
@@ -171,6 +194,18 @@ struct TiltWatch: Sendable {
       return true
     }
     return window.duration > Self.undecided.duration && window.leanVariance < Self.undecided.leanVariance
+  }
+
+  /// Returns whether the tilt that explains the force also explains the field's change. An acceleration does not
+  /// change the field.
+  private func fieldShowsTilt(_ window: Part) -> Bool {
+    guard window.fieldDuration > Self.fieldTime,
+      let tilt = Quaternion.shortestTurn(from: window.force, to: Vector3(0, 0, 1))
+    else { return false }
+    let change = window.fieldChange / window.fieldDuration
+    let expected = tilt.conjugate.rotate(meanField) - meanField
+    return expected.length > Self.leastFieldChange
+      && (change - expected).length < Self.fieldAgreement * expected.length
   }
 
   private func finding(_ window: Part, isFirst: Bool) -> Finding {
