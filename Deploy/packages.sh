@@ -28,6 +28,10 @@ test_packages+=(python3-venv)
 test_packages+=(dbus python3-dbus python3-gi)
 # Qt's reader of NMEA 0183.
 test_packages+=(python3-pyqt5.qtpositioning)
+# GeoClue with its demonstration client, on a bus of a test's own.
+test_packages+=(geoclue-2.0 geoclue-2-demo libglib2.0-bin)
+# Programs that draw the position in a window, with --full.
+window_packages=(foxtrotgps imagemagick xvfb)
 # A client of the sensor proxy.
 test_packages+=(iio-sensor-proxy)
 # Brokers that cluster, as three nodes of a test's own, each in a network namespace where root runs the tests.

@@ -142,6 +142,7 @@ check "a reader of DBC files" install_python cantools Tests/CANTools/requirement
 check "a reader of MCAP" install_python mcap Tests/MCAP/requirements.txt
 check "schemathesis" install_python schemathesis Tests/Schemathesis/requirements.txt
 check "a browser's driver" install_python web Tests/WebTests/requirements.txt
+if [ -n "$full" ]; then install_packages "${window_packages[@]}"; fi
 if [ -n "$full" ]; then check "Home Assistant" install_python home-assistant Tests/Consumers/home-assistant.txt; fi
 
 # shellcheck disable=SC2317 # called by its name

@@ -158,7 +158,11 @@ package struct AgentPipeline: Sendable {
 
   /// Reports a position to programs on this machine, with the attitude of that time.
   private mutating func report(_ location: inout Location) {
-    if local.isAttitudeUsed { local.observe(navigation?.estimate(at: location.timestamp)) }
+    if local.isAttitudeUsed {
+      local.observe(
+        navigation?.estimate(at: location.timestamp), motion: motion.localAttitude,
+        declination: motion.declination)
+    }
     local.process(&location, &context)
   }
 

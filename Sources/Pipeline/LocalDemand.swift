@@ -30,14 +30,18 @@ package struct LocalDemand: Hashable, Sendable {
   package var accesses: Set<LocalAccess>
   /// Shortest requested interval in s between reports.
   package var interval: Double
+  /// True if a program with exact positions uses the attitude.
+  package var attitude: Bool
   /// Number of programs that have requested positions since the start. A new one receives the known position
   /// immediately.
   package var arrivals: Int
 
   /// - Parameter accesses: accesses of the programs; empty if none is connected.
-  package init(_ accesses: Set<LocalAccess> = [], interval: Double = 1, arrivals: Int = 0) {
+  package init(
+    _ accesses: Set<LocalAccess> = [], interval: Double = 1, attitude: Bool = false, arrivals: Int = 0
+  ) {
     self.accesses = accesses.filter { $0.accuracy != .none }
-    (self.interval, self.arrivals) = (interval, arrivals)
+    (self.interval, self.attitude, self.arrivals) = (interval, attitude, arrivals)
   }
 
   /// True if a program receives exact positions.

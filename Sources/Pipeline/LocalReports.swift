@@ -26,8 +26,8 @@ struct LocalReports: PipelinePart {
   private var silenceDue: Timestamp?
   /// The receiver's newest report.
   private var fix: PositionFix?
-  /// The newest navigation estimate.
-  private var estimate: NavigationEstimate?
+  /// The newest attitude, and its time.
+  private var attitude: (timestamp: Timestamp, value: LocalAttitude)?
   private var isReceiverOn = true
   /// Start of the demand for exact positions; nil without it. And the duration of earlier demands in s.
   private var exactSince: Timestamp?
@@ -53,7 +53,7 @@ struct LocalReports: PipelinePart {
     if let since = exactSince, !new.isExact { exactSeconds += context.now.seconds(since: since) }
     exactSince = new.isExact ? exactSince ?? context.now : nil
     guard !new.accesses.isEmpty else {
-      (newest, silenceDue, fix, estimate, context.fusedDue) = (nil, nil, nil, nil, nil)
+      (newest, silenceDue, fix, attitude, context.fusedDue) = (nil, nil, nil, nil, nil)
       return
     }
     context.fusedDue = nextFused
@@ -72,7 +72,7 @@ struct LocalReports: PipelinePart {
   /// Notifies the programs that there is no position when locations are disabled.
   mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
     guard old.location.isEnabled, !context.configuration.location.isEnabled else { return }
-    (newest, silenceDue, fix, estimate, context.fusedDue) = (nil, nil, nil, nil, nil)
+    (newest, silenceDue, fix, attitude, context.fusedDue) = (nil, nil, nil, nil, nil)
     epochs = []
     if !demand.accesses.isEmpty { append(nil, at: context.now, context) }
   }
@@ -93,10 +93,26 @@ struct LocalReports: PipelinePart {
   mutating func observe(isReceiverOn: Bool) { self.isReceiverOn = isReceiverOn }
 
   /// True if a program receives the attitude.
-  var isAttitudeUsed: Bool { demand.isExact }
+  var isAttitudeUsed: Bool { demand.isExact && demand.attitude }
 
-  /// Updates the navigation estimate, before the position of its time.
-  mutating func observe(_ estimate: NavigationEstimate?) { self.estimate = estimate }
+  /// Updates the attitude, before the position of its time.
+  /// - Parameters:
+  ///   - estimate: the navigation estimate; nil if navigation is not aligned.
+  ///   - motion: the attitude of the motion sensors alone; nil without an accelerometer.
+  ///   - declination: degrees, positive if magnetic north is east of true north; nil if unknown.
+  mutating func observe(
+    _ estimate: NavigationEstimate?, motion: (timestamp: Timestamp, attitude: LocalAttitude)?,
+    declination: Double?
+  ) {
+    guard let estimate else {
+      attitude = motion.map { ($0.timestamp, $0.attitude) }
+      return
+    }
+    var navigated = LocalAttitude(estimate)
+    navigated.yawRate = motion?.attitude.yawRate
+    navigated.magneticHeading = declination.map { normalizedDegrees(estimate.heading - $0) }
+    attitude = (estimate.timestamp, navigated)
+  }
 
   mutating func process(_ step: inout FixStep, _ context: inout PipelineContext) {
     if demand.isExact { fix = step.timely }
@@ -130,6 +146,10 @@ struct LocalReports: PipelinePart {
     if needs.location.standingAccuracy != .bestForNavigation { needs.location.standingAccuracy = .best }
     (needs.location.distance, needs.location.notBefore) = (nil, nil)
     (needs.location.maxFixDelay, needs.location.isPaused) = (0, false)
+    guard demand.attitude else { return }
+    let rate = SensorDemand.rate(
+      hertz: context.configuration.inertial.rate, latency: .seconds(context.configuration.inertialLatency))
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] { needs.require(kind, rate) }
   }
 
   // MARK: Reports
@@ -172,8 +192,8 @@ struct LocalReports: PipelinePart {
     var report = LocalReport(time: time, location: widened)
     report.isEstimated = location.positionSource == .inertial || location.positionSource == .coarse
     if let fix, isFresh(fix.timestamp, at: location.timestamp) { report.receiver = LocalReceiver(fix) }
-    if let estimate, isFresh(estimate.timestamp, at: location.timestamp) {
-      report.attitude = LocalAttitude(estimate)
+    if demand.attitude, let attitude, isFresh(attitude.timestamp, at: location.timestamp) {
+      report.attitude = attitude.value
     }
     return report
   }

@@ -1,3 +1,4 @@
+internal import LocalProtocols
 internal import Motion
 internal import Navigation
 internal import Positioning
@@ -398,11 +399,33 @@ struct MotionReports: PipelinePart {
     }
   }
 
-  /// Heading of the magnetometer in degrees clockwise from true north, or from magnetic north while the declination is
-  /// unknown; nil without a magnetometer. It is corrected as published headings are.
-  var compassHeading: Double? {
-    guard let side = manager.magneticAttitude?.heading(for: heading.headingOrientation) else { return nil }
-    return normalizedDegrees(side - heading.courseBias + (manager.declination ?? 0))
+  /// Declination in degrees, positive if magnetic north is east of true north; nil before the first position.
+  var declination: Double? { manager.declination }
+
+  /// Heading of the magnetometer in degrees clockwise from magnetic north; nil without a magnetometer. It is
+  /// corrected as published headings are.
+  private var magneticHeading: Double? {
+    manager.magneticAttitude?.heading(for: heading.headingOrientation)
+      .map { normalizedDegrees($0 - heading.courseBias) }
+  }
+
+  /// Heading of the magnetometer in degrees clockwise from true north, or from magnetic north while the
+  /// declination is unknown; nil without a magnetometer.
+  var compassHeading: Double? { magneticHeading.map { normalizedDegrees($0 + (declination ?? 0)) } }
+
+  /// The attitude of the motion sensors alone with its time, for programs on this machine; nil without an
+  /// accelerometer. It is that of the device, or of the vehicle once the mounting or the tilt is known.
+  var localAttitude: (timestamp: Timestamp, attitude: LocalAttitude)? {
+    guard let motion = manager.deviceMotion, let tilt = Attitude(gravity: motion.gravity) else { return nil }
+    var attitude = LocalAttitude(roll: tilt.roll.degrees, pitch: tilt.pitch.degrees)
+    if let magnetic = magneticHeading {
+      attitude.magneticHeading = magnetic
+      attitude.trueHeading = declination.map { normalizedDegrees(magnetic + $0) }
+      attitude.headingAccuracy = manager.headingAccuracy
+    }
+    // Gravity points down, and a rotation about it is clockwise from above.
+    attitude.yawRate = motion.rotationRate.map { $0.dot(motion.gravity).degrees }
+    return (motion.timestamp, attitude)
   }
 
   private mutating func publishAttitude(

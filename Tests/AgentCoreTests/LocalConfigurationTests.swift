@@ -114,6 +114,23 @@ import Testing
     #expect(other.contains("no-such-user is neither a user nor a group of this machine"))
   }
 
+  /// The limit on open files reserves descriptors for sensors, brokers and stores.
+  @Test func programsAreLimitedByOpenFiles() throws {
+    let both = try services(
+      "nmea.listen=127.0.0.1:1", "nmea.clients=1000", "gpsd_server.listen=127.0.0.1:2",
+      "gpsd_server.clients=600")
+    #expect(both.limited(openFiles: 2000) == both && both.limitFindings(openFiles: 2000).isEmpty)
+    #expect(both.limited(openFiles: 1024).map(\.capacity) == [520, 312])
+    #expect(both.limited(openFiles: 10).map(\.capacity) == [1, 1])
+    let findings = both.limitFindings(openFiles: 1024)
+    #expect(
+      findings.map(\.line) == [
+        "warning  nmea: 520 programs instead of 1000: the process may open 1024 files; raise LimitNOFILE of the service, or reduce nmea.clients",
+        "warning  gpsd_server: 312 programs instead of 600: the process may open 1024 files; raise LimitNOFILE of the service, or reduce gpsd_server.clients",
+      ])
+    #expect(try services("nmea.socket=/run/n").limitFindings(openFiles: 1024).isEmpty)
+  }
+
   /// A rule for an account that does not exist must not leave the service open to others.
   @Test func unknownAccountsPreventTheService() throws {
     let directory = try TemporaryDirectory()

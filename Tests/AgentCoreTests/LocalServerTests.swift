@@ -131,6 +131,22 @@ import VehicleData
     fixture.waitForConnections(0)
   }
 
+  /// The attitude is required for reports that contain it.
+  @Test func attitudeIsRequiredByItsReaders() throws {
+    for (settings, watch, isRequired) in [
+      ("nmea.rate=1", nil, false), ("nmea.sentences=RMC,PASHR", nil, true),
+      ("nmea.rate=1", "\"json\":true", true), ("nmea.rate=1", "\"nmea\":true", true),
+      ("gpsd_server.accuracy=reduced", "\"json\":true", false), ("nmea.rate=1", "\"json\":false", false),
+    ] as [(String, String?, Bool)] {
+      let fixture = try Fixture(settings)
+      let client = try LocalClient(port: watch == nil ? fixture.nmeaPort : fixture.gpsdPort)
+      if let watch { client.write(Array("?WATCH={\"enable\":true,\(watch)};\n".utf8)) }
+      fixture.waitForDemand { !$0.accesses.isEmpty }
+      #expect(fixture.demand.attitude == isRequired, "\(settings) \(watch ?? "")")
+      withExtendedLifetime(client) {}
+    }
+  }
+
   @Test func reportsAreLimitedToTheConfiguredRate() throws {
     let fixture = try Fixture("nmea.rate=0.1")
     let client = try LocalClient(port: fixture.nmeaPort)

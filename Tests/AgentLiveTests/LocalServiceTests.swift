@@ -8,95 +8,24 @@ import Testing
 
 /// Positions of a running agent for other programs on the same machine: real clients, real receivers.
 @Suite(.serialized) struct LocalServiceTests {
-  /// An agent with both services.
-  private final class Local {
-    let agent: AgentProcess
-    let nmeaPort: UInt16
-    let gpsdPort: UInt16
-
-    init(_ settings: [String: String]) throws {
-      nmeaPort = try FreePort.next()
-      gpsdPort = try FreePort.next()
-      agent = try AgentProcess(
-        [
-          "nmea.listen": "127.0.0.1:\(nmeaPort)", "gpsd_server.listen": "127.0.0.1:\(gpsdPort)",
-          "location.pauses_automatically": "false", "mqtt.broker": "mqtt://127.0.0.1:1",
-        ].merging(settings) { $1 }, print: true)
-      #expect(
-        waitUntil { GPSDFixture.isListening(nmeaPort) && GPSDFixture.isListening(gpsdPort) }, "\(agent.log)")
-    }
-
-    /// Published positions by their time in ms.
-    var published: [Int: (latitude: Double, longitude: Double)] {
-      var published: [Int: (latitude: Double, longitude: Double)] = [:]
-      for message in agent.messages where message.kind == "location" {
-        guard let time = LocalServiceTests.milliseconds(message.payload["time"]),
-          let latitude = message.latitude,
-          let longitude = message.longitude
-        else { continue }
-        published[time] = (latitude, longitude)
-      }
-      return published
-    }
-  }
-
-  fileprivate static func milliseconds(_ text: Any?) -> Int? {
-    (text as? String).flatMap { UTCTime(rfc3339: $0) }.map { Int($0.nanoseconds / 1_000_000) }
-  }
-
-  /// A client of gpsd's protocol whose reports are read while it runs.
-  private struct Watcher {
-    let child: ChildProcess
-
-    init(port: UInt16) throws { child = try ChildProcess("gpspipe", ["-w", "127.0.0.1:\(port)"]) }
-
-    var positions: [[String: Any]] {
-      child.output.split(whereSeparator: \.isNewline).compactMap { line in
-        (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).flatMap {
-          $0["class"] as? String == "TPV" && $0["lat"] is Double ? $0 : nil
-        }
-      }
-    }
-  }
-
-  /// Compares positions with those that the agent published for the same time.
-  /// - Returns: the number of compared positions, and the largest distance in m.
-  private func compare(_ positions: [[String: Any]], _ local: Local) -> (count: Int, distance: Double) {
-    let published = local.published
-    var (count, distance) = (0, 0.0)
-    for position in positions {
-      guard let time = Self.milliseconds(position["time"]), let latitude = position["lat"] as? Double,
-        let longitude = position["lon"] as? Double,
-        let nearest = published.keys.min(by: { abs($0 - time) < abs($1 - time) }), abs(nearest - time) <= 10,
-        let other = published[nearest]
-      else { continue }
-      count += 1
-      distance = max(
-        distance,
-        Coordinate(latitude: latitude, longitude: longitude).distance(
-          to: Coordinate(latitude: other.latitude, longitude: other.longitude)))
-    }
-    return (count, distance)
-  }
-
   /// gpspipe on the agent's own server, and on a gpsd that reads the agent's NMEA: the same positions as published.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func gpsdClientsHaveThePublishedPositions() throws {
     let vehicle = try LiveVehicle()
-    let local = try Local(vehicle.settings)
+    let local = try LocalAgent(vehicle.settings)
     let second: UInt16 = try FreePort.next()
     let gpsd = try ChildProcess(
       "gpsd", ["-N", "-n", "-S", "\(second)", "tcp://127.0.0.1:\(local.nmeaPort)"])
     #expect(waitUntil { GPSDFixture.isListening(second) }, "\(gpsd.output)")
-    let watchers = try [local.gpsdPort, second].map { try Watcher(port: $0) }
+    let watchers = try [local.gpsdPort, second].map { try GPSDWatcher(port: $0) }
     vehicle.drive(seconds: 60)
     for (watcher, name) in zip(watchers, ["own server", "gpsd over NMEA"]) {
       #expect(
         waitUntil(atMost: 120) { watcher.positions.count >= 20 },
         "\(name): \(watcher.child.output) \(local.agent.log)")
     }
-    #expect(waitUntil { watchers.allSatisfy { compare($0.positions, local).count >= 10 } })
+    #expect(waitUntil { watchers.allSatisfy { local.compare($0.positions).count >= 10 } })
     for (watcher, name) in zip(watchers, ["own server", "gpsd over NMEA"]) {
-      let (count, distance) = compare(watcher.positions, local)
+      let (count, distance) = local.compare(watcher.positions)
       print("\(name): \(count) positions within \(distance) m of the published ones")
       #expect(
         count >= 10 && distance <= 0.1,
@@ -107,16 +36,47 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
+  /// A recorded receiver with two systems of satellites: clients have its satellites, also over NMEA and a second gpsd.
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
+  func clientsHaveTheSatellitesOfTheReceiver() throws {
+    let folder = try #require(Shared.folder)
+    let receiver = try GPSDFixture(
+      log: "\(folder)/data/gpsd-logs/bundg_zeus_9.log", secondsPerSentence: 0.03, repeats: true)
+    defer { receiver.stop() }
+    let local = try LocalAgent([
+      "input.mode": "hardware", "gpsd.port": "\(receiver.port)", "iio.enabled": "false",
+      "heading.interval": "10", "heading.filter": "5", "attitude.filter": "5",
+    ])
+    let second: UInt16 = try FreePort.next()
+    let gpsd = try ChildProcess(
+      "gpsd", ["-N", "-n", "-S", "\(second)", "tcp://127.0.0.1:\(local.nmeaPort)"])
+    #expect(waitUntil { GPSDFixture.isListening(second) }, "\(gpsd.output)")
+    let watchers = try [receiver.port, local.gpsdPort, second].map { try GPSDWatcher(port: $0) }
+    let members = ["PRN", "el", "az", "ss", "used", "gnssid", "svid"]
+    #expect(
+      waitUntil(atMost: 120) { watchers[1].skies(members).filter { $0.count > 8 }.count >= 5 },
+      "\(watchers[1].child.output.suffix(3000)) \(local.agent.log)")
+    // The first reports can be those from before the watcher of the receiver was connected.
+    let reported = Set(watchers[1].skies(members).dropFirst(3))
+    #expect(
+      waitUntil { Set(watchers[0].skies(members)).isSuperset(of: reported) },
+      "\(reported.subtracting(watchers[0].skies(members))) \(watchers[0].child.output.suffix(3000))")
+    let used = Set(watchers[0].skies(["PRN", "used"]))
+    #expect(
+      waitUntil(atMost: 120) {
+        watchers[2].skies(["PRN", "used"]).contains { $0.count > 8 && used.contains($0) }
+      },
+      "\(watchers[2].child.output.suffix(3000))")
+    for watcher in watchers { _ = watcher.child.terminate() }
+    _ = gpsd.terminate()
+    #expect(local.agent.child.terminate() == 0)
+  }
+
   /// A drive through a tunnel, replayed: estimated positions continue, the same as published.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func positionsContinueThroughATunnel() throws {
-    var generator = SeededGenerator.announced()
     let directory = try TemporaryDirectory()
-    let (sensors, positions) = Self.tunnel(&generator)
-    let local = try Local([
-      "input.mode": "replay", "input.speed": "8", "replay.sensors": try directory.write("drive.csv", sensors),
-      "replay.position": try directory.write("drive.json", positions), "iio.latency": "0.1",
-    ])
-    let watcher = try Watcher(port: local.gpsdPort)
+    let local = try LocalAgent(try LocalAgent.tunnelSettings(in: directory))
+    let watcher = try GPSDWatcher(port: local.gpsdPort)
     let reader = try LocalClient(port: local.nmeaPort)
     let nmea = reader.readLines { $0.hasPrefix("$GNGGA,080400") }
     #expect(nmea.contains { $0.hasPrefix("$GNGGA,080400") }, "\(local.agent.log)")
@@ -124,54 +84,24 @@ import Testing
       $0.hasPrefix("$GNGGA") && $0.split(separator: ",", omittingEmptySubsequences: false)[6] == "6"
     }
     #expect((20...32).contains(estimated.count), "\(estimated.count)")
-    #expect(waitUntil { compare(watcher.positions, local).count > 100 }, "\(watcher.positions.count)")
-    let (count, distance) = compare(watcher.positions, local)
+    #expect(waitUntil { local.compare(watcher.positions).count > 100 }, "\(watcher.positions.count)")
+    let (count, distance) = local.compare(watcher.positions)
     print(
       "tunnel: \(count) positions within \(distance) m of the published ones, \(estimated.count) estimated")
     #expect(distance <= 0.1, "\(count) positions, \(distance) m")
     let inTunnel = watcher.positions.filter {
       ($0["time"] as? String).map { $0 > "2026-11-21T08:02:35" && $0 < "2026-11-21T08:02:59" } ?? false
     }
-    #expect(inTunnel.count > 15 && compare(inTunnel, local).count > 15)
+    #expect(inTunnel.count > 15 && local.compare(inTunnel).count > 15)
     _ = watcher.child.terminate()
     _ = local.agent.child.terminate()
-  }
-
-  /// Samples and gpsd's reports of four minutes, with half a minute without a fix from 2:30 on.
-  private static func tunnel(_ generator: inout SeededGenerator) -> (sensors: String, positions: String) {
-    let samples = SyntheticDrive(rate: 50, length: 260).samples(&generator)
-    var sensors = "t,ax,ay,az,gx,gy,gz\n"
-    var positions =
-      #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"# + "\n"
-    let start = UTCTime(rfc3339: "2026-11-21T08:00:00Z") ?? UTCTime(nanoseconds: 0)
-    for sample in samples {
-      let time = sample.truth.time
-      sensors += String(format: "%.6f", time)
-      for vector in [sample.scan.specificForce, sample.scan.rotationRate] {
-        for axis in 0..<3 { sensors += String(format: ",%.9f", vector?[axis] ?? 0) }
-      }
-      sensors += "\n"
-      guard let fix = sample.fix, let place = fix.coordinate, time == time.rounded() else { continue }
-      let head =
-        #"{"class":"TPV","device":"/dev/ttyS0","time":"\#(start.advanced(bySeconds: time).rfc3339)","mode":"#
-      if (150..<180).contains(time) {
-        positions += head + "1}\n"
-      } else {
-        positions += head
-        positions += String(
-          format:
-            "3,\"lat\":%.9f,\"lon\":%.9f,\"altMSL\":500.0,\"speed\":%.4f,\"track\":%.4f,\"eph\":1.5,\"epv\":3.0,\"eps\":0.2}\n",
-          place.latitude, place.longitude, fix.speed ?? 0, fix.course ?? 0)
-      }
-    }
-    return (sensors, positions)
   }
 
   /// The receiver of a parked vehicle sleeps, and is on while a program watches.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func receiverIsWatchedWhileAProgramWatches() throws {
     let vehicle = try LiveVehicle()
     vehicle.rest()
-    let local = try Local(
+    let local = try LocalAgent(
       vehicle.settings.merging([
         "location.desired_accuracy": "hundredMeters", "location.reporting": "bounded",
         "location.pauses_automatically": "true",
@@ -182,7 +112,7 @@ import Testing
     let idle = try LocalClient(port: local.gpsdPort)
     #expect(!idle.readLines { $0.contains("VERSION") }.isEmpty)
     #expect(vehicle.receiver.isUnwatched)
-    let watcher = try Watcher(port: local.gpsdPort)
+    let watcher = try GPSDWatcher(port: local.gpsdPort)
     #expect(
       waitUntil { !vehicle.receiver.isUnwatched && watcher.positions.count >= 5 }, "\(watcher.child.output)")
     _ = watcher.child.terminate()
@@ -204,7 +134,7 @@ import Testing
     let vehicle = try LiveVehicle()
     let folder = try TemporaryDirectory()
     chmod(folder.path, 0o755)
-    let local = try Local(
+    let local = try LocalAgent(
       vehicle.settings.merging([
         "nmea.socket": folder.file("nmea"), "gpsd_server.socket": folder.file("gpsd"),
         "gpsd_server.socket_mode": "0666", "gpsd_server.accuracy": "none", "gpsd_server.access": "root=exact",
@@ -251,7 +181,7 @@ import Testing
   @Test(.timeLimit(.minutes(5))) func statusShowsProgramsAndAUsedPortIsLogged() throws {
     let directory = try TemporaryDirectory()
     let control = directory.file("control")
-    let local = try Local(["input.mode": "simulation", "control.socket": control])
+    let local = try LocalAgent(["input.mode": "simulation", "control.socket": control])
     let client = try LocalClient(port: local.nmeaPort)
     #expect(!client.readLines { $0.hasPrefix("$GNRMC") && $0.contains(",A,") }.isEmpty, "\(local.agent.log)")
     let status = try ChildProcess(BuiltProduct.path("odographd"), ["status", "--socket", control])
@@ -272,7 +202,7 @@ import Testing
 
   /// The commands of the page on positions for other programs print positions.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func commandsOfThePagePrintPositions() throws {
-    let local = try Local(["input.mode": "simulation"])
+    let local = try LocalAgent(["input.mode": "simulation"])
     let page = try String(
       contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Config/local.md"), encoding: .utf8)

@@ -200,16 +200,139 @@ import Testing
     #expect(pipeline.drainLocal().isEmpty)
   }
 
-  private func rest(_ pipeline: inout AgentPipeline, from: Double, to end: Double) {
+  /// Returns the number of deadlines.
+  @discardableResult
+  private func rest(_ pipeline: inout AgentPipeline, from: Double, to end: Double) -> Int {
+    var deadlines = 0
     for index in Int(from * 25)..<Int(end * 25) {
       let scan = InertialScan(
         timestamp: Timestamp(seconds: Double(index) / 25),
         acceleration: Vector3(0.001 * Double(index % 3), 0, -1))
       while let deadline = pipeline.nextDeadline, deadline < scan.timestamp {
         pipeline.advance(to: deadline) { _ in }
+        deadlines += 1
       }
       pipeline.process(.inertial([scan])) { _ in }
     }
+    return deadlines
+  }
+
+  /// Receiver and wakeups of a parked vehicle.
+  private struct Usage {
+    /// Seconds with the receiver on.
+    var receiver = 0.0
+    /// Seconds for which programs have required it.
+    var programs = 0.0
+    /// Wakeups in each second: deadlines, blocks of the inertial sensors, and positions.
+    var wakeups: [Double] = []
+  }
+
+  /// Parks for a quarter of an hour, in which programs are connected at the given times.
+  private func park(_ times: [Range<Int>], _ access: LocalAccess) throws -> Usage {
+    var pipeline = pipeline({ $0.location.desiredAccuracy = .hundredMeters }, isVirtual: false)
+    var usage = Usage()
+    var arrivals = 0
+    for second in 0..<900 {
+      let now = 100 + Double(second)
+      if times.contains(where: { $0.lowerBound == second || $0.upperBound == second }) {
+        arrivals += times.count { $0.lowerBound == second }
+        let isConnected = times.contains { $0.contains(second) }
+        pipeline.observe(LocalDemand(isConnected ? [access] : [], attitude: isConnected, arrivals: arrivals))
+      }
+      var wakeups = Double(rest(&pipeline, from: now, to: now + 1))
+      if pipeline.demands[.positioning]?.isOn == true {
+        pipeline.process(fix(at: now + 1)) { _ in }
+        wakeups += 1
+      }
+      wakeups +=
+        [SensorKind.accelerometer, .gyroscope, .magnetometer].map {
+          if case .rate(_, let latency)? = pipeline.demands[$0] { 1 / (latency / .seconds(1)) } else { 0.0 }
+        }.max() ?? 0
+      usage.wakeups.append(wakeups)
+      _ = pipeline.drainLocal()
+    }
+    usage.receiver = try #require(pipeline.energy(at: Timestamp(seconds: 1000))[.receiver]).seconds
+    usage.programs = pipeline.localReceiverSeconds
+    return usage
+  }
+
+  /// The receiver of a parked vehicle is on for the union of the programs' times. After the last one has left, the
+  /// wakeups are those of a vehicle without programs.
+  @Test(arguments: [0, 1, 5]) func receiverIsOnForTheUnionOfThePrograms(count: Int) throws {
+    var generator = SeededGenerator.announced()
+    let times = (0..<count).map { _ in
+      let start = Int.random(in: 60...600, using: &generator)
+      return start..<(start + Int.random(in: 10...120, using: &generator))
+    }
+    let union = Double(Set(times.flatMap { $0 }).count)
+    let margin = 3 * Double(count) + 0.1
+    let alone = try park([], Self.exact)
+    func perMinute(_ usage: Usage) -> Double { usage.wakeups.reduce(0, +) / 15 }
+    let usage = try park(times, Self.exact)
+    print(
+      "\(count) programs, connected for \(union) of 900 s: receiver on for \(usage.receiver) s, required for \(usage.programs) s, "
+        + "\(perMinute(usage)) wakeups a minute")
+    #expect(abs(usage.programs - union) <= margin, "\(usage.programs) \(union)")
+    // After each program the receiver may be on until its next position.
+    #expect(usage.receiver >= union - margin && usage.receiver <= alone.receiver + union + margin)
+    let (end, endAlone) = (usage.wakeups[760...].reduce(0, +), alone.wakeups[760...].reduce(0, +))
+    #expect(abs(end - endAlone) <= 2, "\(end) \(endAlone)")
+    #expect(count == 0 || perMinute(usage) > perMinute(alone))
+    // Reduced accuracy requires no position at rest.
+    let reduced = try park(times, LocalAccess(.reduced))
+    print("\(count) programs with reduced accuracy: receiver on for \(reduced.receiver) s")
+    #expect(reduced.programs == 0 && reduced.receiver <= alone.receiver + margin)
+  }
+
+  // MARK: Attitude
+
+  /// Without navigation the attitude is that of the motion sensors, which are powered for it.
+  @Test func attitudeWithoutNavigation() throws {
+    var pipeline = pipeline(
+      { $0.navigation.isEnabled = false }, { $0.attitude.isEnabled = false },
+      { $0.heading.isEnabled = false },
+      { $0.motion.events = [] }, { $0.events.kinds = [] })
+    let kinds = [SensorKind.accelerometer, .gyroscope, .magnetometer]
+    func areOn(_ pipeline: AgentPipeline) -> [Bool] {
+      kinds.map { pipeline.demands[$0] == .rate(hertz: 100, latency: .seconds(0.5)) }
+    }
+    pipeline.observe(LocalDemand([Self.exact]))
+    #expect(areOn(pipeline) == [false, false, false])
+    pipeline.observe(LocalDemand([Self.exact, LocalAccess(.reduced)], attitude: true))
+    #expect(areOn(pipeline) == [true, true, true])
+    // The right side 10° lower, the front 5° higher; to the north for 20 s, then in a clockwise turn of 20 °/s.
+    let tilt =
+      Quaternion(angle: 5.0.radians, axis: Vector3(1, 0, 0))
+      * Quaternion(angle: 10.0.radians, axis: Vector3(0, 1, 0))
+    var epochs: [LocalEpoch] = []
+    for index in 0..<2000 {
+      let time = Double(index) / 50
+      let rate = time < 20 ? 0.0 : 20.0
+      let turn = Quaternion(angle: -(rate * (time - 20)).radians, axis: Vector3(0, 0, 1)) * tilt
+      var scan = InertialScan(timestamp: Timestamp(seconds: 100 + time))
+      scan.specificForce = turn.conjugate.rotate(Vector3(0, 0, 9.80665))
+      scan.rotationRate = turn.conjugate.rotate(Vector3(0, 0, -rate.radians))
+      scan.magneticField = turn.conjugate.rotate(Vector3(0, 20, -44))
+      pipeline.process(.inertial([scan])) { _ in }
+      if index % 50 == 0 { pipeline.process(fix(at: 100 + time)) { _ in } }
+      epochs += pipeline.drainLocal()
+    }
+    let epoch = try #require(epochs.last)
+    let attitude = try #require(epoch.reports[Self.exact]?.attitude)
+    let seconds = epoch.timestamp.seconds(since: Timestamp(seconds: 100))
+    #expect(abs((attitude.roll ?? 99) - 10) < 1 && abs((attitude.pitch ?? 99) - 5) < 1, "\(attitude)")
+    #expect(abs((attitude.yawRate ?? 99) - 20) < 0.5, "\(attitude)")
+    let magnetic = try #require(attitude.magneticHeading)
+    #expect(abs(signedDegrees(from: 20 * (seconds - 20), to: magnetic)) < 5, "\(seconds) \(attitude)")
+    // At 48° N 11° E magnetic north is some degrees east of true north.
+    let heading = try #require(attitude.trueHeading)
+    #expect((2...6).contains(signedDegrees(from: magnetic, to: heading)), "\(attitude)")
+    #expect(epoch.reports[LocalAccess(.reduced)]?.attitude == nil)
+    // Without samples the attitude is unknown.
+    for second in 141...146 { pipeline.process(fix(at: Double(second))) { _ in } }
+    #expect(reports(&pipeline).last?.attitude == nil)
+    pipeline.observe(LocalDemand())
+    #expect(areOn(pipeline) == [false, false, false])
   }
 
   // MARK: Positions
@@ -264,7 +387,7 @@ import Testing
     let expected = drive(&alone, samples)
     #expect(expected.epochs.isEmpty)
     var watched = pipeline()
-    watched.observe(LocalDemand([Self.exact, LocalAccess(.reduced)], interval: 0.1))
+    watched.observe(LocalDemand([Self.exact, LocalAccess(.reduced)], interval: 0.1, attitude: true))
     let (messages, fast) = drive(&watched, samples)
     func encoded(_ messages: [VehicleMessage]) -> [[UInt8]] {
       messages.map { $0.encode(identity: MessageIdentity(epoch: "e", seq: 1)) }
@@ -286,6 +409,7 @@ import Testing
       #expect(report.location?.coordinate == message.location.coordinate)
       #expect(report.isEstimated == (message.location.positionSource == .inertial))
     }
+    #expect(told.allSatisfy { $0.attitude == nil })
     #expect(told.count(where: \.isEstimated) > 50)
     let inTunnel = told.filter(\.isEstimated)
     #expect(inTunnel.dropFirst(5).allSatisfy { $0.receiver?.satellitesUsed == nil })
@@ -305,6 +429,9 @@ import Testing
       let heading = try #require(report.attitude?.trueHeading)
       #expect(abs(signedDegrees(from: truth.heading.degrees, to: heading)) < 8)
       #expect(abs(report.attitude?.roll ?? 90) < 15 && abs(report.attitude?.pitch ?? 90) < 15)
+      let magnetic = try #require(report.attitude?.magneticHeading)
+      #expect((2...6).contains(signedDegrees(from: magnetic, to: heading)), "\(heading) \(magnetic)")
+      #expect(report.attitude?.yawRate != nil)
     }
   }
 }

@@ -36,6 +36,11 @@ public struct Need: Sendable {
   }
 
   public static let gpsd = packages("gpsd gpsd-tools gpsd-clients", programs: "gpsd", "gpsfake", "gpspipe")
+  /// GeoClue with its demonstration client, and Qt's reader of NMEA 0183.
+  public static let geoclue = packages(
+    "geoclue-2.0 geoclue-2-demo dbus libglib2.0-bin python3-pyqt5.qtpositioning",
+    programs: "/usr/libexec/geoclue",
+    "/usr/libexec/geoclue-2.0/demos/where-am-i", "dbus-daemon", "gdbus")
   public static let gpsbabel = packages("gpsbabel", programs: "gpsbabel")
   public static let postgreSQL = Need("the Debian packages postgresql-15") {
     PostgreSQLFixture.isInstalled && ChildProcess.find("psql") != nil

@@ -48,6 +48,7 @@ package struct EnvironmentCheck {
     findings += store()
     findings += configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
     for service in configuration.local { findings += service.findings() }
+    findings += configuration.local.limitFindings(openFiles: ProgramLimit.openFiles)
     if configuration.hasSensorProxy { findings.append(SensorProxyHost.finding()) }
     findings += broker()
     return findings

@@ -31,6 +31,7 @@ struct LocalConnection {
   /// True if the last report had a position.
   private var hasPosition = false
   private let serviceInterval: Double
+  private let serviceUsesAttitude: Bool
   /// Bytes received since the last report.
   private var received = 0
   /// Number of dropped reports and answers, in total and since the program has last read.
@@ -49,8 +50,10 @@ struct LocalConnection {
   /// - Parameters:
   ///   - dialect: protocol with its state.
   ///   - interval: interval in s between the service's reports.
-  init(_ dialect: Dialect, access: LocalAccess, interval: Double) {
-    (self.dialect, self.access, serviceInterval) = (dialect, access, interval)
+  ///   - usesAttitude: true if the service's reports contain the attitude.
+  init(_ dialect: Dialect, access: LocalAccess, interval: Double, usesAttitude: Bool) {
+    (self.dialect, self.access) = (dialect, access)
+    (serviceInterval, serviceUsesAttitude) = (interval, usesAttitude)
     if case .gpsd(var session) = dialect {
       enqueue(session.greet())
       self.dialect = .gpsd(session)
@@ -68,14 +71,14 @@ struct LocalConnection {
   /// True if the program requests positions that its access permits.
   var isDemanding: Bool { isWatching && access.accuracy != .none }
 
+  /// The requirements that the program has stated; nil for those of the service.
+  private var needs: LocalNeeds? { if case .gpsd(let session) = dialect { session.needs } else { nil } }
+
   /// Interval in s between reports.
-  var interval: Double {
-    if case .gpsd(let session) = dialect {
-      session.needs?.interval ?? serviceInterval
-    } else {
-      serviceInterval
-    }
-  }
+  var interval: Double { needs?.interval ?? serviceInterval }
+
+  /// True if the program receives the attitude.
+  var usesAttitude: Bool { access.accuracy == .exact && (needs?.attitude ?? serviceUsesAttitude) }
 
   /// True if the program still has to be notified that its access permits no position. It then receives no
   /// further reports.

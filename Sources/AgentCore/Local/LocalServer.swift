@@ -128,6 +128,9 @@ struct LocalListeners {
     }
   }
 
+  /// True if the sentences contain the attitude.
+  var usesAttitude: Bool { writer.usesAttitude }
+
   /// Returns a report in NMEA 0183.
   func sentences(_ report: LocalReport) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -261,7 +264,8 @@ private struct LocalServerLoop {
     let demanding = clients.filter(\.isAnnounced)
     let new = LocalDemand(
       Set(demanding.map(\.connection.access)),
-      interval: demanding.map(\.connection.interval).min() ?? 1, arrivals: arrivals)
+      interval: demanding.map(\.connection.interval).min() ?? 1,
+      attitude: demanding.contains(where: \.connection.usesAttitude), arrivals: arrivals)
     guard new != announced else { return }
     announced = new
     demand(new)
@@ -328,7 +332,8 @@ private struct LocalServerLoop {
         Client(
           descriptor: descriptor, service: service,
           connection: LocalConnection(
-            services[service].dialect, access: access, interval: settings.interval)))
+            services[service].dialect, access: access, interval: settings.interval,
+            usesAttitude: services[service].usesAttitude)))
       past[service].accepted += 1
     }
   }

@@ -278,7 +278,13 @@ package final class Agent: Sendable {
   private func localServer(_ feed: SensorFeed, _ inbox: AgentInbox) -> LocalServer? {
     guard !configuration.local.isEmpty else { return nil }
     var listeners: [LocalListeners] = []
-    for service in configuration.local {
+    let openFiles = ProgramLimit.openFiles
+    for finding in configuration.local.limitFindings(openFiles: openFiles) {
+      log.warning(
+        .localUnavailable, "fewer programs than configured",
+        metadata: ["service": "\(finding.subject)", "reason": "\(finding.message)"])
+    }
+    for service in configuration.local.limited(openFiles: openFiles) {
       let name = service.name
       do {
         if case .recorded = feed { throw Self.tooFast }

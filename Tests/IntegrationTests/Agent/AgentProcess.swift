@@ -25,7 +25,8 @@ struct AgentProcess {
     for (key, value) in all.sorted(by: { $0.key < $1.key }) {
       arguments += ["--set", "\(key)=\(value)"]
     }
-    let shell = #"exec "$0" "$@" >"$LINES" 2>"$LOG""#
+    // A test limits the open files with OPEN_FILES.
+    let shell = #"${OPEN_FILES:+ulimit -n $OPEN_FILES} && exec "$0" "$@" >"$LINES" 2>"$LOG""#
     child = try ChildProcess(
       "sh", ["-c", shell, BuiltProduct.path("odographd")] + arguments,
       environment: environment.merging([
