@@ -28,6 +28,8 @@ test_packages+=(python3-venv)
 test_packages+=(dbus python3-dbus python3-gi)
 # Qt's reader of NMEA 0183.
 test_packages+=(python3-pyqt5.qtpositioning)
+# Starts a program on a region event.
+test_packages+=(systemd)
 # A client of the sensor proxy.
 test_packages+=(iio-sensor-proxy)
 # Brokers that cluster, as three nodes of a test's own, each in a network namespace where root runs the tests.
