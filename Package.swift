@@ -100,16 +100,16 @@ let package = Package(
     .target(name: "Traces", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
+    // What other programs on the vehicle's computer receive: NMEA 0183 and gpsd's protocol, without sockets.
+    .target(name: "LocalProtocols", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
     // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
     .target(
       name: "LiveSensors",
       dependencies: [
-        "Bytes", "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN", "SensorsGPSD",
-        "SensorsIIO", "SensorsRadio", "Simulation", "Spatial",
+        "Bytes", "LocalProtocols", "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsCAN",
+        "SensorsGPSD", "SensorsIIO", "SensorsRadio", "Simulation", "Spatial", "VehicleData",
       ]),
     .target(name: "Telemetry", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
-    // What other programs on the vehicle's computer receive: NMEA 0183 and gpsd's protocol, without sockets.
-    .target(name: "LocalProtocols", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
     // Configuration keys with their ranges and defaults, and the names of the presets.
     .target(
       name: "Settings",
@@ -439,8 +439,9 @@ let package = Package(
     .testTarget(
       name: "AgentLiveTests",
       dependencies: [
-        "AgentCore", "JSON", "MQTT", "odographd", "Platform", "Positioning", "SensorFixtures", "Sensors",
-        "SensorsIIO", "Settings", "Simulation", "Spatial", "Telemetry", "TestSupport",
+        "AgentCore", "JSON", "LiveSensors", "LocationExample", "MotionExample", "MQTT", "odographd",
+        "Platform", "Positioning", "RegionsExample", "SensorFixtures", "Sensors", "SensorsIIO", "Settings",
+        "Simulation", "Spatial", "Telemetry", "TestSupport",
       ]),
     .testTarget(
       name: "IntegrationTests",

@@ -32,6 +32,8 @@ test_packages+=(python3-pyqt5.qtpositioning)
 test_packages+=(geoclue-2.0 geoclue-2-demo libglib2.0-bin)
 # Programs that draw the position in a window, with --full.
 window_packages=(foxtrotgps imagemagick xvfb)
+# Starts a program on a region event.
+test_packages+=(systemd)
 # A client of the sensor proxy.
 test_packages+=(iio-sensor-proxy)
 # Brokers that cluster, as three nodes of a test's own, each in a network namespace where root runs the tests.

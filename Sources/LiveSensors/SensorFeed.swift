@@ -39,6 +39,7 @@ extension SensorFeed {
   package init(_ input: SensorInput, speed: Double?, location: SimulatedLocation? = nil) throws {
     switch input {
     case .hardware(let hardware): self = .live(try Self.sources(hardware))
+    case .agent(let address): self = .live([try AgentSource(address)])
     case .recording(let files): self = try Self.play(Self.recording(files), speed: speed, location)
     case .simulation(let simulation): self = try Self.play(Self.drive(simulation), speed: speed, location)
     }
@@ -144,7 +145,7 @@ extension SensorFeed {
     var start = Timestamp.now
     if case .recorded = self { start = Timestamp(nanoseconds: 0) }
     switch input {
-    case .hardware: return (start, now)
+    case .hardware, .agent: return (start, now)
     case .simulation(let simulation): return (start, simulation.startTime ?? now)
     case .recording(let files): return (start, try Self.firstTime(of: files) ?? files.date ?? now)
     }

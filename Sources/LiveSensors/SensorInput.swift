@@ -10,6 +10,9 @@ public import Spatial
 public enum SensorInput: Sendable, Hashable {
   /// Sensors of this machine or of another machine, live.
   case hardware(Hardware)
+  /// Position and motion sensors of an `odographd` on this machine, shared with other programs. The agent decides
+  /// which positions this program receives.
+  case agent(AgentAddress = AgentAddress())
   /// Recorded files.
   case recording(Recording)
   /// A simulated drive; without a `startTime` it starts at the current time.
@@ -87,16 +90,21 @@ public enum SensorInput: Sendable, Hashable {
 
 extension SensorInput {
   /// Parses an input from command-line arguments. `gpsd://HOST:PORT` and libiio's URIs (`local:`, `ip:HOST`,
-  /// …) select hardware, and `simulation` a simulated drive. Files are recognized by their extensions: `.csv`
-  /// for motion sensors; `.nmea`, `.gpx` or `.json` for a track.
+  /// …) select hardware, `agent` or `agent:SOCKET` an `odographd`, and `simulation` a simulated drive. Files
+  /// are recognized by their extensions: `.csv` for motion sensors; `.nmea`, `.gpx` or `.json` for a track.
   /// - Throws: `SourceError` for an unknown argument, and for arguments that exclude each other.
   public init(parsing words: some Sequence<String>) throws(SourceError) {
     var hardware = Hardware(gpsd: nil, iio: [])
     var recording = Recording()
     var isSimulation = false
+    var agents: [AgentAddress] = []
     for word in words {
       if word == "simulation" {
         isSimulation = true
+      } else if word == "agent" {
+        agents.append(AgentAddress())
+      } else if word.hasPrefix("agent:") {
+        agents.append(AgentAddress(path: String(word.dropFirst("agent:".count))))
       } else if word.hasPrefix("gpsd://") {
         hardware.gpsd = try GPSDAddress(word)
       } else if ["local:", "ip:", "usb:", "serial:", "xml:"].contains(where: word.hasPrefix) {
@@ -109,12 +117,20 @@ extension SensorInput {
         throw SourceError(
           place: word,
           problem: "is not an input",
-          remedy: "write gpsd://HOST:PORT, local:, ip:HOST, simulation, or a file named "
+          remedy: "write gpsd://HOST:PORT, local:, ip:HOST, agent, simulation, or a file named "
             + ".nmea, .gpx, .json or .csv")
       }
     }
     let isHardware = hardware.gpsd != nil || !hardware.iio.isEmpty
     let isRecording = recording != Recording()
+    if agents.count == 1, !isHardware, !isRecording, !isSimulation {
+      self = .agent(agents[0])
+      return
+    }
+    guard agents.isEmpty else {
+      throw SourceError(
+        place: "input", problem: "an agent cannot be combined with other inputs", remedy: "name one of them")
+    }
     switch (isHardware, isRecording, isSimulation) {
     case (true, false, false): self = .hardware(hardware)
     case (false, true, false): self = .recording(recording)

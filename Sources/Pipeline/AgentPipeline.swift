@@ -196,6 +196,7 @@ package struct AgentPipeline: Sendable {
   /// The order for a change of a source's state.
   private mutating func process(_ change: SourceStatus) {
     motion.observe(change, &context)
+    local.observe(change)
     traces.observe(change, &context)
     status.observe(change, &context)
     motion.observeCapabilities(&context)
@@ -685,6 +686,13 @@ package struct AgentPipeline: Sendable {
 
   /// Removes and returns the reports for programs on this machine since the last call.
   package mutating func drainLocal() -> [LocalEpoch] { local.drain() }
+
+  /// The data that programs on this machine can receive.
+  package var localSources: LocalSources {
+    LocalSources(
+      sensors: motion.sensors.union(local.hasBarometer ? [.barometer] : []),
+      isLocationEnabled: context.configuration.location.isEnabled)
+  }
 
   /// Time in s for which programs on this machine have required the receiver to be on.
   package var localReceiverSeconds: Double { local.receiverSeconds(at: now) }

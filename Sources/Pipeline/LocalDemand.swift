@@ -1,3 +1,5 @@
+package import Sensors
+
 /// The accuracy and privacy of the positions that a program on this machine receives.
 package struct LocalAccess: Hashable, Sendable {
   package enum Accuracy: String, Hashable, Sendable, CaseIterable {
@@ -36,6 +38,9 @@ package struct LocalDemand: Hashable, Sendable {
   /// immediately.
   package var arrivals: Int
 
+  /// Demands of Swift programs on inertial sensors and barometer.
+  package var samples: [SensorKind: SensorDemand] = [:]
+
   /// - Parameter accesses: accesses of the programs; empty if none is connected.
   package init(
     _ accesses: Set<LocalAccess> = [], interval: Double = 1, attitude: Bool = false, arrivals: Int = 0
@@ -46,4 +51,15 @@ package struct LocalDemand: Hashable, Sendable {
 
   /// True if a program receives exact positions.
   var isExact: Bool { accesses.contains { $0.accuracy == .exact } }
+}
+
+/// The data that the agent can provide to programs on this machine.
+package struct LocalSources: Hashable, Sendable {
+  /// Inertial sensors and barometer, including sleeping ones.
+  package var sensors: Set<SensorKind>
+  package var isLocationEnabled: Bool
+
+  package init(sensors: Set<SensorKind> = [], isLocationEnabled: Bool = true) {
+    (self.sensors, self.isLocationEnabled) = (sensors, isLocationEnabled)
+  }
 }

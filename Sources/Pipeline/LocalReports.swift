@@ -29,6 +29,8 @@ struct LocalReports: PipelinePart {
   /// The newest attitude, and its time.
   private var attitude: (timestamp: Timestamp, value: LocalAttitude)?
   private var isReceiverOn = true
+  /// True if a barometer is available.
+  private(set) var hasBarometer = false
   /// Start of the demand for exact positions; nil without it. And the duration of earlier demands in s.
   private var exactSince: Timestamp?
   private var exactSeconds = 0.0
@@ -89,6 +91,12 @@ struct LocalReports: PipelinePart {
     return epochs
   }
 
+  /// Updates whether a barometer is available.
+  mutating func observe(_ change: SourceStatus) {
+    guard change.kinds.contains(.barometer) else { return }
+    if case .unavailable = change.state { hasBarometer = false } else { hasBarometer = true }
+  }
+
   /// Updates whether the receiver is on. While it is off, its silence is not reported.
   mutating func observe(isReceiverOn: Bool) { self.isReceiverOn = isReceiverOn }
 
@@ -136,6 +144,7 @@ struct LocalReports: PipelinePart {
   /// Adds the requirements of the programs: every fix for exact positions, otherwise only those that the
   /// reduced accuracy requires.
   func add(to needs: inout PowerNeeds, _ context: PipelineContext) {
+    for (kind, demand) in demand.samples { needs.require(kind, demand) }
     guard !demand.accesses.isEmpty, context.configuration.location.isEnabled else { return }
     let isWanted = needs.location.isWanted
     needs.location.isWanted = true

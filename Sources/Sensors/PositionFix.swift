@@ -52,6 +52,9 @@ public struct PositionFix: Hashable, Sendable {
   public var sky: SatelliteSky?
   /// The receiver's device path, or the name of the recording.
   public var receiver: String?
+  /// The origin of a position that an agent has already checked and fused; nil for a receiver's report. The errors
+  /// are then the accuracies of the agent's location: 68 % radius and standard deviations.
+  public var positionSource: PositionSource?
 
   public init(timestamp: Timestamp, time: UTCTime? = nil, mode: FixMode? = nil, coordinate: Coordinate? = nil)
   {

@@ -167,10 +167,12 @@ public struct SourceStatus: Sendable, Hashable {
   public var ranges: [SensorKind: Double]
   /// Input that was skipped so far; nil if none was.
   public var skipped: SkippedInput?
+  /// The access to positions that an agent permits; nil for other sources.
+  public var access: PositionAccess?
 
   public init(
     timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil,
-    ranges: [SensorKind: Double] = [:], skipped: SkippedInput? = nil
+    ranges: [SensorKind: Double] = [:], skipped: SkippedInput? = nil, access: PositionAccess? = nil
   ) {
     self.timestamp = timestamp
     self.source = source
@@ -179,6 +181,7 @@ public struct SourceStatus: Sendable, Hashable {
     self.device = device
     self.ranges = ranges
     self.skipped = skipped
+    self.access = access
   }
 }
 

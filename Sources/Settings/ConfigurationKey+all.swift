@@ -231,6 +231,7 @@ extension ConfigurationKey {
 
     ConfigurationKey("regions.path", .text),
     ConfigurationKey("regions.state", .text),
+    ConfigurationKey("regions.notify", .texts, default: .texts([])),
 
     ConfigurationKey("state.path", .text),
 

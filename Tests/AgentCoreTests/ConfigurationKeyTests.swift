@@ -23,6 +23,7 @@ import Testing
     "nmea.socket_mode": "0600", "nmea.access": "alice=none", "nmea.sentences": "RMC",
     "gpsd_server.listen": "127.0.0.1:2948", "gpsd_server.socket": "/run/gpsd",
     "gpsd_server.socket_mode": "0600", "gpsd_server.access": "alice=none",
+    "regions.notify": "/run/parcels.socket",
   ]
 
   /// What a key goes by; without it, it has no effect. What is assigned later counts.

@@ -22,6 +22,8 @@ import Testing
         ["a/drive.NMEA", "a/drive.csv"],
         .recording(SensorInput.Recording(position: "a/drive.NMEA", sensors: "a/drive.csv"))
       ),
+      (["agent"], .agent()),
+      (["agent:/run/a.socket"], .agent(AgentAddress(path: "/run/a.socket"))),
       (["simulation"], .simulation(SimulatedDrive.Configuration())),
     ]
     for (words, input) in table { #expect(try SensorInput(parsing: words) == input, "\(words)") }
@@ -29,7 +31,7 @@ import Testing
 
   @Test(arguments: [
     ["drive.mp3"], ["gpsd://"], ["gpsd://h:0"], ["gpsd://h:x"], ["gpsd://h/x"], ["gpsd://[::1"], [],
-    ["simulation", "gpsd://h"], ["drive.gpx", "local:"],
+    ["simulation", "gpsd://h"], ["drive.gpx", "local:"], ["agent", "local:"], ["agent", "agent:x"],
   ])
   func whatIsNoInputIsRefusedWithTheRemedy(words: [String]) throws {
     let error = try #require(throws: SourceError.self) { try SensorInput(parsing: words) }

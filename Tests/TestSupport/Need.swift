@@ -52,6 +52,8 @@ public struct Need: Sendable {
   public static let nats = packages("nats-server openssl", programs: "nats-server", "openssl")
   /// A proxy in front of `odograph serve`.
   public static let nginx = packages("nginx-light", programs: "nginx")
+  /// A service manager's start of a program on a connection.
+  public static let socketActivation = packages("systemd", programs: "systemd-socket-activate")
   public static let node = packages("nodejs", programs: "node")
   public static let postGIS = Need("the Debian packages postgresql-15-postgis-3") {
     PostgreSQLFixture.isInstalled && PostgreSQLFixture.hasExtension("postgis")

@@ -1,5 +1,6 @@
 package import LocalProtocols
 package import Pipeline
+internal import Platform
 internal import Settings
 
 extension AgentConfiguration {

@@ -1,4 +1,5 @@
 internal import MQTT
+internal import Platform
 internal import Settings
 internal import Telemetry
 
@@ -9,6 +10,8 @@ extension AgentConfiguration {
     package var path: String?
     /// File in which earlier versions stored the region states.
     package var statePath: String
+    /// Paths of the sockets that receive region events.
+    package var notified: [String] = []
   }
 
   /// Local monitoring: control socket and metrics.
@@ -51,6 +54,12 @@ extension AgentConfiguration.Regions {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
     path = reader.optionalText("regions.path")
     statePath = reader.statePath("regions.state", else: "regions.state")
+    notified = try reader.texts("regions.notify")
+    for path in notified where !path.hasPrefix("/") || path.utf8.count > LocalSocket.pathLimit {
+      throw reader.problem(
+        "regions.notify",
+        "\"\(path.prefix(80))\" is not an absolute path of at most \(LocalSocket.pathLimit) bytes")
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 internal import LocalProtocols
 internal import Pipeline
+internal import Sensors
 internal import Spatial
 
 /// The state of one connected program: its protocol, its access, and the output that it has not read yet.
@@ -74,6 +75,11 @@ struct LocalConnection {
   /// The requirements that the program has stated; nil for those of the service.
   private var needs: LocalNeeds? { if case .gpsd(let session) = dialect { session.needs } else { nil } }
 
+  /// The samples that a Swift client requests and its access permits.
+  var samples: [SensorKind: SensorDemand] {
+    if case .gpsd(let session) = dialect { session.samples } else { [:] }
+  }
+
   /// Interval in s between reports.
   var interval: Double { needs?.interval ?? serviceInterval }
 
@@ -123,6 +129,28 @@ struct LocalConnection {
       dialect = .gpsd(session)
       if !bytes.isEmpty { enqueue(bytes) }
     }
+  }
+
+  /// Queues lines with samples of sensors, if the program requests them.
+  mutating func send(samples lines: [[UInt8]], of kinds: Set<SensorKind>) {
+    guard !kinds.isDisjoint(with: samples.keys) else { return }
+    received = 0
+    for line in lines { enqueue(line) }
+  }
+
+  /// Sets the data that the agent provides, and notifies a Swift client of a change.
+  mutating func update(_ sources: LocalSources) {
+    guard case .gpsd(var session) = dialect else { return }
+    let access: PositionAccess =
+      switch self.access.accuracy {
+      case .exact: .exact
+      case .reduced: .reduced
+      case .none: .denied
+      }
+    let bytes = session.update(
+      AgentOffer(access: access, isLocationEnabled: sources.isLocationEnabled, sensors: sources.sensors))
+    dialect = .gpsd(session)
+    if !bytes.isEmpty { enqueue(bytes) }
   }
 
   /// A tenth of the interval is tolerated, because positions do not arrive at exact intervals.

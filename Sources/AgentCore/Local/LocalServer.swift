@@ -3,6 +3,7 @@ internal import LocalProtocols
 internal import Logging
 internal import Pipeline
 internal import Platform
+internal import Sensors
 internal import Spatial
 
 /// The server that provides positions to programs on this machine.
@@ -27,8 +28,17 @@ final class LocalServer: Sendable {
   }
 
   private let thread: ServiceThread
-  private let epochs = BoundedQueue<LocalEpoch>(capacity: 32)
+  private enum Input: Sendable {
+    case epoch(LocalEpoch)
+    case samples(SensorEvent)
+    case sources(LocalSources)
+  }
+
+  private let inputs = BoundedQueue<Input>(capacity: 32)
   private let state: Locked<[Report]>
+  /// Kinds of sensors whose samples a program receives.
+  private let sampleKinds = Locked<Set<SensorKind>>([])
+  private let sources = Locked<LocalSources?>(nil)
 
   /// - Throws: `SystemError` if the process has no free descriptors.
   init() throws(SystemError) {
@@ -49,18 +59,27 @@ final class LocalServer: Sendable {
   ) throws(SystemError) {
     state.withLock { $0 = services.map { Report(name: $0.service.name) } }
     let transfer = Locked<[LocalListeners]?>(services)
-    try thread.start(name: "local") { [thread, epochs, state] heartbeat in
+    try thread.start(name: "local") { [thread, inputs, state, sampleKinds] heartbeat in
       guard
         let services = transfer.withLock({ services in
           defer { services = nil }
           return services
         })
       else { return }
-      var loop = LocalServerLoop(services, wake: thread.wake, demand: demand)
+      var loop = LocalServerLoop(services, wake: thread.wake) { new in
+        sampleKinds.withLock { $0 = Set(new.samples.keys) }
+        demand(new)
+      }
       while !thread.isStopping {
         loop.wait()
         heartbeat.beat()
-        while case .element(let epoch) = epochs.pop(until: .start) { loop.send(epoch) }
+        while case .element(let input) = inputs.pop(until: .start) {
+          switch input {
+          case .epoch(let epoch): loop.send(epoch)
+          case .samples(let event): loop.send(event)
+          case .sources(let sources): loop.update(sources)
+          }
+        }
         loop.flush()
         state.withLock { $0 = loop.reports }
       }
@@ -69,8 +88,26 @@ final class LocalServer: Sendable {
   }
 
   /// Adds a report. Called by the pipeline's thread, never waits.
-  func publish(_ epoch: LocalEpoch) {
-    epochs.push(epoch)
+  func publish(_ epoch: LocalEpoch) { push(.epoch(epoch)) }
+
+  /// Adds samples of sensors, if a program requests them. Called by the pipeline's thread, never waits.
+  func publish(_ event: SensorEvent) {
+    let kinds = sampleKinds.withLock { $0 }
+    guard !kinds.isEmpty, kinds.contains(where: { event.count(of: $0) > 0 }) else { return }
+    push(.samples(event))
+  }
+
+  /// Sets the data that the agent provides. Called by the pipeline's thread, never waits.
+  func publish(_ new: LocalSources) {
+    let isChanged = sources.withLock { sources in
+      defer { sources = new }
+      return sources != new
+    }
+    if isChanged { push(.sources(new)) }
+  }
+
+  private func push(_ input: Input) {
+    inputs.push(input)
     thread.wake.signal()
   }
 
@@ -157,6 +194,7 @@ private struct LocalServerLoop {
   private let demand: (LocalDemand) -> Void
   private var clients: [Client] = []
   private var announced = LocalDemand()
+  private var sources = LocalSources()
   /// Number of programs that have requested positions.
   private var arrivals = 0
   /// True while the process has no free descriptor for another connection.
@@ -220,6 +258,19 @@ private struct LocalServerLoop {
     }
   }
 
+  /// Queues samples for all programs that request them.
+  mutating func send(_ event: SensorEvent) {
+    let kinds = Set(AgentOffer.sampleKinds.filter { event.count(of: $0) > 0 })
+    let lines = SampleLines.encode(event)
+    for index in clients.indices { clients[index].connection.send(samples: lines, of: kinds) }
+  }
+
+  /// Notifies all programs of the data that the agent provides.
+  mutating func update(_ new: LocalSources) {
+    sources = new
+    for index in clients.indices { clients[index].connection.update(new) }
+  }
+
   private struct Encoded: Hashable {
     var service: Int
     var access: LocalAccess
@@ -262,10 +313,11 @@ private struct LocalServerLoop {
       clients[index].isAnnounced = isDemanding
     }
     let demanding = clients.filter(\.isAnnounced)
-    let new = LocalDemand(
+    var new = LocalDemand(
       Set(demanding.map(\.connection.access)),
       interval: demanding.map(\.connection.interval).min() ?? 1,
       attitude: demanding.contains(where: \.connection.usesAttitude), arrivals: arrivals)
+    for client in clients { new.samples.merge(client.connection.samples) { $0.combined(with: $1) } }
     guard new != announced else { return }
     announced = new
     demand(new)
@@ -334,6 +386,7 @@ private struct LocalServerLoop {
           connection: LocalConnection(
             services[service].dialect, access: access, interval: settings.interval,
             usesAttitude: services[service].usesAttitude)))
+      clients[clients.count - 1].connection.update(sources)
       past[service].accepted += 1
     }
   }

@@ -40,26 +40,3 @@ struct ServiceNotifier: Sendable {
     }
   }
 }
-
-/// Addresses of local sockets.
-enum LocalSocket {
-  /// Longest path that fits into an address.
-  static let pathLimit = 107
-
-  /// - Parameter path: a path, or with a leading "@" a name in the abstract namespace.
-  static func withAddress<Result>(
-    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-  ) -> Result {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    var bytes = Array(path.utf8.prefix(pathLimit))
-    if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    // The address length ends an abstract name; a path ends with a zero byte, which is included in the
-    // length.
-    let length = MemoryLayout<sa_family_t>.size + bytes.count + (bytes.first == 0 ? 0 : 1)
-    return withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(length)) }
-    }
-  }
-}

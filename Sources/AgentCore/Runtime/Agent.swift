@@ -134,6 +134,8 @@ package final class Agent: Sendable {
     defer { services.local?.stop() }
     services.sensorProxy = sensorProxy(feed, inbox)
     defer { services.sensorProxy?.stop() }
+    services.regionNotifier = try regionNotifier(feed)
+    defer { services.regionNotifier?.stop() }
     if let start, let link = delivery as? any RemoteLink {
       services.remote = RemoteService.Plan(
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
@@ -318,6 +320,19 @@ package final class Agent: Sendable {
       SensorProxyHost.report("\(error)", to: log)
       return nil
     }
+  }
+
+  /// Starts the delivery of region events to other programs; nil without sockets, and for recordings at full speed.
+  /// - Throws: `SystemError` if the process has no free descriptors or threads.
+  private func regionNotifier(_ feed: SensorFeed) throws -> RegionNotifier? {
+    guard !configuration.regions.notified.isEmpty else { return nil }
+    if case .recorded = feed {
+      log.warning(
+        .localUnavailable, "no region events for other programs",
+        metadata: ["service": "regions.notify", "reason": "\(Self.tooFast)"])
+      return nil
+    }
+    return try RegionNotifier(paths: configuration.regions.notified, log: log)
   }
 
   /// The error of services for other programs, whose reports of a recording at full speed would be thousands of times

@@ -37,6 +37,8 @@ struct AgentLoop: ~Copyable {
     var local: LocalServer?
     /// Orientation and compass for programs on this machine; nil if it is off.
     var sensorProxy: SensorProxyHost?
+    /// Region events for programs on this machine; nil without sockets.
+    var regionNotifier: RegionNotifier?
     /// Messages that are delivered first.
     var announcements: [VehicleMessage] = []
   }
@@ -195,6 +197,7 @@ struct AgentLoop: ~Copyable {
       return
     }
     pipeline.process(event) { messages.append($0) }
+    services.local?.publish(event)
     memory.process(event, pipeline)
     if let timestamp = event.timestamp { memory.keepOdometer(&pipeline, at: timestamp) }
     reportOdometer()
@@ -305,8 +308,14 @@ struct AgentLoop: ~Copyable {
 
   /// - Parameter documents: state to store in the same commit, unless it has changed since.
   private mutating func handOver(preserving documents: [PreservedDocument] = []) throws {
-    for epoch in pipeline.drainLocal() { services.local?.publish(epoch) }
+    if let local = services.local {
+      for epoch in pipeline.drainLocal() { local.publish(epoch) }
+      local.publish(pipeline.localSources)
+    }
     if let host = services.sensorProxy, let state = pipeline.drainLocalMotion() { host.update(state) }
+    if let notifier = services.regionNotifier {
+      for case .region(let event) in messages { notifier.publish(event) }
+    }
     reportClockChange()
     let trips = memory.keepTrips(&pipeline, with: messages, at: feed.now)
     // The steps are removed from the pipeline even if there is no store, as with recordings.

@@ -235,8 +235,11 @@ public final class LiveLocation: Sendable {
   /// Availability of the location services, by the discovered hardware; see `LiveDevice.discover(within:)`.
   public var availability: ServiceAvailability { state.withLock { $0.services.availability } }
 
-  /// `notDetermined` before the discovery.
+  /// `notDetermined` before the discovery, and while there is no connection to an agent.
   public var authorizationStatus: AuthorizationStatus { availability.authorizationStatus }
+
+  /// Accuracy that an agent permits; full for other inputs.
+  public var accuracyAuthorization: AccuracyAuthorization { availability.accuracyAuthorization }
 
   /// True if a receiver was discovered.
   public var locationServicesEnabled: Bool { isAvailable(.location) }

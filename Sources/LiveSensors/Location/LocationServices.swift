@@ -241,11 +241,11 @@ struct LocationServices: Sendable {
   private mutating func process(
     _ fix: PositionFix, _ locations: inout [Location], _ outputs: inout [Output]
   ) {
-    let fix = screen.withoutNullIsland(fix)
+    let fix = fix.positionSource == nil ? screen.withoutNullIsland(fix) : fix
     if fix.coordinate == nil {
       outputs += tell(at: fix.timestamp) { $0.observeNoPosition(at: fix.timestamp) }
     }
-    for location in screen.process(fix) {
+    for location in Location(fused: fix).map({ [$0] }) ?? screen.process(fix) {
       locations.append(location)
       lastSeen = location
       if let speed = location.speed {
@@ -314,6 +314,7 @@ struct LocationServices: Sendable {
   mutating func observe(_ discovered: ServiceAvailability) { availability = discovered }
 
   private mutating func observe(_ status: SourceStatus) -> [Output] {
+    if let access = status.access { availability.access = access }
     guard case .unavailable(let reason) = status.state else {
       for kind in status.kinds { availability.unavailable[kind] = nil }
       return []
@@ -325,7 +326,10 @@ struct LocationServices: Sendable {
       outputs += learn(nil, since: status.timestamp, at: status.timestamp)
     }
     if status.kinds.contains(.positioning) {
-      outputs += tell(at: status.timestamp) { $0.fail(.receiverUnavailable(reason: reason)) }
+      let failure: LocationFailure =
+        status.access == .denied
+        ? .restricted(reason: reason) : .receiverUnavailable(reason: reason)
+      outputs += tell(at: status.timestamp) { $0.fail(failure) }
     }
     return outputs
   }
@@ -449,5 +453,17 @@ extension LocationNeeds.Request {
   fileprivate func combined(with other: Self?) -> Self {
     guard let other else { return self }
     return Self(accuracy: accuracy.stricter(other.accuracy), deadline: max(deadline, other.deadline))
+  }
+}
+
+extension Location {
+  /// Creates the location of a position that an agent has already checked and fused; nil for a receiver's report.
+  fileprivate init?(fused fix: PositionFix) {
+    guard let source = fix.positionSource, let coordinate = fix.coordinate else { return nil }
+    self.init(timestamp: fix.timestamp, coordinate: coordinate)
+    (time, self.source, positionSource) = (fix.time, fix.receiver, source)
+    (altitude, ellipsoidalAltitude) = (fix.altitudeMeanSeaLevel, fix.altitudeEllipsoidal)
+    (horizontalAccuracy, verticalAccuracy) = (fix.horizontalError, fix.verticalError)
+    (speed, speedAccuracy, course, courseAccuracy) = (fix.speed, fix.speedError, fix.course, fix.courseError)
   }
 }

@@ -50,6 +50,14 @@ struct GPSDReportWriter: Hashable {
     }
   }
 
+  /// Writes a TPV with two members of Swift clients: the time since boot in ns, and the origin of the position.
+  func writeFused(_ report: LocalReport, to json: inout JSONWriter) {
+    writePosition(report, to: &json)
+    guard let location = report.location else { return }
+    json.field("clock", location.timestamp.nanoseconds)
+    json.field("source", location.positionSource?.rawValue)
+  }
+
   /// Writes the orientation (ATT).
   func writeAttitude(_ attitude: LocalAttitude, at time: UTCTime?, to json: inout JSONWriter) {
     json.field("class", "ATT")

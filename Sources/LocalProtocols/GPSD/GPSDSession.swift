@@ -1,4 +1,5 @@
 internal import JSON
+package import Sensors
 internal import Spatial
 
 /// A session of gpsd's protocol with one client, on the server's side: bytes in, bytes out.
@@ -39,6 +40,9 @@ package struct GPSDSession: Sendable {
   private var reader = GPSDRequestReader()
   private var policy = GPSDPolicy()
   private var interval: Double
+  /// The last request of a Swift client; nil for other clients.
+  private var request: AgentRequest?
+  private var offer = AgentOffer(access: .denied)
   private var last: LocalReport?
   /// UTC time of the last report of the satellites; nil if it was unknown, and before the first.
   private var lastSky: UTCTime?
@@ -50,19 +54,32 @@ package struct GPSDSession: Sendable {
     interval = configuration.interval
   }
 
-  /// True from a `?WATCH` that enables the watch to one that disables it.
-  package var isWatching: Bool { policy.isEnabled }
+  /// True from a `?WATCH` that enables the watch to one that disables it, and while a Swift client requests positions.
+  package var isWatching: Bool { policy.isEnabled || request?.interval != nil }
+
+  /// The samples that a Swift client requests and its access permits.
+  package var samples: [SensorKind: SensorDemand] { offer.access == .exact ? request?.samples ?? [:] : [:] }
 
   /// The client's requirements; nil unless it watches.
   package var needs: LocalNeeds? {
     guard isWatching else { return nil }
     let usesAttitude =
-      (policy.json && configuration.attitude) || (sendsNMEA && configuration.writer.usesAttitude)
-    return LocalNeeds(interval: interval, attitude: usesAttitude)
+      policy.isEnabled
+      && (policy.json && configuration.attitude || sendsNMEA && configuration.writer.usesAttitude)
+    let shortest = policy.isEnabled ? interval : .infinity
+    let requested = request?.interval.map { max(configuration.shortestInterval, $0) }
+    return LocalNeeds(interval: min(shortest, requested ?? .infinity), attitude: usesAttitude)
   }
 
   /// Returns the greeting for a new client.
   package mutating func greet() -> [UInt8] { line(writeVersion) }
+
+  /// Sets the data that the agent provides. Returns the bytes for a Swift client; empty for others and without a change.
+  package mutating func update(_ offer: AgentOffer) -> [UInt8] {
+    guard offer != self.offer else { return [] }
+    self.offer = offer
+    return request == nil ? [] : line { offer.write(to: &$0) }
+  }
 
   /// Processes bytes from the client. Returns the answers.
   package mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8] {
@@ -81,8 +98,10 @@ package struct GPSDSession: Sendable {
   /// Accepts the report of an epoch. Returns the bytes for the client; empty if it does not watch.
   package mutating func send(_ report: LocalReport) -> [UInt8] {
     guard isWatching else { return [] }
-    last = report
     var output: [UInt8] = []
+    if request?.interval != nil { output += line { reports.writeFused(report, to: &$0) } }
+    guard policy.isEnabled else { return output }
+    last = report
     if activeSince == nil, report.time != nil {
       activeSince = report.time
       // gpsd reports that the device is active.
@@ -123,6 +142,7 @@ package struct GPSDSession: Sendable {
     case "DEVICE": return answerDevice(request)
     case "WATCH": return answerWatch(request)
     case "POLL": return line(writePoll)
+    case AgentRequest.name: return answerClient(request)
     default: return error("Unrecognized request '\(request.text)'")
     }
   }
@@ -142,6 +162,18 @@ package struct GPSDSession: Sendable {
       if !policy.isEnabled { (last, lastSky, activeSince) = (nil, nil, nil) }
     }
     return line(writeDevices) + line { policy.write(to: &$0) }
+  }
+
+  private mutating func answerClient(_ request: GPSDRequest) -> [UInt8] {
+    let (members, fault) = object(of: request)
+    guard let members else { return fault }
+    let isFirst = self.request == nil
+    do throws(AgentRequest.InvalidMember) {
+      self.request = try AgentRequest(members)
+    } catch {
+      return self.error("Invalid \(AgentRequest.name): invalid value of \(error.name)")
+    }
+    return isFirst ? line { offer.write(to: &$0) } : []
   }
 
   private mutating func answerDevice(_ request: GPSDRequest) -> [UInt8] {

@@ -11,11 +11,14 @@ public struct ServiceAvailability: Hashable, Sendable {
   /// Reasons why kinds of sensors are unavailable, as reported by their sources. Kinds that are missing here
   /// are available.
   public var unavailable: [SensorKind: String]
+  /// The access to positions that an agent permits; nil if the sensors are opened directly.
+  public var access: PositionAccess?
 
   public init(
     isLocationEnabled: Bool = true, deniedNodes: [String: SensorKind?]? = nil,
-    unavailable: [SensorKind: String] = [:]
+    unavailable: [SensorKind: String] = [:], access: PositionAccess? = nil
   ) {
+    self.access = access
     self.isLocationEnabled = isLocationEnabled
     self.deniedNodes = deniedNodes
     self.unavailable = unavailable
@@ -23,8 +26,18 @@ public struct ServiceAvailability: Hashable, Sendable {
 
   public var authorizationStatus: AuthorizationStatus {
     guard isLocationEnabled else { return .denied }
+    switch access {
+    case .undetermined?: return .notDetermined
+    case .denied?: return .denied
+    case .reduced?, .exact?: return .authorized
+    case nil: break
+    }
     guard deniedNodes != nil else { return .notDetermined }
     return denial(of: .positioning) == nil ? .authorized : .restricted
+  }
+
+  public var accuracyAuthorization: AccuracyAuthorization {
+    access == .reduced ? .reducedAccuracy : .fullAccuracy
   }
 
   /// Returns why a service is unavailable, with a remedy; nil if it is available.
@@ -57,9 +70,16 @@ public enum AuthorizationStatus: String, Hashable, Sendable, CaseIterable {
   case notDetermined
   /// The agent's user has no permission to read a required device, and cannot change the permission.
   case restricted
-  /// Locations are disabled on the device.
+  /// Locations are disabled on the device, or the agent permits this program none.
   case denied
   case authorized
+}
+
+/// Accuracy of the locations that an agent permits.
+public enum AccuracyAuthorization: String, Hashable, Sendable, CaseIterable {
+  case fullAccuracy
+  /// The centre of a cell of some kilometres.
+  case reducedAccuracy
 }
 
 /// The location services.
