@@ -2,6 +2,7 @@ import Foundation
 import LiveSensors
 import Logging
 import Motion
+import Pipeline
 import Platform
 import Sensors
 import Spatial
@@ -9,7 +10,6 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The recorder as the agent runs it: on the pipeline's thread, from what the sensors say.
 @Suite struct AccelerometerHistoryTests {
@@ -22,9 +22,7 @@ import Testing
   private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   private func configuration(_ settings: [String]) throws -> AgentConfiguration {
-    try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-      file: nil)
+    try AgentConfiguration(settings: ["vehicle.id=v", "input.mode=simulation"] + settings)
   }
 
   /// A run of the agent over a simulated drive, from its start to its clean end.

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import Platform
 import Positioning
 import Prometheus
@@ -9,7 +10,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The metrics as Prometheus reads them.
 @Suite struct AgentMetricsTests {
@@ -134,8 +134,7 @@ import Testing
 
   @Test func metricsFileNameIsValidated() throws {
     #expect(throws: ConfigurationError.self) {
-      try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "metrics.file=/tmp/metrics"])], file: nil)
+      try AgentConfiguration(settings: ["vehicle.id=v", "metrics.file=/tmp/metrics"])
     }
   }
 }

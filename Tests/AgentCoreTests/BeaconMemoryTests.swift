@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -8,7 +9,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// From a radio's scans beside a receiver's fixes to the vehicle's map, and to what is told of it.
 @Suite struct BeaconMemoryTests {
@@ -33,13 +33,10 @@ import Testing
     throws -> [VehicleMessage]
   {
     let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "location.reporting=distance", "heading.enabled=false", "attitude.enabled=false",
-            "navigation.enabled=false",
-          ] + settings)
-      ], file: nil)
+      settings: [
+        "vehicle.id=v", "location.reporting=distance", "heading.enabled=false", "attitude.enabled=false",
+        "navigation.enabled=false",
+      ] + settings)
     var settings = configuration.pipeline
     settings.coarse.radios = [.wifi]
     var pipeline = AgentPipeline(
@@ -123,9 +120,7 @@ import Testing
 
   @Test func learningFollowsItsSettings() throws {
     func isLearning(_ settings: String...) throws -> Bool {
-      try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil
-      ).pipeline.coarse.isLearning
+      try AgentConfiguration(settings: ["vehicle.id=v"] + settings).pipeline.coarse.isLearning
     }
     #expect(try isLearning())
     #expect(try !isLearning("beacons.learn=false"))
@@ -151,8 +146,7 @@ import Testing
       ),
     ] as [([String], Set<SensorKind>, String?)])
   func checkListsPublishedBeaconData(settings: [String], radios: Set<SensorKind>, text: String?) throws {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
     #expect(configuration.pipeline.coarse.radios == radios)
     let findings = configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
     #expect(findings.count == (text == nil ? 0 : 1))

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Motion
+import Pipeline
 import Sensors
 import Spatial
 import Telemetry
@@ -8,7 +9,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 @Suite struct CalibrationStoreTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -22,9 +22,7 @@ import Testing
 
   private func pipeline(_ calibration: MotionCalibration?) throws -> AgentPipeline {
     AgentPipeline(
-      configuration: try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil
-      ).pipeline,
+      configuration: try AgentConfiguration(settings: ["vehicle.id=v"]).pipeline,
       start: Timestamp(nanoseconds: 0), time: Self.start, version: "1", calibration: calibration)
   }
 
@@ -155,8 +153,7 @@ import Testing
       (["calibration.path=/etc/c"], "/etc/c"),
     ] as [([String], String?)])
   func defaultPathIsBesideTheStore(settings: [String], path: String?) throws {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
     #expect(configuration.calibrationPath == path)
   }
 }

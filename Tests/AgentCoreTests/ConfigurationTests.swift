@@ -45,9 +45,7 @@ import Testing
 
   @Test func pipelineDefaultsAreThoseOfTheKeys() throws {
     func pipeline(_ settings: String...) throws -> PipelineConfiguration {
-      try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil
-      ).pipeline
+      try AgentConfiguration(settings: ["vehicle.id=v"] + settings).pipeline
     }
     #expect(try pipeline() == PipelineConfiguration())
     #expect(try pipeline("can.interface=can0").vehicle == PipelineConfiguration.Vehicle())
@@ -73,8 +71,7 @@ import Testing
       (["altitude.interval=5", "altitude.enabled=false"], true),
     ])
   func missingBarometerIsReportedIfRequired(settings: [String], isHelper: Bool) throws {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
     #expect(configuration.iio.allSatisfy { $0.helpers.contains(.barometer) == isHelper })
     #expect(!configuration.iio.isEmpty)
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import Positioning
 import Sensors
 import Settings
@@ -9,16 +10,12 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What `odographd check` estimates: the presets' own words, and what is repeated instead of simulated.
 @Suite struct DayEstimateTests {
   private static func configuration(_ preset: Preset, _ settings: [String] = []) throws -> AgentConfiguration
   {
-    try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: ["vehicle.id=v", "preset=\(preset.rawValue)"] + settings)
-      ], file: nil)
+    try AgentConfiguration(settings: ["vehicle.id=v", "preset=\(preset.rawValue)"] + settings)
   }
 
   /// The hours that the head comment's command names.
@@ -43,7 +40,7 @@ import Testing
 
   /// Whoever sets nothing is told what a car's day costs, not a laboratory's.
   @Test func defaultsUseLittleDataAndEnergy() throws {
-    let plain = try AgentConfiguration(layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
+    let plain = try AgentConfiguration(settings: ["vehicle.id=v"])
     #expect(try plain == Self.configuration(.car))
     let day = try SimulatedDay.use(plain, drivingHours: 2)
     #expect(day.bytes < 1_200_000 && day.total < 10_000, "\(day.bytes) bytes, \(day.total) J")

@@ -1,9 +1,8 @@
+import AgentCore
+import Pipeline
 import Positioning
 import Simulation
 import Testing
-
-@testable import AgentCore
-@testable import Pipeline
 
 /// Energy of deferral on an hour's simulated drive, by the agent's ledger. The figures stand in `Config/odograph.toml`.
 @Suite struct DeferralEnergyTests {
@@ -12,8 +11,7 @@ import Testing
       "vehicle.id=v", "location.reporting=distance", "heading.enabled=false", "attitude.enabled=false",
       "motion.events=", "events.kinds=", "trips.enabled=false", "navigation.enabled=false",
     ]
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: common + settings)], file: nil)
+    let configuration = try AgentConfiguration(settings: common + settings)
     return try SimulatedStretch(configuration, .drive).advance(to: 3600).joules
   }
 

@@ -1,15 +1,13 @@
+import AgentCore
 import MQTT
 import StoreAndForward
 import Telemetry
 import Testing
 
-@testable import AgentCore
-
 /// The keys of the broker's link and of the store, and what becomes of them.
 @Suite struct DeliveryConfigurationTests {
   private func load(_ settings: String...) throws -> AgentConfiguration {
-    try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
   }
 
   @Test func everyKeyOfTheLinkReachesTheClient() throws {
@@ -87,8 +85,7 @@ import Testing
   ])
   func invalidSettingsNameTheirRemedy(settings: [String], expected: String) {
     do {
-      _ = try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+      _ = try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
       Issue.record("accepted")
     } catch {
       #expect("\(error)".contains(expected), "\(error)")

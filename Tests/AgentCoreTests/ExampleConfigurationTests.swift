@@ -1,7 +1,6 @@
+import AgentCore
 import Foundation
 import Testing
-
-@testable import AgentCore
 
 /// What `Config/odograph.toml` shows in comments, for keys without a default, must work when the comment sign is taken away.
 @Suite struct ExampleConfigurationTests {

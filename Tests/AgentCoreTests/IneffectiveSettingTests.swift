@@ -1,3 +1,4 @@
+import Pipeline
 import Positioning
 import Settings
 import Simulation
@@ -6,7 +7,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// Settings that other settings leave without effect, and the reporting that a distance filter selects.
 @Suite struct IneffectiveSettingTests {

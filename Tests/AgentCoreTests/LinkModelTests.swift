@@ -9,8 +9,7 @@ import Testing
 /// The expected traffic of a link, in virtual time.
 @Suite struct LinkModelTests {
   private func link(_ settings: String...) throws -> LinkModel {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
     let formats = try MessageFormats(
       configuration.profiles, topics: TopicScheme(fleet: "f", vehicle: "v"), version: "1")
     return LinkModel(configuration.mqtt, formats: formats, start: Timestamp(seconds: 0))

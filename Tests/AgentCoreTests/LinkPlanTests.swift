@@ -6,8 +6,7 @@ import Testing
 
 @Suite struct LinkPlanTests {
   private func plan(_ settings: String...) throws -> LinkPlan {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v"] + settings)
     return LinkPlan(configuration.mqtt)
   }
 

@@ -18,13 +18,10 @@ import Testing
 
   private func configuration(_ settings: [String]) throws -> AgentConfiguration {
     try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: [
-            "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.enabled=false",
-            "trips.enabled=false",
-          ] + settings)
-      ], file: nil)
+      settings: [
+        "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.enabled=false",
+        "trips.enabled=false",
+      ] + settings)
   }
 
   private func pipeline(_ settings: String...) throws -> AgentPipeline { try pipeline(settings) }

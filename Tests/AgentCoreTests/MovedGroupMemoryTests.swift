@@ -1,4 +1,5 @@
 import Logging
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -7,7 +8,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// An office whose access points are known moves: from scans beside fixes to the map in its file, over days.
 @Suite struct MovedGroupMemoryTests {
@@ -43,16 +43,11 @@ import Testing
 
     init(day: Int, path: String, log: Logger) throws {
       let store = BeaconStore(.init(path: path), log: log)
-      var configuration = try AgentConfiguration(
-        layers: [
-          ConfigurationLayer(
-            assignments: [
-              "vehicle.id=v", "location.reporting=distance", "heading.enabled=false",
-              "attitude.enabled=false",
-              "navigation.enabled=false", "beacons.share=true",
-            ])
-        ], file: nil
-      ).pipeline
+      var configuration = try AgentConfiguration(settings: [
+        "vehicle.id=v", "location.reporting=distance", "heading.enabled=false",
+        "attitude.enabled=false",
+        "navigation.enabled=false", "beacons.share=true",
+      ]).pipeline
       configuration.coarse.radios = [.wifi]
       midnight = 86_400 * Double(day)
       pipeline = AgentPipeline(

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -10,7 +11,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// What the agent keeps of navigation, in memory and on the disk, and what it makes of it after a restart.
 @Suite struct NavigationStoreTests {
@@ -38,10 +38,7 @@ import Testing
     -> AgentPipeline
   {
     let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
-      ], file: nil)
+      settings: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
     return AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(seconds: Self.zero + time),
       time: Self.start.advanced(bySeconds: time), version: "1", navigation: kept)

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -10,7 +11,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The odometer through kills and losses of power, and what keeping it costs.
 @Suite struct OdometerStoreTests {
@@ -36,10 +36,7 @@ import Testing
     -> AgentPipeline
   {
     let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
-      ], file: nil)
+      settings: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
     return AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(seconds: 100 + time),
       time: Self.start.advanced(bySeconds: time), version: "1", odometer: kept)

@@ -1,3 +1,5 @@
+import AgentCore
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -5,9 +7,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
-@testable import Pipeline
 
 /// The bound through outages of the receiver that inertial navigation bridges: the agent's pipeline over simulated and
 /// recorded drives, and a subscriber.
@@ -34,8 +33,7 @@ import Testing
     init(delay: Double, start: Timestamp, time: UTCTime) throws {
       func pipeline(_ settings: [String]) throws -> AgentPipeline {
         let assignments = ["vehicle.id=v", "input.mode=simulation"] + settings
-        let configuration = try AgentConfiguration(
-          layers: [ConfigurationLayer(assignments: assignments)], file: nil)
+        let configuration = try AgentConfiguration(settings: assignments)
         return AgentPipeline(
           configuration: configuration.pipeline, start: start, time: time, version: "1")
       }

@@ -1,6 +1,7 @@
 import JSON
 import LiveSensors
 import Logging
+import Pipeline
 import Platform
 import Positioning
 import Sensors
@@ -8,7 +9,6 @@ import Spatial
 import Telemetry
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// Consumers that show the position of the last message until the next one, one for each format, at an agent that publishes
 /// immediately.

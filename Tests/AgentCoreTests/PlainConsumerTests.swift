@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import Positioning
 import Settings
 import Spatial
@@ -7,7 +8,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The error of consumers that show the last position and do not predict.
 @Suite struct PlainConsumerTests {
@@ -17,10 +17,7 @@ import Testing
   private static func configuration(
     _ preset: Preset, _ settings: [String] = []
   ) throws -> AgentConfiguration {
-    try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: ["vehicle.id=v", "preset=\(preset.rawValue)"] + settings)
-      ], file: nil)
+    try AgentConfiguration(settings: ["vehicle.id=v", "preset=\(preset.rawValue)"] + settings)
   }
 
   private static let formats = [

@@ -1,10 +1,9 @@
+import AgentCore
+import Pipeline
 import Positioning
 import Simulation
 import Spatial
 import Testing
-
-@testable import AgentCore
-@testable import Pipeline
 
 /// What a receiver uses on a simulated drive at every accuracy that can be asked for. Power follows the exact fix: who
 /// blurs what is told pays no more for it.
@@ -23,8 +22,7 @@ import Testing
       "location.distance_filter=25",
       "heading.enabled=false", "attitude.enabled=false", "motion.events=",
     ]
-    var configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: settings)], file: nil)
+    var configuration = try AgentConfiguration(settings: settings)
     configuration.pipeline.privacy =
       switch disclosure {
       case .exact: PrivacyPolicy()

@@ -1,4 +1,5 @@
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Settings
@@ -8,7 +9,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// A drive through a place that is nobody's business: what the agent hands out for the store and the broker.
 @Suite struct PrivacyTests {
@@ -16,11 +16,7 @@ import Testing
 
   private func configuration(_ settings: String...) throws -> AgentConfiguration {
     try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
-      ],
-      file: nil)
+      settings: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
   }
 
   /// Drives north at 11 m/s through 48.02° for 200 s, and returns all payloads as text with their kinds.

@@ -1,6 +1,5 @@
+import AgentCore
 import Testing
-
-@testable import AgentCore
 
 @Suite struct ProfileConfigurationTests {
   @Test(arguments: [

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Pipeline
 import Platform
 import Positioning
 import Sensors
@@ -9,7 +10,6 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// From a GeoJSON file to `region` messages, and across a restart.
 @Suite struct RegionEventsTests {
@@ -28,8 +28,7 @@ import Testing
 
   private func pipeline(_ settings: String..., path: String) throws -> AgentPipeline {
     let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-      file: nil)
+      settings: ["vehicle.id=v", "input.mode=simulation"] + settings)
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     _ = try RegionFile(path).watch(in: &pipeline.regions, at: Self.start, log: log)

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import LiveSensors
+import Pipeline
 import Platform
 import Positioning
 import Sensors
@@ -11,7 +12,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The agent is killed between any two steps of what it does with a crossing: none is told twice, and none is lost.
 @Suite struct RegionKillTests {
@@ -33,8 +33,7 @@ import Testing
   }
 
   private func pipeline(at second: Int) throws -> AgentPipeline {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"])], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v", "input.mode=simulation"])
     let seconds = Double(second)
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(seconds: seconds),
@@ -171,13 +170,10 @@ import Testing
   }
 
   private func simulation() throws -> AgentConfiguration {
-    try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: [
-          "vehicle.id=v", "input.mode=simulation", "input.speed=0", "simulation.duration=300",
-          "simulation.start=2026-11-21T08:00:00Z",
-        ])
-      ], file: nil)
+    try AgentConfiguration(settings: [
+      "vehicle.id=v", "input.mode=simulation", "input.speed=0", "simulation.duration=300",
+      "simulation.start=2026-11-21T08:00:00Z",
+    ])
   }
 
   /// A circle around a place that the simulated drive comes through.

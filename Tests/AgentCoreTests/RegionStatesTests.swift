@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
@@ -7,7 +8,6 @@ import Telemetry
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// When `regions/state` is told, and what of it: by virtual time.
 @Suite struct RegionStatesTests {
@@ -30,11 +30,7 @@ import Testing
   private func pipeline(_ settings: String..., watching collection: RegionCollection?) throws -> AgentPipeline
   {
     let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
-      ],
-      file: nil)
+      settings: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     if let collection {

@@ -1,9 +1,8 @@
+import AgentCore
 import Foundation
 import Settings
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 /// The page on sizing: what presets cost is what the presets say, and what is computed follows from the figures. A failure prints the
 /// lines to write.
@@ -53,8 +52,7 @@ import Testing
 
   /// To two digits, as the page is about orders of magnitude.
   @Test func carMessagesMatchTheEstimate() throws {
-    let configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "preset=car"])], file: nil)
+    let configuration = try AgentConfiguration(settings: ["vehicle.id=v", "preset=car"])
     let counted = try SimulatedDay.use(configuration, drivingHours: 2).counts.values.reduce(0, +)
     let rounded = Int((counted / 100).rounded() * 100)
     #expect(try figure("messages a day of a car") == Double(rounded), "write \(rounded)")

@@ -3,6 +3,7 @@ import JSON
 import Logging
 import Motion
 import Navigation
+import Pipeline
 import Platform
 import Sensors
 import Simulation
@@ -13,7 +14,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// The agent's state in the message store.
 @Suite struct StateDocumentTests {
@@ -189,8 +189,7 @@ extension StateDocumentTests {
     var memory: MotionMemory
 
     init(_ store: StateStore, in folder: TemporaryDirectory, at second: Int) throws {
-      let configuration = try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"])], file: nil)
+      let configuration = try AgentConfiguration(settings: ["vehicle.id=v", "input.mode=simulation"])
       var odometer = OdometerStore(
         path: folder.file("odometer"), memory: nil, store: store, log: StateDocumentTests.log)
       let trips = TripStore(path: folder.file("trips"), store: store, log: StateDocumentTests.log)

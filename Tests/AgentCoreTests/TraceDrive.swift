@@ -2,6 +2,7 @@ import Bytes
 import Compression
 import Foundation
 import Logging
+import Pipeline
 import Sensors
 import Simulation
 import Spatial
@@ -11,7 +12,6 @@ import Testing
 import Traces
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// A drive that ends at a wall, what the pipeline decides about traces on it, and stores that keep them.
 enum TraceDrive {
@@ -71,11 +71,7 @@ enum TraceDrive {
 
   static func configuration(_ settings: [String] = []) throws -> AgentConfiguration {
     try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(
-          assignments: ["vehicle.id=v", "input.mode=simulation", "trace.enabled=true"] + settings)
-      ],
-      file: nil)
+      settings: ["vehicle.id=v", "input.mode=simulation", "trace.enabled=true"] + settings)
   }
 
   /// Those that may be told.

@@ -1,6 +1,8 @@
+import AgentCore
 import Compression
 import Foundation
 import Glibc
+import Pipeline
 import Sensors
 import Simulation
 import Spatial
@@ -8,9 +10,6 @@ import Telemetry
 import TestSupport
 import Testing
 import Traces
-
-@testable import AgentCore
-@testable import Pipeline
 
 /// Traces on disks that fill up, in outboxes that are not safe yet, and under a privacy that has become stricter.
 @Suite struct TraceFaultTests {

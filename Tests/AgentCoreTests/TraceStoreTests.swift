@@ -1,4 +1,6 @@
+import AgentCore
 import Foundation
+import Pipeline
 import Sensors
 import Simulation
 import Spatial
@@ -6,9 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 import Traces
-
-@testable import AgentCore
-@testable import Pipeline
 
 /// Traces from the sensors to what the broker is told, through kills and losses of power.
 @Suite struct TraceStoreTests {

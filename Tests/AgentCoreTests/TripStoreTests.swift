@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -10,7 +11,6 @@ import TestSupport
 import Testing
 
 @testable import AgentCore
-@testable import Pipeline
 
 /// Trips through kills and losses of power.
 @Suite struct TripStoreTests {
@@ -40,8 +40,7 @@ import Testing
 
     init(_ disk: String, _ memory: String, at second: Int, _ settings: [String] = []) throws {
       let configuration = try AgentConfiguration(
-        layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
-        file: nil)
+        settings: ["vehicle.id=v", "input.mode=simulation"] + settings)
       odometer = OdometerStore(
         path: disk + "/odometer", memory: memory + "/odometer", log: TripStoreTests.log)
       trips = TripStore(path: disk + "/trips", log: TripStoreTests.log)

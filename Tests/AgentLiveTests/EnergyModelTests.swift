@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import JSON
 import Positioning
@@ -6,8 +7,6 @@ import Simulation
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// `check --estimate` and the agent's own ledger give the same figures for the same hours.
 @Suite(.serialized, .timeLimit(.minutes(9))) struct EnergyModelTests {
@@ -63,10 +62,9 @@ import Testing
   }
 
   private static func estimate(_ preset: Preset, _ scenario: String, seconds: Double) throws -> Figures {
-    let configuration = try AgentConfiguration(
-      layers: [
-        ConfigurationLayer(assignments: settings(preset, scenario) + ["status.interval=60"])
-      ], file: nil)
+    let configuration = try ConfigurationLayers(
+      file: nil, environment: [:], assignments: settings(preset, scenario) + ["status.interval=60"]
+    ).configuration()
     let isSilent = scenario == "parked" && !SimulatedDay.publishesAtRest(configuration)
     let stretch = try SimulatedStretch(
       configuration, scenario == "drive" ? .drive : .parked, silentFrom: isSilent ? 600 : nil)

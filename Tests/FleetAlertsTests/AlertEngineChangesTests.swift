@@ -1,9 +1,8 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Spatial
 import Testing
-
-@testable import FleetAlerts
 
 /// Other rules, retired vehicles, and ends by hand.
 struct AlertEngineChangesTests {

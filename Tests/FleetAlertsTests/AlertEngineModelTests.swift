@@ -1,10 +1,9 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 /// The engine against a model that looks every second, and against vehicles that make everything up.
 struct AlertEngineModelTests {

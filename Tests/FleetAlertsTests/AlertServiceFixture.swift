@@ -1,4 +1,5 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Foundation
 import JSON
@@ -7,8 +8,6 @@ import SQLite
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 /// A service over a file and real receivers, each of which processes all that comes.
 final class AlertServiceFixture {

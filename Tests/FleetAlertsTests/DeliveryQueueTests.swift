@@ -1,9 +1,8 @@
 import Fleet
+import FleetAlerts
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 /// Whatever fails, everything is taken, in order per vehicle.
 struct DeliveryQueueTests {

@@ -1,9 +1,8 @@
 import Fleet
+import FleetManagement
 import JSON
 import Telemetry
 import Testing
-
-@testable import FleetManagement
 
 @Suite struct ConfigSettingsTests {
   private func settings(_ assignments: String...) throws -> ConfigSettings {

@@ -1,8 +1,7 @@
+import FleetManagement
 import Spatial
 import Telemetry
 import Testing
-
-@testable import FleetManagement
 
 /// Samples as rows of CSV.
 @Suite struct SampleTableTests {

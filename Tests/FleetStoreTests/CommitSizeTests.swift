@@ -1,7 +1,6 @@
 import Fleet
+import FleetStore
 import Testing
-
-@testable import FleetStore
 
 @Suite struct CommitSizeTests {
   @Test func waitsForTheMostUntilItKnowsBetter() {

@@ -1,7 +1,6 @@
+import Fleet
 import Spatial
 import Testing
-
-@testable import Fleet
 
 @Suite struct QuantityTextTests {
   @Test(arguments: [

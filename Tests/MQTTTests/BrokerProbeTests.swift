@@ -1,7 +1,6 @@
+import MQTT
 import TestSupport
 import Testing
-
-@testable import MQTT
 
 /// What a broker that lets a client in says to its messages.
 @Suite struct BrokerProbeTests {

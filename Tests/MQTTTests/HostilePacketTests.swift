@@ -1,8 +1,7 @@
+import MQTT
 import Platform
 import TestSupport
 import Testing
-
-@testable import MQTT
 
 /// Whatever a broker sends, the real libmosquitto survives it behind the guard: without it, each of these ends the process.
 @Suite(.serialized) struct HostilePacketTests {

@@ -1,7 +1,6 @@
+import MQTT
 import Spatial
 import Testing
-
-@testable import MQTT
 
 @Suite struct LinkMeterTests {
   @Test func burstsAreWhatTheTailPartsFromEachOther() {

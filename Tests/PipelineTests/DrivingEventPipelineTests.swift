@@ -1,5 +1,6 @@
 import JSON
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import Testing
 import VehicleData
-
-@testable import Pipeline
 
 /// What the agent tells of how it is driven: each once, with its place as far as that may be known.
 @Suite struct DrivingEventPipelineTests {

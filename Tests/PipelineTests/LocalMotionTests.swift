@@ -1,3 +1,4 @@
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -5,8 +6,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// Orientation and heading for programs on the same machine, and the power of the sensors for them.
 @Suite struct LocalMotionTests {

@@ -1,5 +1,6 @@
 import Glibc
 import LocalProtocols
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// Positions for programs on the same machine: who receives which, and when the receiver is on for them.
 @Suite struct LocalReportsTests {

@@ -1,5 +1,6 @@
 import Glibc
 import Motion
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// Motion and position made one: what the agent tells of a drive whose truth is known.
 @Suite struct NavigationPipelineTests {

@@ -1,10 +1,9 @@
 import Glibc
 import Platform
+import StoreAndForward
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import StoreAndForward
 
 /// Damaged stores: no record is lost without a report.
 @Suite struct DamageReportTests {

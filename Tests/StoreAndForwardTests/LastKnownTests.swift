@@ -1,11 +1,10 @@
 import Glibc
 import Sensors
 import Simulation
+import StoreAndForward
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import StoreAndForward
 
 /// What is last known goes before the history that it belongs to, and the history is whole.
 @Suite struct LastKnownTests {

@@ -2,11 +2,10 @@ import FaultyDisk
 import Glibc
 import Platform
 import SQLite
+import StoreAndForward
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import StoreAndForward
 
 /// Documents on a disk that fails. There is one fault at a time, so they run with the model's tests, one after the other.
 extension OutboxModelTests {

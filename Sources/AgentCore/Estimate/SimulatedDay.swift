@@ -1,5 +1,5 @@
 internal import Pipeline
-internal import Positioning
+package import Positioning
 internal import Simulation
 internal import Telemetry
 
@@ -10,22 +10,22 @@ internal import Telemetry
 /// simulated until all states have settled. After that their samples would only repeat, so the rest of the
 /// time is simulated with the receiver alone. If attitude or heading are published at intervals, the use of
 /// one hour is repeated instead. Weather, hills and networks are not simulated.
-struct SimulatedDay {
+package struct SimulatedDay {
   /// Use of energy and of the link over a period of time.
-  struct Use {
+  package struct Use {
     /// Joules.
-    var joules: [EnergyComponent: Double] = [:]
+    package var joules: [EnergyComponent: Double] = [:]
     /// Bytes by kind of message, with topic, headers and acknowledgement.
-    var messages: [String: Double] = [:]
+    package var messages: [String: Double] = [:]
     /// Messages by kind.
-    var counts: [String: Double] = [:]
+    package var counts: [String: Double] = [:]
     /// Bytes of connections and pings.
-    var linkBytes = 0.0
+    package var linkBytes = 0.0
 
-    var bytes: Double { messages.values.reduce(linkBytes, +) }
+    package var bytes: Double { messages.values.reduce(linkBytes, +) }
 
     /// Returns this use plus `times` times its increase since `earlier`.
-    func repeating(since earlier: Use, _ times: Double) -> Use {
+    package func repeating(since earlier: Use, _ times: Double) -> Use {
       func extended<Key>(_ now: [Key: Double], _ before: [Key: Double]) -> [Key: Double] {
         now.reduce(into: [:]) { $0[$1.key] = $1.value + times * ($1.value - (before[$1.key] ?? 0)) }
       }
@@ -35,7 +35,7 @@ struct SimulatedDay {
         linkBytes: linkBytes + times * (linkBytes - earlier.linkBytes))
     }
 
-    static func + (a: Use, b: Use) -> Use {
+    package static func + (a: Use, b: Use) -> Use {
       Use(
         joules: a.joules.merging(b.joules, uniquingKeysWith: +),
         messages: a.messages.merging(b.messages, uniquingKeysWith: +),
@@ -49,12 +49,12 @@ struct SimulatedDay {
   /// Simulates a day.
   /// - Parameter hours: hours of driving, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
-  static func use(_ configuration: AgentConfiguration, drivingHours hours: Double) throws -> Use {
+  package static func use(_ configuration: AgentConfiguration, drivingHours hours: Double) throws -> Use {
     let way = min(max(hours, 0), 24) * 3600
     return try driving(configuration, seconds: way) + parked(configuration, seconds: 86_400 - way)
   }
 
-  static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
+  package static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
     let stretch = try SimulatedStretch(configuration, .drive)
     let lap = stretch.lapDuration
@@ -78,7 +78,7 @@ struct SimulatedDay {
   }
 
   /// Returns whether attitude or heading are published at intervals even if they do not change.
-  static func publishesAtRest(_ configuration: AgentConfiguration) -> Bool {
+  package static func publishesAtRest(_ configuration: AgentConfiguration) -> Bool {
     let (attitude, heading) = (configuration.pipeline.attitude, configuration.pipeline.heading)
     return attitude.isEnabled && attitude.filter == 0 || heading.isEnabled && heading.filter == 0
   }

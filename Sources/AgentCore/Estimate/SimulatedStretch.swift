@@ -4,7 +4,7 @@ internal import Pipeline
 internal import Positioning
 internal import Sensors
 internal import SensorsIIO
-internal import Simulation
+package import Simulation
 internal import Spatial
 internal import Telemetry
 
@@ -12,7 +12,7 @@ internal import Telemetry
 ///
 /// A class instead of a struct, because the generated code that copies such a struct would add 1 % to the
 /// size of the agent's program.
-final class SimulatedStretch {
+package final class SimulatedStretch {
   /// Version with the usual length, so that the estimate does not depend on the build.
   private static let version = "1.0.0"
   private static let startTime = UTCTime(nanoseconds: 1_795_219_200_000_000_000)
@@ -21,12 +21,12 @@ final class SimulatedStretch {
   private let delivery: PrintDelivery
 
   /// Seconds of one lap of the route.
-  let lapDuration: Double
+  package let lapDuration: Double
 
   /// - Parameter silentFrom: time in s after which inertial sensors are not simulated any more, because the
   ///   samples at standstill would only repeat; nil for never.
   /// - Throws: `SimulationError`; `TopicError`.
-  init(
+  package init(
     _ configuration: AgentConfiguration, _ scenario: SimulatedDrive.Scenario, silentFrom: Double? = nil
   ) throws {
     let start = Timestamp(nanoseconds: 0)
@@ -52,7 +52,7 @@ final class SimulatedStretch {
 
   /// Runs up to a time in s since the start.
   /// - Returns: the use since the start.
-  func advance(to seconds: Double) throws -> SimulatedDay.Use {
+  package func advance(to seconds: Double) throws -> SimulatedDay.Use {
     let accounts = try loop.advance(recordingTo: Timestamp(seconds: seconds))
     let link = delivery.model
     return SimulatedDay.Use(

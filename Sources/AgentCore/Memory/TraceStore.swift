@@ -1,12 +1,12 @@
 internal import Bytes
-internal import Compression
+package import Compression
 internal import JSON
-internal import Logging
-internal import Pipeline
+package import Logging
+package import Pipeline
 internal import Platform
 internal import Spatial
-internal import Telemetry
-internal import Traces
+package import Telemetry
+package import Traces
 
 /// Stores traces on disk from the end of an impact until the outbox has accepted them. A kill or a loss of
 /// power loses at most the last second, and no piece is published twice with different bytes (`TraceFolder`
@@ -15,7 +15,7 @@ internal import Traces
 /// A failing disk costs only the recovery after a restart, because a trace is also in memory while it is
 /// recorded. If a trace cannot be stored as it would be published, its files are deleted before it is
 /// published, or publication is postponed. Otherwise a restart could find an incomplete trace and publish it.
-struct TraceStore: Sendable {
+package struct TraceStore: Sendable {
   /// A trace that is being recorded or was recorded recently.
   private struct Trace: Sendable {
     let run: Int
@@ -55,7 +55,7 @@ struct TraceStore: Sendable {
   /// Maximum size in bytes of an unpacked trace.
   private static let largest = 4 << 20
 
-  init(_ settings: AgentConfiguration.Traces, log: Logger) {
+  package init(_ settings: AgentConfiguration.Traces, log: Logger) {
     self.settings = settings
     self.log = log
     folder = TraceFolder(path: settings.path)
@@ -64,7 +64,7 @@ struct TraceStore: Sendable {
   /// Completes traces of an earlier run: deliver the returned messages, then call `confirm`.
   /// - Parameter places: positions that may be published now. All other positions are removed from stored
   ///   recordings; a complete trace that contains others is deleted.
-  mutating func resume(_ places: ExactPositions) -> [VehicleMessage] {
+  package mutating func resume(_ places: ExactPositions) -> [VehicleMessage] {
     let pending = folder.pending()
     forgetSent(places)
     return pending.flatMap { resume($0, places) }
@@ -105,7 +105,7 @@ struct TraceStore: Sendable {
   }
 
   /// Executes the pipeline's decisions. Deliver the returned messages, then call `confirm`.
-  mutating func process(_ steps: [TraceStep]) -> [VehicleMessage] {
+  package mutating func process(_ steps: [TraceStep]) -> [VehicleMessage] {
     var messages = retry()
     for step in steps {
       switch step {
@@ -122,12 +122,12 @@ struct TraceStore: Sendable {
 
   /// Returns the number of the trace that a run has started; nil if it started none, or if the trace is no
   /// longer remembered.
-  func number(ofRun run: Int) -> JournalNumber? { traces.last { $0.run == run }?.message.trace }
+  package func number(ofRun run: Int) -> JournalNumber? { traces.last { $0.run == run }?.message.trace }
 
   /// Records that delivery has accepted the returned messages.
   /// - Parameter isStored: returns whether the outbox has stored all of them on disk; called only if
   ///   necessary.
-  mutating func confirm(_ isStored: () -> Bool) {
+  package mutating func confirm(_ isStored: () -> Bool) {
     guard !handedOver.isEmpty else { return }
     let now = MonotonicTime.now
     guard isStored() else {
@@ -295,7 +295,7 @@ struct TraceStore: Sendable {
 
   /// Returns the bytes to publish: the file's blocks are merged into few, and each column is compressed with
   /// its own Huffman code.
-  static func packed(_ file: TraceFile?) throws(CompressionError) -> [UInt8] {
+  package static func packed(_ file: TraceFile?) throws(CompressionError) -> [UInt8] {
     guard let file else { return try Deflate.huffman([]) }
     var sections = [TraceFile.bytes(file.head)]
     for block in TraceBlock.merged(file.blocks) {

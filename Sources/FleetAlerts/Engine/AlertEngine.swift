@@ -62,7 +62,7 @@ package struct AlertEngine: Sendable {
   package private(set) var refused = 0
   private(set) var now: Moment
   private(set) var entries: [String: [VehicleKey: [String: Entry]]] = [:]
-  private(set) var entryCount = 0
+  package private(set) var entryCount = 0
   package private(set) var open: [Int64: Alert] = [:]
   private var seen: [VehicleKey: [String]] = [:]
   private var deadlines: [EntryKey: Timestamp] = [:]

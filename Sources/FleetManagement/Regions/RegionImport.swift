@@ -29,7 +29,7 @@ package enum RegionImport {
     }
   }
 
-  static func parse(
+  package static func parse(
     _ file: [UInt8], radius: Double?, hasRadiusOption: Bool = false
   ) throws(JSONError) -> RegionDocument {
     var bytes = file.starts(with: Self.byteOrderMark) ? Array(file.dropFirst(Self.byteOrderMark.count)) : file

@@ -1,4 +1,4 @@
-internal import Spatial
+package import Spatial
 
 /// A writer of PostgreSQL's binary COPY format (the manual's page on COPY, "Binary Format"), which the server
 /// reads without parsing text.
@@ -100,32 +100,32 @@ struct CopyRows: RowWriter {
 }
 
 /// A day in UTC, counted from 1970-01-01.
-struct Day: Hashable, Comparable {
-  var number: Int
+package struct Day: Hashable, Comparable {
+  package var number: Int
 
-  init(number: Int) { self.number = number }
+  package init(number: Int) { self.number = number }
 
-  init(_ time: UTCTime) {
+  package init(_ time: UTCTime) {
     let milliseconds = time.milliseconds
     number = Int((milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000)
   }
 
   /// Parses a day.
   /// - Parameter text: a text such as `2026-11-21`; other texts return nil.
-  init?(text: String) {
+  package init?(text: String) {
     guard let time = UTCTime(rfc3339: text + "T00:00:00Z") else { return nil }
     self.init(time)
   }
 
-  static func < (a: Day, b: Day) -> Bool { a.number < b.number }
+  package static func < (a: Day, b: Day) -> Bool { a.number < b.number }
 
   /// The start of the day in UTC.
-  var beginning: UTCTime { UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000) }
+  package var beginning: UTCTime { UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000) }
 
-  var next: Day { Day(number: number + 1) }
+  package var next: Day { Day(number: number + 1) }
 
   /// The day as text such as `2026-11-21`.
-  var text: String {
+  package var text: String {
     String(UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000).rfc3339.prefix(10))
   }
 }

@@ -1,10 +1,10 @@
-internal import Fleet
+package import Fleet
 internal import MQTT
 internal import Spatial
 internal import Telemetry
 
 /// The store of a recording. It is used by one thread, one call at a time; calls block.
-protocol MessageStore: AnyObject {
+package protocol MessageStore: AnyObject {
   /// The name for display: a path, or a database's address without credentials.
   var name: String { get }
 
@@ -31,23 +31,25 @@ protocol MessageStore: AnyObject {
 }
 
 /// The amount of deleted data.
-struct StoreExpiry: Hashable, Sendable {
+package struct StoreExpiry: Hashable, Sendable {
   /// The number of deleted partitions, each with the messages or fixes of a day.
-  var partitions = 0
+  package var partitions = 0
   /// The number of deleted rows that were in no daily partition.
-  var rows = 0
+  package var rows = 0
+
+  package init(partitions: Int = 0, rows: Int = 0) { (self.partitions, self.rows) = (partitions, rows) }
 }
 
 /// The range of days that get partitions of their own, relative to the day of reception. The range is
 /// limited, because a vehicle's clock that is wrong by decades must not create thousands of partitions.
-struct PartitionedDays: Hashable, Sendable {
-  var before = 400
-  var after = LatestPositions.daysAhead
+package struct PartitionedDays: Hashable, Sendable {
+  package var before = 400
+  package var after = LatestPositions.daysAhead
 
   /// Creates a range that reaches back as far as `--keep`, because older days are deleted.
-  init(keep days: Int? = nil) { before = days ?? before }
+  package init(keep days: Int? = nil) { before = days ?? before }
 
-  func contains(_ day: Day, receivedOn today: Day) -> Bool {
+  package func contains(_ day: Day, receivedOn today: Day) -> Bool {
     (today.number - before...today.number + after).contains(day.number)
   }
 }

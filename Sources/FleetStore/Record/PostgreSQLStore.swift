@@ -1,4 +1,4 @@
-internal import Fleet
+package import Fleet
 internal import MQTT
 internal import Spatial
 internal import Telemetry
@@ -13,11 +13,11 @@ internal import Telemetry
 /// only briefly. The updates reach the disk no later than the messages, because PostgreSQL's write-ahead log
 /// is sequential. If the messages cannot be stored afterwards, they are not acknowledged, and the broker
 /// sends them again.
-final class PostgreSQLStore: MessageStore {
-  let name: String
+package final class PostgreSQLStore: MessageStore {
+  package let name: String
   private let address: String
   private var connection: PostgreSQLConnection?
-  private(set) var advice: String?
+  package private(set) var advice: String?
   private let partitioned: PartitionedDays
   private var partitions: PostgreSQLPartitions
   /// True if this connection has prepared the statement in `PostgreSQLSchema.prepareLatest`.
@@ -36,7 +36,7 @@ final class PostgreSQLStore: MessageStore {
   ///   - partitionPause: the pause in s before the next attempt to create a partition after a failure.
   ///   - stall: the seconds after which another recorder's blocked connection is terminated.
   ///   - announce: called with a sentence before long operations, and about delayed operations.
-  init(
+  package init(
     address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
     stall: Double = 60, announce: @escaping (String) -> Void = { _ in }
   ) {
@@ -48,7 +48,7 @@ final class PostgreSQLStore: MessageStore {
     name = Self.withoutSecrets(address)
   }
 
-  func open() throws(FleetError) {
+  package func open() throws(FleetError) {
     connection = nil
     partitions.forget()
     isLatestPrepared = false
@@ -69,7 +69,7 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {
+  package func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {
     if connection == nil { try open() }
     guard !messages.isEmpty else { return 0 }
     do throws(PostgreSQLError) {
@@ -94,7 +94,7 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  func close() { connection = nil }
+  package func close() { connection = nil }
 
   /// Runs a transaction, and retries it immediately after a conflict with a transaction of another recorder.
   private func repeating<Result>(
@@ -313,7 +313,7 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run(sql, parameters).values.first?.first ?? nil
   }
 
-  func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
+  package func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
     if connection == nil { try open() }
     var expiry = StoreExpiry()
     var problem: PostgreSQLError?
@@ -394,7 +394,7 @@ final class PostgreSQLStore: MessageStore {
   }
 
   /// Returns the address without password and parameters.
-  static func withoutSecrets(_ address: String) -> String {
+  package static func withoutSecrets(_ address: String) -> String {
     var text = String(address.prefix { $0 != "?" })
     guard let scheme = text.firstRange(of: "://"),
       let at = text[scheme.upperBound...].lastIndex(of: "@"),

@@ -1,44 +1,44 @@
 internal import Bytes
-internal import Fleet
+package import Fleet
 internal import JSON
-internal import MQTT
-internal import Spatial
-internal import Telemetry
+package import MQTT
+package import Spatial
+package import Telemetry
 
 /// A message as a database row: the original message, and the values that have columns of their own.
-struct RecordedMessage: Hashable, Sendable {
+package struct RecordedMessage: Hashable, Sendable {
   /// The time of reception by this machine's clock.
-  var received: UTCTime
-  var topic: String
-  var qos: QoS
+  package var received: UTCTime
+  package var topic: String
+  package var qos: QoS
   /// True if the broker sent the message as a retained one, published before the subscription.
-  var retain: Bool
-  var payload: [UInt8]
+  package var retain: Bool
+  package var payload: [UInt8]
   /// Fleet, vehicle and kind; nil for a topic that the wire format does not define.
-  var fleet: String?
-  var vehicle: String?
-  var kind: String?
-  var fields: PayloadFields
+  package var fleet: String?
+  package var vehicle: String?
+  package var kind: String?
+  package var fields: PayloadFields
   /// A content hash that detects duplicates if `epoch` and `seq` are missing. It is only set for retained
   /// messages, and messages with a time. Nil for other messages, which are stored each time they arrive.
-  var hash: Int64?
+  package var hash: Int64?
   /// The fixes of a track.
-  var fixes: [TrackMessage.Fix] = []
+  package var fixes: [TrackMessage.Fix] = []
 
   /// True if the payload can be stored as text.
-  var isText: Bool
+  package var isText: Bool
 
   /// True if the message has `epoch` and `seq`.
-  var hasIdentity: Bool { fields.epoch != nil }
+  package var hasIdentity: Bool { fields.epoch != nil }
 
   /// True if the message is a `location` with a position.
-  var isLocation: Bool {
+  package var isLocation: Bool {
     kind == MessageKind.location.rawValue && fields.latitude != nil && fields.longitude != nil
   }
 }
 
 /// A converter from messages to rows, with a cache of parsed topics.
-struct MessageRecording {
+package struct MessageRecording {
   private struct VehicleTopic {
     var fleet: String?
     var vehicle: String?
@@ -52,14 +52,14 @@ struct MessageRecording {
   private var places: [String: VehicleTopic] = [:]
 
   /// The maximum number of cached topics.
-  static let mostTopics = 100_000
+  package static let mostTopics = 100_000
 
-  init(root: String, profile: MessageProfile = .native) {
+  package init(root: String, profile: MessageProfile = .native) {
     self.root = root
     self.profile = profile
   }
 
-  mutating func record(_ message: MQTTMessage, at moment: Moment) -> RecordedMessage {
+  package mutating func record(_ message: MQTTMessage, at moment: Moment) -> RecordedMessage {
     let place = place(of: message.topic)
     let fields = PayloadFields(message.payload)
     var recorded = RecordedMessage(

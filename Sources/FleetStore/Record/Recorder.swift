@@ -156,17 +156,17 @@ final class Recorder: Sendable {
 /// A broker limits the number of unacknowledged messages (EMQX: 32 by default). When this limit is reached,
 /// it sends no further messages before a commit acknowledges them. Waiting for a larger batch would only
 /// delay the commit.
-struct CommitSize: Hashable {
+package struct CommitSize: Hashable {
   /// The maximum number of messages in a commit.
-  let most: Int
-  private(set) var enough: Int
+  package let most: Int
+  package private(set) var enough: Int
   /// The number of consecutive commits that reached the current size without waiting.
   private var streak = 0
 
   /// The number of consecutive full commits after which the size is doubled.
   private static let trial = 32
 
-  init(most: Int) {
+  package init(most: Int) {
     self.most = most
     enough = most
   }
@@ -175,7 +175,7 @@ struct CommitSize: Hashable {
   /// - Parameters:
   ///   - count: the number of messages in the commit.
   ///   - isExhausted: true if the commit started because no more messages arrived for a while.
-  mutating func took(_ count: Int, isExhausted: Bool) {
+  package mutating func took(_ count: Int, isExhausted: Bool) {
     if isExhausted {
       (enough, streak) = (min(max(1, count), most), 0)
       return

@@ -1,23 +1,23 @@
-internal import Fleet
+package import Fleet
 internal import Glibc
 internal import SQLite
 internal import Spatial
 
 /// A recording in an SQLite file. While it is written, it has two more files (WAL mode).
-final class SQLiteStore: MessageStore {
-  let name: String
+package final class SQLiteStore: MessageStore {
+  package let name: String
   private let path: String
   private var tables: SQLiteTables?
-  let advice: String? = nil
+  package let advice: String? = nil
   /// The identity of the opened file, by which its replacement or deletion is noticed.
   private var file: FileIdentity?
 
-  init(path: String) {
+  package init(path: String) {
     self.path = path
     name = path
   }
 
-  func open() throws(FleetError) {
+  package func open() throws(FleetError) {
     tables = nil
     let refusal: String?
     do throws(SQLiteError) {
@@ -52,7 +52,7 @@ final class SQLiteStore: MessageStore {
       ? nil : RecordingAddress.newerVersion
   }
 
-  func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {
+  package func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int {
     if tables == nil { try open() }
     guard let tables else { return 0 }
     let added: Int
@@ -70,7 +70,7 @@ final class SQLiteStore: MessageStore {
     return added
   }
 
-  func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
+  package func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
     if tables == nil { try open() }
     guard let tables else { return StoreExpiry() }
     do throws(SQLiteError) { return try tables.expire(SQLiteExpiry(before: day, today: today)) } catch {
@@ -79,7 +79,7 @@ final class SQLiteStore: MessageStore {
     }
   }
 
-  func close() {
+  package func close() {
     // The checkpoint leaves a single complete file, without a WAL file.
     try? tables?.database.checkpoint()
     tables = nil

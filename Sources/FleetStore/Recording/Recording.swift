@@ -43,6 +43,14 @@ package struct StoredMessage: Hashable, Sendable {
   package var retain: Bool
   package var coordinate: Coordinate?
   package var payload: [UInt8]
+
+  package init(
+    received: UTCTime, topic: String, vehicle: VehicleKey? = nil, kind: String? = nil, qos: QoS, retain: Bool,
+    coordinate: Coordinate? = nil, payload: [UInt8]
+  ) {
+    (self.received, self.topic, self.vehicle, self.kind) = (received, topic, vehicle, kind)
+    (self.qos, self.retain, self.coordinate, self.payload) = (qos, retain, coordinate, payload)
+  }
 }
 
 /// The number of messages in a selection, and the range of their times of reception.

@@ -25,8 +25,7 @@ struct AttackedVehicle {
   private static let centre = Coordinate(latitude: 48.137, longitude: 11.575)
 
   init() throws {
-    configuration = try AgentConfiguration(
-      layers: [ConfigurationLayer(assignments: ["vehicle.id=van", "heading.enabled=false"])], file: nil)
+    configuration = try AgentConfiguration(settings: ["vehicle.id=van", "heading.enabled=false"])
     pipeline = try Self.pipeline(configuration, at: 0, clockError: 0)
   }
 

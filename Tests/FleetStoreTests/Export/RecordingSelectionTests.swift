@@ -1,8 +1,7 @@
 import Fleet
+import FleetStore
 import Spatial
 import Testing
-
-@testable import FleetStore
 
 @Suite struct RecordingSelectionTests {
   /// Table: times as people write them.

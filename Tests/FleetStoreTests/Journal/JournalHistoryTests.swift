@@ -1,11 +1,10 @@
 import FleetFixtures
+import FleetStore
 import SQLite
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Trips and driving events of recordings that had no tables for them, and those that are too old.
 @Suite struct JournalHistoryTests {

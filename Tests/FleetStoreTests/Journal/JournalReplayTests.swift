@@ -1,12 +1,11 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import JSON
 import MQTT
 import Spatial
 import Telemetry
 import Testing
-
-@testable import FleetStore
 
 /// Trips and driving events that are played back as if they happened now are others than those of the recording.
 @Suite struct JournalReplayTests {

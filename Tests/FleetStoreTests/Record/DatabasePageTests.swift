@@ -1,10 +1,9 @@
 import FleetFixtures
+import FleetStore
 import Foundation
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// The queries of Config/database/README.md run as they stand there, and answer.
 @Suite struct DatabasePageTests {

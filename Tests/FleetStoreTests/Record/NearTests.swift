@@ -1,11 +1,10 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import Foundation
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Positions around a point: PostgreSQL with PostGIS and without, SQLite by its R*Tree, and arithmetic say the same.
 @Suite struct NearTests {

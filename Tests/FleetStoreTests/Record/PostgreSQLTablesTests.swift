@@ -1,11 +1,10 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import Foundation
 import Platform
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Partitions, the newest positions, identity and retention in a real PostgreSQL.
 @Suite struct PostgreSQLTablesTests {

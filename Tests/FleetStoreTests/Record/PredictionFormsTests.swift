@@ -1,5 +1,6 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import Foundation
 import JSON
 import Spatial
@@ -7,8 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import FleetStore
 
 /// The documented forms of a prediction in Python, JavaScript and SQL agree with `ReportPredictor` on random messages.
 @Suite struct PredictionFormsTests {

@@ -1,11 +1,10 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import MQTT
 import Spatial
 import Telemetry
 import VehicleData
-
-@testable import FleetStore
 
 /// Rows as a recorder makes them of messages.
 enum RecordedRows {

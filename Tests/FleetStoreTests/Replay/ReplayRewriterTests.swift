@@ -1,4 +1,5 @@
 import FleetFixtures
+import FleetStore
 import JSON
 import MQTT
 import Spatial
@@ -8,7 +9,6 @@ import Testing
 import VehicleData
 
 @testable import Fleet
-@testable import FleetStore
 
 @Suite struct ReplayRewriterTests {
   private func stored(_ path: String, _ payload: String, at seconds: Double = 0) -> StoredMessage {

@@ -1,11 +1,10 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import MQTT
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 @Suite struct StoredOrderTests {
   private func stored(_ topic: String, _ kind: String?) -> StoredMessage {

@@ -1,9 +1,8 @@
 import Fleet
 import FleetManagement
+import FleetStore
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 @Suite struct ArrivalCountTests {
   private let van = VehicleKey(fleet: "demo", vehicle: "van")

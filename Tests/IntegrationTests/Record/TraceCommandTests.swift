@@ -1,3 +1,4 @@
+import AgentCore
 import Bytes
 import Compression
 import Foundation
@@ -10,8 +11,6 @@ import Telemetry
 import TestSupport
 import Testing
 import Traces
-
-@testable import AgentCore
 
 /// Traces from a drive to the files that `odograph trace` writes: told over a broker, recorded in both databases, put together again.
 @Suite(.timeLimit(.minutes(6))) struct TraceCommandTests {

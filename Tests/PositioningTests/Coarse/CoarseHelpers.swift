@@ -1,9 +1,8 @@
+import Positioning
 import Sensors
 import Simulation
 import Spatial
 import TestSupport
-
-@testable import Positioning
 
 /// A map in memory.
 struct TableMap: BeaconMap {

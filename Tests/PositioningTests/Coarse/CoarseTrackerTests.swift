@@ -1,10 +1,9 @@
+import Positioning
 import Sensors
 import Simulation
 import Spatial
 import TestSupport
 import Testing
-
-@testable import Positioning
 
 @Suite struct CoarseTrackerTests {
   private func position(_ seconds: Double, _ east: Double, _ north: Double = 0, accuracy: Double = 60)
