@@ -71,6 +71,8 @@ public struct AttitudeFilter: Sendable {
   /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope; 0 without a gap. The next
   /// magnetometer sample corrects this rotation immediately.
   private var snapVariance = 0.0
+  /// Length of this gap in s.
+  private var snapGap = 0.0
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
   private static let longestLatency = 0.005
@@ -81,6 +83,10 @@ public struct AttitudeFilter: Sendable {
   /// Longest time in s at the end of the gyroscope's range that leaves the attitude known. Excursions beyond
   /// 500 °/s in hands last up to 0.2 s.
   private static let longestSaturation = 0.7
+
+  /// Length of a gap in s from which its rotation may be far larger than expected. On twelve recordings, 0.5 and 1
+  /// give the same results for gaps of 0.35 s and of 1.5 s.
+  private static let longGap = 0.7
 
   /// Standard gravity, m/s².
   static let gravity = standardGravity
@@ -177,7 +183,9 @@ public struct AttitudeFilter: Sendable {
         // Only rotations larger than the field's usual change of direction between locations can be corrected
         // by the field. On recordings with bursts of samples removed, limits of 1° to 3° give equal results.
         let noticeable = 2.5 * Double.pi / 180
-        if gapVariance > noticeable * noticeable { snapVariance = gapVariance }
+        if gapVariance > noticeable * noticeable {
+          (snapVariance, snapGap) = (gapVariance, block.gap)
+        }
       }
       if block.duration >= parameters.blockTime - 1e-9 { closeBlock(at: time) }
     }
@@ -376,10 +384,10 @@ public struct AttitudeFilter: Sendable {
     strapdown.turn(by: correction)
     tiltWatch.forget()
     // The field shows two of the three components of the missed rotation. If they are far larger than expected, the
-    // third one may be as well. On twelve recordings, ratios of 4 to 9 and half the variance give equal results.
+    // third one may be as well. In short gaps, the rates at both ends are the better estimate.
     let expectedVariance = variance
     let square = squared(correction.angle)
-    if square > 4 * variance { variance = square }
+    if snapGap > Self.longGap, square > 4 * variance { variance = square }
     let lost = 20 * Double.pi / 180
     if variance > lost * lost {
       alignment.startSearch()
