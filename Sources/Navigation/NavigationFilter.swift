@@ -24,6 +24,7 @@ public struct NavigationFilter: Sendable {
   var stops = StopDetector()
   var walk = WalkDetector()
   var consistency = ConsistencyMonitor()
+  var innovations = InnovationMonitor()
   var height = PressureHeight()
   private var window = SampleWindow()
   private var sampling = ScanPairing()
@@ -62,7 +63,7 @@ public struct NavigationFilter: Sendable {
   ///
   /// - Parameters:
   ///   - calibration: the stored calibration of this device from an earlier run; discarded if it is
-  ///     contradicted.
+  ///     contradicted, and for a boat.
   ///   - keptAt: the time of the calibration by the clock of the scans, possibly negative. With this time,
   ///     navigation can resume from the stored position without a receiver. This requires that the vehicle is
   ///     at rest in its old attitude, or that it was moving and only seconds have passed. Nil if unknown: the
@@ -72,7 +73,7 @@ public struct NavigationFilter: Sendable {
     keptAt: Timestamp? = nil
   ) {
     self.parameters = parameters
-    kept = calibration?.isValid == true ? calibration : nil
+    kept = calibration?.isValid == true && parameters.isAxisObservable ? calibration : nil
     if kept != nil, let keptAt { resumption = .pending(keptAt) }
     filter.track.reserve()
     differences.reserve()
@@ -238,6 +239,11 @@ public struct NavigationFilter: Sendable {
     let refused = filter.update(fix, now: now, gates: gates, parameters)
     if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }
     receiver.refusals.count(refused, gates: gates)
+    if let ratio = refused.ratio,
+      hypot(filter.state.velocity.x, filter.state.velocity.y) > parameters.alignmentSpeed
+    {
+      innovations.observe(ratio: ratio, interval: fix.interval)
+    }
     if refused.isContradicted { counters.outliers += 1 }
     let isJump =
       gates.position == .opening && fix.position != nil || gates.velocity == .opening && fix.velocity != nil
@@ -301,6 +307,7 @@ public struct NavigationFilter: Sendable {
     counters.alignments += 1
     receiver.refusals = GNSSRefusalCounts()
     consistency.reset()
+    innovations.reset()
     sinceConstraint = 0
     state = .aligned
   }

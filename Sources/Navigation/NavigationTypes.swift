@@ -36,6 +36,16 @@ public enum NavigationState: Hashable, Sendable {
   }
 }
 
+/// The kind of motion of a vehicle, which selects the constraints of the filter.
+public enum VehicleMotion: String, Hashable, Sendable, CaseIterable {
+  /// Wheels or rails: the vehicle moves in the direction of its axis, and its vibration shows rest.
+  case wheeled
+  /// A truck or a long bus, whose tyres slip more in curves.
+  case truck
+  /// A boat: currents, wind and curves move it sideways.
+  case boat
+}
+
 /// Position, motion and attitude of the vehicle, with their accuracy.
 public struct NavigationEstimate: Hashable, Sendable {
   /// The time of the last inertial sample.

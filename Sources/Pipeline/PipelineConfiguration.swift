@@ -1,4 +1,5 @@
 package import Motion
+package import Navigation
 package import Positioning
 package import Sensors
 package import Spatial
@@ -136,6 +137,8 @@ extension PipelineConfiguration {
   /// Settings of the navigation filter, which combines receiver and inertial sensors.
   package struct Navigation: Sendable, Hashable {
     package var isEnabled = true
+    /// Kind of motion of the vehicle, which selects the constraints of the filter.
+    package var vehicle = VehicleMotion.wheeled
 
     package init() {}
   }

@@ -14,6 +14,7 @@ internal import Telemetry
 /// unchanged.
 struct VehicleNavigation: OptionalPart {
   private var filter: NavigationFilter
+  private let motion: VehicleMotion
   /// Locations of the receiver whose scans have not arrived yet, in order of time.
   private var awaited: [Location] = []
   /// Newest accepted location of the receiver.
@@ -66,9 +67,11 @@ struct VehicleNavigation: OptionalPart {
   /// - Parameters:
   ///   - latency: time in s for which scans may be buffered in the kernel.
   ///   - kept: state of an earlier run; nil if there is none.
-  init(latency: Double, kept: StoredNavigation? = nil) {
+  init(latency: Double, motion: VehicleMotion = .wheeled, kept: StoredNavigation? = nil) {
     maxScanDelay = latency + Self.slack
-    filter = NavigationFilter(calibration: kept?.calibration, keptAt: kept?.timestamp)
+    self.motion = motion
+    filter = NavigationFilter(
+      NavigationFilter.Parameters(motion), calibration: kept?.calibration, keptAt: kept?.timestamp)
   }
 
   /// Returns nil if navigation is impossible: navigation or locations are disabled, the device is not in a
@@ -77,11 +80,18 @@ struct VehicleNavigation: OptionalPart {
 
   init?(_ configuration: PipelineConfiguration, kept: StoredNavigation?) {
     guard configuration.isNavigating else { return nil }
-    self.init(latency: configuration.inertialLatency, kept: kept)
+    self.init(
+      latency: configuration.inertialLatency, motion: configuration.navigation.vehicle, kept: kept)
   }
 
   mutating func isRetained(from old: PipelineConfiguration, _ context: inout PipelineContext) -> Bool {
     maxScanDelay = context.configuration.inertialLatency + Self.slack
+    if context.configuration.isNavigating, context.configuration.navigation.vehicle != motion {
+      // Attitude and mounting of the other kind of motion do not apply.
+      self = VehicleNavigation(
+        latency: context.configuration.inertialLatency, motion: context.configuration.navigation.vehicle)
+      context.mounting = nil
+    }
     if !context.configuration.isNavigating { context.mounting = nil }
     return context.configuration.isNavigating
   }
@@ -266,6 +276,7 @@ struct VehicleNavigation: OptionalPart {
   func describe(in status: inout StatusMessage, _ context: PipelineContext) {
     guard newestScan != nil else { return }
     status.navigation = NavigationReport(filter.state, estimate(at: context.now))
+    status.navigation?.vehicle = motion.rawValue
   }
 
   /// Calibration of sensors and mounting as of the newest scan; nil before the mounting is known.

@@ -124,6 +124,7 @@ extension ConfigurationKey {
     ConfigurationKey("trace.kept_megabytes", .number(0...1000), default: .number(4)),
 
     ConfigurationKey("navigation.enabled", .flag, default: .flag(true)),
+    ConfigurationKey("navigation.vehicle", .oneOf(["wheeled", "truck", "boat"]), default: .text("wheeled")),
 
     ConfigurationKey("beacons.learn", .flag, default: .flag(true)),
     ConfigurationKey("beacons.limit", .integer(100...200_000), default: .integer(20_000)),

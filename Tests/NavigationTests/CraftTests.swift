@@ -13,7 +13,7 @@ import Testing
     for seed in seeds {
       var generator = SeededGenerator(seed: seed)
       let samples = SimulatedCraft(kind).samples(length: 380, &generator)
-      var filter = NavigationFilter()
+      var filter = NavigationFilter(.init(kind == .boat ? .boat : kind == .truck ? .truck : .wheeled))
       filter.play(samples.prefix { $0.truth.time < 315 })
       aligned += filter.state == .aligned ? 1 : 0
       for end in [345.0, 375] {
@@ -29,9 +29,10 @@ import Testing
     return (sum / Double(count), Double(inside) / Double(count), aligned)
   }
 
-  /// Vehicles that lean or overhang their axles are bridged as a car is.
+  /// Vehicles that lean, slip or overhang their axles are bridged as a car is, and a boat as the setting allows.
   @Test(arguments: [
-    (SimulatedCraft.Kind.car, 3.0, 0.95), (.motorcycle, 3, 0.95), (.tram, 5, 0.95),
+    (SimulatedCraft.Kind.car, 3.0, 0.95), (.motorcycle, 3, 0.95), (.eScooter, 3, 0.95), (.tram, 5, 0.95),
+    (.truck, 4, 0.95), (.boat, 30, 0.95),
   ])
   func outageIsBridged(_ kind: SimulatedCraft.Kind, error: Double, inside: Double) throws {
     let result = try outages(kind, seeds: 1...10)

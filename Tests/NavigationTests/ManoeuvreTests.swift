@@ -7,9 +7,25 @@ import Testing
 
 /// Braking, acceleration, cornering and swerves, of accelerations that are known.
 @Suite struct ManoeuvreTests {
+  private static let limits: DrivingEventLimits = {
+    var limits = DrivingEventLimits()
+    (limits.braking, limits.acceleration, limits.cornering) = (3.5, 3.0, 3.5)
+    return limits
+  }()
+
+  /// The limits of a car are a loss of 7 mph in a second, and of the other classes not much higher.
+  @Test func limitsFollowFleetPractice() {
+    let car = DrivingEventLimits()
+    #expect((car.braking, car.acceleration, car.cornering) == (3.1, 2.5, 2.9))
+    for other in [DrivingEventLimits.VehicleClass.van, .truck, .bus].map(DrivingEventLimits.init) {
+      #expect(other.braking < car.braking && other.acceleration < car.acceleration)
+      #expect(other.cornering < car.cornering)
+    }
+  }
+
   /// Drives with accelerations along and to the right as functions of time, 20 samples a second.
   private func events(
-    _ limits: DrivingEventLimits = DrivingEventLimits(), seconds: Double = 20, speed: Double = 20,
+    _ limits: DrivingEventLimits = ManoeuvreTests.limits, seconds: Double = 20, speed: Double = 20,
     deviation: Double = 0, witness: ((Double) -> Double)? = nil, forward: (Double) -> Double = { _ in 0 },
     right: (Double) -> Double = { _ in 0 }
   ) -> [DrivingEvent] {

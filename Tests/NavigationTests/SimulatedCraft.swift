@@ -13,6 +13,10 @@ struct SimulatedCraft {
     case motorcycle
     /// A current from the side turns the course by up to 5° within a minute, and the stern swings out in curves.
     case boat
+    /// A device 5 m in front of the rear axle, whose tyres slip by 1° for 1 m/s², in a body that rolls.
+    case truck
+    /// Leans as a motorcycle does, and weaves by 0.5° about its course.
+    case eScooter
     /// The body overhangs its bogies: a device 4 m in front of their middle moves sideways in curves.
     case tram
   }
@@ -27,6 +31,11 @@ struct SimulatedCraft {
     switch kind {
     case .car: return (-0.04 * lateral, 0)
     case .motorcycle: return (atan(lateral), 0)
+    case .truck: return (-0.1 * lateral, atan(5 * state.turnRate / max(1, state.speed)) - 0.18 * lateral)
+    case .eScooter:
+      return (
+        atan(lateral), state.speed > 0 ? 0.5.radians * sin(2 * Double.pi * 1.3 * state.time + swing) : 0
+      )
     case .boat:
       let period = 2 * Double.pi / 60
       return (

@@ -22,6 +22,7 @@ extension PipelineConfiguration {
     altitude.interval = try reader.positive("altitude.interval")
     motion = try Motion(reader)
     navigation.isEnabled = try reader.flag("navigation.enabled")
+    navigation.vehicle = try reader.choice("navigation.vehicle")
     privacy = try PrivacyPolicy(reader)
     statusInterval = try reader.number("status.interval")
     inertial.rate = try reader.number("iio.rate")

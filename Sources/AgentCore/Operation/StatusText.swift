@@ -90,6 +90,7 @@ enum StatusText {
   private static func navigation(_ status: JSONValue?) -> [String] {
     guard let report = NavigationReport(json: status?["navigation"]) else { return [] }
     var parts = [report.state.rawValue]
+    if let vehicle = report.vehicle, vehicle != "wheeled" { parts[0] += " (\(vehicle))" }
     if let reason = report.reason { parts[0] += ": \(reason)" }
     if let source = report.positionSource {
       parts.append(source.rawValue + (source == .inertial ? " for \(duration(report.sinceFix ?? 0))" : ""))

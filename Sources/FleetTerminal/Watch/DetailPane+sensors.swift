@@ -68,7 +68,8 @@ extension DetailPane {
     case .waiting: return [StyledText("waiting"), StyledText(report.reason ?? "", style: .dim)]
     case .aligning: return [StyledText("determining the mounting of the device")]
     case .aligned:
-      var parts = [StyledText("aligned")]
+      let vehicle = report.vehicle.flatMap { $0 == "wheeled" ? nil : " (\($0))" }
+      var parts = [StyledText("aligned\(vehicle ?? "")")]
       if let mounting = report.mountingAccuracy { parts.append(StyledText("mounting ±\(degrees(mounting))")) }
       if let heading = report.heading {
         let accuracy = report.headingAccuracy.map { " ±\(degrees($0))" } ?? ""

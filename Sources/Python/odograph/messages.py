@@ -1008,6 +1008,10 @@ class StatusNavigation(Record):
     """
     reason: str | None = None
     """Reason for waiting, and remedy."""
+    vehicle: Literal["wheeled", "truck", "boat"] | None = None
+    """Kind of motion of the vehicle, by the setting navigation.vehicle. A boat also moves sideways: without a receiver
+    its position is less accurate, and the axes of the vehicle are not used.
+    """
     position_source: Literal["gnss", "fused", "inertial"] | None = None
     """Current source of positions."""
     horizontal_accuracy: Annotated[float, Limits(minimum=0)] | None = None

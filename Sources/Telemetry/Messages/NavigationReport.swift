@@ -16,6 +16,8 @@ public struct NavigationReport: Hashable, Sendable {
   public var state: State
   /// Cause and remedy while waiting; nil otherwise.
   public var reason: String?
+  /// Kind of motion of the vehicle, by the setting `navigation.vehicle`; nil from agents before this member.
+  public var vehicle: String?
   /// Current source of positions; nil unless aligned.
   public var positionSource: PositionSource?
   /// Horizontal accuracy in m (68 %); nil unless aligned.
@@ -39,6 +41,7 @@ public struct NavigationReport: Hashable, Sendable {
   func write(to json: inout JSONWriter) {
     json.field("state", state.rawValue)
     json.field("reason", reason)
+    json.field("vehicle", vehicle)
     json.field("positionSource", positionSource?.rawValue)
     json.field("horizontalAccuracy", horizontalAccuracy, decimals: 2)
     json.field("sinceFix", sinceFix, decimals: 1)
@@ -57,6 +60,7 @@ public struct NavigationReport: Hashable, Sendable {
   package init?(json: JSONValue?) {
     guard let json, let state = json["state"]?.string.flatMap(State.init) else { return nil }
     self.init(state: state, reason: json["reason"]?.string)
+    vehicle = json["vehicle"]?.string
     positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
     horizontalAccuracy = json["horizontalAccuracy"]?.double
     sinceFix = json["sinceFix"]?.double

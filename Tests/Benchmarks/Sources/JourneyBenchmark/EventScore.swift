@@ -92,7 +92,7 @@ enum EventScore {
   }
 
   /// One limit for all manoeuvres; swerves have none in drives that have no such.
-  private static func limits(_ limit: Double) -> DrivingEventLimits {
+  static func limits(_ limit: Double) -> DrivingEventLimits {
     var limits = DrivingEventLimits()
     (limits.braking, limits.acceleration, limits.cornering) = (limit, limit, limit)
     return limits
@@ -131,9 +131,19 @@ enum EventScore {
     return (events, known)
   }
 
+  /// The kind and the time of an event.
+  struct Interval {
+    var kind: DrivingEvent.Kind
+    var start: Timestamp
+    var duration: Double
+  }
+
+  static func count(_ real: [DrivingEvent], _ told: [DrivingEvent], since known: Timestamp?) -> Count {
+    count(real.map(\.interval), told.map(\.interval), since: known)
+  }
+
   /// What was real before the mounting was known is not asked for.
-  private static func count(_ real: [DrivingEvent], _ told: [DrivingEvent], since known: Timestamp?) -> Count
-  {
+  static func count(_ real: [Interval], _ told: [Interval], since known: Timestamp?) -> Count {
     guard let known else { return Count(hits: 0, told: told.count, real: real.count) }
     let asked = real.filter { $0.start >= known }
     var left = told.filter { $0.start.seconds(since: known) >= -1 }
@@ -150,6 +160,10 @@ enum EventScore {
   }
 
   private static func matches(_ a: DrivingEvent, _ b: DrivingEvent) -> Bool {
+    matches(a.interval, b.interval)
+  }
+
+  private static func matches(_ a: Interval, _ b: Interval) -> Bool {
     a.kind == b.kind && a.start.seconds(since: b.start) <= b.duration + tolerance
       && b.start.seconds(since: a.start) <= a.duration + tolerance
   }
@@ -187,4 +201,8 @@ enum Mounting {
     let (s, c) = ((1 - u).squareRoot(), u.squareRoot())
     return Quaternion(w: s * sin(a), x: s * cos(a), y: c * sin(b), z: c * cos(b))
   }
+}
+
+extension DrivingEvent {
+  var interval: EventScore.Interval { .init(kind: kind, start: start, duration: duration) }
 }

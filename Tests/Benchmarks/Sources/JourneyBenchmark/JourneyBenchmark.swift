@@ -8,12 +8,13 @@ import Spatial
 @main
 struct JourneyBenchmark {
   private static let usage = """
-    usage: journey-benchmark DATA [--gaps | --events | --ordinary HOURS | --wind DAYS | --trips DAYS]
+    usage: journey-benchmark DATA [--gaps | --events | --manoeuvres | --ordinary HOURS | --wind DAYS | --trips DAYS]
     DATA is a folder with kingston-2008, gnss-imu-drive and tracks.
       --gaps  print, in place of the distances, the error of the most plausible way through gaps that are cut into the
               true drives, and that of the straight line, in per cent of the way
       --events        driving events against those of the truth, with ten random mountings, beside those of differenced
                       speeds and courses of the receiver
+      --manoeuvres    labelled manoeuvres of simulated drives, by the detector and by a plain rule with the same limits
       --ordinary      the same detector through hours of simulated ordinary driving on rough roads: every event is false
       --wind          a parked vehicle in days of wind, and tilted by 2° in it
       --trips         trips of simulated days with tunnels, ferries, queues, restarts and dead batteries, beside those that
@@ -23,7 +24,8 @@ struct JourneyBenchmark {
   static func main() {
     var words = Array(CommandLine.arguments.dropFirst())
     let (isGaps, isEvents) = (words.contains("--gaps"), words.contains("--events"))
-    words.removeAll { $0 == "--gaps" || $0 == "--events" }
+    let isManoeuvres = words.contains("--manoeuvres")
+    words.removeAll { ["--gaps", "--events", "--manoeuvres"].contains($0) }
     let hours = number("--ordinary", of: &words)
     let days = number("--wind", of: &words)
     let tripDays = number("--trips", of: &words)
@@ -32,6 +34,7 @@ struct JourneyBenchmark {
       exit(64)
     }
     do {
+      if isManoeuvres { return Manoeuvres.print() }
       if let hours { return try OrdinaryDriving.print(hours: hours) }
       if let tripDays, tripDays < 1e6 { return TripDays.print(days: Int(tripDays)) }
       if let days { return WindyWeek.print(days: days) }

@@ -7,7 +7,7 @@ enum Rates {
   private enum Method: String { case recorded, averaged, picked }
 
   private static let header =
-    "| drive | Hz | samples | mean error at 10 / 30 / 60 / 120 s, m | inside 68 % | inside 95 % |\n| --- | --- | --- | --- | --- | --- |"
+    "| drive | Hz | samples | mean error at 10 / 30 / 60 / 120 s, m | inside 68 % | inside 95 % | without position |\n| --- | --- | --- | --- | --- | --- | --- |"
 
   static func print(_ recordings: [Recording], usesSpeed: Bool, hasVelocity: Bool) {
     Swift.print(header)
@@ -45,14 +45,18 @@ enum Rates {
       Outages.lengths.map { outages.ends[$0].map(value) ?? "–" }.joined(separator: " / ")
     }
     func share(_ format: String, _ isInside: @escaping (Outages.End) -> Bool) -> String {
-      cells { ends in String(format: format, Double(ends.count(where: isInside)) / Double(max(1, ends.count)))
+      cells { all in
+        let ends = all.filter { $0.radius95 > 0 }
+        return String(format: format, Double(ends.count(where: isInside)) / Double(max(1, ends.count)))
       }
     }
-    let errors = cells { ends in
-      String(format: "%.2f", ends.map(\.error).reduce(0, +) / Double(max(1, ends.count)))
+    let errors = cells { all in
+      let ends = all.filter { $0.radius95 > 0 }
+      return String(format: "%.2f", ends.map(\.error).reduce(0, +) / Double(max(1, ends.count)))
     }
+    let lost = cells { ends in "\(ends.count { $0.radius95 == 0 })/\(ends.count)" }
     let name = recording.name + (usesSpeed ? "+speed" : "") + (hasVelocity ? "" : ", positions only")
     return "| \(name) | \(Int(rate.rounded())) | \(method.rawValue) | \(errors) |"
-      + " \(share("%.2f") { $0.error <= $0.radius68 }) | \(share("%.2f") { $0.error <= $0.radius95 }) |"
+      + " \(share("%.2f") { $0.error <= $0.radius68 }) | \(share("%.2f") { $0.error <= $0.radius95 }) | \(lost) |"
   }
 }
