@@ -15,6 +15,9 @@ struct Init: ParsableCommand {
       folder ($XDG_CONFIG_HOME, ~/.config). An existing file is replaced only with --force, or if its vehicle has no name yet, as in \
       the file of the package.
 
+      The package's service passes /etc/odographd/credentials/NAME, which only root may read, as \
+      /run/credentials/odographd.service/mqtt_NAME: write this path for --password-file and --key.
+
       Examples:
         odographd init --preset car --vehicle van-1 \\
           --broker mqtt://broker.example --config van-1.toml
@@ -83,7 +86,8 @@ struct Init: ParsableCommand {
         throw Failure("\(error); name another file with --config")
       }
       print("written: \(file.path)")
-      let findings = check.run(sources: sources)
+      var findings = check.run(sources: sources)
+      if file.isUsual, geteuid() == 0 { findings += new.serviceFindings }
       for finding in findings { print(finding.line) }
       for line in next(file, new, hasProblems: findings.contains { $0.severity == .problem }) { print(line) }
     }
@@ -98,7 +102,7 @@ struct Init: ParsableCommand {
     guard let vehicle = vehicle ?? questions?.vehicle() else { throw missing("--vehicle") }
     guard let broker = broker ?? questions?.broker() else { throw missing("--broker") }
     guard let preset = preset ?? questions?.preset() else { throw missing("--preset") }
-    // The agent may run in another folder.
+    // The agent may run in another folder. An empty path is an error.
     let files = [
       ("--password-file", "password_file", passwordFile), ("--ca", "ca_file", ca),
       ("--cert", "certificate_file", cert), ("--key", "key_file", key),
@@ -112,7 +116,7 @@ struct Init: ParsableCommand {
   }
 
   private func absolute(_ path: String) -> String {
-    guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+    guard !path.isEmpty, !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
     defer { free(folder) }
     return String(cString: folder) + "/" + path
   }
@@ -124,7 +128,8 @@ struct Init: ParsableCommand {
       "next:" + (hasProblems ? " fix the problems above, then run odographd check\(named)" : ""),
       "  odographd run --print\(named)   # prints the messages, without a broker",
       isService ? "  systemctl enable --now odographd" : "  odographd run\(named)",
-      "  odograph watch --broker \(new.broker) --fleet \(new.fleet)   # the other end",
+      "  odograph watch --broker \(new.broker)\(new.accessOptions) --fleet \(new.fleet)   # the other end"
+        + (new.accessOptions.isEmpty ? "" : ", as a user who may subscribe"),
     ]
   }
 }

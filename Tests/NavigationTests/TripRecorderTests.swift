@@ -83,6 +83,32 @@ import Testing
     if trips == 1 { #expect(road.ended[0].standing == Double(stop)) }
   }
 
+  /// A vehicle that stands after a gap has arrived as early as a slow drive permits, not when it is seen.
+  @Test func arrivalInAGapIsNotNow() throws {
+    var road = Road()
+    road.go(60)
+    road.go(240, speed: 10)
+    (road.now, road.distance) = (road.now + 600, road.distance + 1500)
+    road.go(1500)
+    let trip = try #require(road.ended.first)
+    let end = try #require(trip.end.time)
+    #expect(road.ended.count == 1 && end <= road.time(300 + 400) && end >= road.time(300 + 180))
+    #expect(trip.standing <= 300 && trip.distance == 3900, "\(trip)")
+  }
+
+  /// An outage that is longer than a receiver sleeps does not join two trips.
+  @Test func longOutageDividesTrips() {
+    var road = Road()
+    road.go(60)
+    road.go(240, speed: 10)
+    (road.now, road.distance) = (road.now + 2700, road.distance + 10_000)
+    road.go(60)
+    road.go(240, speed: 10)
+    road.go(1500)
+    #expect(road.ended.count >= 2)
+    #expect(abs(road.ended.reduce(0) { $0 + $1.distance } - 14_800) < 1)
+  }
+
   /// Time alone ends it: after the longest stop if the ignition is known, otherwise after the longest sleep.
   @Test(arguments: [(nil, 1020.0), (false, 411)] as [(Bool?, Double)])
   func elapsedTimeEndsATrip(ignition: Bool?, seconds: Double) throws {

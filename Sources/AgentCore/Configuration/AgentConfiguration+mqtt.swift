@@ -57,9 +57,13 @@ extension AgentConfiguration.MQTT {
   private static func addresses(_ reader: ConfigurationReader) throws(ConfigurationError) -> [BrokerAddress] {
     var addresses: [BrokerAddress] = []
     for text in try reader.texts("mqtt.broker") {
-      guard let address = try? BrokerAddress(parsing: text) else {
+      let address: BrokerAddress
+      do throws(OperationError) { address = try BrokerAddress(parsing: text) } catch {
+        // The text may contain a password.
         throw reader.problem(
-          "mqtt.broker", "\"\(text.prefix(80))\" is not mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
+          "mqtt.broker",
+          text.contains("@")
+            ? error.cause : "\"\(text.prefix(80))\" is not mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
       }
       if address.user != nil {
         throw reader.problem("mqtt.broker", "\"\(text.prefix(80))\" names a user; set mqtt.user instead")

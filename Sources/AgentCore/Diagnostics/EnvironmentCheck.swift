@@ -379,7 +379,8 @@ package struct EnvironmentCheck {
 
   private func broker() -> [Finding] {
     do {
-      let settings = configuration.mqtt.client
+      var settings = configuration.mqtt.client
+      settings.useSourcesOfCredentials()
       // An empty message to the topic of `status` tests the permission to publish; subscribers ignore it.
       let topics = try? TopicScheme(
         root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)

@@ -59,6 +59,11 @@ package struct NewConfiguration: Sendable, Hashable {
       }
       layer[path] = ConfigurationLayer.Setting(value: value, place: option)
     }
+    // Empty text of an option is that of a variable without a value.
+    for setting in access where setting.value.isEmpty {
+      throw ConfigurationError(
+        .missingKey, place: setting.option, problem: "is empty; leave it out, or set it")
+    }
     // An empty name is an error, because the agent would use the default fleet.
     guard !fleet.isEmpty else {
       throw ConfigurationError(.missingKey, place: "--fleet", problem: "is empty; leave it out, or name one")
@@ -66,6 +71,30 @@ package struct NewConfiguration: Sendable, Hashable {
     configuration = try AgentConfiguration(
       layers: [try ConfigurationLayer(environment: environment), layer], file: nil,
       folders: AgentFolders(environment: environment))
+  }
+
+  /// Returns a warning for each file that the package's service cannot read.
+  package var serviceFindings: [Finding] {
+    access.compactMap { setting in
+      guard setting.key != "user", let obstacle = ServiceCredentials.obstacle(setting.value) else {
+        return nil
+      }
+      let name = setting.value.split(separator: "/").last ?? ""
+      return Finding(
+        .warning, setting.option, "\(setting.value): \(obstacle)",
+        remedy: "copy it to \(ServiceCredentials.stored)\(name), and set mqtt.\(setting.key) to "
+          + "\(ServiceCredentials.passed)\(name)")
+    }
+  }
+
+  /// The options of `odograph` that correspond to the access, for another user than the vehicle.
+  package var accessOptions: String {
+    let options = [
+      "user": "--user", "password_file": "--password-file", "certificate_file": "--cert", "key_file": "--key",
+    ]
+    return access.map { setting in
+      options[setting.key].map { " \($0) …" } ?? (setting.key == "ca_file" ? " --ca \(setting.value)" : "")
+    }.joined()
   }
 
   /// Checks one answer together with valid values of the other options. Returns the problem; nil if it is

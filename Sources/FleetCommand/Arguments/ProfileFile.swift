@@ -48,7 +48,11 @@ struct Profile: Hashable, Sendable {
         }
     }
     self.texts = texts
-    fleets = try table.texts(Key.fleet.rawValue) ?? []
+    let fleets = try table.texts(Key.fleet.rawValue)
+    guard fleets != [] else {
+      throw table.wrong(Key.fleet.rawValue, "must be a text in quotes, or a list of them")
+    }
+    self.fleets = fleets ?? []
   }
 
   /// The value of a key; nil if missing. Paths of files are absolute, or relative to the working folder.

@@ -90,7 +90,9 @@ extension TripRecorder {
     let wasQueueing = !wasStanding && isMoving && way > Self.slowestQueue * (seconds ?? 0)
     let isCarried = trip.kind == .carried && isOff
     let rest = max(0, (seconds ?? 0) - driving)
-    let shownRest = max(0, (seconds ?? 0) - way / slowestDrive(trip))
+    // In a gap that is longer than a receiver sleeps, something has failed, and two trips may not become one.
+    let shownRest =
+      (seconds ?? 0) <= Self.longestSleep ? max(0, (seconds ?? 0) - way / slowestDrive(trip)) : rest
     let isShort = (wasStanding ? trip.standingFor : 0) + shownRest < longestStop
     // The vehicle was at rest in the last observed sample, for example in a run of the agent that was killed
     // shortly after. The end of the trip is then known.
@@ -117,10 +119,16 @@ extension TripRecorder {
       return false
     }
     if isShort || wasQueueing || isCarried {
-      trip.elapsed += seconds ?? driving
-      trip.moving += wasQueueing ? seconds ?? driving : driving
       trip.hasMoved = true
-      trip.extend(to: sample.point)
+      if isShort, !wasQueueing, !isCarried, !wasStanding, !isMoving, let seconds {
+        // The vehicle has arrived. Otherwise a stop, which is within the limit, would begin only now.
+        arrive(&trip, sample, after: seconds - shownRest)
+        trip.elapsed += shownRest
+      } else {
+        trip.elapsed += seconds ?? driving
+        trip.moving += wasQueueing ? seconds ?? driving : driving
+        trip.extend(to: sample.point)
+      }
       trip.observe(speed: sample.speed)
       if !isMoving { trip.elapsed = max(trip.elapsed, trip.endElapsed) }
       append(sample, to: &trip)
@@ -134,17 +142,22 @@ extension TripRecorder {
     }
     // The vehicle came to rest at its current position at an unknown time, so the duration of the drive is
     // estimated.
-    trip.elapsed += driving
-    trip.moving += driving
-    var end = sample.point
-    end.time = trip.end.time.map { $0.advanced(bySeconds: trip.elapsed - trip.endElapsed) } ?? end.time
-    trip.extend(to: end)
+    arrive(&trip, sample, after: driving)
     trip.elapsed += rest
     append(sample, to: &trip)
     state.trip = trip
     promote(sample)
     finish()
     return true
+  }
+
+  /// Ends the way of a trip at the position of a sample, some seconds after the last one.
+  private func arrive(_ trip: inout OpenTrip, _ sample: TripSample, after seconds: Double) {
+    trip.elapsed += seconds
+    trip.moving += seconds
+    var end = sample.point
+    end.time = trip.end.time.map { $0.advanced(bySeconds: trip.elapsed - trip.endElapsed) } ?? end.time
+    trip.extend(to: end)
   }
 
   /// Returns the lowest mean speed in m/s that is assumed for an unobserved drive of this trip.

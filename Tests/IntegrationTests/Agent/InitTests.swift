@@ -65,6 +65,8 @@ import Testing
         ca_file = "/etc/ca.crt"
 
         """), "\(made.output)")
+    #expect(
+      made.output.contains(" --user … --password-file … --ca /etc/ca.crt --fleet default"), "\(made.output)")
     let twice = try start(Self.bench.dropLast() + ["mqtt://u@h", "--user", "w", "--force"])
     #expect(
       twice.exitStatus == 64 && twice.output.contains("--user: --broker names a user"), "\(twice.output)")
@@ -107,7 +109,8 @@ import Testing
     ("--preset", "trcuk", "did you mean \"truck\"?"), ("--vehicle", "a/b", "must not hold \"/\""),
     ("--vehicle", "", "is empty"), ("--fleet", "", "is empty"), ("--fleet", "a+", "must not hold"),
     ("--broker", "http://h", "\"http://h\" is not mqtt://HOST"),
-    ("--broker", "mqtt://u:p@h", "is not mqtt://HOST"),
+    ("--broker", "mqtt://u:p@h", "(--password-file, password_file)"), ("--user", "", "is empty"),
+    ("--password-file", "", "is empty"),
   ])
   func whatIsWrongNamesItsOption(option: String, value: String, problem: String) throws {
     let child = try start(Self.bench + [option, value])
