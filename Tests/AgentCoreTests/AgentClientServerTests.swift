@@ -120,6 +120,23 @@ import Testing
     #expect(!rest.contains { $0.contains("SCANS") }, "\(rest)")
   }
 
+  /// A long latency delivers large blocks, of which nothing is lost.
+  @Test(arguments: [(200.0, 2.0), (1000, 5)]) func wholeBlocksFit(hertz: Double, latency: Double) throws {
+    let fixture = try Fixture()
+    let client = try fixture.connect()
+    let samples = [SensorKind.accelerometer: SensorDemand.rate(hertz: hertz, latency: .seconds(latency))]
+    client.write(AgentRequest(samples: samples).bytes)
+    #expect(waitUntil { fixture.demand.samples == samples })
+    let count = Int(hertz * latency)
+    fixture.publish(count)
+    var lines = 0
+    _ = client.readLines {
+      lines += $0.contains("SCANS") ? 1 : 0
+      return lines == count / 100
+    }
+    #expect(lines == count / 100 && fixture.server.reports[0].dropped == 0, "\(fixture.server.reports)")
+  }
+
   /// A client that does not read loses whole blocks, and is disconnected.
   @Test func clientThatDoesNotReadIsDisconnected() throws {
     let fixture = try Fixture()

@@ -41,8 +41,10 @@ struct LocalConnection {
   /// The reason to close the connection; nil while it is to remain open.
   private(set) var end: End?
 
-  /// Maximum size of the waiting output in bytes.
+  /// Maximum size of the waiting output in bytes, without samples.
   static let outputLimit = 32_768
+  /// Maximum size of the waiting samples in bytes, and the size of a sample with nine values.
+  private static let (samplesLimit, sampleSize) = (2_097_152, 160.0)
   /// Number of reports dropped in a row after which the program is disconnected.
   static let dropLimit = 60
   /// Maximum number of bytes that a program may send between two reports.
@@ -78,6 +80,16 @@ struct LocalConnection {
   /// The samples that a Swift client requests and its access permits.
   var samples: [SensorKind: SensorDemand] {
     if case .gpsd(let session) = dialect { session.samples } else { [:] }
+  }
+
+  /// Maximum size of the waiting output in bytes: with room for two blocks of the requested samples, since a block is queued as a
+  /// whole.
+  var limit: Int {
+    let block = samples.values.reduce(0.0) { bytes, demand in
+      guard case .rate(let hertz, let latency) = demand else { return bytes }
+      return bytes + Self.sampleSize * max(1, hertz) * (1 + latency / .seconds(1))
+    }
+    return Self.outputLimit + Int(min(Double(Self.samplesLimit), 2 * block))
   }
 
   /// Interval in s between reports.
@@ -150,7 +162,8 @@ struct LocalConnection {
     let bytes = session.update(
       AgentOffer(access: access, isLocationEnabled: sources.isLocationEnabled, sensors: sources.sensors))
     dialect = .gpsd(session)
-    if !bytes.isEmpty { enqueue(bytes) }
+    // A lost offer would never be repeated.
+    if !bytes.isEmpty { output += bytes }
   }
 
   /// A tenth of the interval is tolerated, because positions do not arrive at exact intervals.
@@ -161,7 +174,7 @@ struct LocalConnection {
   }
 
   private mutating func enqueue(_ bytes: [UInt8]) {
-    guard output.count - sent + bytes.count <= Self.outputLimit else {
+    guard output.count - sent + bytes.count <= limit else {
       dropped += 1
       droppedInRow += 1
       if droppedInRow >= Self.dropLimit { close(.blocked) }

@@ -31,14 +31,14 @@ final class LocalServer: Sendable {
   private enum Input: Sendable {
     case epoch(LocalEpoch)
     case samples(SensorEvent)
-    case sources(LocalSources)
   }
 
   private let inputs = BoundedQueue<Input>(capacity: 32)
   private let state: Locked<[Report]>
   /// Kinds of sensors whose samples a program receives.
   private let sampleKinds = Locked<Set<SensorKind>>([])
-  private let sources = Locked<LocalSources?>(nil)
+  /// The data that the agent provides. It is not in the queue, which drops its oldest elements.
+  private let sources = Locked(LocalSources())
 
   /// - Throws: `SystemError` if the process has no free descriptors.
   init() throws(SystemError) {
@@ -59,7 +59,7 @@ final class LocalServer: Sendable {
   ) throws(SystemError) {
     state.withLock { $0 = services.map { Report(name: $0.service.name) } }
     let transfer = Locked<[LocalListeners]?>(services)
-    try thread.start(name: "local") { [thread, inputs, state, sampleKinds] heartbeat in
+    try thread.start(name: "local") { [thread, inputs, state, sampleKinds, sources] heartbeat in
       guard
         let services = transfer.withLock({ services in
           defer { services = nil }
@@ -73,11 +73,11 @@ final class LocalServer: Sendable {
       while !thread.isStopping {
         loop.wait()
         heartbeat.beat()
+        loop.update(sources.withLock { $0 })
         while case .element(let input) = inputs.pop(until: .start) {
           switch input {
           case .epoch(let epoch): loop.send(epoch)
           case .samples(let event): loop.send(event)
-          case .sources(let sources): loop.update(sources)
           }
         }
         loop.flush()
@@ -103,7 +103,7 @@ final class LocalServer: Sendable {
       defer { sources = new }
       return sources != new
     }
-    if isChanged { push(.sources(new)) }
+    if isChanged { thread.wake.signal() }
   }
 
   private func push(_ input: Input) {
@@ -225,7 +225,7 @@ private struct LocalServerLoop {
     let firstClient = entries.count
     for client in clients {
       // A program that does not read its answers is not read either.
-      let isFull = client.connection.waiting.count > LocalConnection.outputLimit / 2
+      let isFull = client.connection.waiting.count > client.connection.limit / 2
       let events = (isFull ? 0 : POLLIN) | (client.connection.waiting.isEmpty ? 0 : POLLOUT)
       entries.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
     }
@@ -267,6 +267,7 @@ private struct LocalServerLoop {
 
   /// Notifies all programs of the data that the agent provides.
   mutating func update(_ new: LocalSources) {
+    guard new != sources else { return }
     sources = new
     for index in clients.indices { clients[index].connection.update(new) }
   }
