@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what systemd and udev make of the units and rules, without either running: each unit's exposure (at most 1.5),
+# Checks what systemd and udev make of the units and rules, without either running: each unit's exposure (at most 1.5 and 1.7),
 # its syntax, the back-off of restarts, and who may open and set an IIO device once the rules have been applied.
 #
 # usage: Deploy/unit-check.sh
@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 . Deploy/packages.sh
 install_packages nodejs systemd udev util-linux >&2
 
-limit=1.5
+# 0.2 of the agent's are PrivateUsers=no, without which the users of its sockets cannot be told apart.
+limit=1.5 agent_limit=1.7
 unit=Deploy/systemd/odographd.service
 server=Deploy/systemd/odograph-serve.service
 fail() { echo "unit: $1" >&2; exit 1; }
@@ -20,9 +21,9 @@ trap 'rm -rf "$work"' EXIT
 systemd-analyze security --offline=true --no-pager "$unit" >"$work/security"
 exposure=$(sed -nE 's/.*Overall exposure level for [^:]*: ([0-9.]+) .*/\1/p' "$work/security")
 echo "exposure,$exposure"
-awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && exposure <= limit) }' || {
+awk -v exposure="$exposure" -v limit="$agent_limit" 'BEGIN { exit !(exposure != "" && exposure <= limit) }' || {
   grep '✗' "$work/security" >&2
-  fail "the exposure is above $limit"
+  fail "the exposure is above $agent_limit"
 }
 
 systemd-analyze security --offline=true --no-pager "$server" >"$work/security"

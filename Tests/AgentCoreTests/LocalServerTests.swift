@@ -180,6 +180,22 @@ import VehicleData
     #expect(rules.access(of: nil) == LocalAccess(.none, privacy: .ignore))
   }
 
+  /// In a user namespace, a restricted user looks like any other, so none receives positions.
+  @Test func usersThatANamespaceLacksReceiveNoPositions() throws {
+    func access(_ rules: String, lacksUsers: Bool) throws -> LocalAccess.Accuracy {
+      let layer = try ConfigurationLayer(
+        assignments: ["vehicle.id=v", "nmea.socket=/run/n", "nmea.accuracy=exact"]
+          + (rules.isEmpty ? [] : ["nmea.access=\(rules)"]))
+      let service = try #require(try AgentConfiguration(layers: [layer], file: nil).local.first)
+      return AccessRules(service, lacksUsers: lacksUsers).access(
+        of: PeerCredentials(user: 65_534, groups: [65_534])
+      ).accuracy
+    }
+    #expect(try access("1000=none", lacksUsers: true) == .none)
+    #expect(try access("1000=none", lacksUsers: false) == .exact)
+    #expect(try access("", lacksUsers: true) == .exact)
+  }
+
   /// The kernel reports who connects.
   @Test func ownCredentialsSelectTheRule() throws {
     let fixture = try Fixture(

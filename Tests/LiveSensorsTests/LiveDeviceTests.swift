@@ -185,7 +185,7 @@ import Testing
   }
 
   /// Discovery, requests and consumers with settings of their own: the same on a simulation, pulled or at a pace.
-  @Test(.timeLimit(.minutes(1)), arguments: [1000.0, nil])
+  @Test(.timeLimit(.minutes(1)), arguments: [100.0, nil])
   func aSimulationIsDiscoveredAndAnswersRequests(speed: Double?) async throws {
     let device = try LiveDevice(.simulation(simulation(seconds: 600)), speed: speed)
     let availability = try await device.discover()

@@ -42,7 +42,15 @@ extension AgentConfiguration.LocalService {
           Finding(
             .warning, table, "no group \(group) on this machine", remedy: "correct \(table).socket_group"))
       }
-      for name in AccessRules(self).unknown {
+      let rules = AccessRules(self)
+      if rules.lacksUsers {
+        findings.append(
+          Finding(
+            .warning, table,
+            "other users receive no positions, because this user namespace does not contain them",
+            remedy: "run the agent without PrivateUsers= or a rootless container, or remove \(table).access"))
+      }
+      for name in rules.unknown {
         findings.append(
           Finding(
             .warning, table, "\(name) is neither a user nor a group of this machine",

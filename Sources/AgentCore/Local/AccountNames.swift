@@ -20,6 +20,18 @@ enum AccountNames {
     }
     return nil
   }
+
+  /// The number of all users and groups that a user namespace lacks (user_namespaces(7)).
+  static let unmapped: UInt32 = 65_534
+
+  /// True if this process runs in a user namespace that lacks users, as in a rootless container or with systemd's
+  /// `PrivateUsers=`.
+  static var lackUsers: Bool {
+    guard let map = try? AtomicFile.contents(of: "/proc/self/uid_map") else { return false }
+    return !map.split { $0 <= 0x20 }.map { String(decoding: $0, as: UTF8.self) }.elementsEqual([
+      "0", "0", "4294967295",
+    ])
+  }
 }
 
 /// User and groups of the process at the other end of a Unix socket, as of its connection.
@@ -62,9 +74,12 @@ struct AccessRules {
   private let access: LocalAccess
   /// Names that exist neither as user nor as group; their rules are ignored.
   private(set) var unknown: [String] = []
+  /// True if rules exist and users cannot be told apart. Those that the namespace lacks then receive no positions.
+  private(set) var lacksUsers = false
 
-  init(_ service: AgentConfiguration.LocalService) {
+  init(_ service: AgentConfiguration.LocalService, lacksUsers: Bool = AccountNames.lackUsers) {
     access = service.access
+    self.lacksUsers = lacksUsers && !service.rules.isEmpty
     for rule in service.rules {
       if let number = rule.isGroup ? AccountNames.group(rule.name) : AccountNames.user(rule.name) {
         rules.append((rule.isGroup, number, rule.accuracy))
@@ -82,7 +97,10 @@ struct AccessRules {
       let rule = rules.first(where: {
         $0.isGroup ? peer.groups.contains($0.number) : peer.user == $0.number
       })
-    else { return access }
+    else {
+      let isHidden = lacksUsers && peer?.user == AccountNames.unmapped
+      return isHidden ? LocalAccess(.none, privacy: access.privacy) : access
+    }
     return LocalAccess(rule.accuracy, privacy: access.privacy)
   }
 }
