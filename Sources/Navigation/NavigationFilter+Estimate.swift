@@ -21,10 +21,9 @@ extension NavigationFilter {
       antennaCoordinate: frame.coordinate(at: SIMD2(antenna.x, antenna.y)),
       altitude: receiver.isEllipsoidal == nil ? nil : frameAltitude + position.z,
       isAltitudeEllipsoidal: receiver.isEllipsoidal == true, velocity: filterState.velocity,
-      velocityDeviation: inertialScale
-        * max(
-          covariance.variance(ErrorState.velocity), covariance.variance(ErrorState.velocity + 1)
-        ).squareRoot(),
+      velocityDeviation: max(
+        covariance.variance(ErrorState.velocity), covariance.variance(ErrorState.velocity + 1)
+      ).squareRoot(),
       attitude: filterState.attitude, vehicleAttitude: vehicle, mounting: filterState.mounting,
       heading: normalizedDegrees(atan2(forward.x, forward.y).degrees),
       tiltDeviation: max(deviation(ErrorState.attitude), deviation(ErrorState.attitude + 1)),
@@ -47,19 +46,12 @@ extension NavigationFilter {
     return frame.coordinate(at: SIMD2(position.x, position.y))
   }
 
-  /// The factor on the deviations of position and velocity in an outage; 1 while the receiver corrects them, and for
-  /// samples that are fast enough for the vibration of a vehicle.
-  private var inertialScale: Double {
-    isOutage && vibration().interval > InnovationMonitor.shortestInterval ? innovations.radiusScale : 1
-  }
-
   /// Returns the 68 and 95 % radii in m.
   func radii() -> (share68: Double, share95: Double) {
     // The covariance assumes that errors of consecutive fixes become independent. Half of their variance is
     // common to consecutive fixes, so it is added.
     let common = 0.5 * receiver.deviation * receiver.deviation
-    let factor = parameters.radiusFactor * inertialScale
-    let scale = factor * factor
+    let scale = parameters.radiusFactor * parameters.radiusFactor
     return ConfidenceRadius.radii(
       east: scale * filter.covariance[0, 0] + common, north: scale * filter.covariance[1, 1] + common,
       covariance: scale * filter.covariance[0, 1])

@@ -24,7 +24,6 @@ public struct NavigationFilter: Sendable {
   var stops = StopDetector()
   var walk = WalkDetector()
   var consistency = ConsistencyMonitor()
-  var innovations = InnovationMonitor()
   var height = PressureHeight()
   private var window = SampleWindow()
   private var sampling = ScanPairing()
@@ -239,11 +238,6 @@ public struct NavigationFilter: Sendable {
     let refused = filter.update(fix, now: now, gates: gates, parameters)
     if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }
     receiver.refusals.count(refused, gates: gates)
-    if let ratio = refused.ratio,
-      hypot(filter.state.velocity.x, filter.state.velocity.y) > parameters.alignmentSpeed
-    {
-      innovations.observe(ratio: ratio, interval: fix.interval)
-    }
     if refused.isContradicted { counters.outliers += 1 }
     let isJump =
       gates.position == .opening && fix.position != nil || gates.velocity == .opening && fix.velocity != nil
@@ -307,7 +301,6 @@ public struct NavigationFilter: Sendable {
     counters.alignments += 1
     receiver.refusals = GNSSRefusalCounts()
     consistency.reset()
-    innovations.reset()
     sinceConstraint = 0
     state = .aligned
   }

@@ -48,9 +48,6 @@ struct GNSSRefusals: Hashable, Sendable {
   var velocity: Bool?
   var height: Bool?
   var climb: Bool?
-  /// The normalized squared innovation of the horizontal velocity, or without a velocity of the position, per
-  /// component; nil if the fix contains neither.
-  var ratio: Double?
 
   /// True if the fix contradicts the motion in the horizontal plane.
   var isContradicted: Bool { position == true || velocity == true }
@@ -112,11 +109,10 @@ extension ErrorStateFilter {
           parameters.positionFloor * (axis == 2 ? 2 : 1), fix.deviation[axis] * parameters.positionFactor)
         return deviation * deviation * inflation
       }
-      let outcome = updatePlane(
+      refusals.position = !updatePlane(
         position, variance: SIMD2(variance(0), variance(1)), gate: gates.position, opens: ErrorState.position,
         after: refused, parameters
       ) { filter, axis in filter.predictedPosition(axis, age: age) }
-      (refusals.position, refusals.ratio) = (!outcome.isAccepted, outcome.ratio)
       if fix.hasHeight {
         refusals.height = !updateVertical(
           position.z, variance: variance(2), gate: gates.height, opens: ErrorState.position, parameters,
@@ -132,11 +128,10 @@ extension ErrorStateFilter {
         let deviation = max(parameters.velocityFloor * (axis == 2 ? 1.5 : 1), fix.velocityDeviation)
         return deviation * deviation * inflation + change * change
       }
-      let outcome = updatePlane(
+      refusals.velocity = !updatePlane(
         velocity, variance: SIMD2(variance(0), variance(1)), gate: gates.velocity, opens: ErrorState.velocity,
         after: refused, parameters
       ) { filter, axis in filter.predictedVelocity(axis, age: age) }
-      (refusals.velocity, refusals.ratio) = (!outcome.isAccepted, outcome.ratio)
       if fix.hasClimb {
         refusals.climb = !updateVertical(
           velocity.z, variance: variance(2), gate: gates.climb, opens: ErrorState.velocity, parameters,
@@ -152,12 +147,12 @@ extension ErrorStateFilter {
   /// - Parameters:
   ///   - opens: the index of the errors whose variance is too small if the gate opens.
   ///   - refused: the duration in s of the rejections before the gate opened.
-  /// - Returns: true if accepted, and the normalized squared innovation per component.
+  /// - Returns: true if accepted.
   @inline(__always)
   private mutating func updatePlane(
     _ measured: Vector3, variance: SIMD2<Double>, gate: GNSSGate, opens: Int, after refused: Double,
     _ parameters: Parameters, _ predict: (ErrorStateFilter, Int) -> Prediction
-  ) -> (isAccepted: Bool, ratio: Double) {
+  ) -> Bool {
     let (east, north) = (predict(self, 0), predict(self, 1))
     let residual = SIMD2(measured.x - east.value, measured.y - north.value)
     var projection = covariance.projected(east.row, north.row)
@@ -171,7 +166,7 @@ extension ErrorStateFilter {
       if !(determinant > 0 && ratio <= parameters.planeGate) {
         guard gate == .opening, residual.x.isFinite, residual.y.isFinite else {
           observe(Innovation(ratio: ratio, variance: determinant, isRefused: true))
-          return (false, 0.5 * ratio)
+          return false
         }
         let square = residual.x * residual.x + residual.y * residual.y
         for axis in 0..<2 { covariance.add(square, to: opens + axis) }
@@ -185,7 +180,7 @@ extension ErrorStateFilter {
     let first = apply(
       east.row, gain: projection.gains.0, residual: residual.x, total: projection.variances.x + variance.x)
     observe(first)
-    guard !first.isRefused else { return (false, first.ratio) }
+    guard !first.isRefused else { return false }
     // The second component after the update with the first.
     let share = projection.shared / first.variance
     for index in 0..<ErrorState.count { projection.gains.1[index] -= share * projection.gains.0[index] }
@@ -193,7 +188,7 @@ extension ErrorStateFilter {
       north.row, gain: projection.gains.1, residual: residual.y - share * residual.x,
       total: projection.variances.y + variance.y - share * projection.shared)
     observe(second)
-    return (!second.isRefused, 0.5 * (first.ratio + second.ratio))
+    return !second.isRefused
   }
 
   /// Updates the state with the vertical component of a vector.
