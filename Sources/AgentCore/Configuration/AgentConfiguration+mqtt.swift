@@ -1,4 +1,5 @@
 package import MQTT
+internal import Platform
 
 extension AgentConfiguration {
   /// Connection to the brokers.
