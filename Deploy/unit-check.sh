@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 . Deploy/packages.sh
 install_packages nodejs systemd udev util-linux >&2
 
-# 0.2 of the agent's are PrivateUsers=no, without which the users of its sockets cannot be told apart.
+# 0.2 of the agent's are PrivateUsers=no, without which the users of its sockets cannot be distinguished.
 limit=1.5 agent_limit=1.7
 unit=Deploy/systemd/odographd.service
 server=Deploy/systemd/odograph-serve.service
@@ -49,7 +49,7 @@ systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odogra
 if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on them"; fi
 echo "ok  systemd-analyze verify has no remarks"
 
-# Users of the local sockets are told apart only without a user namespace.
+# Users of the local sockets are distinguished only without a user namespace.
 grep -qx PrivateUsers=no Deploy/systemd/odographd.service || fail "the rules of [gpsd_server] access see no users"
 
 # The drop-in of radio.wifi gives one capability and nothing else.

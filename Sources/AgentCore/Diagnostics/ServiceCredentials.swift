@@ -21,10 +21,9 @@ enum ServiceCredentials {
       return "the service does not see \(folder.dropLast())"
     }
     var status = stat()
-    guard unsafe stat(path, &status) == 0, status.st_uid == 0, status.st_mode & (S_IRGRP | S_IROTH) == 0
-    else {
-      return nil
-    }
+    guard unsafe stat(path, &status) == 0, status.st_uid == 0 else { return nil }
+    let others = status.st_gid == 0 ? S_IROTH : S_IROTH | S_IRGRP
+    guard status.st_mode & others == 0 else { return nil }
     return "only root may read it"
   }
 }

@@ -74,7 +74,7 @@ struct AccessRules {
   private let access: LocalAccess
   /// Names that exist neither as user nor as group; their rules are ignored.
   private(set) var unknown: [String] = []
-  /// True if rules exist and users cannot be told apart. Those that the namespace lacks then receive no positions.
+  /// True if rules exist and users cannot be distinguished. Those that the namespace lacks then receive no positions.
   private(set) var lacksUsers = false
 
   init(_ service: AgentConfiguration.LocalService, lacksUsers: Bool = AccountNames.lackUsers) {

@@ -162,8 +162,8 @@ struct LocalConnection {
     let bytes = session.update(
       AgentOffer(access: access, isLocationEnabled: sources.isLocationEnabled, sensors: sources.sensors))
     dialect = .gpsd(session)
-    // A lost offer would never be repeated.
-    if !bytes.isEmpty { output += bytes }
+    // A lost offer would never be repeated, so the limit is higher for it, and exceeding it ends the connection.
+    if waiting.count + bytes.count > limit + Self.outputLimit { close(.blocked) } else { output += bytes }
   }
 
   /// A tenth of the interval is tolerated, because positions do not arrive at exact intervals.
