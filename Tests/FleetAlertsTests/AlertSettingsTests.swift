@@ -96,7 +96,8 @@ struct AlertSettingsTests {
   }
 
   static let mistakes: [(text: String, place: String, cause: String)] = [
-    ("[rules.a]\nwhen = \"offlin\"\n", "2:8", "it is \"offline\","),
+    ("[rules.a]\nwhen = \"ofline\"\n", "2:8", "\"ofline\" is unknown; did you mean \"offline\"?"),
+    ("[rules.a]\nwhen = \"temperature\"\n", "2:8", "is unknown; available: offline, battery,"),
     ("[rules.a]\nfor = \"5m\"\n", "1:1", "when = one of"),
     ("[rules.a]\nwhen = \"battery\"\n", "1:1", "below = 0.2 is 20 %"),
     ("[rules.a]\nwhen = \"battery\"\nbelow = 20\n", "3:9", "a number from 0.0 to 1.0"),

@@ -95,7 +95,14 @@ struct SettingsFileTests {
       try problem { file in
         let users = try file.tables(in: "users", keys: ["role", "silence", "file", "share"])
         let _: Role? = try users[1].word("role")
-      } == "cannot use serve.toml:9:8: key role: it is \"view\", \"operate\"")
+      } == "cannot use serve.toml:9:8: key role: \"none\" is unknown; available: view, operate")
+    let misspelt = try SettingsFile(text: "[ann]\nrole = \"opperate\"", path: "serve.toml")
+    let error = try #require(throws: FleetError.self) {
+      let _: Role? = try misspelt.table("ann", keys: ["role"]).word("role")
+    }
+    #expect(
+      error.description
+        == "cannot use serve.toml:2:8: key role: \"opperate\" is unknown; did you mean \"operate\"?")
     #expect(
       try problem { file in
         _ = try file.table("server", keys: ["listen", "limit"]).integer("limit", in: 4...5)

@@ -1,5 +1,7 @@
 import FleetFixtures
 import FleetProgram
+import Foundation
+import JSON
 import Spatial
 import Telemetry
 import TestSupport
@@ -266,6 +268,57 @@ import VehicleData
     #expect(roster.counters.messages == 1)
     // Somebody speaks for a vehicle, even if nobody can read it.
     #expect(roster.vehicles.map(\.unreadable) == (outcome == "malformed" ? [1] : []))
+  }
+
+  /// The examples of messages with a sequence number in the schemas, by topic.
+  private static func numberedExamples() throws -> [String: JSONValue] {
+    let folder = URL(fileURLWithPath: "\(ContractScript.repository)/Config/schemas")
+    var examples: [String: JSONValue] = [:]
+    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    where file.pathExtension == "json" {
+      let schema = try JSONValue(parsing: Array(Data(contentsOf: file)))
+      guard schema["properties"]?["epoch"] != nil else { continue }
+      let topic = file.deletingPathExtension().lastPathComponent.replacing("-", with: "/")
+      examples[topic] = try #require(schema["examples"]?.array?.first)
+    }
+    return examples
+  }
+
+  /// A message is not missing because the roster does not display or cannot read it.
+  @Test func everyNumberedMessageIsCounted() throws {
+    let examples = try Self.numberedExamples()
+    #expect(examples.count >= 15 && examples[TopicScheme.configReported] != nil)
+    let unreadable = JSONValue.object(["time": .string(wireTime(1)), "event": .integer(7)])
+    for (path, example) in examples.flatMap({ [($0.key, $0.value), ($0.key, unreadable)] }) {
+      guard case .object(var members) = example else { continue }
+      (members["epoch"], members["seq"]) = (.string("e"), .integer(2))
+      var (roster, statistics) = (Roster(), StreamStatistics())
+      for (topic, json) in [
+        ("location", locationJSON(48, at: 0, epoch: "e", seq: 1)), (path, JSONValue.object(members).text),
+        ("location", locationJSON(48, at: 2, epoch: "e", seq: 3)),
+      ] {
+        roster.receive(topic, json, at: 1)
+        statistics.add(
+          topic: "odograph/v1/demo/van/\(topic)", payload: Array(json.utf8), retained: false, at: moment(1))
+      }
+      #expect(roster.van?.missing == 0 && statistics.missing == 0, "\(path): \(members)")
+    }
+    var roster = Roster()
+    for seq in [1, 3] { roster.receive("location", locationJSON(48, at: 0, epoch: "e", seq: seq), at: 0) }
+    #expect(roster.van?.missing == 1)
+  }
+
+  @Test func statesOfRegionsAreOrdered() {
+    var roster = Roster()
+    func states(_ seq: Int, _ state: String) -> String {
+      #"{"time":"\#(wireTime(0))","count":1,"regions":[{"region":"depot","state":"\#(state)"}],"epoch":"e","seq":\#(seq)}"#
+    }
+    #expect(roster.receive("regions/state", states(2, "inside"), at: 0) == .applied)
+    #expect(roster.receive("regions/state", states(2, "inside"), retained: true, at: 1) == .duplicate)
+    #expect(roster.receive("regions/state", states(1, "outside"), retained: true, at: 1) == .outdated)
+    #expect(roster.van?.insideRegions == ["depot"])
+    #expect(roster.receive("regions/state", states(3, "outside"), at: 2) == .applied)
+    #expect(roster.van?.insideRegions == [])
   }
 
   @Test func hasRoomForSoManyVehicles() {

@@ -7,9 +7,9 @@ internal import VehicleData
 package enum FleetMessage: Hashable, Sendable {
   /// A message that a vehicle publishes.
   case message(VehicleMessage)
-  /// A batch of earlier positions (`track`). Its sequence number counts, but its points are not decoded,
-  /// because they are not displayed.
-  case history(MessageIdentity?)
+  /// A message that is not displayed, for example a batch of earlier positions (`track`). Its sequence number
+  /// counts, but its content is not decoded.
+  case counted(MessageIdentity?)
   /// The regions that an operator has requested the vehicle to monitor.
   case wantedRegions([RegionShape])
   /// The regions that an OwnTracks device reports to monitor: a single region, or all of them.
@@ -22,7 +22,9 @@ package enum FleetMessage: Hashable, Sendable {
   init?(native json: JSONValue, path: String) throws(JSONError) {
     guard case .object = json else { throw JSONError("not an object") }
     switch path {
-    case MessageKind.track.rawValue: self = .history(json.identity)
+    case MessageKind.track.rawValue, TopicScheme.configReported, TopicScheme.tracePiece,
+      TopicScheme.beaconsWanted:
+      self = .counted(json.identity)
     case MessageKind.trip.rawValue:
       // The track of a trip can be long, and is not displayed.
       guard case .object(var members) = json else { return nil }
@@ -65,11 +67,26 @@ package enum FleetMessage: Hashable, Sendable {
     }
   }
 
+  /// A state of a vehicle that each message about it replaces completely.
+  package enum State: Hashable, Sendable, CaseIterable {
+    case status, location, regions
+  }
+
+  /// The state that the message reports; nil for an event, and for a state that no alert rule uses.
+  package var state: State? {
+    switch self {
+    case .message(.status): .status
+    case .message(.location): .location
+    case .message(.regionsState): .regions
+    default: nil
+    }
+  }
+
   /// The message's epoch and sequence number; nil if it has none.
   var identity: MessageIdentity? {
     switch self {
     case .message(let message): message.identity
-    case .history(let identity): identity
+    case .counted(let identity): identity
     case .wantedRegions, .watchedRegions: nil
     }
   }
@@ -170,29 +187,38 @@ extension RegionShape {
 }
 
 extension VehicleRecord {
-  /// Applies a vehicle's report of all region states. Returns true if anything changed; an outdated report
-  /// changes nothing.
-  private mutating func apply(_ states: RegionsStateMessage) -> Bool {
+  /// Returns the last message about a state; nil before the first.
+  package func message(about state: FleetMessage.State) -> FleetMessage? {
+    switch state {
+    case .status: status.map { .message(.status($0.message)) }
+    case .location: location.map { .message(.location($0.message)) }
+    case .regions: regionStates.map { .message(.regionsState($0)) }
+    }
+  }
+
+  /// Applies a vehicle's report of all region states, unless it is a duplicate or outdated.
+  private mutating func apply(_ states: RegionsStateMessage) -> Roster.Outcome {
     if let known = regionStates?.identity, let new = states.identity {
-      if known.epoch == new.epoch, new.seq <= known.seq { return false }
-      if formerEpochs.contains(new.epoch) { return false }
+      if known == new { return .duplicate }
+      if known.epoch == new.epoch, new.seq < known.seq { return .outdated }
+      if formerEpochs.contains(new.epoch) { return .outdated }
     }
     regionStates = states
     insideRegions = Array(
       states.regions.filter { $0.state == .inside }.map { String($0.identifier.prefix(80)) }.prefix(32))
-    return true
+    return .applied
   }
 
   /// Applies a message that does not change the vehicle's row in the table: regions, which are drawn on the
-  /// map. Returns true if anything changed.
-  mutating func apply(aside message: FleetMessage) -> Bool {
+  /// map.
+  mutating func apply(aside message: FleetMessage) -> Roster.Outcome {
     switch message {
     // A report about regions in the vehicle's own file does not answer the operator's request.
-    case .message(.regionsReported(let report)) where report.source == .file: return false
+    case .message(.regionsReported(let report)) where report.source == .file: return .ignored
     case .message(.regionsReported(let report)):
       acceptedRegions = Set(report.accepted.prefix(RegionShape.largestCount))
     case .message(.regionsState(let states)): return apply(states)
-    case .message, .history: return false
+    case .message, .counted: return .ignored
     case .wantedRegions(let shapes): wantedRegions = shapes
     case .watchedRegions(let shapes, let replacesAll):
       let names = Set(shapes.map(\.identifier))
@@ -200,6 +226,6 @@ extension VehicleRecord {
       wantedRegions = Array((others + shapes).prefix(RegionShape.largestCount))
       acceptedRegions = Set(wantedRegions.map(\.identifier))
     }
-    return true
+    return .applied
   }
 }

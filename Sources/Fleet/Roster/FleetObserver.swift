@@ -1,4 +1,5 @@
-/// An observer of all messages that change a vehicle's state.
+/// An observer of all messages that change a vehicle's state. It also observes a state that was restored from a
+/// recording, once, when the broker repeats it.
 ///
 /// Methods are called on the connection's thread, and block the connection. They must return quickly, and
 /// leave longer work to another thread.

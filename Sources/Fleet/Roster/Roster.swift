@@ -134,19 +134,24 @@ public struct Roster: Sendable {
     guard !payload.isEmpty else { return takeBack(address.path, of: key) }
     // If the capacity is reached, messages of invented vehicles are rejected here, without parsing them.
     guard vehicles.count < capacity || places[key] != nil || !replaceable.isEmpty else { return .refused }
+    var identity: MessageIdentity?
     do throws(JSONError) {
-      guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
+      let json = try JSONValue(parsing: payload)
+      identity = json.identity
+      guard let message = try profile.read(address, json) else { return .ignored }
       decoded = message
-      // A `track` alone does not create a vehicle.
-      if case .history = message, places[key] == nil { return .ignored }
+      // A message that is not displayed does not create a vehicle.
+      if case .counted = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) ?? placeOfReplaced(by: key) else { return .refused }
       vehicles[place].messageCount += 1
       if !retained, let identity = message.identity { vehicles[place].count(identity, at: moment) }
       guard case .message(let content) = message, let kind = content.kind else {
-        guard vehicles[place].apply(aside: message) else { return .ignored }
-        revision += 1
-        vehicles[place].revision = revision
-        return .applied
+        let outcome = vehicles[place].apply(aside: message)
+        if outcome == .applied {
+          revision += 1
+          vehicles[place].revision = revision
+        }
+        return outcome
       }
       let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
       let outcome = vehicles[place].apply(content, arrival)
@@ -165,6 +170,8 @@ public struct Roster: Sendable {
       // An invalid message also creates the vehicle, so that the operator sees the problem.
       guard let place = place(of: key) else { return .refused }
       vehicles[place].unreadable += 1
+      // An unreadable message has arrived, so it is not missing.
+      if !retained, let identity { vehicles[place].count(identity, at: moment) }
       revision += 1
       vehicles[place].revision = revision
       return .malformed(error.description)

@@ -47,13 +47,23 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
+  /// Returns whether messages on a native path, which is not that of a `MessageKind`, can have sequence
+  /// numbers of the vehicle.
+  package func numbers(_ path: String) -> Bool {
+    switch path {
+    case TopicScheme.configReported, TopicScheme.regionsReported, TopicScheme.regionsState,
+      TopicScheme.tracePiece, TopicScheme.beaconsWanted:
+      self == .native
+    default: false
+    }
+  }
+
   /// Returns whether messages on a native path are decoded. Vehicles can have other topics with arbitrary
   /// content.
   package func reads(_ path: String) -> Bool {
     switch self {
     case .native:
-      MessageKind(rawValue: path) != nil || path == TopicScheme.regionsDesired
-        || path == TopicScheme.regionsReported || path == TopicScheme.regionsState
+      MessageKind(rawValue: path) != nil || path == TopicScheme.regionsDesired || numbers(path)
     case .ownTracks: ["location", "region", "status", "waypoint", "waypoints"].contains(path)
     }
   }

@@ -1,4 +1,3 @@
-internal import Bytes
 internal import Fleet
 internal import FleetProgram
 internal import Telemetry
@@ -13,8 +12,8 @@ extension AlertRule {
   package static let eventNames =
     DrivingEventMessage.Kind.known.map(\.name) + MotionState.allCases.map(\.rawValue)
     + [
-      "impact", "shake", "orientation", "failed", "paused", "resumed", "deferralEnded", "suspect",
-      "plausible",
+      "impact", "shake", "orientation", "failed", "recovered", "paused", "resumed", "deferralEnded",
+      "suspect", "plausible",
     ]
   private static let causes = ["impact", "command"]
 
@@ -149,10 +148,8 @@ extension AlertRule {
     _ table: SettingsTable, _ key: String, _ names: [String]
   ) throws(FleetError) -> [String] {
     let texts = try table.texts(key) ?? []
-    for text in texts where !names.contains(text) {
-      let hint = Spelling.nearest(to: text, among: names).map { "did you mean \"\($0)\"?" }
-      throw table.wrong(
-        key, "\"\(text.prefix(80))\" is unknown; \(hint ?? "available: \(names.joined(separator: ", "))")")
+    if let text = texts.first(where: { !names.contains($0) }) {
+      throw table.unknown(text, of: key, among: names)
     }
     return texts
   }

@@ -190,10 +190,15 @@ package struct SettingsTable: Sendable {
   /// Returns a text that is one of the given ones; nil if the key is missing.
   package func text(_ key: String, among choices: [String]) throws(FleetError) -> String? {
     guard let text = try text(key) else { return nil }
-    guard choices.contains(text) else {
-      throw wrong(key, "it is " + choices.map { "\"\($0)\"" }.joined(separator: ", "))
-    }
+    guard choices.contains(text) else { throw unknown(text, of: key, among: choices) }
     return text
+  }
+
+  /// Returns the error for a text that is not one of the available ones.
+  package func unknown(_ text: String, of key: String, among choices: [String]) -> FleetError {
+    let hint = Spelling.nearest(to: text, among: choices).map { "did you mean \"\($0)\"?" }
+    return wrong(
+      key, "\"\(text.prefix(80))\" is unknown; \(hint ?? "available: \(choices.joined(separator: ", "))")")
   }
 
   package func flag(_ key: String) throws(FleetError) -> Bool? {

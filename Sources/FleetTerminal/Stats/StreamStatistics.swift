@@ -13,6 +13,8 @@ struct StreamStatistics: Sendable {
   private struct VehicleTopic: Sendable {
     var vehicle: Int
     var kind: MessageKind?
+    /// True for a topic without a kind whose messages have sequence numbers.
+    var isNumbered: Bool
   }
 
   let root: String
@@ -86,7 +88,10 @@ struct StreamStatistics: Sendable {
       vehicles[place.vehicle].messages += 1
       vehicles[place.vehicle].bytes += size
     }
-    guard let kind = place.kind else { return }
+    guard let kind = place.kind else {
+      if place.isNumbered, !retained, !payload.isEmpty { count(MessageGlance(payload), place) }
+      return
+    }
     // An empty payload only clears a retained message, and has no content to count.
     let glance = payload.isEmpty ? nil : MessageGlance(payload)
     if !retained {
@@ -101,9 +106,7 @@ struct StreamStatistics: Sendable {
     }
     // Retained messages do not contribute to gaps and delays.
     guard !retained else { return }
-    if let epoch = glance.epoch, let seq = glance.seq {
-      vehicles[place.vehicle].add(epoch: epoch, seq: UInt64(seq))
-    }
+    count(glance, place)
     // No delay is computed for a will, whose time is that of the session start, or for a track, whose time is
     // that of its first fix.
     guard let time = glance.time, !glance.isWill, kind != .track else { return }
@@ -111,6 +114,12 @@ struct StreamStatistics: Sendable {
     guard delay > -MessageStamp.clockTolerance, delay < 86_400 else { return }
     vehicles[place.vehicle].add(delay: delay)
     delays.add(delay)
+  }
+
+  /// Counts the sequence number of a live message.
+  private mutating func count(_ glance: MessageGlance, _ place: VehicleTopic) {
+    guard let epoch = glance.epoch, let seq = glance.seq else { return }
+    vehicles[place.vehicle].add(epoch: epoch, seq: UInt64(seq))
   }
 
   private mutating func place(of topic: String) -> VehicleTopic? {
@@ -124,7 +133,8 @@ struct StreamStatistics: Sendable {
       withoutRoom += 1
       return nil
     }
-    let place = VehicleTopic(vehicle: vehicle, kind: address.kind)
+    let place = VehicleTopic(
+      vehicle: vehicle, kind: address.kind, isNumbered: profile.numbers(address.path))
     // Only topics of known kinds are cached: the number of vehicles limits their number, but not that of
     // other topics.
     if place.kind != nil { places[topic] = place }

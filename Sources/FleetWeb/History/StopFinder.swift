@@ -18,7 +18,8 @@ package struct Stop: Hashable, Sendable {
 ///
 /// A vehicle is at a stop while its positions are within a radius of their mean. A single position outside is
 /// an outlier; the second in a row ends the stop. Silence does not end it: a vehicle that sleeps sends
-/// nothing, and wakes up at the same position. Positions from radio beacons are too inaccurate and ignored.
+/// nothing, and wakes up at the same position. Positions from radio beacons, and positions whose accuracy exceeds
+/// the radius, show no movement within the radius. They are ignored.
 package struct StopFinder: Sendable {
   package struct Limits: Hashable, Sendable {
     /// The radius in m: twice the accuracy of a fix between houses (50 m).
@@ -40,7 +41,8 @@ package struct StopFinder: Sendable {
 
   /// Processes a position, later than the previous one. Returns the stop that it ends; nil if it ends none.
   package mutating func process(_ sample: TrackSample) -> Stop? {
-    guard sample.source != .coarse else { return nil }
+    // The comparison is false for an unknown accuracy (NaN).
+    guard sample.source != .coarse, !(Double(sample.accuracy) > limits.radius) else { return nil }
     guard let current = stay else {
       stay = Self.begin(sample)
       return nil

@@ -35,13 +35,36 @@ package final class FleetFeed: Sendable {
     case removal(VehicleKey)
   }
 
+  /// A state of a vehicle.
+  private struct StateKey: Hashable {
+    var vehicle: VehicleKey
+    var state: FleetMessage.State
+  }
+
   private let roster: Locked<Roster>
   private let state = Locked(State())
   private let observers: [any FleetObserver]
+  /// The states in the initial roster that the observers have not seen.
+  private let unobserved: Locked<Set<StateKey>>
 
+  /// Creates a feed.
+  ///
+  /// - Parameters:
+  ///   - roster: the initial roster; it can have the newest messages of a recording.
+  ///   - observers: the observers of messages. A state in the initial roster is reported to them when the
+  ///     broker's first message about it arrives, even if this message repeats the state.
   package init(_ roster: Roster, observers: [any FleetObserver] = []) {
     self.roster = Locked(roster)
     self.observers = observers
+    var unobserved: Set<StateKey> = []
+    if !observers.isEmpty {
+      for vehicle in roster.vehicles {
+        for state in FleetMessage.State.allCases where vehicle.message(about: state) != nil {
+          unobserved.insert(StateKey(vehicle: vehicle.key, state: state))
+        }
+      }
+    }
+    self.unobserved = Locked(unobserved)
   }
 
   package func receive(_ batch: FleetBatch) {
@@ -51,8 +74,10 @@ package final class FleetFeed: Sendable {
           topic: message.topic, payload: message.payload, retained: message.retain, at: batch.receivedAt)
         guard !observers.isEmpty, let key else { return nil }
         if outcome == .removed { return .removal(key) }
-        guard outcome == .applied, let content, let vehicle = roster[key] else { return nil }
-        return .message(content, isRetained: message.retain, vehicle)
+        guard let content, let vehicle = roster[key],
+          let observed = self.observed(content, outcome, of: vehicle)
+        else { return nil }
+        return .message(observed, isRetained: message.retain, vehicle)
       }
     }
     state.withLock { state in
@@ -70,6 +95,24 @@ package final class FleetFeed: Sendable {
         case .removal(let key): observer.observe(removalOf: key, at: batch.receivedAt)
         }
       }
+    }
+  }
+
+  /// Returns the message to report to the observers after the roster has processed a message; nil for none.
+  private func observed(
+    _ message: FleetMessage, _ outcome: Roster.Outcome, of vehicle: VehicleRecord
+  ) -> FleetMessage? {
+    var isFirst = false
+    if let state = message.state {
+      let key = StateKey(vehicle: vehicle.key, state: state)
+      isFirst = unobserved.withLock { $0.remove(key) != nil }
+    }
+    switch outcome {
+    case .applied: return message
+    // The roster has the same or a newer state from the recording.
+    case .duplicate where isFirst, .outdated where isFirst:
+      return message.state.flatMap { vehicle.message(about: $0) }
+    default: return nil
     }
   }
 

@@ -28,11 +28,11 @@ package final class LiveFleet: Sendable {
     }
   }
 
-  /// Returns the visible details of a vehicle with the summary's revision, and whether they change by time alone;
+  /// Returns the visible details of a vehicle with the summary's revision, and the predicted position in them;
   /// nil for an unknown one.
   /// - Parameter isLink: true for the holder of a link, who only sees the current state.
   package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool) -> (
-    json: [UInt8], revision: UInt64, isPredicted: Bool
+    json: [UInt8], revision: UInt64, predicted: PredictedPosition?
   )? {
     let revision = withTable(at: now) { table in table.place(of: key).map { table.entries[$0].detailRevision }
     }
@@ -41,7 +41,7 @@ package final class LiveFleet: Sendable {
       roster[key].map {
         (
           $0.details(revision: revision, at: now, forLink: isLink), revision,
-          $0.predictedPosition(at: now) != nil
+          $0.predictedPosition(at: now)
         )
       }
     }

@@ -22,14 +22,14 @@ package struct LiveRoutes: RouteGroup {
         json.field("now", now.time.rfc3339)
         json.key("vehicles")
         json.openArray()
-        var isPredicted = false
+        var predictions = PredictionTag()
         for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
           json.raw(entry.json(for: principal, at: now))
-          isPredicted = isPredicted || entry.predicted(at: now) != nil
+          if let predicted = entry.predicted(at: now) { predictions.append(predicted, of: entry.key) }
         }
         json.closeArray()
         json.closeObject()
-        let tag = fleet.tag(of: table, for: principal, at: isPredicted ? now : nil)
+        let tag = fleet.tag(of: table, for: principal, predictions)
         return Response.json(json.bytes).tagged(tag, for: request)
       }
     }
@@ -37,12 +37,13 @@ package struct LiveRoutes: RouteGroup {
       let principal = try context.requirePrincipal()
       let key = try context.requireVehicle()
       let now = Moment.now
-      guard let (json, revision, isPredicted) = fleet.details(of: key, at: now, forLink: principal.isLink)
+      guard let (json, revision, predicted) = fleet.details(of: key, at: now, forLink: principal.isLink)
       else {
         throw WebError.notFound("vehicle \(key)")
       }
-      var tag = "\(fleet.instance)-\(revision)\(principal.isLink ? "-link" : "")"
-      if isPredicted { tag += "-\(now.time.nanoseconds)" }
+      var predictions = PredictionTag()
+      if let predicted { predictions.append(predicted, of: key) }
+      let tag = "\(fleet.instance)-\(revision)\(principal.isLink ? "-link" : "")\(predictions.suffix)"
       return Response.json(json).tagged(tag, for: request)
     }
     router.get("positions") { [fleet] request, context in
@@ -55,14 +56,14 @@ package struct LiveRoutes: RouteGroup {
         json.field("type", "FeatureCollection")
         json.key("features")
         json.openArray()
-        var isPredicted = false
+        var predictions = PredictionTag()
         for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
           entry.writeFeature(to: &json, for: principal, at: now)
-          isPredicted = isPredicted || entry.predicted(at: now) != nil
+          if let predicted = entry.predicted(at: now) { predictions.append(predicted, of: entry.key) }
         }
         json.closeArray()
         json.closeObject()
-        let tag = fleet.tag(of: table, for: principal, at: isPredicted ? now : nil)
+        let tag = fleet.tag(of: table, for: principal, predictions)
         return Response.geoJSON(json.bytes).tagged(tag, for: request)
       }
     }
@@ -70,16 +71,32 @@ package struct LiveRoutes: RouteGroup {
 }
 
 extension LiveFleet {
-  /// Returns a tag that changes with any vehicle, and differs by the principal's permissions.
-  /// - Parameter now: the time for which positions in the response are predicted; nil for a response without
-  ///   predictions.
-  fileprivate func tag(of table: SummaryTable, for principal: Principal, at now: Moment?) -> String {
+  /// Returns a tag that changes with any vehicle and any predicted position, and differs by the principal's
+  /// permissions.
+  fileprivate func tag(
+    of table: SummaryTable, for principal: Principal, _ predictions: PredictionTag
+  ) -> String {
     var scope = principal.isLink ? "link\n" : ""
     scope += principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
     for key in principal.scope.vehicles.sorted() { scope += "\n\(key)" }
-    let time = now.map { "-\($0.time.nanoseconds)" } ?? ""
-    return "\(instance)-\(table.revision)-\(ContentTag.of(Array(scope.utf8)))\(time)"
+    return "\(instance)-\(table.revision)-\(ContentTag.of(Array(scope.utf8)))\(predictions.suffix)"
   }
+}
+
+/// The part of a tag that changes with the predicted positions in a response. These change by time alone while
+/// a vehicle moves, and are constant while it is at rest.
+private struct PredictionTag {
+  private var hash: ContentTag.Hash?
+
+  mutating func append(_ position: PredictedPosition, of key: VehicleKey) {
+    var hash = self.hash ?? ContentTag.Hash()
+    hash.combine(Array(key.description.utf8))
+    hash.combine(position.place)
+    self.hash = hash
+  }
+
+  /// The text to append to a tag; empty for a response without predicted positions.
+  var suffix: String { hash.map { "-\($0.text)" } ?? "" }
 }
 
 extension SummaryTable.Entry {

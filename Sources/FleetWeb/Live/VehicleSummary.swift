@@ -110,12 +110,19 @@ extension PredictedPosition {
   var member: [UInt8] {
     let object = JSONWriter.object { json in
       json.field("time", time.rfc3339)
-      json.field("latitude", coordinate.latitude, decimals: 7)
-      json.field("longitude", coordinate.longitude, decimals: 7)
-      json.field("radius", bound, decimals: 1)
-      if !isPromised { json.field("expired", true) }
+      writePlace(to: &json)
     }
     return Array(#","now":"#.utf8) + object
+  }
+
+  /// The content of `member` without its time. It is constant for a vehicle at rest.
+  var place: [UInt8] { JSONWriter.object { json in writePlace(to: &json) } }
+
+  private func writePlace(to json: inout JSONWriter) {
+    json.field("latitude", coordinate.latitude, decimals: 7)
+    json.field("longitude", coordinate.longitude, decimals: 7)
+    json.field("radius", bound, decimals: 1)
+    if !isPromised { json.field("expired", true) }
   }
 }
 

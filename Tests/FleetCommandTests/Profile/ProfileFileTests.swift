@@ -58,7 +58,7 @@ import Testing
     ("[a]\nsomething = \"x\"", ":2:1", "unknown key something in [a]; available: broker, user"),
     ("[a]\n\nbroker = 5", ":3:10", "key broker: must be a text in quotes"),
     ("broker = \"x\"", ":1:1", "is outside the tables; move it into one, below [default]"),
-    ("[a]\ntls_minimum = \"1.1\"", ":2:15", #"it is "1.2", "1.3""#),
+    ("[a]\ntls_minimum = \"1.1\"", ":2:15", #""1.1" is unknown; did you mean "1.2"?"#),
     ("[a]\nfleet = [1]", ":2:9", "or a list of them"), ("[a]\nfleet = []", ":2:9", "or a list of them"),
     ("[a]\nbroker = \"x", ":2:12", "not TOML"), ("[.a]", ":1:2", "a name is missing here"),
     ("[[", ":1:3", "not TOML"),

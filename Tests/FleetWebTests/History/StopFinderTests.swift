@@ -5,8 +5,12 @@ import Testing
 
 struct StopFinderTests {
   /// A degree of latitude is 111 km.
-  private func sample(_ seconds: Int, metres: Double, source: TrackSample.Source = .location) -> TrackSample {
-    TrackSample(time: Int64(seconds) * 1000, latitude: 48 + metres / 111_195, longitude: 11, source: source)
+  private func sample(
+    _ seconds: Int, metres: Double, accuracy: Float = .nan, source: TrackSample.Source = .location
+  ) -> TrackSample {
+    TrackSample(
+      time: Int64(seconds) * 1000, latitude: 48 + metres / 111_195, longitude: 11, accuracy: accuracy,
+      source: source)
   }
 
   private func stops(_ samples: [TrackSample]) -> [Stop] {
@@ -52,6 +56,21 @@ struct StopFinderTests {
       sample($0 * 10, metres: $0 % 2 == 0 ? 0 : 900, source: $0 % 2 == 0 ? .location : .coarse)
     }
     #expect(stops(rest).count == 1)
+  }
+
+  /// Positions that are less accurate than the radius show neither a stop nor a departure.
+  @Test func inaccuratePositionsAreIgnored() {
+    let drive = (0..<60).map { sample($0 * 10, metres: Double($0) * 200, accuracy: 5) }
+    let onward = (0..<60).map { sample(1200 + $0 * 10, metres: 24_000 + Double($0) * 200, accuracy: 5) }
+    func between(_ accuracy: Float) -> [TrackSample] {
+      (0..<60).map { sample(600 + $0 * 10, metres: 12_000 + Double($0 % 3), accuracy: accuracy) }
+    }
+    #expect(stops(drive + between(2000) + onward).isEmpty)
+    #expect(stops(drive + between(100) + onward).count == 1)
+    let rest = (0..<100).map {
+      sample($0 * 10, metres: 40...60 ~= $0 ? 900 : 0, accuracy: 40...60 ~= $0 ? 900 : 5)
+    }
+    #expect(stops(rest).map(\.positions) == [79])
   }
 
   @Test func aTrafficLightIsNone() {
