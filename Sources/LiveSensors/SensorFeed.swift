@@ -62,7 +62,8 @@ extension SensorFeed {
       sources.append(
         try GPSDSource(gpsd, device: hardware.receiver, assists: hardware.assistsReceiver))
     }
-    for context in hardware.iio { sources.append(try IIOSource(context)) }
+    let claims = SensorClaims()
+    for context in hardware.iio { sources.append(try IIOSource(context, claims: claims)) }
     if let can = hardware.can { sources.append(try CANSource(can)) }
     for radio in hardware.radios { sources.append(try RadioSource(radio)) }
     guard !sources.isEmpty else {

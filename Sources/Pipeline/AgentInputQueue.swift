@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Sensors
 
 /// The queue of the agent's inputs, with two lanes that are served alternately: sensor blocks, and everything
 /// else.
@@ -8,7 +9,8 @@ internal import DequeModule
 ///
 /// | input | limit | when full |
 /// | --- | --- | --- |
-/// | sensor event | `sensorCapacity` | the oldest is dropped and counted: newer values matter more |
+/// | samples | `sensorCapacity` | the oldest are dropped and counted: newer values matter more |
+/// | status of a source | `sensorCapacity` | samples are dropped instead, as long as there are any: a status is sent once |
 /// | request | `requestCapacity` | the new one is rejected without a response; the sender can repeat it |
 /// | link change | `linkCapacity` | the oldest is dropped, because the newest contains the current state |
 /// | snapshot request, reload, local demands | 1 | the new one replaces it, after all earlier inputs |
@@ -32,7 +34,7 @@ package struct AgentInputQueue: Sendable {
     switch input {
     case .sensor:
       if sensors.count == Self.sensorCapacity {
-        sensors.removeFirst()
+        sensors.remove(at: sensors.firstIndex { !$0.isStatus } ?? sensors.startIndex)
         droppedEvents += 1
       }
       sensors.append(input)
@@ -66,6 +68,8 @@ package struct AgentInputQueue: Sendable {
 }
 
 extension AgentInput {
+  fileprivate var isStatus: Bool { if case .sensor(.status) = self { true } else { false } }
+
   /// Returns whether both inputs are of the same kind, regardless of their content.
   fileprivate func isLike(_ other: AgentInput) -> Bool {
     switch (self, other) {

@@ -105,11 +105,13 @@ internal import Spatial
     fix.latitude = finite(source.latitude)
     fix.longitude = finite(source.longitude)
     fix.altitudeEllipsoidal = finite(source.altHAE)
-    fix.altitudeMeanSeaLevel = finite(source.altMSL)
+    // gpsd before 3.20 reports only `alt`, the height above mean sea level, and the errors of both axes.
+    fix.altitudeMeanSeaLevel =
+      finite(source.altMSL) ?? (fix.altitudeEllipsoidal == nil ? finite(source.altitude) : nil)
     fix.track = finite(source.track)
     fix.speed = finite(source.speed)
     fix.climb = finite(source.climb)
-    fix.eph = finite(source.eph)
+    fix.eph = finite(source.eph) ?? finite(hypot(source.epx, source.epy))
     fix.epv = finite(source.epv)
     fix.eps = finite(source.eps)
     fix.epd = finite(source.epd)

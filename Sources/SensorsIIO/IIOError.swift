@@ -78,6 +78,8 @@ extension IIOError {
         switch code {
         case ENOENT, ENODEV, EINVAL:
           "no such IIO device on USB; plug it in, and list them with iio_info -S usb"
+        case EACCES, EPERM:
+          "\(cause); the user and the service need access to USB devices: see \"Sensors on USB\" in hardware.md"
         default: cause + Self.remedy(for: code)
         }
     } else {

@@ -62,6 +62,55 @@ import Testing
     #expect(waitUntil(atMost: 20) { recorder.pressures.withLock { $0 } >= 2 })
   }
 
+  /// Two contexts with the same kinds: the first delivers them all; when it is lost, the second takes over.
+  @Test func oneOfTwoContextsDeliversAKind() throws {
+    let servers = [try EmulatedIIOD(), try EmulatedIIOD()]
+    let recorder = Recorder()
+    let claims = SensorClaims()
+    let sources = try servers.map { try IIOSource(IIOConfiguration(uri: $0.uri), claims: claims) }
+    defer { for source in sources { source.stop() } }
+    // The second one is started first.
+    for source in sources.reversed() {
+      try source.start { recorder.receive($0) }
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: .gyroscope)
+      source.setDemand(.rate(hertz: 50, latency: .milliseconds(100)), for: .magnetometer)
+    }
+    #expect(waitUntil(atMost: 20) { recorder.scans.count { $0.rotationRate != nil } >= 100 })
+    #expect(servers[0].isCapturing(.gyroscope) && servers[0].isCapturing(.magnetometer))
+    #expect(servers[1].captures.isEmpty)
+    let times = recorder.scans.filter { $0.rotationRate != nil }.map(\.timestamp)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+    servers[0].stop()
+    #expect(
+      waitUntil(atMost: 30) { servers[1].isCapturing(.gyroscope) && servers[1].isCapturing(.magnetometer) })
+  }
+
+  /// A context that cannot be reached leaves the sensors of the other one active.
+  @Test(.timeLimit(.minutes(2))) func anUnreachableContextMakesNothingUnavailable() throws {
+    let server = try EmulatedIIOD()
+    let statuses = Locked<[SourceStatus]>([])
+    let claims = SensorClaims()
+    let sources = try ["ip:127.0.0.1:1", server.uri].map {
+      try IIOSource(IIOConfiguration(uri: $0), claims: claims)
+    }
+    defer { for source in sources { source.stop() } }
+    for source in sources {
+      try source.start { event in
+        if case .status(let status) = event { statuses.withLock { $0.append(status) } }
+      }
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: .gyroscope)
+    }
+    #expect(waitUntil(atMost: 20) { server.isCapturing(.gyroscope) })
+    func isActive() -> Bool {
+      let last = statuses.withLock { $0.last { $0.kinds.contains(.gyroscope) } }
+      if case .active = last?.state { return true } else { return false }
+    }
+    #expect(waitUntil(atMost: 20, isActive))
+    // The first context is searched again as long as it has something to offer, and reports nothing more.
+    sources[0].setDemand(.rate(hertz: 50, latency: .milliseconds(100)), for: .gyroscope)
+    #expect(!waitUntil(atMost: 3) { !isActive() })
+  }
+
   /// The agent finds the chips, powers them and publishes attitude.
   @Test(.timeLimit(.minutes(2))) func anAgentPublishesAttitudeOfIt() throws {
     let (server, broker) = (try EmulatedIIOD(), try BrokerFixture())

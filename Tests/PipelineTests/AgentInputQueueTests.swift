@@ -6,9 +6,7 @@ import Testing
 /// The bounds of the agent's one queue: what overflows, and that nothing crowds out anything else.
 @Suite struct AgentInputQueueTests {
   private static func sensor(_ number: Int) -> AgentInput {
-    .sensor(
-      .status(
-        SourceStatus(timestamp: Timestamp(nanoseconds: Int64(number)), source: "s", kinds: [], state: .idle)))
+    .sensor(.barometer([PressureData(timestamp: Timestamp(nanoseconds: Int64(number)), pressure: 1e5)]))
   }
 
   private static func request(_ number: Int) -> AgentInput {
@@ -18,6 +16,8 @@ import Testing
   /// What an input is, with its number.
   private static func name(_ input: AgentInput) -> String {
     switch input {
+    case .sensor(.status(let status)):
+      if case .unavailable(let reason) = status.state { "status \(reason)" } else { "status" }
     case .sensor(let event): "sensor \(event.timestamp?.nanoseconds ?? -1)"
     case .request(let request):
       if case .command(let number) = request.subject { "request \(number)" } else { "request" }
@@ -59,6 +59,20 @@ import Testing
     #expect(names.count == AgentInputQueue.sensorCapacity + 3)
     let sensors = names.filter { $0.hasPrefix("sensor") }
     #expect(sensors == (10..<(AgentInputQueue.sensorCapacity + 10)).map { "sensor \($0)" })
+  }
+
+  /// A status is sent once, so a source that was lost during a flood would remain active.
+  @Test func sensorEventFloodDropsNoStatus() {
+    var queue = AgentInputQueue()
+    let status = SourceStatus(
+      timestamp: Timestamp(nanoseconds: 7), source: "s", kinds: [], state: .unavailable(reason: "lost"))
+    add(.sensor(.status(status)), to: &queue)
+    for number in 0..<(AgentInputQueue.sensorCapacity + 99) { add(Self.sensor(number), to: &queue) }
+    #expect(queue.droppedEvents == 100)
+    #expect(queue.popFirst().map(Self.name) == "status lost")
+    // A flood of nothing but states is bounded as well.
+    for _ in 0..<(2 * AgentInputQueue.sensorCapacity) { add(.sensor(.status(status)), to: &queue) }
+    #expect(Self.drain(&queue).count == AgentInputQueue.sensorCapacity)
   }
 
   @Test func newestLocalDemandReplacesEarlierOnes() {

@@ -47,6 +47,19 @@ import Testing
     #expect(decode(#"{"class":"TPV","mode":3,"time":"yesterday"}"#) == .fix(GPSDFix(mode: 3)))
   }
 
+  /// gpsd before 3.20 has one height, that above mean sea level, and an error for each axis.
+  @Test func reportOfAnOldDaemonHasHeightAndErrors() {
+    guard
+      case .fix(let fix) = decode(
+        #"{"class":"TPV","mode":3,"lat":1,"lon":2,"alt":520.25,"epx":3,"epy":4,"epv":9}"#)
+    else {
+      Issue.record("no fix")
+      return
+    }
+    #expect(fix.altitudeMeanSeaLevel == 520.25 && fix.altitudeEllipsoidal == nil)
+    #expect(fix.eph == 5 && fix.epv == 9)
+  }
+
   @Test func aSkyOfDilutionsOnlySaysNothingOfSatellites() {
     #expect(
       decode(#"{"class":"SKY","hdop":0.9,"satellites":[{"PRN":1,"used":true},{"PRN":2,"used":false}]}"#)

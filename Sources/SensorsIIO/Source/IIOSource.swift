@@ -23,6 +23,9 @@ public final class IIOSource: SensorSource {
   /// True after `stop`, so that events of abandoned threads are dropped.
   private let hasEnded = Locked(false)
   private let discovery = DiscoveryProgress()
+  private let claims: SensorClaims
+  /// The number of this context in `claims`.
+  private let context: Int
 
   /// The time limit in s for stopping the threads. A thread that waits for a host without an answer is then
   /// abandoned.
@@ -30,12 +33,16 @@ public final class IIOSource: SensorSource {
 
   /// Creates a source.
   ///
+  /// - Parameter claims: shared by the sources of several contexts, so that only one of them delivers each kind.
   /// - Throws: `SystemError` if the process has no free file descriptors.
-  public init(_ configuration: IIOConfiguration = IIOConfiguration()) throws(SystemError) {
-    self.configuration = configuration
+  public init(
+    _ configuration: IIOConfiguration = IIOConfiguration(), claims: SensorClaims = SensorClaims()
+  ) throws(SystemError) {
+    (self.configuration, self.claims) = (configuration, claims)
     name = "iio \(configuration.uri)"
     found = Locked(configuration.kinds.intersection(SensorKind.iioKinds))
     thread = try ServiceThread()
+    context = claims.register(thread.wake)
   }
 
   /// The kinds that were found; before the hardware is reachable, those that are configured.
@@ -46,7 +53,7 @@ public final class IIOSource: SensorSource {
     let supervisor = Supervisor(
       configuration: configuration, board: board, wake: thread.wake,
       sink: { [hasEnded] event in if !hasEnded.withLock({ $0 }) { sink(event) } },
-      isStopping: { [thread] in thread.isStopping }, discovery: discovery,
+      isStopping: { [thread] in thread.isStopping }, discovery: discovery, claims: claims, context: context,
       found: { [found] kinds in found.withLock { $0 = kinds } })
     try thread.start(name: "iio") { supervisor.run($0) }
   }

@@ -15,6 +15,9 @@ final class Supervisor: Sendable {
   private let isStopping: @Sendable () -> Bool
   private let found: @Sendable (Set<SensorKind>) -> Void
   private let discovery: DiscoveryProgress
+  private let claims: SensorClaims
+  /// The number of this context in `claims`.
+  private let context: Int
 
   /// The maximum duration in s of a search with a host that does not answer: several reads, each with its
   /// time limit.
@@ -30,8 +33,9 @@ final class Supervisor: Sendable {
   init(
     configuration: IIOConfiguration, board: DemandBoard, wake: EventDescriptor, sink: @escaping SensorSink,
     isStopping: @escaping @Sendable () -> Bool, discovery: DiscoveryProgress,
-    found: @escaping @Sendable (Set<SensorKind>) -> Void
+    claims: SensorClaims, context: Int, found: @escaping @Sendable (Set<SensorKind>) -> Void
   ) {
+    (self.claims, self.context) = (claims, context)
     (self.configuration, self.board, self.wake, self.sink) = (configuration, board, wake, sink)
     (self.isStopping, self.discovery, self.found) = (isStopping, discovery, found)
     reporter = SourceStatusReporter(sink)
@@ -52,14 +56,18 @@ final class Supervisor: Sendable {
         posts[index].isProven = true
         backoff.reset()
       }
+      let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
+      claims.hold(only: served, for: context)
       // Until the first hardware is found, all kinds are searched for, so that they can be listed; afterwards
       // only those in demand.
-      let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
       let needed =
         hasFound ? board.wanted.subtracting(configuration.helpers).union(known) : configuration.kinds
-      let sought = needed.subtracting(served)
+      let sought = claims.free(needed.subtracting(served), for: context)
       var pause = 3600.0
-      if !sought.isEmpty {
+      let turn = claims.turn(of: context)
+      if turn > 0 {
+        pause = turn
+      } else if !sought.isEmpty {
         if retryAt.hasPassed {
           heartbeat.expectPause(seconds: Self.searchLimit)
           if let inventory = seek(sought, served: served) {
@@ -68,10 +76,15 @@ final class Supervisor: Sendable {
             found(known)
             start(inventory, sought: sought, posts: &posts)
           }
+          claims.hasSearched(context)
           discovery.found(posts.reduce(into: []) { $0.formUnion($1.worker.assignment.kinds) })
           retryAt = .after(backoff.next())
         }
         pause = retryAt.secondsRemaining
+      } else {
+        // Other contexts may have everything.
+        claims.hasSearched(context)
+        discovery.found(served)
       }
       _ = wake.wait(seconds: max(0.01, pause))
     }
@@ -105,7 +118,11 @@ final class Supervisor: Sendable {
   }
 
   private func start(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
-    for assignment in inventory.assignments(configuration, wanted: sought) {
+    let present = inventory.assignments(configuration, wanted: sought).reduce(into: Set()) {
+      $0.formUnion($1.kinds)
+    }
+    let claimed = claims.claim(present, for: context)
+    for assignment in inventory.assignments(configuration, wanted: claimed) {
       let source = "\(configuration.uri) \(assignment.device.title)"
       let report: @Sendable (SourceStatus.State, Timestamp?) -> Void = {
         [reporter, discovery, wake] state, since in
