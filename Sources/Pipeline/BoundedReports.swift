@@ -46,8 +46,7 @@ struct BoundedReports: Sendable {
     let moment = Self.milliseconds(time)
     if let newest, newest.seconds(since: moment) > Self.largestStepBack {
       reports = finish()
-      self = BoundedReports(
-        error: reporter.epsilon, delay: reporter.delay, activity: activity, limits: reporter.limits)
+      restart()
     }
     offset = location.timestamp.nanoseconds &- moment.nanoseconds
     newest = moment
@@ -78,6 +77,12 @@ struct BoundedReports: Sendable {
   /// Makes a report due at the next location, because subscribers have received a position without a
   /// prediction.
   mutating func discardReport() { reporter.discardReport() }
+
+  /// Discards all locations and reports, without a report.
+  mutating func restart() {
+    self = BoundedReports(
+      error: reporter.epsilon, delay: reporter.delay, activity: activity, limits: reporter.limits)
+  }
 
   mutating func finish() -> [Report] { pair(reporter.finish()) }
 

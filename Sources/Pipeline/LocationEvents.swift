@@ -63,7 +63,7 @@ struct LocationEvents: Sendable {
       return group.isOpen ? group.drain() : nil
     }
     switch event.event {
-    case .failed, .other: return add(to: &failures)
+    case .failed, .recovered, .other: return add(to: &failures)
     case .paused, .resumed: return add(to: &pauses)
     case .deferralEnded: return add(to: &deferrals)
     case .suspect, .plausible: return add(to: &suspicions)

@@ -17,6 +17,9 @@ struct LocationReports: PipelinePart {
   /// nil if the newest location is plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
+  /// The newest coordinate that privacy or reduced accuracy has moved; nil if the newest location was exact.
+  private var moved: Coordinate?
+
   /// Minimum time in s between two published suspect locations.
   private static let suspectInterval = 30.0
 
@@ -155,7 +158,7 @@ struct LocationReports: PipelinePart {
     if let due = nextDeadline(context), due <= timestamp { context.isPlanOutdated = true }
     process(manager.advance(to: timestamp), at: timestamp, &context)
     publish(bounded?.advance(to: timestamp), &context)
-    for message in events.advance(to: timestamp) { context.send(.locationEvent(message)) }
+    for message in events.advance(to: timestamp) { send(message, &context) }
   }
 
   mutating func publishPending(_ context: inout PipelineContext) {
@@ -191,8 +194,18 @@ struct LocationReports: PipelinePart {
     ]) { $1 }
   }
 
-  /// Publishes a position if the settings select it.
+  /// Processes a position, and reports the end of a failure.
   mutating func process(_ exact: inout Location, _ context: inout PipelineContext) {
+    let hadFailed = manager.failure != nil
+    report(&exact, &context)
+    guard hadFailed, manager.failure == nil else { return }
+    tellEvent(
+      LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), event: .recovered),
+      exact.timestamp, &context)
+  }
+
+  /// Publishes a position if the settings select it.
+  private mutating func report(_ exact: inout Location, _ context: inout PipelineContext) {
     // After this statement, only `location`, with privacy applied, may be published or stored. The exact
     // position is only passed to the manager, which uses it for power and the detection of rest.
     guard let location = context.privacy.shown(exact) else {
@@ -207,9 +220,26 @@ struct LocationReports: PipelinePart {
     guard exact.suspicion == nil else { return publishSuspect(exact, location, &context) }
     if suspicion != nil { endSuspicion(exact, location, &context) }
     process(manager.process(exact, shown: location), at: exact.timestamp, &context)
-    if !manager.isPaused, let told = manager.location, isBounded(exact, context) {
+    guard !manager.isPaused, let told = manager.location else { return }
+    if told.coordinate != exact.coordinate, exact.positionSource != .coarse {
+      publishMoved(told, &context)
+    } else {
+      moved = nil
+      guard isBounded(exact, context) else { return }
       publish(bounded?.process(told, time: context.timeBase.utc(of: told.location)), &context)
     }
+  }
+
+  /// Publishes a location that privacy or reduced accuracy has moved, if its coordinate is new. Nothing is predicted
+  /// from such locations: a step between the centres of two cells is no velocity.
+  private mutating func publishMoved(_ told: ShownLocation, _ context: inout PipelineContext) {
+    guard bounded != nil, moved != told.coordinate else { return }
+    if moved == nil {
+      publish(bounded?.stand(isSeen: false), &context)
+      bounded?.restart()
+    }
+    moved = told.coordinate
+    publish(told, &context)
   }
 
   /// Returns whether a bound may be guaranteed for a position; otherwise it counts as missing.
@@ -263,7 +293,13 @@ struct LocationReports: PipelinePart {
   private mutating func tellEvent(
     _ message: LocationEventMessage, _ timestamp: Timestamp, _ context: inout PipelineContext
   ) {
-    if let told = events.process(message, at: timestamp) { context.send(.locationEvent(told)) }
+    if let told = events.process(message, at: timestamp) { send(told, &context) }
+  }
+
+  /// Sends an event. With the start or the end of a failure, the last status no longer applies.
+  private func send(_ event: LocationEventMessage, _ context: inout PipelineContext) {
+    if event.event == .failed || event.event == .recovered { context.isStatusOutdated = true }
+    context.send(.locationEvent(event))
   }
 
   private mutating func process(
@@ -288,7 +324,7 @@ struct LocationReports: PipelinePart {
       if let message = LocationEventMessage(time: context.timeBase.utc(at: timestamp), event: event),
         let told = events.process(message, at: timestamp)
       {
-        context.send(.locationEvent(told))
+        send(told, &context)
       }
     }
   }

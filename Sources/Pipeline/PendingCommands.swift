@@ -24,11 +24,16 @@ package struct PendingCommands: Sendable {
     package var location: LocationMessage
     /// True if the position was measured after the command.
     package var isFresh: Bool
-    /// True if the position is as accurate as requested, and still valid.
+    /// True if the position in the answer, which privacy or reduced accuracy may have made less accurate, is as
+    /// accurate as requested, and still valid.
     package var isSufficient: Bool
 
-    package init(location: LocationMessage, isFresh: Bool, isSufficient: Bool) {
-      (self.location, self.isFresh, self.isSufficient) = (location, isFresh, isSufficient)
+    /// - Parameters:
+    ///   - isValid: true if the vehicle is still at the position.
+    ///   - accuracy: the requested accuracy in m (68 %).
+    package init(location: LocationMessage, isFresh: Bool, isValid: Bool, accuracy: Double) {
+      (self.location, self.isFresh) = (location, isFresh)
+      isSufficient = isValid && location.location.horizontalAccuracy.map { $0 <= accuracy } ?? false
     }
   }
 
@@ -120,7 +125,7 @@ package struct PendingCommands: Sendable {
       let found = (search.best ?? last).map {
         Found(
           location: $0.location, isFresh: search.best != nil,
-          isSufficient: (search.best != nil || isConfirmed) && $0.radius <= search.accuracy)
+          isValid: search.best != nil || isConfirmed, accuracy: search.accuracy)
       }
       ended.append((search.sender, found))
     }

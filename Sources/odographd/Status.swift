@@ -39,11 +39,7 @@ struct Status: ParsableCommand {
         } else {
           for line in try query.lines() { Swift.print(line) }
         }
-      } catch {
-        throw Failure(
-          "\(error); check that the agent runs, that you are in its group, and that XDG_RUNTIME_DIR is what the agent had"
-        )
-      }
+      } catch { throw Failure("\(error)\(query.remedy(for: error))") }
     }
   }
 }

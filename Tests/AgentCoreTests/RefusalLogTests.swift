@@ -26,7 +26,8 @@ import Testing
     _ = log.observe(.init(topic: "a", isKept: true), reason: "not authorized (0x87)", at: .start)
     #expect(
       log.problem(waiting: ["a", "b"], at: at(1))
-        == "the broker refuses a and 1 more: not authorized (0x87); stored for retry")
+        == "the broker refuses a and 1 more: not authorized (0x87); stored for retry; permit it in the broker's access list"
+    )
     #expect(log.problem(waiting: [], at: at(1)) == nil)
     _ = log.observe(.init(topic: "b", isKept: false), reason: "packet too large (0x95)", at: at(2))
     #expect(

@@ -34,6 +34,19 @@ import Testing
     #expect(try !lines(#""uptime":1"#).contains { $0.hasPrefix("vehicle bus") })
   }
 
+  @Test func reasonForMissingPositionsIsShown() throws {
+    let status = #""authorization":"authorized","services":{"location":"the receiver has no fix"}"#
+    #expect(try lines(status).contains("location      none yet, authorized: the receiver has no fix"))
+    let available = #""authorization":"authorized","services":{"location":"available"}"#
+    #expect(try lines(available).contains("location      none yet, authorized"))
+  }
+
+  @Test func fullDiskIsAWarning() {
+    #expect(EnvironmentCheck.space(in: "/x", free: 4096).map(\.severity) == [.warning])
+    #expect(EnvironmentCheck.space(in: "/x", free: 1 << 30).isEmpty)
+    #expect(EnvironmentCheck.space(in: "/x", free: nil).isEmpty)
+  }
+
   @Test func odometerIsShown() throws {
     let shown = try lines(#""odometer":48213406,"odometerEstimated":1280,"odometerDisagreement":0.061"#)
     #expect(

@@ -140,6 +140,33 @@ import Testing
     }
   }
 
+  private static let movedBy: [Setting] = [
+    { $0.location.desiredAccuracy = .reduced }, { $0.privacy.accuracy = 1000 },
+    { $0.privacy.addZone(48, 11.06, radius: 1000, .blur) },
+  ]
+
+  /// A velocity between the centres of two cells would be kilometres per second: a cell is published once, without a
+  /// prediction, also where a zone begins and ends.
+  @Test(arguments: movedBy.indices) func movedPositionsHaveNoPrediction(case index: Int) throws {
+    let configuration = PipelineConfiguration(
+      [Self.movedBy[index], { $0.navigation.isEnabled = false }], isVirtual: false)
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    var messages: [LocationMessage] = []
+    for second in 1...900 {
+      pipeline.process(fix(Double(second), 20 * Double(min(second, 600)), speed: second < 600 ? 20 : 0)) {
+        if case .location(let message) = $0 { messages.append(message) }
+      }
+    }
+    // The road is at a latitude of 48°, and no cell's centre is.
+    let moved = messages.filter { abs($0.location.coordinate.latitude - 48) > 1e-4 }
+    #expect(moved.count >= [3, 10, 1][index] && moved.allSatisfy { $0.prediction == nil })
+    #expect(zip(moved, moved.dropFirst()).allSatisfy { $0.location.coordinate != $1.location.coordinate })
+    let speeds = messages.compactMap { $0.prediction?.velocity }.map { max(abs($0.x), abs($0.y)) }
+    #expect(speeds.allSatisfy { $0 < 21 }, "\(speeds)")
+    #expect((index == 2) == !speeds.isEmpty)
+  }
+
   @Test func tracksContainNoCoarsePositions() throws {
     var pipeline = try pipeline(
       { $0.location.desiredAccuracy = .best },

@@ -63,7 +63,8 @@ import Testing
         receiver(0, .active(rates: [:])), fix(1, 0), receiver(5, .unavailable(reason: "gpsd is gone")),
         fix(9, 0),
       ])
-    #expect(told.map(\.at) == [5] && told.map(\.of) == [5])
+    #expect(told.map(\.at) == [5, 9] && told.map(\.of) == [5, 9])
+    #expect(told.last?.message.event == .recovered && told.last?.message.error == nil)
     let message = try #require(told.first?.message)
     #expect(message.event == .failed && message.error == "receiverUnavailable" && message.suppressed == 0)
     #expect(message.reason == "the receiver is not available: gpsd is gone")
@@ -75,6 +76,19 @@ import Testing
     let told = run(&pipeline, (0...200).map { fix(Double($0), nil) })
     #expect(told.map { $0.at.rounded() } == [60] && told.first?.message.error == "positionUnknown", "\(told)")
     #expect(told.first?.message.remedy == "check that its antenna sees the sky")
+  }
+
+  /// The retained status has the reason as long as there is no position, and not until its next interval.
+  @Test func statusFollowsLossAndReturnOfTheFix() throws {
+    var pipeline = try pipeline({ $0.statusInterval = 3600 })
+    var services: [(second: Int, text: String?)] = []
+    for second in 0...200 {
+      pipeline.process(fix(Double(second), (20..<140).contains(second) ? nil : 0)) {
+        if case .status(let status) = $0 { services.append((second, status.services["location"])) }
+      }
+    }
+    #expect(services.map { $0.text == "available" } == [true, false, true], "\(services)")
+    #expect(services.last.map { (140...142).contains($0.second) } == true, "\(services)")
   }
 
   @Test func pausesAndResumptionsAreReported() throws {

@@ -243,7 +243,7 @@ private struct ParkedVehicle: CustomStringConvertible {
     if let known = pipeline.lastKnown { commands.observe(known, radius: pipeline.lastKnownAccuracy) }
     let (begin, before) = (now, pipeline.lastKnown?.location.timestamp)
     if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown {
-      return (0, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
+      return (0, PendingCommands.Found(location: known, isFresh: false, isValid: true, accuracy: accuracy))
     }
     commands.locate(
       PendingCommands.Sender(

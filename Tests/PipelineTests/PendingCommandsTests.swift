@@ -10,11 +10,12 @@ import Testing
 @Suite struct PendingCommandsTests {
   private func at(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
-  private func fix(_ seconds: Double) -> LocationMessage {
-    LocationMessage(
+  private func fix(_ seconds: Double, _ accuracy: Double? = nil) -> LocationMessage {
+    var location = Location(timestamp: at(seconds), coordinate: Coordinate(latitude: 48, longitude: 11))
+    location.horizontalAccuracy = accuracy
+    return LocationMessage(
       identity: nil, time: UTCTime(nanoseconds: Int64(seconds) * 1_000_000_000),
-      location: PrivacyPolicy.unrestricted(
-        Location(timestamp: at(seconds), coordinate: Coordinate(latitude: 48, longitude: 11))))
+      location: PrivacyPolicy.unrestricted(location))
   }
 
   private let sender = PendingCommands.Sender(
@@ -31,7 +32,9 @@ import Testing
     commands.locate(sender, accuracy: 50, since: at(0.5), until: at(10))
     var answer: (seconds: Double, found: PendingCommands.Found?)?
     for second in 1...12 {
-      if second <= radii.count { commands.observe(fix(Double(second)), radius: radii[second - 1]) }
+      if second <= radii.count {
+        commands.observe(fix(Double(second), radii[second - 1]), radius: radii[second - 1])
+      }
       if let found = commands.located(at: at(Double(second)), isConfirmed: false).first {
         answer = answer ?? (Double(second), found.1)
       }
@@ -47,7 +50,7 @@ import Testing
   func lastKnownPositionAnswersWithoutNewFix(radius: Double?, isAccurate: Bool) throws {
     for isConfirmed in [true, false] {
       var commands = PendingCommands()
-      commands.observe(fix(1), radius: radius)
+      commands.observe(fix(1, radius), radius: radius)
       commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
       #expect(commands.located(at: at(9), isConfirmed: isConfirmed).isEmpty)
       let found = try #require(commands.located(at: at(10), isConfirmed: isConfirmed).first?.1)
@@ -76,9 +79,19 @@ import Testing
     commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
     commands.observe(fix(1), radius: 5)
     #expect(commands.located(at: at(3), isConfirmed: false).isEmpty)
-    commands.observe(fix(4), radius: 5)
+    commands.observe(fix(4, 5), radius: 5)
     let found = try #require(commands.located(at: at(4), isConfirmed: false).first?.1)
     #expect(found.isFresh && found.isSufficient && found.location.location.timestamp == at(4))
+  }
+
+  /// Privacy and reduced accuracy move the position in the answer: the search ends, but the answer is not as accurate as
+  /// requested.
+  @Test func movedPositionEndsTheSearchAndIsNotSufficient() throws {
+    var commands = PendingCommands()
+    commands.locate(sender, accuracy: 10, since: at(0.5), until: at(60))
+    commands.observe(fix(2, 3572), radius: 3)
+    let found = try #require(commands.located(at: at(2), isConfirmed: false).first?.1)
+    #expect(found.isFresh && !found.isSufficient)
   }
 
   /// A receiver that starts cold finds a position within the default time.

@@ -245,9 +245,9 @@ final class BrokerDelivery: MessageDelivery {
     switch state {
     case .connected: log.info(.brokerConnected, "broker connected")
     case .disconnected(let why, willRetryIn: let wait?):
-      log.warning(
-        .brokerUnreachable, "broker unreachable",
-        metadata: ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"])
+      var metadata: Logger.Metadata = ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"]
+      if let remedy = why.remedy { metadata["remedy"] = "\(remedy)" }
+      log.warning(.brokerUnreachable, "broker unreachable", metadata: metadata)
     case .disconnected: break
     }
   }

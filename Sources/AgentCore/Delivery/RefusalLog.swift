@@ -52,9 +52,15 @@ struct RefusalLog {
     if let first = topics.first {
       let reason = last.flatMap { $0.line.isKept ? $0.line.reason : nil } ?? "not permitted"
       let others = topics.count > 1 ? " and \(topics.count - 1) more" : ""
-      return "the broker refuses \(first)\(others): \(reason); stored for retry"
+      return "the broker refuses \(first)\(others): \(reason); stored for retry\(Self.remedy(for: reason))"
     }
     guard let last, !last.line.isKept, now < last.at.advanced(bySeconds: Self.interval) else { return nil }
     return "the broker refuses \(last.line.topic): \(last.line.reason); a dead letter"
+      + Self.remedy(for: last.line.reason)
+  }
+
+  private static func remedy(for reason: String) -> String {
+    reason.hasPrefix("not authorized") || reason.hasPrefix("not permitted")
+      ? "; permit it in the broker's access list" : ""
   }
 }

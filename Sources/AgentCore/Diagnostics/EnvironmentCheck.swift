@@ -336,6 +336,9 @@ package struct EnvironmentCheck {
         )
       ]
     }
+    if fault == nil {
+      findings += Self.space(in: folder, free: SystemProbe(store: path).read().storage?.free)
+    }
     let stateFault = state.folder == folder ? fault : StateFolder.fault(state.folder)
     if state.folder != folder {
       findings.append(finding("state", state.folder, state.key, stateFault))
@@ -352,6 +355,21 @@ package struct EnvironmentCheck {
     }
     return findings + files(except: [folder, state.folder])
   }
+
+  /// Checks the free space of the queue's folder.
+  /// - Parameter free: free space in bytes; nil if unknown.
+  static func space(in folder: String, free: Int64?) -> [Finding] {
+    guard let free, free < leastSpace else { return [] }
+    return [
+      Finding(
+        .warning, "store",
+        "\(folder) has only \(free / 1024) kB free; without space, messages are in memory only",
+        remedy: "free space there, or set store.path to another disk")
+    ]
+  }
+
+  /// Free space in bytes below which the queue of a day without a link may not fit.
+  private static let leastSpace: Int64 = 10 << 20
 
   /// Checks the folders of optional files. Without the recorder's file the agent does not start.
   /// - Parameter checked: folders that have already been checked.
@@ -421,7 +439,7 @@ extension EnvironmentCheck {
 
   private static func accepted(_ broker: String, _ properties: MQTTServerProperties) -> Finding {
     guard let limit = properties.maximumPacketSize, limit < packetSizes.largest else {
-      return Finding(.ok, "broker", "\(broker) accepts the login")
+      return Finding(.ok, "broker", "\(broker) accepts the login (permissions to publish are not tested)")
     }
     return Finding(
       limit < packetSizes.usual ? .problem : .warning, "broker",

@@ -47,6 +47,17 @@ package struct StatusQuery {
   /// - Throws: as `document()`, and `JSONError` for an invalid answer.
   package func lines() throws -> [String] { StatusText.lines(try JSONValue(parsing: try document())) }
 
+  /// Returns the remedy for an error of `document()`, to be appended to it; empty if there is none.
+  package func remedy(for error: any Error) -> String {
+    switch (error as? SystemError)?.code {
+    case ENOENT: "; start the agent, or name its configuration with --config, or its socket with --socket"
+    case ECONNREFUSED: "; the agent has ended: start it"
+    case EACCES: "; join the group of the socket, or run as root"
+    case ETIMEDOUT: "; the agent runs, and does not answer: see its log"
+    default: ""
+    }
+  }
+
   private func failure(_ operation: String, _ code: Int32) -> SystemError {
     SystemError(operation: operation, object: "\(path) (control.socket)", code: code)
   }

@@ -132,14 +132,20 @@ enum StatusText {
 
   private static func location(_ document: JSONValue) -> [String] {
     let state = document["status"]?["authorization"]?.string
+    let service = document["status"]?["services"]?["location"]?.string
+    let reason = service.flatMap { $0 == "available" || $0 == state ? nil : $0 }
     guard let location = document["location"], let latitude = location["latitude"]?.double,
       let longitude = location["longitude"]?.double
-    else { return [row("location", "none yet" + state.map { ", \($0)" }.orEmpty)] }
+    else {
+      return [
+        row("location", "none yet" + state.map { ", \($0)" }.orEmpty + reason.map { ": \($0)" }.orEmpty)
+      ]
+    }
     var parts = ["\(latitude) \(longitude)"]
     if let accuracy = location["horizontalAccuracy"]?.double { parts.append("±\(rounded(accuracy, 10)) m") }
     if let age = document["locationAge"]?.double { parts.append("\(duration(age)) ago") }
     if let state { parts.append(state) }
-    return [row("location", parts.joined(separator: ", "))]
+    return [row("location", parts.joined(separator: ", ") + reason.map { ": \($0)" }.orEmpty)]
   }
 
   /// Describes the services for programs on this machine.

@@ -283,7 +283,8 @@ final class RemoteService {
       refuseToLocate(sender)
     } else if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown
     {
-      answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
+      answer(
+        sender, PendingCommands.Found(location: known, isFresh: false, isValid: true, accuracy: accuracy))
     } else {
       commands.locate(
         sender, accuracy: accuracy, since: pipeline.now, until: Timestamp.now.advanced(bySeconds: timeout))

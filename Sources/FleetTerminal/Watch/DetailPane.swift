@@ -145,7 +145,7 @@ extension DetailPane {
       return [event.message.reason, event.message.remedy].compactMap { $0 }.map {
         StyledText($0, style: TextStyle(.yellow))
       }
-    case .resumed, .deferralEnded, .suspect, .plausible, .other: return []
+    case .recovered, .resumed, .deferralEnded, .suspect, .plausible, .other: return []
     }
   }
 

@@ -549,11 +549,11 @@ class Heading(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationEvent(Message):
-    """QoS 1: location updates failed, paused or resumed, a deferral ended before its distance and time, or positions
-    became suspect or plausible. A deferral that ends as configured publishes only its track. Each kind of event
-    (failures; pauses and resumptions; ends of deferrals; suspect and plausible positions) is limited to a burst of
-    six and then one a minute. Of the events above this limit only the newest one is published, at the next
-    permitted time, with the number of omitted events in `suppressed`.
+    """QoS 1: location updates failed, recovered, paused or resumed, a deferral ended before its distance and time, or
+    positions became suspect or plausible. A deferral that ends as configured publishes only its track. Each kind of
+    event (failures and recoveries; pauses and resumptions; ends of deferrals; suspect and plausible positions) is
+    limited to a burst of six and then one a minute. Of the events above this limit only the newest one is
+    published, at the next permitted time, with the number of omitted events in `suppressed`.
     """
 
     KIND: ClassVar[str] = "location/event"
@@ -564,7 +564,7 @@ class LocationEvent(Message):
 
     time: datetime
     """Time of the event."""
-    event: Literal["failed", "paused", "resumed", "deferralEnded", "suspect", "plausible"]
+    event: Literal["failed", "recovered", "paused", "resumed", "deferralEnded", "suspect", "plausible"]
     error: str | None = None
     """For failed: denied, restricted, receiverUnavailable, positionUnknown (no fix for a minute) or requestTimedOut.
     For deferralEnded: notUpdating, accuracyTooLow, distanceFiltered, cancelled or failed. For suspect: jump,

@@ -6,6 +6,8 @@ public import VehicleData
 public struct LocationEventMessage: Hashable, Sendable {
   public enum Event: Hashable, Sendable {
     case failed
+    /// Positions are available again after `failed`.
+    case recovered
     case paused
     case resumed
     case deferralEnded
@@ -20,6 +22,7 @@ public struct LocationEventMessage: Hashable, Sendable {
     public var name: String {
       switch self {
       case .failed: "failed"
+      case .recovered: "recovered"
       case .paused: "paused"
       case .resumed: "resumed"
       case .deferralEnded: "deferralEnded"
@@ -30,7 +33,9 @@ public struct LocationEventMessage: Hashable, Sendable {
     }
 
     init(name: String) {
-      let known: [Event] = [.failed, .paused, .resumed, .deferralEnded, .suspect, .plausible]
+      let known: [Event] = [
+        .failed, .recovered, .paused, .resumed, .deferralEnded, .suspect, .plausible,
+      ]
       self = known.first { $0.name == name } ?? .other(name)
     }
   }

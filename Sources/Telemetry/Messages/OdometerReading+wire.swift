@@ -19,7 +19,7 @@ extension OdometerReading {
     if estimated >= 1 { json.field("odometerEstimated", Self.metres(estimated)) }
   }
 
-  private static func metres(_ value: Double) -> Int64 {
+  static func metres(_ value: Double) -> Int64 {
     value.isFinite ? Int64(min(max(value, 0), farthest).rounded(.down)) : 0
   }
 }

@@ -230,7 +230,7 @@ extension TripMessage.End {
     json.field("latitude", coordinate?.latitude, decimals: 8)
     json.field("longitude", coordinate?.longitude, decimals: 8)
     json.field("horizontalAccuracy", horizontalAccuracy, decimals: 2)
-    json.field("odometer", odometer, decimals: 1)
+    json.field("odometer", odometer.map(OdometerReading.metres))
   }
 
   fileprivate init(json: JSONValue, _ key: String) throws(JSONError) {
