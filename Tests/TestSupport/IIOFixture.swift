@@ -156,6 +156,20 @@ public struct IIOFixture: Sendable {
     waitUntil { read(path, of: number) == text }
   }
 
+  /// Observes the writes to files of a device from now on.
+  public func observeWrites(to paths: [String], of number: Int) throws(SystemError) -> IIOWrites {
+    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    guard descriptor >= 0 else { throw SystemError(operation: "create", object: "inotify", code: errno) }
+    var names: [Int32: String] = [:]
+    for path in paths {
+      let full = "\(Self.root)/iio:device\(number)/\(path)"
+      let watch = inotify_add_watch(descriptor, full, UInt32(IN_CLOSE_WRITE))
+      guard watch >= 0 else { throw SystemError(operation: "watch", object: full, code: errno) }
+      names[watch] = path
+    }
+    return IIOWrites(descriptor: descriptor, names: names)
+  }
+
   /// The hardware's side of a device's buffer. Keep it for as long as samples are to come.
   public func openPipe(of number: Int) throws(SystemError) -> IIOPipe {
     let path = "/dev/iio:device\(number)"
@@ -174,5 +188,32 @@ public struct IIOPipe: ~Copyable {
   /// Puts whole scans into the buffer; false when it is full.
   public func push(_ scans: [UInt8]) -> Bool {
     unsafe scans.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
+  }
+}
+
+/// The writes to files of a device.
+public struct IIOWrites: ~Copyable {
+  fileprivate let descriptor: Int32
+  fileprivate let names: [Int32: String]
+
+  deinit { close(descriptor) }
+
+  /// The files that were written since the last call, in this order.
+  public func next() -> [String] {
+    var written: [String] = []
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+      guard count > 0 else { return written }
+      var start = 0
+      let size = MemoryLayout<inotify_event>.size
+      while start + size <= count {
+        let event = unsafe bytes.withUnsafeBytes {
+          unsafe $0.loadUnaligned(fromByteOffset: start, as: inotify_event.self)
+        }
+        if let name = names[event.wd] { written.append(name) }
+        start += size + Int(event.len)
+      }
+    }
   }
 }

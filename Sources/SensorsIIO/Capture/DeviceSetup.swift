@@ -5,6 +5,16 @@ internal import Sensors
 
 /// The configuration of a device before a capture.
 extension Device {
+  /// Ends a local capture that a killed process left running. The kernel refuses settings during a capture.
+  ///
+  /// A program that captures has the device's node open, and its capture is not ended.
+  func endAbandonedCapture() throws(IIOError) {
+    let descriptor = unsafe open("/dev/\(identifier)", O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw IIOError(operation: .startBuffer, object: object, errno: errno) }
+    close(descriptor)
+    try disableBuffer()
+  }
+
   /// Sets the frequency of each kind to the nearest that the hardware supports, if possible at least the
   /// requested one.
   ///

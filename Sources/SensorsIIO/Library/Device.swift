@@ -74,6 +74,12 @@ internal import Glibc
     try unsafe AttributeText.read("\(object) \(path)") { unsafe iio_device_attr_read(handle, path, $0, $1) }
   }
 
+  /// Ends a capture of any process.
+  package func disableBuffer() throws(IIOError) {
+    let code = unsafe iio_device_attr_write(handle, "buffer/enable", "0")
+    guard code >= 0 else { throw IIOError(operation: .startBuffer, object: object, errno: Int32(-code)) }
+  }
+
   /// The trigger of the device's capture.
   package enum TriggerState: Hashable, Sendable {
     /// The device needs no trigger: it fills its buffer automatically.
