@@ -3,9 +3,11 @@ public import Spatial
 /// Chips for the fixture, and the scans that they would send.
 public enum IIOChips {
   /// An accelerometer and gyroscope in one chip, with 16-bit axes, a temperature and a mount matrix.
-  public static func addIMU(_ fixture: IIOFixture, number: Int = 0, hasTrigger: Bool = true) throws {
+  public static func addIMU(
+    _ fixture: IIOFixture, number: Int = 0, name: String = "testimu", hasTrigger: Bool = true
+  ) throws {
     try fixture.addDevice(
-      number, name: "testimu",
+      number, name: name,
       channels: ["accel_x", "accel_y", "accel_z", "anglvel_x", "anglvel_y", "anglvel_z"].map {
         IIOFixture.Channel($0, "be:s16/16>>0")
       } + [IIOFixture.Channel("timestamp", "le:s64/64>>0")],
@@ -36,6 +38,18 @@ public enum IIOChips {
     try fixture.addDevice(
       6, name: "press",
       files: ["in_pressure_raw": "1000", "in_pressure_offset": "13.25", "in_pressure_scale": "0.1"])
+  }
+
+  /// A barometer with a buffer that needs a trigger.
+  public static func addBufferedBarometer(_ fixture: IIOFixture, number: Int) throws {
+    try fixture.addDevice(
+      number, name: "testbaro",
+      channels: [
+        IIOFixture.Channel("pressure", "le:s32/32>>0"), IIOFixture.Channel("timestamp", "le:s64/64>>0"),
+      ],
+      files: [
+        "in_pressure_raw": "1013", "in_pressure_scale": "0.1", "current_timestamp_clock": "realtime",
+      ], hasTrigger: true)
   }
 
   /// A scan of the chip's accelerometer and time stamp alone.

@@ -27,6 +27,7 @@ package struct BufferedCapture: ~Copyable {
   }
 
   let rates: [SensorKind: Double]
+  let trigger: CaptureTrigger
   private let buffer: Buffer
   private let object: String
   private let scanChannels: [String]
@@ -42,15 +43,16 @@ package struct BufferedCapture: ~Copyable {
   private var lastRead: Timestamp
 
   /// Configures the device and starts its buffer.
+  ///
+  /// - Parameter trigger: the assigned trigger; a timer runs at `hertz`.
   init(
     _ device: borrowing Device, in context: borrowing Context, sensors: [IIOInventory.Sensor], hertz: Double,
-    latency: Double, triggers: [String], configuration: IIOConfiguration, cancellation: BufferCancellation,
-    clocks: RemoteClocks
+    latency: Double, trigger: CaptureTrigger, configuration: IIOConfiguration,
+    cancellation: BufferCancellation, clocks: RemoteClocks
   ) throws(IIOError) {
-    if context.isLocal { try device.endAbandonedCapture() }
-    let rates = try device.setFrequency(hertz, of: sensors)
+    var rates = try device.setFrequency(hertz, of: sensors)
+    if case .timer = trigger { rates = rates.mapValues { _ in hertz } }
     let clockName = try device.chooseTimestampClock()
-    try device.assignTrigger(in: context, inventory: triggers, configuration: configuration, hertz: hertz)
 
     let rate = max(rates.values.max() ?? hertz, 0.001)
     let plan = Plan(hertz: rate, latency: latency, isPolled: context.isLocal, configuration: configuration)
@@ -69,7 +71,7 @@ package struct BufferedCapture: ~Copyable {
       blockDuration = Int64(Double(plan.watermark) * 1e9 / rate)
     }
 
-    self.rates = rates
+    (self.rates, self.trigger) = (rates, trigger)
     (self.decoder, self.scanChannels) = (decoder, scanChannels)
     pollDescriptor = descriptor
     object = device.object

@@ -84,8 +84,9 @@ package struct HardwareClock: Sendable {
 /// A comparison of a local device's stamps with the clock of this machine that it was set to use.
 private struct ClockComparison {
   private let setting: HardwareClock.Setting
-  /// The maximum age in ns of the newest sample of the first block.
-  private let maximumAge: Int64
+  /// The maximum age in ns of the newest sample when it is read on an idle machine. A sensor that reports only
+  /// changes may report one just after a read, and reads are up to 1.5 times the latency apart.
+  private let usualAge: Int64
   private var suspended: Int64?
   private var isFirst = true
   /// The least age in ns of the blocks in the present window.
@@ -94,14 +95,14 @@ private struct ClockComparison {
 
   /// Stamps are taken before the arrival. Stamps that are later by more ns are those of another clock.
   private static let maximumLead: Int64 = 50_000_000
-  /// The time in ns that the first block may take in addition to the latency, on a busy machine.
-  private static let allowance: Int64 = 2_000_000_000
-  /// The age in ns, in addition to a period, that at least one block of a window does not exceed.
-  private static let usualAge: Int64 = 250_000_000
+  /// The additional age in ns that the first block may have on a busy machine.
+  private static let firstAllowance: Int64 = 2_000_000_000
+  /// The additional age in ns that at least one block of a window does not exceed.
+  private static let allowance: Int64 = 250_000_000
 
   init(setting: HardwareClock.Setting, latency: Double) {
     self.setting = setting
-    maximumAge = Int64(min(max(latency, 0), 3600) * 1e9) + Self.allowance
+    usualAge = Int64(2 * min(max(latency, 0), 3600) * 1e9)
   }
 
   /// Nanoseconds to add to a stamp of the clock that was set.
@@ -119,7 +120,7 @@ private struct ClockComparison {
       (isFirst, least, windowStart) = (false, .max, nil)
       return false
     }
-    if isFirst, age > maximumAge { return true }
+    if isFirst, age > usualAge + Self.firstAllowance { return true }
     isFirst = false
     least = min(least, age)
     guard let windowStart else {
@@ -128,7 +129,7 @@ private struct ClockComparison {
     }
     guard arrival.nanoseconds - windowStart.nanoseconds >= RemoteClock.window else { return false }
     defer { (self.windowStart, least) = (arrival, .max) }
-    return least > Self.usualAge + period
+    return least > usualAge + Self.allowance + period
   }
 }
 
