@@ -276,7 +276,7 @@ let package = Package(
       name: "SensorProxyTests", dependencies: ["Platform", "SensorProxy", "TestSupport", "VehicleData"]),
     .testTarget(
       name: "SensorsIIOTests",
-      dependencies: ["Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
+      dependencies: ["Platform", "Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
     // The C library's allocator, counted.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(

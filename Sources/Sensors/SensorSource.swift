@@ -165,6 +165,9 @@ public struct SourceStatus: Sendable, Hashable {
   /// The largest value that an axis can measure, in the unit of the samples (m/s², rad/s). Kinds whose driver
   /// does not report it are missing.
   public var ranges: [SensorKind: Double]
+  /// The reason why an active source delivers less than its hardware could, with the remedy, as a sentence for
+  /// the operator; nil if it does not.
+  public var restriction: String?
   /// Input that was skipped so far; nil if none was.
   public var skipped: SkippedInput?
   /// The access to positions that an agent permits; nil for other sources.
@@ -172,7 +175,8 @@ public struct SourceStatus: Sendable, Hashable {
 
   public init(
     timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil,
-    ranges: [SensorKind: Double] = [:], skipped: SkippedInput? = nil, access: PositionAccess? = nil
+    ranges: [SensorKind: Double] = [:], restriction: String? = nil, skipped: SkippedInput? = nil,
+    access: PositionAccess? = nil
   ) {
     self.timestamp = timestamp
     self.source = source
@@ -180,6 +184,7 @@ public struct SourceStatus: Sendable, Hashable {
     self.state = state
     self.device = device
     self.ranges = ranges
+    self.restriction = restriction
     self.skipped = skipped
     self.access = access
   }

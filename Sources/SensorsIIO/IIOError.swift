@@ -88,6 +88,23 @@ extension IIOError {
     self.init(operation: .open, object: uri, code: code, reason: reason)
   }
 
+  /// Creates the error of a capture that the kernel refused because the device has no trigger.
+  init(lackingTrigger object: String) {
+    self.init(
+      operation: .startBuffer, object: object, code: EINVAL,
+      reason:
+        "it has no interrupt and no timer; load iio-trig-hrtimer, and create a timer in /sys/kernel/config/iio/triggers/hrtimer"
+    )
+  }
+
+  /// Creates the error of a capture that delivers nothing although the sensor measures.
+  init(deadTrigger trigger: String?, of object: String) {
+    self.init(
+      operation: .readBuffer, object: object,
+      reason: (trigger.map { "trigger \($0)" } ?? "its interrupt")
+        + " delivers no samples although readings change; correct the interrupt in the device tree")
+  }
+
   private static func remedy(for code: Int32) -> String {
     switch code {
     case EACCES, EPERM: "; give the user access with the udev rule in Deploy/, or run as root"

@@ -9,9 +9,106 @@ import Testing
   private static let second: Int64 = 1_000_000_000
 
   @Test func thisMachinesBootClockIsTakenAsItIs() {
-    var clock = HardwareClock(fixedOffset: 0)
+    var clock = HardwareClock(setTo: .boottime, otherwise: RemoteClock(), latency: 0.5)
     clock.observe(newest: 5, arrival: Timestamp(nanoseconds: 9), period: 1)
     #expect(clock.timestamp(5) == Timestamp(nanoseconds: 5))
+  }
+
+  /// A hub's clock starts with the hub or shows civil time, whatever the setting.
+  @Test(
+    arguments: [-3_000_000_000, -40, -4, 1, 1_780_000_000 as Int64],
+    [HardwareClock.Setting.boottime, .monotonic])
+  func followsTheHubThatIgnoresTheSetting(lead: Int64, setting: HardwareClock.Setting) {
+    let hub = RemoteClock()
+    var clocks = (0..<2).map { _ in HardwareClock(setTo: setting, otherwise: hub, latency: 0.5) }
+    let suspended = setting == .monotonic ? 7 * Self.second : 0
+    for block in Int64(1)...100 {
+      for device in 0..<2 {
+        let measured = 1000 * Self.second + block * 500_000_000
+        let stamp = measured - suspended + lead * Self.second
+        clocks[device].observe(
+          newest: stamp, arrival: Timestamp(nanoseconds: measured + 2_000_000 + Int64(device) * 3_000_000),
+          period: 10_000_000, suspended: suspended)
+        let error = clocks[device].timestamp(stamp).nanoseconds - measured
+        #expect((0...20_000_000).contains(error), "block \(block)")
+      }
+    }
+    #expect(clocks[0].timestamp(0) == clocks[1].timestamp(0))
+    #expect(hub.isForeign)
+  }
+
+  /// A hub that started two seconds after the kernel: the first block alone does not reveal it.
+  @Test func followsAHubThatIsSlightlyBehind() {
+    let hub = RemoteClock()
+    var clock = HardwareClock(setTo: .boottime, otherwise: hub, latency: 0.5)
+    for block in Int64(1)...200 {
+      let measured = block * 500_000_000
+      clock.observe(
+        newest: measured - 2_000_000_000, arrival: Timestamp(nanoseconds: measured + 2_000_000),
+        period: 10_000_000)
+      guard block > 122 else { continue }
+      #expect(abs(clock.timestamp(measured - 2_000_000_000).nanoseconds - measured) < 20_000_000)
+    }
+  }
+
+  /// A busy machine reads blocks late, and a suspend delays one by an hour; the stamps remain those of the driver.
+  @Test(arguments: [HardwareClock.Setting.boottime, .monotonic])
+  func lateBlocksOfThisMachinesClockAreExact(setting: HardwareClock.Setting) {
+    let own = RemoteClock()
+    var clock = HardwareClock(setTo: setting, otherwise: own, latency: 0.5)
+    var generator = SeededGenerator.announced()
+    for block in Int64(0)..<1000 {
+      // The block that waited for the end of the suspend is the 500th.
+      let suspended = block < 500 ? 0 : 3600 * Self.second
+      let measured = block * 500_000_000 + (block <= 500 ? 0 : suspended)
+      let stamp = measured - (setting == .monotonic && block > 500 ? suspended : 0)
+      let delay = block == 500 ? suspended : Int64.random(in: 0...2_400_000_000, using: &generator)
+      clock.observe(
+        newest: stamp, arrival: Timestamp(nanoseconds: measured + delay), period: 10_000_000,
+        suspended: suspended)
+      guard block != 500 else { continue }
+      #expect(clock.timestamp(stamp).nanoseconds == measured, "seed \(generator.seed), block \(block)")
+    }
+    #expect(!own.isForeign, "seed \(generator.seed)")
+  }
+
+  /// A hub that sleeps with the machine: its clock has not advanced.
+  @Test func aHubsClockIsFollowedAfterASuspend() {
+    let hub = RemoteClock()
+    var clock = HardwareClock(setTo: .boottime, otherwise: hub, latency: 0.5)
+    for block in Int64(1)...200 {
+      let suspended = block <= 100 ? 0 : 5 * Self.second
+      let stamp = block * 500_000_000
+      let measured = stamp + 1000 * Self.second + suspended
+      clock.observe(
+        newest: stamp, arrival: Timestamp(nanoseconds: measured + 2_000_000), period: 10_000_000,
+        suspended: suspended)
+      #expect(clock.timestamp(stamp).nanoseconds == measured + 2_000_000, "block \(block)")
+    }
+  }
+
+  @Test func aHubsSensorsShareItsClockAndOtherChipsHaveTheirOwn() {
+    let clocks = RemoteClocks()
+    let hub = clocks.clock(of: "accel_3d", setTo: "boottime", isOwn: true)
+    #expect(clocks.clock(of: "gyro_3d", setTo: "realtime") === hub)
+    let chip = clocks.clock(of: "lsm6dsox", setTo: "boottime", isOwn: true)
+    #expect(chip !== hub && clocks.clock(of: "bmp280", setTo: "boottime", isOwn: true) !== chip)
+    #expect(clocks.clock(of: "lsm6dsox", setTo: "boottime") === clocks.clock(of: nil, setTo: "boottime"))
+  }
+
+  /// Any 64 bits may arrive as a stamp.
+  @Test func anyStampIsAccepted() {
+    for stamp in [Int64.min, .min + 1, -1, 0, .max - 1, .max] {
+      for setting in [HardwareClock.Setting.boottime, .monotonic] {
+        var clock = HardwareClock(setTo: setting, otherwise: RemoteClock(), latency: 0.5)
+        for second in Int64(1)...100 {
+          clock.observe(
+            newest: stamp, arrival: Timestamp(nanoseconds: second * Self.second), period: 10_000_000,
+            suspended: second == 50 ? Self.second : 0)
+          _ = clock.timestamp(stamp)
+        }
+      }
+    }
   }
 
   @Test func aRemoteClockKeepsItsIntervalsExactly() {

@@ -93,9 +93,7 @@ public struct IIOFixture: Sendable {
         all["scan_elements/in_\(channel.name)_index"] = "\(index)"
         all["scan_elements/in_\(channel.name)_en"] = "0"
       }
-      guard mkfifo("/dev/iio:device\(number)", 0o666) == 0 else {
-        throw SystemError(operation: "make FIFO", object: "/dev/iio:device\(number)", code: errno)
-      }
+      try addNode(number)
     }
     if hasTrigger {
       mkdir("\(folder)/trigger", 0o755)
@@ -129,14 +127,42 @@ public struct IIOFixture: Sendable {
   /// Takes away the node of a device's buffer, so that only its attributes are left.
   public func removeNode(_ number: Int) { unlink("/dev/iio:device\(number)") }
 
-  /// Sets a file of a device.
+  /// Adds the node of a device's buffer.
+  public func addNode(_ number: Int) throws(SystemError) {
+    guard mkfifo("/dev/iio:device\(number)", 0o666) == 0 else {
+      throw SystemError(operation: "make FIFO", object: "/dev/iio:device\(number)", code: errno)
+    }
+  }
+
+  /// Makes the driver refuse each write to a file.
+  public func makeReadOnly(_ path: String, of number: Int) throws(SystemError) {
+    let full = "\(Self.root)/iio:device\(number)/\(path)"
+    let (readOnly, remount): (UInt, UInt) = (1, 32)
+    guard unsafe mount(full, full, nil, odograph_ms_bind, nil) == 0,
+      unsafe mount(full, full, nil, odograph_ms_bind | readOnly | remount, nil) == 0
+    else { throw SystemError(operation: "mount", object: full, code: errno) }
+  }
+
+  /// Makes each read of a file fail with an I/O error, as a chip does that does not answer on its bus.
+  public func makeUnreadable(_ path: String, of number: Int) throws(SystemError) {
+    let full = "\(Self.root)/iio:device\(number)/\(path)"
+    unlink(full)
+    guard symlink("/proc/self/mem", full) == 0 else {
+      throw SystemError(operation: "link", object: full, code: errno)
+    }
+  }
+
+  /// Sets a file of a device. A reader sees the previous text or the new one.
   public func write(_ path: String, of number: Int, _ text: String) throws(SystemError) {
     let full = "\(Self.root)/iio:device\(number)/\(path)"
-    let descriptor = creat(full, 0o644)
+    let temporary = "\(Self.root)/new"
+    let descriptor = creat(temporary, 0o644)
     guard descriptor >= 0 else { throw SystemError(operation: "create", object: full, code: errno) }
     defer { close(descriptor) }
     let line = text + "\n"
-    guard unsafe Glibc.write(descriptor, line, line.utf8.count) == line.utf8.count else {
+    guard unsafe Glibc.write(descriptor, line, line.utf8.count) == line.utf8.count,
+      rename(temporary, full) == 0
+    else {
       throw SystemError(operation: "write", object: full, code: errno)
     }
   }
@@ -154,6 +180,20 @@ public struct IIOFixture: Sendable {
   /// Waits until a file of a device says `text`; false after ten seconds.
   public func wait(for path: String, of number: Int, toBe text: String) -> Bool {
     waitUntil { read(path, of: number) == text }
+  }
+
+  /// Observes the writes to files of a device from now on.
+  public func observeWrites(to paths: [String], of number: Int) throws(SystemError) -> IIOWrites {
+    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    guard descriptor >= 0 else { throw SystemError(operation: "create", object: "inotify", code: errno) }
+    var names: [Int32: String] = [:]
+    for path in paths {
+      let full = "\(Self.root)/iio:device\(number)/\(path)"
+      let watch = inotify_add_watch(descriptor, full, UInt32(IN_CLOSE_WRITE))
+      guard watch >= 0 else { throw SystemError(operation: "watch", object: full, code: errno) }
+      names[watch] = path
+    }
+    return IIOWrites(descriptor: descriptor, names: names)
   }
 
   /// The hardware's side of a device's buffer. Keep it for as long as samples are to come.
@@ -174,5 +214,32 @@ public struct IIOPipe: ~Copyable {
   /// Puts whole scans into the buffer; false when it is full.
   public func push(_ scans: [UInt8]) -> Bool {
     unsafe scans.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
+  }
+}
+
+/// The writes to files of a device.
+public struct IIOWrites: ~Copyable {
+  fileprivate let descriptor: Int32
+  fileprivate let names: [Int32: String]
+
+  deinit { close(descriptor) }
+
+  /// The files that were written since the last call, in this order.
+  public func next() -> [String] {
+    var written: [String] = []
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+      guard count > 0 else { return written }
+      var start = 0
+      let size = MemoryLayout<inotify_event>.size
+      while start + size <= count {
+        let event = unsafe bytes.withUnsafeBytes {
+          unsafe $0.loadUnaligned(fromByteOffset: start, as: inotify_event.self)
+        }
+        if let name = names[event.wd] { written.append(name) }
+        start += size + Int(event.len)
+      }
+    }
   }
 }

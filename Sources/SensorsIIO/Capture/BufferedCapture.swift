@@ -27,6 +27,7 @@ package struct BufferedCapture: ~Copyable {
   }
 
   let rates: [SensorKind: Double]
+  let trigger: CaptureTrigger
   private let buffer: Buffer
   private let object: String
   private let scanChannels: [String]
@@ -34,8 +35,7 @@ package struct BufferedCapture: ~Copyable {
   private var clock: HardwareClock
   private var paced: PacedClock
   private var temperatureLimit: RateLimit
-  /// True if time stamps are those of this machine's `CLOCK_MONOTONIC`, which stops in a suspend.
-  private let followsMonotonic: Bool
+  private let isLocal: Bool
   private let period: Int64
   private let pollDescriptor: Int32?
   /// The duration of a block in ns if the reader can sleep by the clock; nil if it must poll.
@@ -43,14 +43,16 @@ package struct BufferedCapture: ~Copyable {
   private var lastRead: Timestamp
 
   /// Configures the device and starts its buffer.
+  ///
+  /// - Parameter trigger: the assigned trigger; a timer runs at `hertz`.
   init(
     _ device: borrowing Device, in context: borrowing Context, sensors: [IIOInventory.Sensor], hertz: Double,
-    latency: Double, triggers: [String], configuration: IIOConfiguration, cancellation: BufferCancellation,
-    clocks: RemoteClocks
+    latency: Double, trigger: CaptureTrigger, configuration: IIOConfiguration,
+    cancellation: BufferCancellation, clocks: RemoteClocks
   ) throws(IIOError) {
-    let rates = try device.setFrequency(hertz, of: sensors)
+    var rates = try device.setFrequency(hertz, of: sensors)
+    if case .timer = trigger { rates = rates.mapValues { _ in hertz } }
     let clockName = try device.chooseTimestampClock()
-    try device.assignTrigger(in: context, inventory: triggers, configuration: configuration, hertz: hertz)
 
     let rate = max(rates.values.max() ?? hertz, 0.001)
     let plan = Plan(hertz: rate, latency: latency, isPolled: context.isLocal, configuration: configuration)
@@ -69,20 +71,20 @@ package struct BufferedCapture: ~Copyable {
       blockDuration = Int64(Double(plan.watermark) * 1e9 / rate)
     }
 
-    self.rates = rates
+    (self.rates, self.trigger) = (rates, trigger)
     (self.decoder, self.scanChannels) = (decoder, scanChannels)
     pollDescriptor = descriptor
     object = device.object
     period = Int64(1e9 / rate)
     paced = PacedClock(period: period)
     temperatureLimit = RateLimit(interval: 1 / max(configuration.temperatureFrequency, 1e-6))
-    followsMonotonic = context.isLocal && clockName == "monotonic"
-    if context.isLocal, clockName == "boottime" {
-      clock = HardwareClock(fixedOffset: 0)
-    } else if followsMonotonic {
-      clock = HardwareClock(fixedOffset: Timestamp.now.nanoseconds - MonotonicTime.now.nanoseconds)
+    isLocal = context.isLocal
+    if context.isLocal, isStamped {
+      clock = HardwareClock(
+        setTo: clockName == "monotonic" ? .monotonic : .boottime,
+        otherwise: clocks.clock(of: device.name, setTo: clockName, isOwn: true), latency: latency)
     } else {
-      clock = HardwareClock(following: clocks.clock(named: clockName))
+      clock = HardwareClock(following: clocks.clock(of: device.name, setTo: clockName))
     }
     self.blockDuration = blockDuration
     lastRead = .now
@@ -192,12 +194,7 @@ package struct BufferedCapture: ~Copyable {
   }
 
   private mutating func decode(count: Int, arrival: Timestamp, into block: inout ScanBlock) {
-    if followsMonotonic {
-      let offset = Timestamp.now.nanoseconds - MonotonicTime.now.nanoseconds
-      // Two clocks cannot be read simultaneously, so the difference varies slightly. Only a suspend changes
-      // it by more than 1 ms.
-      if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }
-    }
+    let suspended = isLocal ? Timestamp.now.nanoseconds - MonotonicTime.now.nanoseconds : 0
     var (clock, paced, temperatureLimit) = (clock, paced, temperatureLimit)
     let (period, decoder) = (period, decoder)
     buffer.withBytes { bytes in
@@ -206,7 +203,7 @@ package struct BufferedCapture: ~Copyable {
       guard count > 0 else { return }
       var invented: [Timestamp] = []
       if let newest = decoder.stamp(in: bytes, scan: count - 1) {
-        clock.observe(newest: newest, arrival: arrival, period: period)
+        clock.observe(newest: newest, arrival: arrival, period: period, suspended: suspended)
       } else {
         invented = paced.timestamps(count: count, arrival: arrival)
       }

@@ -5,11 +5,21 @@ internal import Sensors
 
 /// The configuration of a device before a capture.
 extension Device {
+  /// Ends a local capture that a killed process left running. The kernel refuses settings during a capture.
+  ///
+  /// A program that captures has the device's node open, and its capture is not ended.
+  func endAbandonedCapture() throws(IIOError) {
+    let descriptor = unsafe open("/dev/\(identifier)", O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw IIOError(operation: .startBuffer, object: object, errno: errno) }
+    close(descriptor)
+    try disableBuffer()
+  }
+
   /// Sets the frequency of each kind to the nearest that the hardware supports, if possible at least the
   /// requested one.
   ///
   /// A frequency without a writable attribute is left unchanged.
-  /// - Returns: the frequencies in Hz that the device then reports, or the requested ones.
+  /// - Returns: the frequencies in Hz that the device then reports, or the requested ones if it reports none.
   func setFrequency(_ hertz: Double, of sensors: [IIOInventory.Sensor]) throws(IIOError) -> [SensorKind:
     Double]
   {
@@ -25,7 +35,12 @@ extension Device {
       } catch {
         guard !error.isLoss else { throw error }
       }
-      let reported = Double(try rateAttribute("sampling_frequency", channel: first) ?? "")
+      var reported: Double?
+      do throws(IIOError) {
+        reported = Double(try rateAttribute("sampling_frequency", channel: first) ?? "")
+      } catch {
+        guard !error.isLoss else { throw error }
+      }
       rates[sensor.kind] = reported.flatMap { $0 > 0 ? $0 : nil } ?? hertz
     }
     return rates
@@ -55,38 +70,115 @@ extension Device {
         guard !error.isLoss else { throw error }
       }
     }
-    return try attribute("current_timestamp_clock")
+    do throws(IIOError) { return try attribute("current_timestamp_clock") } catch {
+      guard !error.isLoss else { throw error }
+      return nil
+    }
   }
 
   /// Assigns a trigger if the device's buffer needs one: the configured one, the device's own, or a timer.
+  ///
+  /// The trigger of another chip is not used: most drivers refuse it, and the others would capture at that
+  /// chip's rate. A `sysfs` trigger fires only when a program writes to it.
+  /// - Returns: `.missing` if there is none, or the kernel refuses all.
   func assignTrigger(
-    in context: borrowing Context, inventory triggers: [String], configuration: IIOConfiguration,
-    hertz: Double
-  ) throws(IIOError) {
+    in context: borrowing Context, inventory triggers: [String], configuration: IIOConfiguration
+  ) throws(IIOError) -> CaptureTrigger {
     let state = triggerState
-    guard state != .notNeeded else { return }
-    let number = identifier.split(separator: "e").last.flatMap { Int($0) }
-    let own = name.flatMap { name in number.map { "\(name)-dev\($0)" } }
-    let candidates =
-      [configuration.trigger, own].compactMap { $0 } + triggers.filter { !$0.contains(text: "-dev") }
-    guard let choice = candidates.first(where: { triggers.contains($0) }) else {
-      // No known trigger is available. A trigger that is already assigned may still work; otherwise starting
-      // the buffer reports what is missing.
-      return
-    }
+    guard state != .notNeeded else { return .notNeeded }
     if configuration.trigger == nil, case .set(let present) = state, triggers.contains(present) {
-      return try context.setTriggerFrequency(present, hertz: hertz)
+      return try context.isTimer(present) ? .timer(present) : .own(present)
     }
-    try context.setTriggerFrequency(choice, hertz: hertz)
-    guard state != .set(choice) else { return }
-    try context.withDevice(choice) { trigger throws(IIOError) in try setTrigger(trigger) }
+    let number = identifier.split(separator: "e").last.flatMap { Int($0) }
+    let own = name.map { name in [number.map { "\(name)-dev\($0)" }, "\(name)-trigger"].compactMap { $0 } }
+    var candidates = ([configuration.trigger].compactMap { $0 } + (own ?? [])).filter(triggers.contains)
+    for trigger in triggers where !candidates.contains(trigger) {
+      if try context.isTimer(trigger) { candidates.append(trigger) }
+    }
+    for candidate in candidates {
+      do throws(IIOError) {
+        if state != .set(candidate) {
+          try context.withDevice(candidate) { trigger throws(IIOError) in try setTrigger(trigger) }
+        }
+        return try context.isTimer(candidate) ? .timer(candidate) : .own(candidate)
+      } catch {
+        guard !error.isLoss else { throw error }
+      }
+    }
+    return .missing
+  }
+}
+
+/// The trigger of a device's capture.
+enum CaptureTrigger: Hashable, Sendable {
+  /// The device fills its buffer automatically.
+  case notNeeded
+  /// No usable trigger. A few devices capture without one; the kernel refuses the capture of the others.
+  case missing
+  /// The device's interrupt, or the configured trigger.
+  case own(String)
+  /// A timer, which other devices may share.
+  case timer(String)
+
+  var name: String? {
+    switch self {
+    case .notNeeded, .missing: nil
+    case .own(let name), .timer(let name): name
+    }
+  }
+}
+
+/// The demands on the timer triggers of one context. A timer that several devices share runs at the highest
+/// demanded rate.
+package final class TimerDemands: Sendable {
+  /// The rates in Hz by timer and device.
+  private let demands = Locked<[String: [String: Double]]>([:])
+
+  package init() {}
+
+  /// Sets the rate that a device demands from a timer.
+  ///
+  /// - Returns: the rate at which the timer must run, and whether this differs from before.
+  package func set(_ hertz: Double, from device: String, on timer: String) -> (hertz: Double, isNew: Bool) {
+    demands.withLock { demands in
+      let before = demands[timer]?.values.max()
+      demands[timer, default: [:]][device] = hertz
+      let after = demands[timer]?.values.max() ?? hertz
+      return (after, after != before)
+    }
+  }
+
+  /// Removes the demands of a device. Returns whether another device may use a timer at another rate.
+  package func release(_ device: String) -> Bool {
+    demands.withLock { demands in
+      var isNew = false
+      for (timer, rates) in demands {
+        guard let own = rates[device] else { continue }
+        demands[timer]?[device] = nil
+        if let rest = demands[timer]?.values.max(), rest < own { isNew = true }
+      }
+      return isNew
+    }
+  }
+
+  /// Returns the rate in Hz at which a timer must run; nil without a demand.
+  package func rate(of timer: String) -> Double? { demands.withLock { $0[timer]?.values.max() } }
+
+  /// Returns whether a device other than this one uses a timer.
+  package func isUsed(_ timer: String, besides device: String) -> Bool {
+    demands.withLock { $0[timer]?.contains { $0.key != device } ?? false }
   }
 }
 
 extension Context {
-  /// Sets the frequency of a timer trigger; other triggers have none.
-  fileprivate func setTriggerFrequency(_ trigger: String, hertz: Double) throws(IIOError) {
+  /// Sets the frequency of a timer trigger.
+  func setTimer(_ trigger: String, hertz: Double) throws(IIOError) {
     _ = try withDevice(trigger) { trigger throws(IIOError) in try trigger.setOwnFrequency(hertz) }
+  }
+
+  /// Returns whether a trigger is a timer. Only timers have a frequency.
+  fileprivate func isTimer(_ trigger: String) throws(IIOError) -> Bool {
+    try withDevice(trigger) { trigger throws(IIOError) in trigger.hasAttribute("sampling_frequency") }
   }
 }
 

@@ -7,19 +7,38 @@ package import Spatial
 /// local samples stamped with `CLOCK_BOOTTIME` the offset is zero. For a remote machine the offset is
 /// estimated for all of its devices together (`RemoteClock`), so that simultaneous samples remain
 /// simultaneous.
+///
+/// A local device accepts the setting of a clock and may still stamp with its own: the kernel's drivers of HID
+/// sensor hubs pass the hub's stamps on unchanged (`accel_3d_proc_event`). The stamps are therefore compared
+/// with the arrival of the samples. If they contradict the clock that was set, the device's own clock is
+/// followed.
 package struct HardwareClock: Sendable {
+  /// The clock of this machine that a device was set to use.
+  package enum Setting: Hashable, Sendable {
+    case boottime
+    /// `CLOCK_MONOTONIC`, which stops while the machine is suspended.
+    case monotonic
+  }
+
   /// Nanoseconds to add to a stamp; nil before the first block.
   package private(set) var offset: Int64?
-  private let remote: RemoteClock?
+  /// The clock to follow if the stamps are not those of a clock of this machine.
+  private let own: RemoteClock
+  /// The comparison with the clock that was set; nil if the stamps are those of another clock.
+  private var comparison: ClockComparison?
 
-  /// Creates a clock for stamps of a local clock that is `offset` ns behind `CLOCK_BOOTTIME`.
-  package init(fixedOffset offset: Int64) {
-    self.offset = offset
-    remote = nil
+  /// Creates a clock for stamps of a local device that was set to use a clock of this machine.
+  ///
+  /// - Parameters:
+  ///   - own: the clock to follow if the device uses another one. The sensors of a hub share it.
+  ///   - latency: the maximum delay of samples in s.
+  package init(setTo setting: Setting, otherwise own: RemoteClock, latency: Double) {
+    self.own = own
+    comparison = ClockComparison(setting: setting, latency: latency)
   }
 
   /// Creates a clock for stamps of another machine.
-  package init(following remote: RemoteClock) { self.remote = remote }
+  package init(following remote: RemoteClock) { own = remote }
 
   /// Records the arrival of a block. Call it before the block's stamps are converted.
   ///
@@ -29,12 +48,25 @@ package struct HardwareClock: Sendable {
   ///   - period: ns between samples. A backward correction of up to `largestGradual` is made in steps of half a
   ///     period, so that time does not run backwards. A larger one, after the other clock was set forward, is
   ///     made immediately: otherwise the samples would lie in the future for minutes to hours.
-  package mutating func observe(newest: Int64, arrival: Timestamp, period: Int64) {
-    guard let remote else { return }
-    let target = remote.observe(delay: arrival.nanoseconds &- newest, arrival: arrival, isNew: offset == nil)
+  ///   - suspended: the total time in ns for which this machine has been suspended, for a local device.
+  package mutating func observe(newest: Int64, arrival: Timestamp, period: Int64, suspended: Int64 = 0) {
+    if var comparison {
+      let isOwn = comparison.contradicts(
+        newest: newest, arrival: arrival, period: period, suspended: suspended)
+      if isOwn { own.isForeign = true }
+      guard own.isForeign else {
+        offset = comparison.offset
+        self.comparison = comparison
+        return
+      }
+      // Another sensor of the same hub may have revealed the hub's clock.
+      (self.comparison, offset) = (nil, nil)
+    }
+    let target = own.observe(
+      delay: arrival.nanoseconds &- newest, arrival: arrival, isNew: offset == nil, suspended: suspended)
     offset =
       offset.map {
-        $0 &- target > Self.largestGradual ? target : max(target, $0 - max(1, period / 2))
+        $0 &- target > Self.largestGradual ? target : max(target, $0 &- max(1, period / 2))
       } ?? target
   }
 
@@ -46,6 +78,58 @@ package struct HardwareClock: Sendable {
   /// unchanged.
   package func timestamp(_ stamp: Int64) -> Timestamp {
     Timestamp(nanoseconds: stamp &+ (offset ?? 0))
+  }
+}
+
+/// A comparison of a local device's stamps with the clock of this machine that it was set to use.
+private struct ClockComparison {
+  private let setting: HardwareClock.Setting
+  /// The maximum age in ns of the newest sample when it is read on an idle machine. A sensor that reports only
+  /// changes may report one just after a read, and reads are up to 1.5 times the latency apart.
+  private let usualAge: Int64
+  private var suspended: Int64?
+  private var isFirst = true
+  /// The least age in ns of the blocks in the present window.
+  private var least: Int64 = .max
+  private var windowStart: Timestamp?
+
+  /// Stamps are taken before the arrival. Stamps that are later by more ns are those of another clock.
+  private static let maximumLead: Int64 = 50_000_000
+  /// The additional age in ns that the first block may have on a busy machine.
+  private static let firstAllowance: Int64 = 2_000_000_000
+  /// The additional age in ns that at least one block of a window does not exceed.
+  private static let allowance: Int64 = 250_000_000
+
+  init(setting: HardwareClock.Setting, latency: Double) {
+    self.setting = setting
+    usualAge = Int64(2 * min(max(latency, 0), 3600) * 1e9)
+  }
+
+  /// Nanoseconds to add to a stamp of the clock that was set.
+  var offset: Int64 { setting == .monotonic ? suspended ?? 0 : 0 }
+
+  /// Returns whether a block shows that its stamps are those of another clock.
+  mutating func contradicts(newest: Int64, arrival: Timestamp, period: Int64, suspended now: Int64) -> Bool {
+    // Two clocks cannot be read simultaneously, so the difference varies slightly. Only a suspend changes it
+    // by more than 1 ms. A block that waited for the end of a suspend shows nothing.
+    let hasSlept = suspended.map { abs(now &- $0) > 1_000_000 } ?? false
+    if hasSlept || suspended == nil { suspended = now }
+    let age = arrival.nanoseconds &- newest &- offset
+    guard age >= -Self.maximumLead else { return true }
+    guard !hasSlept else {
+      (isFirst, least, windowStart) = (false, .max, nil)
+      return false
+    }
+    if isFirst, age > usualAge + Self.firstAllowance { return true }
+    isFirst = false
+    least = min(least, age)
+    guard let windowStart else {
+      windowStart = arrival
+      return false
+    }
+    guard arrival.nanoseconds - windowStart.nanoseconds >= RemoteClock.window else { return false }
+    defer { (self.windowStart, least) = (arrival, .max) }
+    return least > usualAge + Self.allowance + period
   }
 }
 
@@ -80,7 +164,7 @@ package struct PacedClock: Hashable, Sendable {
   }
 }
 
-/// The offset of another machine's clock, estimated from all blocks of all its devices.
+/// The offset of another machine's or a sensor hub's clock, estimated from all blocks of all its devices.
 ///
 /// The offset is the minimum of arrival time here minus stamp there, because a sample cannot arrive before it
 /// was measured, and the least delayed one is the most accurate. The oscillators of the two machines drift
@@ -101,6 +185,8 @@ package final class RemoteClock: Sendable {
     var corrections = 0
     var least: Int64 = .max
     var windowStart: Timestamp?
+    var suspended: Int64 = 0
+    var isForeign = false
   }
   private let state = Locked(State())
 
@@ -109,22 +195,32 @@ package final class RemoteClock: Sendable {
   /// The number of corrections of the offset.
   package var corrections: Int { state.withLock(\.corrections) }
 
+  /// True if a local device that was set to use a clock of this machine uses this one.
+  package var isForeign: Bool {
+    get { state.withLock(\.isForeign) }
+    set { state.withLock { $0.isForeign = newValue } }
+  }
+
   /// Records a block's delay, and returns the offset to use.
   ///
   /// - Parameters:
   ///   - delay: arrival here minus the newest stamp, ns.
   ///   - arrival: the time of arrival.
   ///   - isNew: true for the first block of a capture.
-  func observe(delay: Int64, arrival: Timestamp, isNew: Bool) -> Int64 {
+  ///   - suspended: the total time in ns for which this machine has been suspended. A hub's clock may stop
+  ///     meanwhile, so the offset is replaced afterwards.
+  func observe(delay: Int64, arrival: Timestamp, isNew: Bool, suspended: Int64 = 0) -> Int64 {
     state.withLock { state in
-      guard let offset = state.offset, !isNew || abs(delay &- offset) < Self.jump else {
+      let hasSlept = abs(suspended &- state.suspended) > 1_000_000
+      if hasSlept { state.suspended = suspended }
+      guard let offset = state.offset, !hasSlept, !isNew || (delay &- offset).magnitude < Self.jump else {
         if state.offset != nil { state.corrections += 1 }
         (state.offset, state.least, state.windowStart) = (delay, delay, arrival)
         return delay
       }
       state.least = min(state.least, delay)
       let isOver = state.windowStart.map { arrival.nanoseconds - $0.nanoseconds >= Self.window } ?? true
-      if state.least < offset - Self.tolerance || (isOver && state.least > offset + Self.tolerance) {
+      if state.least < offset &- Self.tolerance || (isOver && state.least > offset &+ Self.tolerance) {
         state.offset = state.least
         state.corrections += 1
       }
@@ -135,19 +231,41 @@ package final class RemoteClock: Sendable {
 }
 
 /// The clocks that stamp the samples of one context's devices.
-final class RemoteClocks: Sendable {
+package final class RemoteClocks: Sendable {
   private let clocks = Locked<[String: RemoteClock]>([:])
 
-  /// Returns the clock with a name.
+  package init() {}
+
+  /// Returns the clock of a device.
   ///
-  /// - Parameter name: the kernel's name; nil for the kernel's default if the driver does not report it.
-  func clock(named name: String?) -> RemoteClock {
-    clocks.withLock { clocks in
-      let name = name ?? "realtime"
+  /// - Parameters:
+  ///   - device: the driver's name of the device.
+  ///   - setting: the kernel's name of the clock that the device uses; nil for the kernel's default if the
+  ///     driver does not report it.
+  ///   - isOwn: true for the device's own clock. The sensors of a hub always use the hub's clock.
+  package func clock(of device: String?, setTo setting: String?, isOwn: Bool = false) -> RemoteClock {
+    let name: String
+    if HIDSensor.isName(device) {
+      name = "hub"
+    } else if isOwn {
+      name = "device \(device ?? "")"
+    } else {
+      name = setting ?? "realtime"
+    }
+    return clocks.withLock { clocks in
       if let clock = clocks[name] { return clock }
       let clock = RemoteClock()
       clocks[name] = clock
       return clock
     }
   }
+}
+
+/// Sensors of a HID sensor hub, which the kernel's drivers name (drivers/iio/*/hid-sensor-*.c).
+enum HIDSensor {
+  private static let names: Set<String> = [
+    "accel_3d", "gravity", "gyro_3d", "magn_3d", "press", "temperature",
+  ]
+
+  static func isName(_ name: String?) -> Bool { name.map(names.contains) ?? false }
 }

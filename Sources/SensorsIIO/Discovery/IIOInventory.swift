@@ -27,6 +27,8 @@ public struct IIOInventory: Hashable, Sendable {
     public var mountSource: MountSource
     /// True if a buffer can capture the sensor; otherwise it is polled.
     public var isBuffered: Bool
+    /// The reason why an attribute is unknown: the driver or the chip did not answer. Nil if all were read.
+    public var problem: String?
   }
 
   /// A device with at least one sensor of a supported kind.

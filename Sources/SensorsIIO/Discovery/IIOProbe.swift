@@ -101,17 +101,45 @@ extension IIOInventory.Sensor {
     self.kind = kind
     self.channels = channels
     let first = channels[0]
-    (scale, range, isBuffered) = try device.withChannel(first) {
-      channel throws(IIOError) -> (Double?, Double?, Bool) in
-      (
-        try channel.number("scale").map { $0 * kind.unitFactor }, try channel.range(of: kind),
-        channel.isScanElement
-      )
+    isBuffered = try device.withChannel(first) { channel throws(IIOError) in channel.isScanElement }
+    let uri = device.uri
+    var problem: String?
+    /// Returns nil for an attribute that cannot be read: the other sensors of the context may work.
+    func known<Value>(_ read: () throws(IIOError) -> Value?) throws(IIOError) -> Value? {
+      do throws(IIOError) { return try read() } catch {
+        guard !error.isLoss(ofContext: uri) else { throw error }
+        problem = problem ?? "\(error)"
+        return nil
+      }
     }
-    let offered = try device.rateAttribute("sampling_frequency_available", channel: first)
+    scale = try known { () throws(IIOError) in
+      try device.withChannel(first) { channel throws(IIOError) in try channel.number("scale") }
+    }.map { $0 * kind.unitFactor }
+    range = try known { () throws(IIOError) in
+      try device.withChannel(first) { channel throws(IIOError) in try channel.range(of: kind) }
+    }
+    let offered = try known { () throws(IIOError) in
+      try device.rateAttribute("sampling_frequency_available", channel: first)
+    }
     frequencies = offered.map { SamplingFrequencies(parsing: $0) } ?? .unknown
-    frequency = Double(try device.rateAttribute("sampling_frequency", channel: first) ?? "")
-    (mountMatrix, mountSource) = try device.mounting(of: kind, channel: first, configuration: configuration)
+    let rate = try known { () throws(IIOError) in
+      try device.rateAttribute("sampling_frequency", channel: first)
+    }
+    frequency = rate.flatMap { Double($0) }
+    let texts = try known { () throws(IIOError) in
+      try device.mountingTexts(of: kind, channel: first)
+    }
+    (mountMatrix, mountSource) = device.mounting(texts ?? [], configuration: configuration)
+    self.problem = problem
+  }
+}
+
+extension IIOError {
+  /// True if the connection to the context is lost. Any other failure concerns one device: a chip that does not
+  /// answer on its bus causes `ENXIO` or `ETIMEDOUT`, for example.
+  fileprivate func isLoss(ofContext uri: String) -> Bool {
+    guard !uri.hasPrefix("local:"), isLoss else { return false }
+    return uri.hasPrefix("ip:") ? code != ENODEV && code != ENXIO : true
   }
 }
 
@@ -156,11 +184,8 @@ extension Device {
     return try attribute(name)
   }
 
-  /// Returns the mounting of a kind of sensor: from the device's attribute, otherwise from the configuration,
-  /// otherwise the identity.
-  func mounting(
-    of kind: SensorKind, channel: String, configuration: IIOConfiguration
-  ) throws(IIOError) -> (MountMatrix, IIOInventory.MountSource) {
+  /// Returns the mount matrices of a kind of sensor as the device's attributes contain them.
+  fileprivate func mountingTexts(of kind: SensorKind, channel: String) throws(IIOError) -> [String?]? {
     var texts = [
       try withChannel(channel) { channel throws(IIOError) in try channel.attribute("mount_matrix") }
     ]
@@ -172,6 +197,14 @@ extension Device {
     if hasChannel("mount") {
       texts.append(try withChannel("mount") { channel throws(IIOError) in try channel.attribute("matrix") })
     }
+    return texts
+  }
+
+  /// Returns the mounting of a sensor: from the device's attribute, otherwise from the configuration, otherwise
+  /// the identity.
+  fileprivate func mounting(
+    _ texts: [String?], configuration: IIOConfiguration
+  ) -> (MountMatrix, IIOInventory.MountSource) {
     let own = texts.lazy.compactMap { $0 }.compactMap { MountMatrix(parsing: $0) }.first
     if let own, !own.isIdentity { return (own, .device) }
     let (identifier, name, label) = (identifier, name, label)

@@ -50,9 +50,11 @@ internal import Glibc
     return unsafe String(cString: iio_channel_get_id(channel)) == identifier
   }
 
+  package func hasAttribute(_ name: String) -> Bool { unsafe iio_device_find_attr(handle, name) != nil }
+
   /// Returns the text of a device attribute; nil if there is none with this name.
   package func attribute(_ name: String) throws(IIOError) -> String? {
-    guard unsafe iio_device_find_attr(handle, name) != nil else { return nil }
+    guard hasAttribute(name) else { return nil }
     return try unsafe AttributeText.read("\(object) \(name)") {
       unsafe iio_device_attr_read(handle, name, $0, $1)
     }
@@ -61,7 +63,7 @@ internal import Glibc
   /// Sets a device attribute; returns false if there is none with this name.
   @discardableResult
   package func setAttribute(_ name: String, to text: String) throws(IIOError) -> Bool {
-    guard unsafe iio_device_find_attr(handle, name) != nil else { return false }
+    guard hasAttribute(name) else { return false }
     let code = unsafe iio_device_attr_write(handle, name, text)
     guard code >= 0 else {
       throw IIOError(operation: .set("to \(text)"), object: "\(object) \(name)", errno: Int32(-code))
@@ -72,6 +74,12 @@ internal import Glibc
   /// Returns the text of a file of the device, such as `buffer/enable`.
   package func file(_ path: String) throws(IIOError) -> String {
     try unsafe AttributeText.read("\(object) \(path)") { unsafe iio_device_attr_read(handle, path, $0, $1) }
+  }
+
+  /// Ends a capture of any process.
+  package func disableBuffer() throws(IIOError) {
+    let code = unsafe iio_device_attr_write(handle, "buffer/enable", "0")
+    guard code >= 0 else { throw IIOError(operation: .startBuffer, object: object, errno: Int32(-code)) }
   }
 
   /// The trigger of the device's capture.

@@ -10,10 +10,9 @@ final class DeviceWorker: Sendable {
   let triggers: [String]
   private let configuration: IIOConfiguration
   private let board: DemandBoard
-  private let clocks: RemoteClocks
+  private let shared: SharedHardware
   private let emit: SensorSink
-  /// Reports a state, with the time since which it applies in ns on the boot clock; nil for now.
-  private let report: @Sendable (SourceStatus.State, Timestamp?) -> Void
+  private let report: Report
   private let wake: EventDescriptor
   private let cancellation = BufferCancellation()
   private let progress = Locked(Progress())
@@ -25,13 +24,59 @@ final class DeviceWorker: Sendable {
     var hasDelivered = false
   }
 
+  /// Reports a state.
+  ///
+  /// - Parameters:
+  ///   - since: the time since which the state applies; nil for now.
+  ///   - restriction: the reason why an active device delivers less than it could; nil if it does not.
+  typealias Report =
+    @Sendable (
+      _ state: SourceStatus.State, _ since: Timestamp?, _ restriction: IIOError?
+    ) -> Void
+
+  /// State that the devices of one context share.
+  struct SharedHardware: Sendable {
+    /// One set of clocks for all devices, because the same machine stamps them.
+    let clocks = RemoteClocks()
+    let timers = TimerDemands()
+  }
+
+  /// The attempts to capture from the buffer.
+  private struct Attempts {
+    /// The phase in which no whole block arrived within the time limit, so that its samples are fetched one by
+    /// one; nil if there is none.
+    var sparse: DemandSchedule.Phase?
+    /// True if the buffer is empty because the sensor reports only changes.
+    var isQuiet = false
+    /// The reason why sensors with a buffer are polled; nil if they are not.
+    private(set) var failure: IIOError?
+    /// The time of the next attempt after a failure; nil for no further attempt.
+    private(set) var retryAt: Timestamp?
+    private var backoff = Backoff(floor: 1, base: 5, limit: 300)
+
+    /// True if the next capture uses the buffer.
+    var isDue: Bool { failure == nil || retryAt.map { $0 <= .now } ?? false }
+
+    mutating func fail(_ error: IIOError, isFinal: Bool = false) {
+      failure = error
+      retryAt = isFinal ? nil : Timestamp.now.advanced(bySeconds: backoff.next())
+    }
+
+    /// Records that the buffer has delivered samples.
+    mutating func succeed() {
+      isQuiet = false
+      guard failure != nil else { return }
+      (failure, retryAt) = (nil, nil)
+      backoff.reset()
+    }
+  }
+
   init(
     _ assignment: IIOInventory.Assignment, triggers: [String], configuration: IIOConfiguration,
-    board: DemandBoard, clocks: RemoteClocks,
-    emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State, Timestamp?) -> Void
+    board: DemandBoard, shared: SharedHardware, emit: @escaping SensorSink, report: @escaping Report
   ) throws(SystemError) {
     (self.assignment, self.triggers, self.configuration) = (assignment, triggers, configuration)
-    (self.board, self.clocks, self.emit, self.report) = (board, clocks, emit, report)
+    (self.board, self.shared, self.emit, self.report) = (board, shared, emit, report)
     wake = try EventDescriptor()
   }
 
@@ -71,23 +116,23 @@ final class DeviceWorker: Sendable {
     } catch {
       progress.withLock { $0.failure = $0.isStopping ? nil : error }
     }
+    releaseTimer()
     progress.withLock { $0.hasEnded = true }
   }
 
   private func serve(
     _ device: borrowing Device, in context: borrowing Context, _ heartbeat: Heartbeat
   ) throws(IIOError) {
-    // The phase in which no whole block arrived within the time limit, so that its samples are fetched one by
-    // one; nil if there is none.
-    var sparse: DemandSchedule.Phase?
+    var attempts = Attempts()
     while !isStopping {
       heartbeat.beat()
       let phase = currentPhase
       if phase.kinds.isEmpty {
-        report(.idle, nil)
+        releaseTimer()
+        report(.idle, nil, nil)
         wait(until: phase.until)
       } else {
-        try capture(phase, device, in: context, sparse: &sparse, heartbeat)
+        try capture(phase, device, in: context, &attempts, heartbeat)
       }
     }
   }
@@ -106,48 +151,130 @@ final class DeviceWorker: Sendable {
   /// Captures until the phase ends: from the buffer if possible, and by polling otherwise.
   private func capture(
     _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context,
-    sparse: inout DemandSchedule.Phase?, _ heartbeat: Heartbeat
+    _ attempts: inout Attempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
     // A thermometer alone does not justify a stream at the rate of the chip.
     var buffered = sensors.filter(\.isBuffered)
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
-    if !buffered.isEmpty {
+    if !buffered.isEmpty, attempts.isDue {
       // The sensors are powered long before the first block is full, so the start of the capture is reported
       // as the time at which they became active.
       let opened = Timestamp.now
+      var trigger: String?
       do throws(IIOError) {
-        let capture = try BufferedCapture(
-          device, in: context, sensors: buffered, hertz: phase.hertz,
-          latency: sparse == phase ? 0 : phase.latency, triggers: triggers, configuration: configuration,
-          cancellation: cancellation, clocks: clocks)
-        let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
-        return try run(capture, openedAt: opened, polling: rest, phase, device, heartbeat)
+        if let capture = try open(buffered, phase, device, in: context, attempts) {
+          trigger = capture.trigger.name
+          let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
+          let isOver = try run(
+            capture, openedAt: opened, polling: rest, phase, device, &attempts, heartbeat)
+          if isOver { return }
+          return try examine(buffered, trigger, device, &attempts, heartbeat)
+        }
+        // A slow demand does not use a timer that another device runs at its own rate.
       } catch {
         if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server waited for half the time limit, then dropped the buffer with its contents. A sensor
           // that reports only changes delivers nothing at rest. If the sensor's attributes can be read, it
           // works. From now on its samples are fetched one by one, so that no sample waits for a full block.
           _ = try device.scales(of: buffered[0])
-          sparse = phase
+          if attempts.sparse == phase, !attempts.isQuiet, !hasDelivered {
+            try examine(buffered, trigger, device, &attempts, heartbeat)
+          }
+          attempts.sparse = phase
           return
         }
         // If the buffer cannot be started, the sensors are polled through their attributes, unless the device
-        // is lost.
-        guard !error.isLoss, error.operation == .startBuffer else { throw error }
+        // is lost or cannot be polled.
+        guard !error.isLoss, error.isOfStart, device.canPoll(sensors) else { throw error }
+        attempts.fail(error)
       }
     }
-    try poll(sensors, phase, device, heartbeat)
+    releaseTimer()
+    try poll(sensors, phase, device, attempts, heartbeat)
   }
 
+  /// Configures the device and starts its buffer. Returns nil if polling is better, because another device
+  /// runs the only timer, and the demand is slow.
+  private func open(
+    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
+    in context: borrowing Context, _ attempts: Attempts
+  ) throws(IIOError) -> BufferedCapture? {
+    if context.isLocal { try device.endAbandonedCapture() }
+    let trigger = try device.assignTrigger(in: context, inventory: triggers, configuration: configuration)
+    var hertz = phase.hertz
+    if case .timer(let timer) = trigger {
+      if hertz <= configuration.pollFrequency,
+        shared.timers.isUsed(timer, besides: device.identifier), device.canPoll(sensors)
+      {
+        return nil
+      }
+      let demand = shared.timers.set(hertz, from: device.identifier, on: timer)
+      hertz = demand.hertz
+      try context.setTimer(timer, hertz: hertz)
+      if demand.isNew { board.notify() }
+    }
+    do throws(IIOError) {
+      return try BufferedCapture(
+        device, in: context, sensors: sensors, hertz: hertz,
+        latency: attempts.sparse == phase ? 0 : phase.latency, trigger: trigger,
+        configuration: configuration, cancellation: cancellation, clocks: shared.clocks)
+    } catch {
+      guard trigger == .missing, error.operation == .startBuffer, error.code == EINVAL else { throw error }
+      throw IIOError(lackingTrigger: device.object)
+    }
+  }
+
+  /// Withdraws the demand on a timer.
+  private func releaseTimer() {
+    if shared.timers.release(assignment.device.identifier) { board.notify() }
+  }
+
+  /// Returns whether a timer runs at the rate for which a capture was configured.
+  private func isCurrent(_ trigger: CaptureTrigger, at rates: [SensorKind: Double]) -> Bool {
+    guard case .timer(let timer) = trigger, let hertz = shared.timers.rate(of: timer) else { return true }
+    return rates.values.allSatisfy { $0 == hertz }
+  }
+
+  /// Distinguishes a sensor that has nothing to report from one whose interrupt does not work: only the latter
+  /// has readings that change.
+  private func examine(
+    _ sensors: [IIOInventory.Sensor], _ trigger: String?, _ device: borrowing Device,
+    _ attempts: inout Attempts, _ heartbeat: Heartbeat
+  ) throws(IIOError) {
+    attempts.isQuiet = true
+    guard !HIDSensor.isName(device.name), device.canPoll(sensors) else { return }
+    var first: [String]?
+    for _ in 0..<Self.examinedReadings {
+      heartbeat.beat()
+      guard let reading = try device.reading(of: sensors) else { return }
+      if let first, first != reading {
+        return attempts.fail(IIOError(deadTrigger: trigger, of: device.object), isFinal: true)
+      }
+      first = reading
+      _ = wake.wait(seconds: Self.examinationInterval)
+      if isStopping { return }
+    }
+  }
+
+  /// The number of readings that are compared, and the time in s between them.
+  private static let examinedReadings = 10
+  private static let examinationInterval = 0.1
+
+  /// Delivers the scans of the buffer.
+  ///
+  /// - Returns: true when the phase has ended; false if the buffer has delivered nothing for the time limit.
   private func run(
     _ capture: consuming BufferedCapture, openedAt opened: Timestamp, polling rest: [IIOInventory.Sensor],
-    _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ heartbeat: Heartbeat
-  ) throws(IIOError) {
+    _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ attempts: inout Attempts,
+    _ heartbeat: Heartbeat
+  ) throws(IIOError) -> Bool {
     var capture = capture
     var polled = try polledSensors(rest, phase, device)
     var block = ScanBlock()
-    var rates = capture.rates
+    let captured = capture.rates
+    let trigger = capture.trigger
+    var rates = captured
     if rates[.thermometer] != nil {
       rates[.thermometer] = min(configuration.temperatureFrequency, phase.hertz)
     }
@@ -155,8 +282,9 @@ final class DeviceWorker: Sendable {
     let timeout = max(configuration.timeout, 3 * phase.latency)
     var lastArrival = Timestamp.now
     var isSilent = true
+    if attempts.isQuiet { report(.active(rates: rates), opened, nil) }
 
-    while !isStopping, isCurrent(phase) {
+    while !isStopping, isCurrent(phase), isCurrent(trigger, at: captured) {
       heartbeat.beat()
       let now = Timestamp.now
       let next = polled.map(\.due).min()?.seconds(since: now) ?? timeout
@@ -164,7 +292,8 @@ final class DeviceWorker: Sendable {
       let count = try capture.collect(from: device, into: &block, wake: wake, limit: limit)
       if count > 0 {
         lastArrival = .now
-        if isSilent { report(.active(rates: rates), opened) }
+        attempts.succeed()
+        if isSilent { report(.active(rates: rates), opened, nil) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
       } else if Timestamp.now.seconds(since: lastArrival) > timeout {
@@ -175,9 +304,8 @@ final class DeviceWorker: Sendable {
             operation: .readBuffer, object: device.object, code: ENODEV,
             reason: "another program disabled its buffer")
         }
+        guard !isSilent || attempts.isQuiet else { return false }
         lastArrival = .now
-        if isSilent { report(.active(rates: rates), opened) }
-        isSilent = false
       }
       for index in polled.indices where polled[index].due <= .now {
         _ = try polled[index].read(from: device, into: &block)
@@ -185,24 +313,29 @@ final class DeviceWorker: Sendable {
       block.flush(emit)
       wake.drain()
     }
+    return true
   }
 
   private func poll(
     _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
-    _ heartbeat: Heartbeat
+    _ attempts: Attempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
+    let hasFailed = attempts.failure != nil && sensors.contains(where: \.isBuffered)
+    let retry = hasFailed ? attempts.retryAt : nil
+    // Polling at the demanded rate restricts nothing.
+    let restriction = hasFailed && phase.hertz > configuration.pollFrequency ? attempts.failure : nil
     _ = try device.setFrequency(phase.hertz, of: sensors.filter { $0.kind != .thermometer })
     var polled = try polledSensors(sensors, phase, device)
     var block = ScanBlock()
     var refusals = 0
-    while !isStopping, isCurrent(phase) {
+    while !isStopping, isCurrent(phase), retry.map({ $0 > .now }) ?? true {
       heartbeat.beat()
       for index in polled.indices where polled[index].due <= .now {
         if try polled[index].read(from: device, into: &block) {
           refusals = 0
           progress.withLock { $0.hasDelivered = true }
           let rates = polled.map { ($0.sensor.kind, 1 / $0.interval) }
-          report(.active(rates: Dictionary(uniqueKeysWithValues: rates)), nil)
+          report(.active(rates: Dictionary(uniqueKeysWithValues: rates)), nil, restriction)
         } else {
           refusals += 1
           guard refusals < 10 else {
@@ -215,7 +348,7 @@ final class DeviceWorker: Sendable {
         block.flush(emit)
       }
       let flush = block.oldest?.advanced(bySeconds: phase.latency)
-      wait(until: [polled.map(\.due).min(), flush, phase.until].compactMap { $0 }.min())
+      wait(until: [polled.map(\.due).min(), flush, phase.until, retry].compactMap { $0 }.min())
     }
     block.flush(emit)
   }
@@ -240,6 +373,47 @@ final class DeviceWorker: Sendable {
     now.until = phase.until
     guard now == phase else { return false }
     return phase.until.map { .now < $0 } ?? true
+  }
+}
+
+extension IIOError {
+  /// True if the start of a capture failed.
+  fileprivate var isOfStart: Bool {
+    switch operation {
+    case .startBuffer, .set: true
+    case .open, .find, .parse, .read, .decode, .poll, .readBuffer: false
+    }
+  }
+}
+
+extension Device {
+  /// Returns whether all channels of the sensors have a reading besides the buffer.
+  fileprivate func canPoll(_ sensors: [IIOInventory.Sensor]) -> Bool {
+    sensors.allSatisfy { sensor in
+      sensor.channels.allSatisfy { identifier in
+        let hasReading = try? withChannel(identifier) { channel throws(IIOError) in
+          channel.hasAttribute("raw") || channel.hasAttribute("input")
+        }
+        return hasReading ?? false
+      }
+    }
+  }
+
+  /// Returns the present readings of all channels as text; nil if the driver rejects the reading.
+  fileprivate func reading(of sensors: [IIOInventory.Sensor]) throws(IIOError) -> [String]? {
+    var texts: [String] = []
+    for identifier in sensors.flatMap(\.channels) {
+      do throws(IIOError) {
+        texts.append(
+          try withChannel(identifier) { channel throws(IIOError) in
+            try channel.attribute(channel.hasAttribute("raw") ? "raw" : "input") ?? ""
+          })
+      } catch {
+        guard !error.isLoss else { throw error }
+        return nil
+      }
+    }
+    return texts
   }
 }
 

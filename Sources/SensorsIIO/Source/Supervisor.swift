@@ -7,8 +7,7 @@ internal import Spatial
 final class Supervisor: Sendable {
   private let configuration: IIOConfiguration
   private let board: DemandBoard
-  /// One set of clocks for all devices, because the same machine stamps them.
-  private let clocks = RemoteClocks()
+  private let shared = DeviceWorker.SharedHardware()
   private let wake: EventDescriptor
   private let sink: SensorSink
   private let reporter: SourceStatusReporter
@@ -124,10 +123,9 @@ final class Supervisor: Sendable {
     let claimed = claims.claim(present, for: context)
     for assignment in inventory.assignments(configuration, wanted: claimed) {
       let source = "\(configuration.uri) \(assignment.device.title)"
-      let report: @Sendable (SourceStatus.State, Timestamp?) -> Void = {
-        [reporter, discovery, wake] state, since in
+      let report: DeviceWorker.Report = { [reporter, discovery, wake] state, since, restriction in
         reporter.report(
-          state, since: since, source: source, kinds: assignment.kinds,
+          state, since: since, source: source, kinds: assignment.kinds, restriction: restriction,
           device: assignment.device.name ?? assignment.device.label, ranges: assignment.ranges)
         discovery.reported(assignment.kinds)
         if case .active = state { wake.signal() }
@@ -136,9 +134,7 @@ final class Supervisor: Sendable {
       do throws(SystemError) {
         let worker = try DeviceWorker(
           assignment, triggers: inventory.triggers, configuration: configuration, board: board,
-          clocks: clocks,
-          emit: sink,
-          report: report)
+          shared: shared, emit: sink, report: report)
         let thread = try DedicatedThread.startWatched(
           name: assignment.device.identifier, call: { worker.call() },
           { [wake] heartbeat in
@@ -147,7 +143,7 @@ final class Supervisor: Sendable {
           })
         posts.append(Post(worker: worker, thread: thread))
       } catch {
-        report(.unavailable(reason: "\(error)"), nil)
+        report(.unavailable(reason: "\(error)"), nil, nil)
       }
     }
   }
@@ -187,38 +183,49 @@ final class Supervisor: Sendable {
 
 /// A reporter that sends a source's state once per change.
 final class SourceStatusReporter: Sendable {
-  private let last = Locked<[Set<SensorKind>: SourceStatus.State]>([:])
+  private struct Known {
+    var state: SourceStatus.State
+    var restriction: IIOError?
+
+    /// Different reasons of unavailability count as the same state.
+    func isSame(as other: Known) -> Bool {
+      if case .unavailable = state, case .unavailable = other.state { return true }
+      return state == other.state && restriction == other.restriction
+    }
+  }
+  private let last = Locked<[Set<SensorKind>: Known]>([:])
   private let sink: SensorSink
 
   init(_ sink: @escaping SensorSink) { self.sink = sink }
 
-  /// Reports a state unless it was already reported for these kinds. Different reasons of unavailability
-  /// count as the same state.
-  /// - Parameter since: the time since which the state applies; nil for now.
+  /// Reports a state unless it was already reported for these kinds.
+  ///
+  /// - Parameters:
+  ///   - since: the time since which the state applies; nil for now.
+  ///   - restriction: the reason why an active device delivers less than it could; nil if it does not.
   func report(
     _ state: SourceStatus.State, since: Timestamp? = nil, source: String, kinds: Set<SensorKind>,
-    device: String? = nil,
-    ranges: [SensorKind: Double] = [:]
+    restriction: IIOError? = nil, device: String? = nil, ranges: [SensorKind: Double] = [:]
   ) {
     guard !kinds.isEmpty else { return }
     let isNews = last.withLock { last in
-      if let known = last[kinds], known.isSame(as: state) { return false }
-      last[kinds] = state
+      let new = Known(state: state, restriction: restriction)
+      if let known = last[kinds], known.isSame(as: new) { return false }
+      last[kinds] = new
       return true
     }
     guard isNews else { return }
     sink(
       .status(
         SourceStatus(
-          timestamp: since ?? .now, source: source, kinds: kinds,
-          state: state,
-          device: device, ranges: ranges)))
+          timestamp: since ?? .now, source: source, kinds: kinds, state: state, device: device,
+          ranges: ranges, restriction: restriction.map { "\($0)" })))
   }
 
   /// Returns the kinds that were not reported as unavailable.
   func notYetUnavailable(_ kinds: Set<SensorKind>) -> Set<SensorKind> {
     let known = last.withLock { last in
-      last.filter { if case .unavailable = $0.value { true } else { false } }.keys.reduce(into: Set()) {
+      last.filter { if case .unavailable = $0.value.state { true } else { false } }.keys.reduce(into: Set()) {
         $0.formUnion($1)
       }
     }
@@ -230,12 +237,5 @@ final class SourceStatusReporter: Sendable {
     last.withLock { last in
       last = last.filter { $0.key == kinds || $0.key.isDisjoint(with: kinds) }
     }
-  }
-}
-
-extension SourceStatus.State {
-  fileprivate func isSame(as other: SourceStatus.State) -> Bool {
-    if case .unavailable = self, case .unavailable = other { return true }
-    return self == other
   }
 }

@@ -1,12 +1,13 @@
-import Spatial
-import TestSupport
+public import Spatial
 
 /// Chips for the fixture, and the scans that they would send.
-enum IIOChips {
+public enum IIOChips {
   /// An accelerometer and gyroscope in one chip, with 16-bit axes, a temperature and a mount matrix.
-  static func addIMU(_ fixture: IIOFixture, number: Int = 0, hasTrigger: Bool = true) throws {
+  public static func addIMU(
+    _ fixture: IIOFixture, number: Int = 0, name: String = "testimu", hasTrigger: Bool = true
+  ) throws {
     try fixture.addDevice(
-      number, name: "testimu",
+      number, name: name,
       channels: ["accel_x", "accel_y", "accel_z", "anglvel_x", "anglvel_y", "anglvel_z"].map {
         IIOFixture.Channel($0, "be:s16/16>>0")
       } + [IIOFixture.Channel("timestamp", "le:s64/64>>0")],
@@ -22,7 +23,7 @@ enum IIOChips {
   }
 
   /// A magnetometer and a barometer, each without a buffer.
-  static func addPolled(_ fixture: IIOFixture) throws {
+  public static func addPolled(_ fixture: IIOFixture) throws {
     try fixture.addDevice(
       4, name: "testmag",
       files: [
@@ -33,19 +34,31 @@ enum IIOChips {
   }
 
   /// A barometer without a buffer, with raw values as bmp280 and hid-sensor-press have them.
-  static func addRawBarometer(_ fixture: IIOFixture) throws {
+  public static func addRawBarometer(_ fixture: IIOFixture) throws {
     try fixture.addDevice(
       6, name: "press",
       files: ["in_pressure_raw": "1000", "in_pressure_offset": "13.25", "in_pressure_scale": "0.1"])
   }
 
+  /// A barometer with a buffer that needs a trigger.
+  public static func addBufferedBarometer(_ fixture: IIOFixture, number: Int) throws {
+    try fixture.addDevice(
+      number, name: "testbaro",
+      channels: [
+        IIOFixture.Channel("pressure", "le:s32/32>>0"), IIOFixture.Channel("timestamp", "le:s64/64>>0"),
+      ],
+      files: [
+        "in_pressure_raw": "1013", "in_pressure_scale": "0.1", "current_timestamp_clock": "realtime",
+      ], hasTrigger: true)
+  }
+
   /// A scan of the chip's accelerometer and time stamp alone.
-  static func accelerometerScan(_ x: Int16, _ y: Int16, _ z: Int16, stamp: Int64) -> [UInt8] {
+  public static func accelerometerScan(_ x: Int16, _ y: Int16, _ z: Int16, stamp: Int64) -> [UInt8] {
     [x, y, z].flatMap { bigEndian($0) } + [0, 0] + littleEndian(stamp)
   }
 
   /// A scan of all six axes and the time stamp.
-  static func fullScan(_ axes: [Int16], stamp: Int64) -> [UInt8] {
+  public static func fullScan(_ axes: [Int16], stamp: Int64) -> [UInt8] {
     axes.flatMap { bigEndian($0) } + [0, 0, 0, 0] + littleEndian(stamp)
   }
 
@@ -58,7 +71,7 @@ enum IIOChips {
   }
 
   /// What the chip's raw acceleration means, m/s² in the device frame.
-  static func specificForce(_ x: Int16, _ y: Int16, _ z: Int16) -> Vector3 {
+  public static func specificForce(_ x: Int16, _ y: Int16, _ z: Int16) -> Vector3 {
     let scale = 0.001197101
     let sensor = Vector3((Double(x) + 5) * scale, Double(y) * scale, Double(z) * scale)
     return Vector3(sensor.y, -sensor.x, sensor.z)

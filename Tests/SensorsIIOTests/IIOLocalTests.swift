@@ -16,6 +16,9 @@ import Testing
     var statuses: [SourceStatus] = []
     var files: [String: String] = [:]
     var steps: [Bool] = []
+    /// The stamp of the first sample, or the time before it; the time after the last one.
+    var start: Int64 = 0
+    var end: Int64 = 0
 
     mutating func take(_ recorder: EventRecorder) {
       accelerometer = recorder.accelerometer
@@ -44,9 +47,10 @@ import Testing
         "sampling_frequency", "current_timestamp_clock", "trigger/current_trigger", "buffer/watermark",
         "scan_elements/in_accel_x_en", "scan_elements/in_anglvel_x_en", "scan_elements/in_timestamp_en",
       ] { capture.files[name] = fixture.read(name, of: 0) }
+      capture.start = Timestamp.now.nanoseconds - 200_000_000
       for index in Int16(0)..<20 {
-        capture.steps.append(
-          pipe.push(IIOChips.accelerometerScan(index, -index, 8192, stamp: Int64(index) * 10_000_000 + 3)))
+        let stamp = capture.start + Int64(index) * 10_000_000
+        capture.steps.append(pipe.push(IIOChips.accelerometerScan(index, -index, 8192, stamp: stamp)))
       }
       capture.steps.append(waitUntil { recorder.accelerometer.count == 20 })
       source.setDemand(.off, for: .accelerometer)
@@ -65,7 +69,8 @@ import Testing
         "scan_elements/in_accel_x_en": "1",
         "scan_elements/in_anglvel_x_en": "0", "scan_elements/in_timestamp_en": "1",
       ])
-    #expect(result.accelerometer.map(\.timestamp.nanoseconds) == (0..<20).map { $0 * 10_000_000 + 3 })
+    #expect(
+      result.accelerometer.map(\.timestamp.nanoseconds) == (0..<20).map { result.start + $0 * 10_000_000 })
     for (index, sample) in result.accelerometer.enumerated() {
       let expected = IIOChips.specificForce(Int16(index), Int16(-index), 8192)
       #expect(((sample.specificForce ?? .zero) - expected).length < 1e-12)
@@ -75,6 +80,55 @@ import Testing
     #expect(states == [.idle, .active(rates: [.accelerometer: 100]), .idle])
     #expect(result.statuses[0].kinds == [.accelerometer, .gyroscope, .thermometer])
     #expect(result.statuses[0].source == "local: iio:device0 (testimu)")
+  }
+
+  /// A HID sensor hub ignores the clock that it is set to use: it counts from its own start, or shows civil time.
+  @Test(arguments: [5, 1_780_000_000 as Int64])
+  func aHubsOwnClockIsFollowed(seconds: Int64) async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture)
+      var capture = Capture()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(50)), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      capture.start = Timestamp.now.nanoseconds
+      for index in Int64(0)..<20 {
+        let stamp = seconds * 1_000_000_000 + Timestamp.now.nanoseconds - capture.start
+        capture.steps.append(pipe.push(IIOChips.accelerometerScan(Int16(index), 2, 3, stamp: stamp)))
+      }
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 20 })
+      source.stop()
+      capture.take(recorder)
+      capture.end = Timestamp.now.nanoseconds
+      return capture
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    let times = result.accelerometer.map(\.timestamp.nanoseconds)
+    #expect(times.allSatisfy { (result.start...result.end + 10_000_000_000).contains($0) }, "\(result)")
+  }
+
+  /// The kernel refuses settings during a capture, which goes on after a program was killed.
+  @Test func aCaptureOfAKilledProcessIsEndedBeforeTheSettings() async throws {
+    let result = try await IIOFixture.run { fixture -> [String] in
+      try IIOChips.addIMU(fixture)
+      try fixture.write("buffer/enable", of: 0, "1")
+      let writes = try fixture.observeWrites(to: ["buffer/enable", "sampling_frequency"], of: 0)
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(50)), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      var order: [String] = []
+      waitUntil {
+        order += writes.next()
+        return order.contains("sampling_frequency")
+      }
+      source.stop()
+      return order
+    }
+    #expect(result.first == "buffer/enable", "\(result)")
   }
 
   @Test func aCombinedChipRunsAtTheHighestRate() async throws {
