@@ -22,9 +22,12 @@ package struct MotionCapabilities: Hashable, Sendable {
   ///     required.
   ///   - availability: reasons why other sensors are unavailable, as reported by their sources.
   ///   - effectiveInterval: time in s between samples used for attitudes and headings; nil if unknown.
+  ///   - restriction: the reason why their source delivers fewer samples than the sensor could; nil if it does
+  ///     not.
   package init(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
-    _ availability: ServiceAvailability, effectiveInterval: Double? = nil
+    _ availability: ServiceAvailability, effectiveInterval: Double? = nil,
+    restriction: String? = nil
   ) {
     var available = AttitudeReferenceFrame.available(with: sensors)
     if isNavigated { available.formUnion([.xTrueNorthZVertical, .xMagneticNorthZVertical]) }
@@ -87,7 +90,8 @@ package struct MotionCapabilities: Hashable, Sendable {
     if let effectiveInterval {
       for (name, interval) in [("attitude", attitude.interval), ("heading", heading.interval)]
       where services[name] == .some(nil) && effectiveInterval > 1.05 * interval {
-        degradations[name] = Self.slow(interval, effectiveInterval, before: degradations[name])
+        degradations[name] = Self.slow(
+          interval, effectiveInterval, restriction, before: degradations[name])
       }
     }
     guard attitude.isEnabled, services["attitude"] == .some(nil), !available.contains(attitude.frame),
@@ -104,10 +108,13 @@ package struct MotionCapabilities: Hashable, Sendable {
 
   private static let slowPrefix = "effective interval "
 
-  private static func slow(_ interval: Double, _ effective: Double, before reason: String?) -> String {
+  private static func slow(
+    _ interval: Double, _ effective: Double, _ restriction: String?, before reason: String?
+  ) -> String {
     let milliseconds = (effective * 1e4).rounded() / 10
     return
-      "\(slowPrefix)\(milliseconds) ms, limited by the sensor, instead of \((interval * 1e4).rounded() / 10) ms"
+      "\(slowPrefix)\(milliseconds) ms instead of \((interval * 1e4).rounded() / 10) ms: "
+      + (restriction ?? "limited by the sensor")
       + (reason.map { "; \($0)" } ?? "")
   }
 }

@@ -36,6 +36,8 @@ struct MotionReports: PipelinePart {
   /// The available sensors and services as last reported; nil if they must be reported again.
   private var known: Capability?
   private var capabilities: MotionCapabilities?
+  /// The reasons why active sources deliver less than they could.
+  private var restrictions: [SensorKind: String] = [:]
 
   /// The available sensors, and whether navigation provides the attitude. Together they determine the motion
   /// services.
@@ -73,7 +75,10 @@ struct MotionReports: PipelinePart {
 
   // MARK: Inputs
 
-  mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) { manager.observe(change) }
+  mutating func observe(_ change: SourceStatus, _ context: inout PipelineContext) {
+    manager.observe(change)
+    for kind in change.kinds { restrictions[kind] = change.restriction }
+  }
 
   /// Processes a change of the demands on the sensors.
   mutating func observe(_ demands: [SensorKind: SensorDemand]) {
@@ -175,7 +180,7 @@ struct MotionReports: PipelinePart {
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     return MotionCapabilities(
       context.configuration, sensors: sensors, isNavigated: isNavigated, context.availability,
-      effectiveInterval: manager.effectiveInterval(of: clock))
+      effectiveInterval: manager.effectiveInterval(of: clock), restriction: restrictions[clock])
   }
 
   /// Schedules a `status` if the available motion services have changed, for example because a reference

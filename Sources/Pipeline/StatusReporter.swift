@@ -63,6 +63,9 @@ struct StatusReporter: PipelinePart {
   private let start: Timestamp
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
+  /// The reasons why active sources deliver less than they could, by name of the source. They remain while the
+  /// source sleeps.
+  private var restrictions: [String: String] = [:]
   /// The kinds of sensors that unavailable sources have reported as missing, by name of the source.
   private var missing: [String: Set<SensorKind>] = [:]
   private var lastPublished: Timestamp?
@@ -87,6 +90,9 @@ struct StatusReporter: PipelinePart {
     switch change.state {
     case .active(let rates):
       source.state = "active"
+      source.reason = change.restriction
+      if restrictions[change.source] != change.restriction { context.isStatusOutdated = true }
+      restrictions[change.source] = change.restriction
       settle(change, &context)
       for (kind, rate) in rates { source.rates[kind.rawValue] = rate }
     case .idle: break

@@ -173,4 +173,29 @@ import Testing
     let farewell = try StatusMessage(json: json(pipeline.farewell(at: Timestamp(seconds: 10))))
     #expect(farewell.state == .offline && !farewell.isWill)
   }
+
+  /// A chip whose buffer cannot be used is polled: the reason is in `status` once, also while the chip sleeps in between.
+  @Test func theReasonOfARestrictedSourceIsReportedOnce() throws {
+    var pipeline = try pipeline(
+      { $0.statusInterval = 3600 }, { $0.attitude.interval = 0.02 }, { $0.attitude.isEnabled = true })
+    func status(_ seconds: Double, _ state: SourceStatus.State, _ restriction: String? = nil) -> SensorEvent {
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: seconds), source: "local: chip", kinds: [.accelerometer, .gyroscope],
+          state: state, restriction: restriction))
+    }
+    let slow = SourceStatus.State.active(rates: [.accelerometer: 25, .gyroscope: 25])
+    let fast = SourceStatus.State.active(rates: [.accelerometer: 100, .gyroscope: 100])
+    let events = [
+      status(0, .idle), status(2, slow, "busy"), status(3, slow, "busy"), status(4, .idle),
+      status(6, slow, "busy"), status(7, slow, "busy"), status(8, fast), status(9, fast), status(10, .idle),
+    ]
+    let statuses = try run(&pipeline, events).filter { $0.kind == .status }
+      .map { try StatusMessage(json: json($0)) }
+    #expect(statuses.map { $0.sources.first?.reason } == [nil, "busy", nil])
+    let degradations = statuses.map { $0.degradations["attitude"] ?? "" }
+    #expect(
+      degradations.map { $0.contains("40.0 ms instead of 20.0 ms: busy") } == [false, true, false],
+      "\(degradations)")
+  }
 }

@@ -239,6 +239,13 @@ package struct EnvironmentCheck {
           ]
         }
         let found = inventory.devices.map(\.title).joined(separator: ", ")
+        if let problem = inventory.devices.lazy.flatMap(\.sensors).compactMap(\.problem).first {
+          return [
+            Finding(
+              .warning, subject, problem,
+              remedy: "check the chip's wiring and driver, or name another device in [iio]")
+          ]
+        }
         guard missing.isEmpty else {
           let names = missing.map(\.rawValue).joined(separator: " and no ")
           return [

@@ -106,6 +106,7 @@ package struct SensorListing {
           json.field("offers", "\(sensor.frequencies)")
           json.field("range", sensor.range, decimals: 2)
           json.field("mount", sensor.mountSource.rawValue)
+          json.field("problem", sensor.problem)
           json.closeObject()
         }
         json.closeArray()
@@ -150,6 +151,7 @@ package struct SensorListing {
       parts.append("range ±\((range * 10).rounded() / 10) \(unit)")
     }
     parts.append("mount \(sensor.mountSource.rawValue)")
+    if let problem = sensor.problem { parts.append(problem) }
     return parts.joined(separator: ", ")
   }
 }

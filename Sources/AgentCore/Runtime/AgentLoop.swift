@@ -346,9 +346,14 @@ struct AgentLoop: ~Copyable {
     switch status.state {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
-      log.info(
-        .sourceActive, "source active",
-        metadata: ["source": "\(status.source)", "rates": "\(shown.joined(separator: " "))"])
+        .joined(separator: " ")
+      guard let restriction = status.restriction else {
+        return log.info(
+          .sourceActive, "source active", metadata: ["source": "\(status.source)", "rates": "\(shown)"])
+      }
+      log.warning(
+        .sourceActive, "source restricted",
+        metadata: ["source": "\(status.source)", "rates": "\(shown)", "reason": "\(restriction)"])
     case .idle: log.info(.sourceIdle, "source idle", metadata: ["source": "\(status.source)"])
     case .unavailable(let reason):
       log.warning(

@@ -956,7 +956,9 @@ class StatusSource(Record):
     rates: dict[str, Annotated[float, Limits(minimum=0)]] | None = None
     """Sample rates in Hz by kind of sensor."""
     reason: str | None = None
-    """Reason for the state unavailable."""
+    """Reason for the state unavailable, or why an active source delivers less than its hardware could, with the
+    remedy.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

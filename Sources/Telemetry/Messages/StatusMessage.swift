@@ -27,7 +27,7 @@ public struct StatusMessage: Hashable, Sendable {
     public var state: String
     /// Sample rates in Hz by kind of sensor; empty if unknown.
     public var rates: [String: Double]
-    /// The reason why the source is unavailable.
+    /// The reason why the source is unavailable, or why an active one delivers less than its hardware could.
     public var reason: String?
 
     public init(name: String, state: String, rates: [String: Double] = [:], reason: String? = nil) {
