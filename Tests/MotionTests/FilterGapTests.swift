@@ -56,24 +56,6 @@ import Testing
     #expect(filter.counters.saturated > 40)
   }
 
-  /// A slow acceleration is constant for a part of a second. After a loss in motion, the vertical is averaged for
-  /// longer (before: 0.4 to 1.3 s).
-  @Test(arguments: 1...4 as ClosedRange<UInt64>) func verticalIsAveragedAfterALossInMotion(seed: UInt64) {
-    var simulation = FilterSimulation(seed: seed)
-    simulation.reach = 0.4
-    var filter = ScreenedFilter()
-    var aligning = 0
-    for sample in simulation.samples(45) {
-      let time = sample.time.seconds(since: Timestamp(seconds: 5))
-      if time > 30, time < 33 { continue }
-      filter.update(gyroscope: sample.rate, at: sample.time)
-      filter.update(accelerometer: sample.force, at: sample.time)
-      if time > 33, filter.flags.isAligning { aligning += 1 }
-    }
-    print("seed \(seed): \(aligning) samples")
-    #expect(Double(aligning) / simulation.rate > 1.8, "seed \(seed)")
-  }
-
   /// A mean field with the length that a tilted frame gave it is replaced within seconds by a constant field of the
   /// length and inclination that were observed before (previously after 90 s).
   @Test(arguments: [false, true]) func wrongMeanFieldIsReplaced(isLost: Bool) {
