@@ -39,6 +39,23 @@ import Testing
     #expect(worst.afterThree < 5 && worst.afterLong < 5, "seed \(seed)")
   }
 
+  /// A spin returns to the gyroscope's range for moments, and the attitude is lost nevertheless. Shakes are out of
+  /// range for a fifth of the time, and their clipped part is estimated.
+  @Test(arguments: [(mean: 550.0, isLost: true), (mean: 0, isLost: false)])
+  func interruptedSaturationLosesTheAttitude(mean: Double, isLost: Bool) {
+    let degree = Double.pi / 180
+    var filter = ScreenedFilter()
+    for i in 0..<1600 {
+      let time = 5 + Double(i) / 200
+      let swing = (isLost ? 60 : 540) * FilterSimulation.sine(2 * .pi * 2 * time)
+      let rate = i > 600 && i < 1100 ? max(-500, min(500, mean + swing)) : 0
+      filter.update(gyroscope: Vector3(rate * degree, 0, 0), at: Timestamp(seconds: time))
+      filter.update(accelerometer: Vector3(0, 0, 9.81), at: Timestamp(seconds: time))
+    }
+    #expect((filter.counters.realignments > 0) == isLost)
+    #expect(filter.counters.saturated > 40)
+  }
+
   /// A mean field with the length that a tilted frame gave it is replaced within seconds by a constant field of the
   /// length and inclination that were observed before (previously after 90 s).
   @Test(arguments: [false, true]) func wrongMeanFieldIsReplaced(isLost: Bool) {
@@ -57,6 +74,33 @@ import Testing
     // A field of another length does not restore the heading.
     if isLost { watch.loseAttitude() }
     #expect(observe(4, Vector3(19, 0, -42), mean: Vector3(11, 15.9, -42)) == nil)
+  }
+
+  /// A field across a proven mean is a disturbance of the room for as long as the mean agreed before, at most 45 s
+  /// (before: 15 s). A mean that no rotation has proven is replaced after 15 s.
+  @Test(arguments: [(isProven: true, time: 45.0), (isProven: false, time: 15.0)])
+  func provenMeanIsDefended(isProven: Bool, time: Double) {
+    var watch = FieldWatch()
+    let (mean, across) = (Vector3(0, 15.5, -42), Vector3(5, 14.67, -42))
+    for _ in 0..<600 { _ = watch.observe(mean, mean: mean, noise: 0.1, isStill: false, 0.1) }
+    if isProven { watch.prove(mean, by: Self.evidence(of: mean), 0.05) }
+    #expect(watch.isProven == isProven)
+    var replaced: Int?
+    for i in 0..<600 where watch.observe(across, mean: mean, noise: 0.1, isStill: false, 0.1) != nil {
+      replaced = replaced ?? i
+    }
+    #expect(abs(Double(replaced ?? 0) / 10 - time) < 6)
+  }
+
+  /// Evidence from turns about all axes.
+  private static func evidence(of field: Vector3) -> FieldEvidence {
+    var evidence = FieldEvidence(disturbance: 1.2)
+    for i in 0..<300 {
+      let attitude = Quaternion(
+        angle: 0.5 * Double(i), axis: Vector3(i % 3 == 0 ? 1 : 0, i % 3 == 1 ? 1 : 0, i % 3 == 2 ? 1 : 0))
+      evidence.observe(field, attitude: Matrix3(attitude), isStill: false, turnVariance: 0, interval: 0.5)
+    }
+    return evidence
   }
 
   /// The result after gaps depends on the scans only, not on the blocks in which a source delivers them.

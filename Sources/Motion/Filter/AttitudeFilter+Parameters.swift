@@ -35,10 +35,10 @@ extension AttitudeFilter {
     public var magnetometerNoise = 1.0
     /// Standard deviation of the magnetometer's delay in s (0.02).
     public var lagPrior = 0.02
-    /// Expected hard iron of a calibrated device in µT (0.12). Larger values speed up a first calibration but
+    /// Expected hard iron of a calibrated device in µT (0.09). Larger values speed up a first calibration but
     /// mistake an uneven field for hard iron. The filter accepts larger iron only if the measured fields are
     /// inconsistent without it.
-    public var hardIronPrior = 0.12
+    public var hardIronPrior = 0.09
     /// Random walk of the hard iron in µT/√s (0.003).
     public var hardIronWalk = 0.003
 

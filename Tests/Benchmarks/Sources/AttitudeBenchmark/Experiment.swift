@@ -24,6 +24,10 @@ enum Experiment: String, CaseIterable {
   case scale
   /// A spin at 700 to 900 °/s for 2.5 s with a gyroscope that ends at 500.
   case spin
+  /// The gyroscope's bias changes by 0.1 to 0.5 °/s about a random axis.
+  case biasStep
+  /// A field of 5 to 20 µT in the room from the start until a minute into the movement.
+  case leaving
   /// A start in motion with 10 µT from the device's surroundings, which fade within 20 s.
   case magnetAtStart
 
@@ -100,6 +104,20 @@ enum Experiment: String, CaseIterable {
       run.trial.spin(
         draw(700...900).radians, about: Fault.direction(&random), from: run.onset, for: 2.5,
         range: 500.0.radians)
+    case .biasStep:
+      run.onset = onset(before: 60)
+      run.end = run.onset
+      let change = draw(0.1...0.5).radians * Fault.direction(&random)
+      for i in 0..<original.count where original.times[i] >= run.onset { run.trial.rates[i] += change }
+    case .leaving:
+      let field = draw(5...20) * Fault.direction(&random)
+      run.end = moving + 60
+      run.onset = run.end
+      for i in 0..<original.count {
+        guard let reference = original.references[i] else { continue }
+        let part = max(0, min(1, (run.end - original.times[i]) / 2))
+        run.trial.fields[i] += part * reference.attitude.conjugate.rotate(field)
+      }
     case .magnetAtStart:
       let field = 10 * Fault.direction(&random)
       run.trial.filter((0..<original.count).map { original.times[$0] >= moving })

@@ -32,6 +32,8 @@ struct Trial {
   /// Hz; that of all BROAD recordings until it is decimated.
   private(set) var rate = 2000.0 / 7
 
+  init(name: String, rate: Double) { (self.name, self.rate) = (name, rate) }
+
   /// Reads 14 little-endian float32 per sample: acceleration, rate, field, reference quaternion, movement flag.
   init(contentsOf url: URL) throws {
     name = url.deletingPathExtension().lastPathComponent

@@ -1,7 +1,7 @@
 import Foundation
 
 // attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager]
-//   [--deviations] [--rounds N] [--experiment NAME|all] [--runs N] [--each] [--half 1|2]
+//   [--deviations] [--rounds N] [--experiment NAME|all] [--runs N] [--each] [--half 1|2] [--rates]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -10,7 +10,7 @@ func fail(_ message: String) -> Never {
 
 let usage = """
   usage: attitude-benchmark DIR [--fault NAME|all] [--seed TEXT] [--every N] [--peers] [--manager] [--deviations]
-         [--rounds N] [--experiment NAME|all] [--runs N] [--each] [--half 1|2]
+         [--rounds N] [--experiment NAME|all] [--runs N] [--each] [--half 1|2] [--rates]
   faults: \(Fault.allCases.map(\.rawValue).joined(separator: " "))
   experiments: \(Experiment.allCases.map(\.rawValue).joined(separator: " "))
   """
@@ -30,6 +30,8 @@ var rounds = 1
 // Events are planted into each trial so many times.
 var experiments: [Experiment] = []
 var runs = 10
+// The trials at other sample rates.
+var withRates = false
 // A row for each run.
 var showsEach = false
 // Half of the trials: the six that constants are chosen on (1), and the six others (2).
@@ -56,6 +58,7 @@ while let argument = arguments.popFirst() {
     guard let count = arguments.popFirst().flatMap({ Int($0) }), count > 0 else { fail(usage) }
     runs = count
   case "--each": showsEach = true
+  case "--rates": withRates = true
   case "--half":
     guard let number = arguments.popFirst().flatMap({ Int($0) }), (1...2).contains(number) else {
       fail(usage)
@@ -89,6 +92,10 @@ do {
   if !experiments.isEmpty {
     try Experiment.report(
       experiments, trials, runs: runs, every: every, withPeers: withPeers, showsEach: showsEach)
+    exit(0)
+  }
+  if withRates {
+    Rates.report(trials)
     exit(0)
   }
   if withDeviations {
