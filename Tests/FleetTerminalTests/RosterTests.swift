@@ -1,13 +1,12 @@
+import Fleet
 import FleetFixtures
 import FleetProgram
+import FleetTerminal
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import Fleet
-@testable import FleetTerminal
 
 @Suite struct RosterTests {
   struct Step: Sendable {
