@@ -453,10 +453,10 @@ package struct AgentPipeline: Sendable {
   }
 
   /// The navigation estimate; nil unless navigation is aligned and scans are recent.
-  var estimate: NavigationEstimate? { navigation?.estimate(at: now) }
+  package var estimate: NavigationEstimate? { navigation?.estimate(at: now) }
 
   /// The position that navigation continues without the receiver; nil if it does not.
-  var carried: CarriedPosition? { navigation?.carried(at: now) }
+  package var carried: CarriedPosition? { navigation?.carried(at: now) }
 
   /// Removes and returns the radio scans with accurate fixes since the last call, from which the beacon map
   /// learns.

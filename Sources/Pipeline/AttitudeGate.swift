@@ -1,4 +1,4 @@
-internal import Spatial
+package import Spatial
 internal import Telemetry
 
 /// Decides which attitudes are published: at most one per interval, and only if it differs from the last
@@ -7,9 +7,9 @@ internal import Telemetry
 /// A change of reference frame, axes or degradation is always published. At rest, nothing is published after
 /// the first attitude. The retained message at the broker therefore never differs from the current attitude
 /// by more than the angle.
-struct AttitudeGate: Sendable {
+package struct AttitudeGate: Sendable {
   /// Properties, besides the attitude, whose change is published.
-  struct State: Hashable, Sendable {
+  package struct State: Hashable, Sendable {
     var frame: AttitudeReferenceFrame?
     var axes: BodyAxes
     var degradation: String?
@@ -28,7 +28,7 @@ struct AttitudeGate: Sendable {
   /// - Parameters:
   ///   - interval: minimum time in s between attitudes.
   ///   - filter: minimum change in degrees; 0 publishes one attitude per interval.
-  init(interval: Double, filter: Double) {
+  package init(interval: Double, filter: Double) {
     self.interval = IntervalGate(interval: interval)
     self.filter = filter.radians
     cosine = Quaternion(angle: filter.radians, axis: Vector3(1, 0, 0)).rotate(Vector3(0, 1, 0)).y
@@ -38,7 +38,9 @@ struct AttitudeGate: Sendable {
   /// - Parameters:
   ///   - attitude: the attitude; nil if only gravity is available.
   ///   - gravity: direction of gravity in the axes of the device; any length except zero.
-  mutating func isOpen(at time: Timestamp, attitude: Attitude?, gravity: Vector3, _ state: State) -> Bool {
+  package mutating func isOpen(at time: Timestamp, attitude: Attitude?, gravity: Vector3, _ state: State)
+    -> Bool
+  {
     guard isNews(attitude, gravity, state) else {
       refused = time
       return false
@@ -52,7 +54,7 @@ struct AttitudeGate: Sendable {
   /// that turn the device by more than the angle within an interval. The first lower rate after a turn is
   /// published, too, so that the retained message does not show a turn.
   /// - Parameter rotationRate: the rate in rad/s.
-  mutating func isOpen(at time: Timestamp, rotationRate: Vector3, _ state: State) -> Bool {
+  package mutating func isOpen(at time: Timestamp, rotationRate: Vector3, _ state: State) -> Bool {
     let turns = rotationRate.length * interval.interval > filter
     guard last?.state != state || turns || isTurning, interval.isOpen(at: time) else { return false }
     (last, isTurning) = ((nil, .zero, state), turns)
@@ -70,7 +72,7 @@ struct AttitudeGate: Sendable {
 
   /// Publishes the next attitude even if it has not changed, for example because a new broker session may not
   /// have the last one.
-  mutating func reopen() { last = nil }
+  package mutating func reopen() { last = nil }
 
   private func isNews(_ attitude: Attitude?, _ gravity: Vector3, _ state: State) -> Bool {
     guard filter > 0, let last, last.state == state else { return true }

@@ -1,9 +1,9 @@
-internal import Positioning
-internal import Spatial
+package import Positioning
+package import Spatial
 
 /// Error- and delay-bounded reporting in civil time in milliseconds, the time used in messages. The vehicle
 /// therefore predicts its position from the same numbers as its subscribers.
-struct BoundedReports: Sendable {
+package struct BoundedReports: Sendable {
   private var reporter: BoundedReporter
   private let activity: ActivityType
   /// Locations at which a later report can still take effect, with civil times, in order of time.
@@ -15,7 +15,7 @@ struct BoundedReports: Sendable {
   private var offset: Int64 = 0
 
   /// A report with the location at which it takes effect.
-  typealias Report = (predictor: ReportPredictor, location: ShownLocation)
+  package typealias Report = (predictor: ReportPredictor, location: ShownLocation)
 
   /// Maximum step back of civil time in s. After a larger step, the stored locations are discarded.
   private static let largestStepBack = 2.0
@@ -25,7 +25,7 @@ struct BoundedReports: Sendable {
   ///   - delay: display delay in s.
   ///   - activity: type of motion.
   ///   - limits: limits on the distance between the last reported position and the vehicle.
-  init(
+  package init(
     error: Double, delay: Double, activity: ActivityType = .automotive, limits: [DisplacementLimit] = []
   ) {
     reporter = BoundedReporter(epsilon: error, delay: delay, activity: activity, limits: limits)
@@ -37,11 +37,11 @@ struct BoundedReports: Sendable {
   var secondsUnwatched: Double? { reporter.secondsUnwatched }
 
   /// Time of the next call of `advance` by the device's monotonic clock; nil if none is due.
-  var nextDeadline: Timestamp? {
+  package var nextDeadline: Timestamp? {
     reporter.nextDeadline.map { Timestamp(nanoseconds: $0.nanoseconds &+ offset) }
   }
 
-  mutating func process(_ location: ShownLocation, time: UTCTime) -> [Report] {
+  package mutating func process(_ location: ShownLocation, time: UTCTime) -> [Report] {
     var reports: [Report] = []
     let moment = Self.milliseconds(time)
     if let newest, newest.seconds(since: moment) > Self.largestStepBack {
@@ -58,7 +58,7 @@ struct BoundedReports: Sendable {
   }
 
   /// - Parameter timestamp: time by the device's monotonic clock.
-  mutating func advance(to timestamp: Timestamp) -> [Report] {
+  package mutating func advance(to timestamp: Timestamp) -> [Report] {
     pair(reporter.advance(to: civil(timestamp)))
   }
 
@@ -67,10 +67,10 @@ struct BoundedReports: Sendable {
   /// - Parameter isSeen: true if the vehicle was observed at that position until now.
   mutating func stand(isSeen: Bool) -> [Report] { pair(reporter.stand(isSeen: isSeen)) }
 
-  mutating func observe(isReceiverOn: Bool) { reporter.observe(isReceiverOn: isReceiverOn) }
+  package mutating func observe(isReceiverOn: Bool) { reporter.observe(isReceiverOn: isReceiverOn) }
 
   /// Updates whether the accelerometer reports rest, and since when; nil if unknown.
-  mutating func observe(isAtRest: Bool?, since: Timestamp) -> [Report] {
+  package mutating func observe(isAtRest: Bool?, since: Timestamp) -> [Report] {
     pair(reporter.observe(isAtRest: isAtRest, since: civil(since)))
   }
 
@@ -84,7 +84,7 @@ struct BoundedReports: Sendable {
       error: reporter.epsilon, delay: reporter.delay, activity: activity, limits: reporter.limits)
   }
 
-  mutating func finish() -> [Report] { pair(reporter.finish()) }
+  package mutating func finish() -> [Report] { pair(reporter.finish()) }
 
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
     let reports = predictors.compactMap { predictor in

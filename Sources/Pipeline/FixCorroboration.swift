@@ -1,6 +1,6 @@
-internal import Positioning
-internal import Sensors
-internal import Spatial
+package import Positioning
+package import Sensors
+package import Spatial
 
 /// Decides whether a fix that beacons contradict may still be right. This is the case if other beacons
 /// confirmed the receiver within the last hour, and if the vehicle can have moved from there to the fix.
@@ -8,7 +8,7 @@ internal import Spatial
 /// Access points of an office that has moved contradict all fixes near them, in the same way as they
 /// contradict a spoofed receiver. If the receiver was recently right elsewhere, it is more likely to be right
 /// here, too.
-struct FixCorroboration: Sendable {
+package struct FixCorroboration: Sendable {
   private let mobility: Mobility
   private var last: (fix: Location, witnesses: Set<Beacon>)?
 
@@ -21,12 +21,14 @@ struct FixCorroboration: Sendable {
   /// Multiple of each fix's radius (68 %) that is added to the distance that the vehicle can have moved.
   private static let radii = 3.0
 
-  init(mobility: Mobility) { self.mobility = mobility }
+  package init(mobility: Mobility) { self.mobility = mobility }
 
   /// Stores a fix that the beacons of a scan have confirmed.
   /// - Parameter limit: maximum distance in m between the fix and a confirming beacon, in addition to the
   ///   beacon's reach.
-  mutating func observe(_ fix: Location, by scan: RadioScan, _ map: any BeaconMap, within limit: Double) {
+  package mutating func observe(
+    _ fix: Location, by scan: RadioScan, _ map: any BeaconMap, within limit: Double
+  ) {
     let known = map.lookUp(Array(Set(scan.sightings.prefix(Self.mostSeen).map(\.beacon))))
     let witnesses = known.filter {
       $0.isSound && $0.coordinate.distance(to: fix.coordinate) <= limit + $0.reach
@@ -37,7 +39,7 @@ struct FixCorroboration: Sendable {
   /// Returns whether the last confirmation makes a contradicted fix credible.
   ///
   /// - Parameter scan: the contradicting scan, whose beacons do not count as confirming.
-  func corroborates(for fix: Location, against scan: RadioScan) -> Bool {
+  package func corroborates(for fix: Location, against scan: RadioScan) -> Bool {
     guard let last, case let age = fix.timestamp.seconds(since: last.fix.timestamp),
       (0...Self.memory).contains(age)
     else { return false }
@@ -51,7 +53,7 @@ struct FixCorroboration: Sendable {
 
 /// Decides whether civil time may be used for learning, which counts in days. A spoofed receiver can report a
 /// wrong date.
-struct DateScreen: Sendable {
+package struct DateScreen: Sendable {
   private var last: (time: UTCTime, at: Timestamp)?
   private var jumped: Timestamp?
 
@@ -61,8 +63,10 @@ struct DateScreen: Sendable {
   /// Time in s after a jump of civil time during which the date is not used.
   private static let pause = 86_400.0
 
+  package init() {}
+
   /// - Returns: false for a day after a jump of civil time.
-  mutating func process(_ time: UTCTime, at timestamp: Timestamp) -> Bool {
+  package mutating func process(_ time: UTCTime, at timestamp: Timestamp) -> Bool {
     if let last, abs(time.seconds(since: last.time) - timestamp.seconds(since: last.at)) > Self.slack {
       jumped = timestamp
     }

@@ -1,5 +1,5 @@
-internal import Motion
-internal import Spatial
+package import Motion
+package import Spatial
 package import Telemetry
 
 /// The outcome of the command `level`.
@@ -35,21 +35,21 @@ package enum LevelFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// A tilt measurement started by the command `level`. It waits until the vehicle is at rest, and then
 /// averages accelerometer readings.
-struct LevelMeasurement: Sendable {
+package struct LevelMeasurement: Sendable {
   /// Time limit in s: detecting rest takes two seconds, and buffering in the kernel can delay readings by two
   /// more.
-  static let timeLimit = 20.0
+  package static let timeLimit = 20.0
 
-  let deadline: Timestamp
+  package let deadline: Timestamp
   private var calibrator = LevelCalibrator()
   private var hasHeard = false
 
-  init(at now: Timestamp) { deadline = now.advanced(bySeconds: Self.timeLimit) }
+  package init(at now: Timestamp) { deadline = now.advanced(bySeconds: Self.timeLimit) }
 
   /// Processes an accelerometer reading in g, device frame.
   /// - Parameter activity: rest or motion; nil if unknown.
   /// - Returns: the result of the measurement; nil while it continues.
-  mutating func process(
+  package mutating func process(
     _ sample: AccelerometerData, _ activity: StationaryDetector.State?
   ) -> Result<LevelCalibration, LevelFailure>? {
     hasHeard = true

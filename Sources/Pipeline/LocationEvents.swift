@@ -1,6 +1,6 @@
 internal import Positioning
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// Limits the rate of published location events (failures, pauses, ends of deferrals, suspicions). Below the
 /// limit all events are published.
@@ -8,10 +8,10 @@ internal import Telemetry
 /// Each group of events may publish a burst of `burst` events, and then one per `interval`. An unstable
 /// receiver therefore floods neither the store nor the broker. Of suppressed events, the last one is
 /// published as soon as the limit permits, with the number of events suppressed before it.
-struct LocationEvents: Sendable {
+package struct LocationEvents: Sendable {
   static let burst = 6.0
   /// Time in s after which a group may publish one more event.
-  static let interval = 60.0
+  package static let interval = 60.0
 
   private struct Group: Sendable {
     var credit = LocationEvents.burst
@@ -47,15 +47,17 @@ struct LocationEvents: Sendable {
   private var deferrals = Group()
   private var suspicions = Group()
 
+  package init() {}
+
   /// The next time at which `advance` must be called; nil if no event waits.
-  var nextDeadline: Timestamp? {
+  package var nextDeadline: Timestamp? {
     [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline, suspicions.nextDeadline]
       .compactMap { $0 }.min()
   }
 
   /// Processes an event.
   /// - Returns: the event if it must be published immediately; nil if it waits.
-  mutating func process(_ event: LocationEventMessage, at now: Timestamp) -> LocationEventMessage? {
+  package mutating func process(_ event: LocationEventMessage, at now: Timestamp) -> LocationEventMessage? {
     func add(to group: inout Group) -> LocationEventMessage? {
       group.count(to: now)
       if group.pending != nil { group.suppressed += 1 }
@@ -71,7 +73,7 @@ struct LocationEvents: Sendable {
   }
 
   /// Returns waiting events that may be published now.
-  mutating func advance(to now: Timestamp) -> [LocationEventMessage] {
+  package mutating func advance(to now: Timestamp) -> [LocationEventMessage] {
     guard let nextDeadline, nextDeadline <= now else { return [] }
     func due(_ group: inout Group) -> LocationEventMessage? {
       group.count(to: now)
@@ -82,7 +84,7 @@ struct LocationEvents: Sendable {
   }
 
   /// Returns waiting events, to publish them before a stop.
-  mutating func finish() -> [LocationEventMessage] {
+  package mutating func finish() -> [LocationEventMessage] {
     [failures.drain(), pauses.drain(), deferrals.drain(), suspicions.drain()].compactMap { $0 }
       .sorted { $0.time < $1.time }
   }

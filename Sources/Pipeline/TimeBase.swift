@@ -64,7 +64,7 @@ package struct TimeBase: Sendable {
   ///   - timestamp: current timestamp of the device's monotonic clock.
   ///   - system: the machine's civil clock at `timestamp`.
   ///   - isVirtual: true in the replay of a recording.
-  init(timestamp: Timestamp, system: SystemTime, isVirtual: Bool) {
+  package init(timestamp: Timestamp, system: SystemTime, isVirtual: Bool) {
     offset = system.time.nanoseconds &- timestamp.nanoseconds
     self.isVirtual = isVirtual
     isSystemSynchronized = system.isSynchronized && !isVirtual && system.time >= Self.earliestSaneTime
@@ -72,7 +72,7 @@ package struct TimeBase: Sendable {
     clock = isSystemSynchronized ? .system : .unsynchronized
   }
 
-  func utc(at timestamp: Timestamp) -> UTCTime {
+  package func utc(at timestamp: Timestamp) -> UTCTime {
     let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(offset(at: timestamp))
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
@@ -101,7 +101,7 @@ package struct TimeBase: Sendable {
   }
 
   /// Returns the nanoseconds to add to a timestamp for civil time; nil if no clock was set yet.
-  func knownOffset(at timestamp: Timestamp) -> Int64? {
+  package func knownOffset(at timestamp: Timestamp) -> Int64? {
     utc(at: timestamp) >= Self.earliestSaneTime ? offset(at: timestamp) : nil
   }
 
@@ -111,7 +111,7 @@ package struct TimeBase: Sendable {
   }
 
   /// Returns civil time by the machine's clock; nil if it was never set, or in a recording.
-  func machineTime(at timestamp: Timestamp) -> UTCTime? {
+  package func machineTime(at timestamp: Timestamp) -> UTCTime? {
     guard let system else { return nil }
     let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(system)
     let time = UTCTime(nanoseconds: sum)
@@ -124,7 +124,7 @@ package struct TimeBase: Sendable {
   ///   - timestamp: timestamp of the receiver's report.
   ///   - hasFix: true if the time belongs to an accepted position. Without a position, the receiver's clock
   ///     may not be set, and its time is only used if there is no other clock.
-  mutating func observe(_ time: UTCTime?, at timestamp: Timestamp, hasFix: Bool) {
+  package mutating func observe(_ time: UTCTime?, at timestamp: Timestamp, hasFix: Bool) {
     guard let time, time >= Self.earliestSaneTime else { return }
     guard hasFix || isVirtual || utc(at: timestamp) < Self.earliestSaneTime else { return }
     let new = time.nanoseconds &- timestamp.nanoseconds
@@ -156,7 +156,7 @@ package struct TimeBase: Sendable {
   }
 
   /// Updates the machine's clock.
-  mutating func observe(_ now: SystemTime, at timestamp: Timestamp) {
+  package mutating func observe(_ now: SystemTime, at timestamp: Timestamp) {
     guard !isVirtual, let before = system else { return }
     let new = now.time.nanoseconds &- timestamp.nanoseconds
     let isSane = now.time >= Self.earliestSaneTime

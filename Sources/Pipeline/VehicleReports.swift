@@ -1,11 +1,11 @@
 internal import Navigation
 internal import Sensors
-internal import Spatial
+package import Spatial
 internal import Telemetry
 
 /// The CAN bus' part of the pipeline: stores the newest value of each signal, schedules `vehicle` messages,
 /// and provides the speed for navigation.
-struct VehicleReports: OptionalPart {
+package struct VehicleReports: OptionalPart {
   private var settings: PipelineConfiguration.Vehicle
   /// Newest reading of each signal, by path.
   private var newest: [String: VehicleReading] = [:]
@@ -29,7 +29,7 @@ struct VehicleReports: OptionalPart {
   private static let coarseStep = 0.5
 
   /// Returns nil if no CAN bus is read.
-  init?(_ configuration: PipelineConfiguration) {
+  package init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.vehicle else { return nil }
     self.settings = settings
   }
@@ -41,7 +41,7 @@ struct VehicleReports: OptionalPart {
   }
 
   /// Stores the readings, and determines the speeds for navigation.
-  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+  package mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
     step.speeds = wheelSpeeds(step.readings)
     for reading in step.readings {
       let before = newest[reading.path]
@@ -68,14 +68,14 @@ struct VehicleReports: OptionalPart {
     }
   }
 
-  func nextDeadline(_ context: PipelineContext) -> Timestamp? {
+  package func nextDeadline(_ context: PipelineContext) -> Timestamp? {
     guard hasNews, let firstUntold else { return nil }
     guard let lastTold else { return firstUntold.advanced(bySeconds: Self.shortestInterval) }
     return lastTold.advanced(
       bySeconds: hasChanged ? Self.shortestInterval : max(Self.shortestInterval, settings.interval))
   }
 
-  mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
+  package mutating func advance(to timestamp: Timestamp, _ context: inout PipelineContext) {
     guard let due = nextDeadline(context), due <= timestamp else { return }
     lastTold = timestamp
     publishPending(&context)

@@ -1,3 +1,4 @@
+import AgentCore
 import LocalProtocols
 import Pipeline
 import Platform
@@ -5,8 +6,6 @@ import Sensors
 import Spatial
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// Swift clients of the server for programs on the same machine, over real sockets.
 @Suite struct AgentClientServerTests {

@@ -1,6 +1,5 @@
+import AgentCore
 import Testing
-
-@testable import AgentCore
 
 /// Where things are that nothing names: the system's folders, or the user's own.
 @Suite struct AgentFoldersTests {

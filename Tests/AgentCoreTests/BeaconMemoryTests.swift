@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Logging
 import Pipeline
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// From a radio's scans beside a receiver's fixes to the vehicle's map, and to what is told of it.
 @Suite struct BeaconMemoryTests {
@@ -20,7 +19,7 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  private func store() -> BeaconStore { BeaconStore(.init(path: directory.file("beacons.sqlite")), log: log) }
+  private func store() -> BeaconStore { BeaconStore(path: directory.file("beacons.sqlite"), log: log) }
 
   private static func beacon(_ number: Int) throws -> Beacon {
     try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64(number)))

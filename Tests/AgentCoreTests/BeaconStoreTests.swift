@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Glibc
 import Logging
@@ -7,8 +8,6 @@ import Sensors
 import Spatial
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// The vehicle's map of beacons: how large, how much work, what it forgets, and what a bad disk does to it.
 @Suite struct BeaconStoreTests {
@@ -26,7 +25,7 @@ import Testing
 
   private func store(limit: Int = 20_000, forgetAfter: Int = 180) -> BeaconStore {
     BeaconStore(
-      .init(path: path, limit: limit, forgetAfter: forgetAfter),
+      path: path, limit: limit, forgetAfter: forgetAfter,
       log: Logger(label: "test") { [recorder] _ in RecordingLogHandler(recorder) })
   }
 
@@ -350,7 +349,7 @@ import Testing
   @Test func unwritableDiskIsReportedOnceAndRetried() throws {
     let folder = directory.file("missing")
     let store = BeaconStore(
-      .init(path: folder + "/beacons.sqlite"),
+      path: folder + "/beacons.sqlite",
       log: Logger(label: "test") { [recorder] _ in RecordingLogHandler(recorder) })
     write(store, turn: 0)
     for turn in 1...100 {

@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Logging
 import Motion
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 @Suite struct CalibrationStoreTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)

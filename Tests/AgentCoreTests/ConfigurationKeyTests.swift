@@ -1,9 +1,8 @@
+import AgentCore
 import Foundation
 import Settings
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 /// `ConfigurationKey.all` lists the keys, and `AgentConfiguration` reads them: none may be in one and not in the other.
 @Suite struct ConfigurationKeyTests {

@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import MQTT
 import Pipeline
@@ -8,8 +9,6 @@ import Settings
 import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 @Suite struct ConfigurationTests {
   private func load(_ toml: String, environment: [String: String] = [:], flags: [String] = []) throws

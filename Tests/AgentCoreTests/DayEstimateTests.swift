@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Pipeline
 import Positioning
@@ -8,8 +9,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// What `odographd check` estimates: the presets' own words, and what is repeated instead of simulated.
 @Suite struct DayEstimateTests {

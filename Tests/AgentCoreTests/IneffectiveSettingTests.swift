@@ -1,3 +1,4 @@
+import AgentCore
 import Pipeline
 import Positioning
 import Settings
@@ -5,8 +6,6 @@ import Simulation
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// Settings that other settings leave without effect, and the reporting that a distance filter selects.
 @Suite struct IneffectiveSettingTests {

@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import JSON
 import LocalProtocols
@@ -9,8 +10,6 @@ import Spatial
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import AgentCore
 
 /// The server for programs on the same machine, over real sockets.
 @Suite struct LocalServerTests {

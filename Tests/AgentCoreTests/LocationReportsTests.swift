@@ -1,5 +1,7 @@
+import AgentCore
 import Fleet
 import JSON
+import Pipeline
 import Positioning
 import Recordings
 import Sensors
@@ -8,9 +10,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
-@testable import Pipeline
 
 /// From a receiver's reports to messages, and from messages to what a subscriber shows, in exact virtual time.
 @Suite struct LocationReportsTests {

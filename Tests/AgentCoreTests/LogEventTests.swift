@@ -1,7 +1,6 @@
+import AgentCore
 import Foundation
 import Testing
-
-@testable import AgentCore
 
 /// The names by which log messages are searched for.
 @Suite struct LogEventTests {

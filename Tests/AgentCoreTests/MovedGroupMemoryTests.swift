@@ -1,3 +1,4 @@
+import AgentCore
 import Logging
 import Pipeline
 import Positioning
@@ -6,8 +7,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// An office whose access points are known moves: from scans beside fixes to the map in its file, over days.
 @Suite struct MovedGroupMemoryTests {
@@ -42,7 +41,7 @@ import Testing
     static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
     init(day: Int, path: String, log: Logger) throws {
-      let store = BeaconStore(.init(path: path), log: log)
+      let store = BeaconStore(path: path, log: log)
       var configuration = try AgentConfiguration(settings: [
         "vehicle.id=v", "location.reporting=distance", "heading.enabled=false",
         "attitude.enabled=false",
@@ -104,7 +103,7 @@ import Testing
   }
 
   private func known(_ numbers: some Sequence<Int>) -> [MappedBeacon] {
-    BeaconStore(.init(path: path), log: log).lookUp(Self.beacons(numbers))
+    BeaconStore(path: path, log: log).lookUp(Self.beacons(numbers))
   }
 
   private func day(
@@ -199,7 +198,7 @@ import Testing
 
   /// A doubted word of the fleet is replaced by its next one, whether the doubt was written or not; three days need no word.
   @Test(arguments: [true, false]) func contestedFleetEntryIsReplacedByTheNext(isWritten: Bool) {
-    let store = BeaconStore(.init(path: path), log: log)
+    let store = BeaconStore(path: path, log: log)
     advance(store, turn: 0)
     store.accept(Self.told(at: Self.old))
     advance(store, turn: 1)
@@ -212,7 +211,7 @@ import Testing
     store.close()
     #expect(known(Self.office).count == 8)
     for place in known(Self.office) { #expect(place.coordinate.distance(to: Self.east(4000)) < 1) }
-    let again = BeaconStore(.init(path: path), log: log)
+    let again = BeaconStore(path: path, log: log)
     for day in 3...5 { hear(at: Self.new, day: day, in: again) }
     again.accept(Self.told(at: Self.old))
     for place in again.lookUp(Self.beacons(Self.office)) {
@@ -222,7 +221,7 @@ import Testing
 
   /// The fleet's word is no secret of the vehicle's; where it was heard here instead is one.
   @Test func contestedPositionInAZoneIsRemoved() throws {
-    let store = BeaconStore(.init(path: path), log: log)
+    let store = BeaconStore(path: path, log: log)
     advance(store, turn: 0)
     store.accept(Self.told(at: Self.old))
     hear(at: Self.new, day: 1, in: store)

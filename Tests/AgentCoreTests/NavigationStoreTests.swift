@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Logging
 import Navigation
@@ -9,8 +10,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// What the agent keeps of navigation, in memory and on the disk, and what it makes of it after a restart.
 @Suite struct NavigationStoreTests {

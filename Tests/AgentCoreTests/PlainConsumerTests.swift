@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Pipeline
 import Positioning
@@ -6,8 +7,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// The error of consumers that show the last position and do not predict.
 @Suite struct PlainConsumerTests {

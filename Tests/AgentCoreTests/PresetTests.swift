@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Navigation
 import Pipeline
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// The presets that the program has inside, and how they lie below everything that is written down.
 @Suite struct PresetTests {

@@ -1,3 +1,4 @@
+import AgentCore
 import JSON
 import Pipeline
 import Positioning
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// A drive through a place that is nobody's business: what the agent hands out for the store and the broker.
 @Suite struct PrivacyTests {

@@ -1,7 +1,6 @@
+import AgentCore
 import Platform
 import Testing
-
-@testable import AgentCore
 
 /// Which threads count as stuck, in exact time.
 @Suite struct ProgressCheckTests {

@@ -1,7 +1,6 @@
+import AgentCore
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// Whether the unit that is installed lets the agent scan.
 @Suite struct RadioCheckTests {

@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import JSON
 import Pipeline
@@ -6,8 +7,6 @@ import Sensors
 import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 /// When `regions/state` is told, and what of it: by virtual time.
 @Suite struct RegionStatesTests {

@@ -1,11 +1,10 @@
+import AgentCore
 import Pipeline
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 /// When collected scans are told.
 @Suite struct ScanBatchTests {

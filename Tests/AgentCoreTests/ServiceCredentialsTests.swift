@@ -1,8 +1,7 @@
+import AgentCore
 import Foundation
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// Files that systemd passes to the service.
 @Suite struct ServiceCredentialsTests {

@@ -1,11 +1,10 @@
+import AgentCore
 import Foundation
 import Logging
 import Platform
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// The state folder of a vehicle: which files follow from it, and who may use it.
 @Suite struct StateClaimTests {

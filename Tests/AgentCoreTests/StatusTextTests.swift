@@ -1,7 +1,6 @@
+import AgentCore
 import JSON
 import Testing
-
-@testable import AgentCore
 
 /// What `odographd status` shows of how the device lies and of what is taken off for it.
 @Suite struct StatusTextTests {

@@ -1,10 +1,9 @@
+import AgentCore
 import JSON
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// What is read from the kernel's files, from made-up ones.
 @Suite struct SystemProbeTests {

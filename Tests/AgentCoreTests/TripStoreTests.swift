@@ -1,3 +1,4 @@
+import AgentCore
 import Foundation
 import Logging
 import Navigation
@@ -9,8 +10,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// Trips through kills and losses of power.
 @Suite struct TripStoreTests {

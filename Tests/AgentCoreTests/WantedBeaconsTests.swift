@@ -1,11 +1,10 @@
+import AgentCore
 import JSON
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 /// Which pieces of the fleet's map a vehicle asks for, and which it takes.
 @Suite struct WantedBeaconsTests {

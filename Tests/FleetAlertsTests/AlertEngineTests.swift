@@ -1,9 +1,8 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Spatial
 import Testing
-
-@testable import FleetAlerts
 
 /// Each condition on its own, in virtual time.
 struct AlertEngineTests {

@@ -1,12 +1,11 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Platform
 import SQLite
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 /// Rules, receivers and vehicles that come and go: each alert and its end is told once, to the same receivers.
 @Suite(.timeLimit(.minutes(3))) struct AlertServiceChangesTests {

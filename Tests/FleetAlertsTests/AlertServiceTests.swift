@@ -1,4 +1,5 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Foundation
 import JSON
@@ -6,8 +7,6 @@ import Platform
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 /// The service with its file, its threads and a real receiver.
 @Suite(.timeLimit(.minutes(3))) struct AlertServiceTests {

@@ -1,10 +1,9 @@
 import Fleet
+import FleetAlerts
 import FleetProgram
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 /// What the configuration says, and how it is told what is wrong in it.
 struct AlertSettingsTests {

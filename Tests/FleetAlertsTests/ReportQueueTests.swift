@@ -1,10 +1,9 @@
 import Fleet
+import FleetAlerts
 import FleetFixtures
 import Platform
 import Spatial
 import Testing
-
-@testable import FleetAlerts
 
 /// Reports that arrive faster than the alerts' thread handles them.
 @Suite struct ReportQueueTests {

@@ -1,10 +1,9 @@
+import FleetAlerts
 import Foundation
 import Simulation
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetAlerts
 
 @Suite struct TimeZoneFileTests {
   /// Foundation reads zones with code of its own.

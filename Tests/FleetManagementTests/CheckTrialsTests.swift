@@ -1,6 +1,6 @@
+import FleetManagement
 import Testing
 
-@testable import FleetManagement
 @testable import MQTT
 
 @Suite struct CheckTrialsTests {

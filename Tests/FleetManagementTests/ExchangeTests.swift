@@ -1,7 +1,6 @@
 import Fleet
+import FleetManagement
 import Testing
-
-@testable import FleetManagement
 
 @Suite struct ExchangeTests {
   /// A command never continues with incomplete data.

@@ -1,10 +1,9 @@
 import Fleet
+import FleetProgram
 import Foundation
 import Platform
 import TestSupport
 import Testing
-
-@testable import FleetProgram
 
 /// Where `--output` writes: files, devices, pipes and links as they lie on a disk.
 @Suite struct OutputFileTests {

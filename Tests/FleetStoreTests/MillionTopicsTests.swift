@@ -1,15 +1,14 @@
+import Fleet
 import FleetFixtures
 import FleetProgram
+import FleetStore
+import FleetTerminal
 import Foundation
 import JSON
 import MQTT
 import Spatial
 import TestSupport
 import Testing
-
-@testable import Fleet
-@testable import FleetStore
-@testable import FleetTerminal
 
 /// A broker that is full of made-up vehicles: everything that remembers vehicles or topics has a bound, says what was
 /// beyond it, and its memory stays where it is.

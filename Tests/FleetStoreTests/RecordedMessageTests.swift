@@ -1,12 +1,11 @@
+import Fleet
 import FleetFixtures
+import FleetStore
 import MQTT
 import Spatial
 import Telemetry
 import Testing
 import VehicleData
-
-@testable import Fleet
-@testable import FleetStore
 
 @Suite struct RecordedMessageTests {
   private func record(_ topic: String, _ payload: [UInt8], qos: QoS = .atLeastOnce, retain: Bool = false)

@@ -1,5 +1,6 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import Glibc
 import MQTT
 import Platform
@@ -9,8 +10,6 @@ import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import FleetStore
 
 @Suite struct SQLiteStoreTests {
   private func rows(_ messages: [(String, String)]) -> [RecordedMessage] {

@@ -1,9 +1,8 @@
 import FleetFixtures
 import FleetProgram
+import FleetTerminal
 import TestSupport
 import Testing
-
-@testable import FleetTerminal
 
 @Suite struct FrameDifferenceTests {
   private func frame(_ lines: [String], style: TextStyle = .plain, columns: Int = 12) -> Frame {

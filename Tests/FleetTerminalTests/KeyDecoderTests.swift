@@ -1,7 +1,6 @@
+import FleetTerminal
 import TestSupport
 import Testing
-
-@testable import FleetTerminal
 
 @Suite struct KeyDecoderTests {
   static let sequences: [(String, [Key])] = [

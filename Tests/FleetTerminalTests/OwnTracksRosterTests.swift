@@ -1,11 +1,10 @@
 import Fleet
 import FleetFixtures
+import FleetTerminal
 import Spatial
 import Telemetry
 import Testing
 import VehicleData
-
-@testable import FleetTerminal
 
 /// What the OwnTracks format says becomes the same picture of a vehicle as the native messages make.
 @Suite struct OwnTracksRosterTests {

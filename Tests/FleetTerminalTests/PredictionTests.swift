@@ -1,12 +1,11 @@
 import Fleet
 import FleetFixtures
 import FleetProgram
+import FleetTerminal
 import Spatial
 import Telemetry
 import Testing
 import VehicleData
-
-@testable import FleetTerminal
 
 /// What the roster knows of a vehicle between two of its bounded reports.
 @Suite struct PredictionTests {

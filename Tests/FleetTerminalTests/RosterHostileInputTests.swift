@@ -1,13 +1,12 @@
 import Fleet
 import FleetFixtures
+import FleetProgram
+import FleetTerminal
 import JSON
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetProgram
-@testable import FleetTerminal
 
 /// Whatever comes over the network is counted and shown, and nothing of it is fatal.
 @Suite struct RosterHostileInputTests {

@@ -1,5 +1,7 @@
+import Fleet
 import FleetFixtures
 import FleetProgram
+import FleetTerminal
 import Foundation
 import JSON
 import Spatial
@@ -7,9 +9,6 @@ import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import Fleet
-@testable import FleetTerminal
 
 @Suite struct RosterTests {
   struct Step: Sendable {

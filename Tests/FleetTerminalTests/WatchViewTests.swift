@@ -1,10 +1,9 @@
 import Fleet
 import FleetFixtures
+import FleetProgram
+import FleetTerminal
 import Spatial
 import Testing
-
-@testable import FleetProgram
-@testable import FleetTerminal
 
 @Suite struct WatchViewTests {
   /// Two vehicles that move, one asleep, one gone, and one whose name is meant to harm.

@@ -1,9 +1,8 @@
+import Fleet
 import MQTT
 import Sensors
 import TestSupport
 import Testing
-
-@testable import Fleet
 
 @Suite struct MessageSequencerTests {
   private func message(_ vehicle: String, _ epoch: String, _ seq: Int, kind: String = "location")

@@ -1,6 +1,5 @@
+import Fleet
 import Testing
-
-@testable import Fleet
 
 @Suite struct NaturalOrderTests {
   /// Each stands before the next one.

@@ -1,7 +1,6 @@
+import Fleet
 import TestSupport
 import Testing
-
-@testable import Fleet
 
 @Suite struct SequenceGapsTests {
   @Test func countsWhatIsMissingUntilItComes() {

@@ -1,7 +1,6 @@
+import FleetWeb
 import Platform
 import Testing
-
-@testable import FleetWeb
 
 /// When a stream is told what, in exact time.
 struct StreamPlanTests {

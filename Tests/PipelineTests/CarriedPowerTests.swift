@@ -1,5 +1,6 @@
 import Foundation
 import Navigation
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// What navigation spares the receiver: drives over sensors that do what is demanded of them, with and without it.
 @Suite struct CarriedPowerTests {

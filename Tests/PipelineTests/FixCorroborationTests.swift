@@ -1,10 +1,9 @@
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 @Suite struct FixCorroborationTests {
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))

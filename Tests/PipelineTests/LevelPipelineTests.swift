@@ -1,5 +1,6 @@
 import JSON
 import Motion
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -7,8 +8,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// The command `level`, in exact virtual time.
 @Suite struct LevelPipelineTests {

@@ -1,8 +1,7 @@
+import Pipeline
 import Sensors
 import Spatial
 import Testing
-
-@testable import Pipeline
 
 /// Samples for Swift programs on the same machine.
 @Suite struct LocalSampleTests {

@@ -1,13 +1,12 @@
 import JSON
 import Motion
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// Failures, pauses and ends of deferrals as they happen, in exact virtual time.
 @Suite struct LocationEventsTests {

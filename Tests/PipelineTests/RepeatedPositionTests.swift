@@ -1,10 +1,9 @@
+import Pipeline
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import Testing
-
-@testable import Pipeline
 
 /// Receivers that repeat their last position.
 @Suite struct RepeatedPositionTests {

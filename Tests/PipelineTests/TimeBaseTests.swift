@@ -1,4 +1,5 @@
 import JSON
+import Pipeline
 import Positioning
 import Sensors
 import Simulation
@@ -6,8 +7,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// Which clock civil time is taken from, and that it never goes back within an epoch.
 @Suite struct TimeBaseTests {

@@ -1,11 +1,10 @@
 import Navigation
+import Pipeline
 import Sensors
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Pipeline
 
 /// What is made of the signals of a vehicle's bus, in exact virtual time.
 @Suite struct VehicleReportsTests {

@@ -1,8 +1,7 @@
 import Foundation
+import SensorsCAN
 import TestSupport
 import Testing
-
-@testable import SensorsCAN
 
 /// Compares the values of random signals in random frames with those of cantools.
 @Suite struct CANToolsTests {

@@ -5,8 +5,6 @@ import Spatial
 import TestSupport
 import Testing
 
-@testable import SensorsCAN
-
 /// Logs as candump writes them.
 @Suite struct CandumpTests {
   private func line(_ text: String) -> CandumpLine? { CandumpLine(Array(text.utf8)[...]) }

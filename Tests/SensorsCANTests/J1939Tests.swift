@@ -1,8 +1,7 @@
 import Sensors
+import SensorsCAN
 import Spatial
 import Testing
-
-@testable import SensorsCAN
 
 /// SAE J1939: groups, what is not available, and what comes in several frames.
 @Suite struct J1939Tests {

@@ -1,9 +1,8 @@
 import Sensors
+import SensorsCAN
 import Spatial
 import TestSupport
 import Testing
-
-@testable import SensorsCAN
 
 /// OBD-II: answers, the transport of long ones, and when something is asked at all.
 @Suite struct OBDTests {

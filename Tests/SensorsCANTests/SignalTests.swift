@@ -1,9 +1,8 @@
 import Sensors
+import SensorsCAN
 import Spatial
 import TestSupport
 import Testing
-
-@testable import SensorsCAN
 
 /// Which signal is served by what, in which unit, and what is made of others.
 @Suite struct SignalTests {

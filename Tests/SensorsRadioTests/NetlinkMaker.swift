@@ -1,4 +1,4 @@
-@testable import SensorsRadio
+import SensorsRadio
 
 /// Makes netlink messages as the kernel does.
 enum NetlinkMaker {

@@ -1,7 +1,6 @@
 import Simulation
 import Testing
-
-@testable import Traces
+import Traces
 
 /// The step of a sensor's raw values is found by its values, whatever they are about.
 @Suite struct StepFinderTests {

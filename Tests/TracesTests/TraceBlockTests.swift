@@ -3,8 +3,7 @@ import Simulation
 import Spatial
 import TestSupport
 import Testing
-
-@testable import Traces
+import Traces
 
 /// What is packed is what is read, and no bytes make reading fail.
 @Suite struct TraceBlockTests {

@@ -60,7 +60,7 @@ extension AgentConfiguration {
   ///   - file: path of the file, for messages about missing keys.
   ///   - folders: the default folders.
   /// - Throws: `ConfigurationError` naming the origin, the key and its valid values.
-  init(
+  package init(
     layers: [ConfigurationLayer], file: String?, folders: AgentFolders = .system
   ) throws(ConfigurationError) {
     let reader = try ConfigurationReader(layers: layers, file: file, folders: folders)

@@ -9,9 +9,9 @@ package struct AgentFolders: Sendable, Hashable {
   /// folder.
   let home: String?
   /// Path of the control socket.
-  let socket: String
+  package let socket: String
   /// Possible sockets of a running agent, in search order.
-  let sockets: [String]
+  package let sockets: [String]
   /// Possible configuration files, in search order.
   package let configurations: [String]
   /// Path for a new configuration; nil if the environment contains no folder of the user.
@@ -83,7 +83,7 @@ package struct AgentFolders: Sendable, Hashable {
   /// Returns the parent folders of one of the agent's folders that may be created with it, starting at the
   /// user's own folder. For the system's folders it is only `state` itself; for configured folders there are
   /// none.
-  func parents(of folder: String) -> [String] {
+  package func parents(of folder: String) -> [String] {
     guard folder == state || folder.hasPrefix(state + "/") else { return [] }
     guard let home else { return folder == state ? [] : [state] }
     guard state.hasPrefix(home == "/" ? home : home + "/") else { return [] }

@@ -1,6 +1,6 @@
 internal import Bytes
 internal import Platform
-internal import Settings
+package import Settings
 internal import TOML
 internal import Telemetry
 
@@ -34,28 +34,28 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
 }
 
 /// The values from one origin: a file, the environment, the command line or `config/desired`.
-struct ConfigurationLayer: Sendable {
-  struct Setting: Sendable {
+package struct ConfigurationLayer: Sendable {
+  package struct Setting: Sendable {
     /// Value in the key's type.
-    var value: ConfigurationKey.Value
+    package var value: ConfigurationKey.Value
     /// Origin for messages: a file with line and column, a variable or an option.
-    var place: String
+    package var place: String
   }
 
   /// Settings by dotted path.
-  private(set) var settings: [String: Setting] = [:]
+  package private(set) var settings: [String: Setting] = [:]
   /// Environment variables that have the prefix of a configuration table but do not match any key.
   private(set) var unknownVariables: [String] = []
 
-  init() {}
+  package init() {}
 
-  subscript(path: String) -> Setting? {
+  package subscript(path: String) -> Setting? {
     get { settings[path] }
     set { settings[path] = newValue }
   }
 
   /// - Parameter place: name of the origin in messages.
-  init(_ values: [String: ConfigurationKey.Value], place: String) {
+  package init(_ values: [String: ConfigurationKey.Value], place: String) {
     settings = values.mapValues { Setting(value: $0, place: place) }
   }
 
@@ -63,7 +63,7 @@ struct ConfigurationLayer: Sendable {
   ///
   /// - Throws: `ConfigurationError` for an unreadable file, invalid syntax, an unknown key or an invalid
   ///   value; of several errors, the first in the file.
-  init(file: String) throws(ConfigurationError) {
+  package init(file: String) throws(ConfigurationError) {
     let text: String
     do throws(TOMLError) {
       text = try TOMLFile.read(file)
@@ -81,7 +81,7 @@ struct ConfigurationLayer: Sendable {
   /// Parses the text of a TOML file.
   ///
   /// - Parameter name: name of the file in messages.
-  init(toml text: String, name: String) throws(ConfigurationError) {
+  package init(toml text: String, name: String) throws(ConfigurationError) {
     let document: TOMLDocument
     do throws(TOMLError) {
       document = try TOMLDocument(parsing: text)
@@ -109,7 +109,7 @@ struct ConfigurationLayer: Sendable {
 
   /// Reads environment variables. Those without the prefix `ODOGRAPH_` are ignored. An unknown name with this
   /// prefix is not an error, because it may belong to another program.
-  init(environment: [String: String]) throws(ConfigurationError) {
+  package init(environment: [String: String]) throws(ConfigurationError) {
     let byName = Dictionary(uniqueKeysWithValues: ConfigurationKey.all.map { ($0.environmentName, $0) })
     let tables = Set(ConfigurationKey.all.compactMap { Self.tableVariable(of: $0) })
     for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
@@ -131,7 +131,7 @@ struct ConfigurationLayer: Sendable {
   }
 
   /// Reads `key=value` pairs of the command line.
-  init(assignments: [String]) throws(ConfigurationError) {
+  package init(assignments: [String]) throws(ConfigurationError) {
     for assignment in assignments {
       guard let equals = assignment.firstIndex(of: "=") else {
         throw ConfigurationError(.syntax, place: "--set \(assignment)", problem: "write it as key=value")

@@ -1,4 +1,4 @@
-internal import Settings
+package import Settings
 internal import Telemetry
 
 /// All origins of a configuration, in order of priority: command line, environment, remote settings, file,
@@ -26,27 +26,19 @@ package struct ConfigurationLayers: Sendable {
       folders: AgentFolders(environment: environment))
   }
 
-  init(
+  package init(
     flags: ConfigurationLayer, environment: ConfigurationLayer, file: ConfigurationLayer?, fileName: String?,
     folders: AgentFolders = .system
   ) {
-    self.flags = flags
-    self.environment = environment
-    self.file = file
-    self.fileName = fileName
-    self.folders = folders
+    (self.flags, self.environment, self.file) = (flags, environment, file)
+    (self.fileName, self.folders) = (fileName, folders)
   }
 
   /// Returns these layers with the configuration file read again.
-  func reloadingFile() throws(ConfigurationError) -> ConfigurationLayers {
+  package func reloadingFile() throws(ConfigurationError) -> ConfigurationLayers {
     ConfigurationLayers(
       flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName,
       folders: folders)
-  }
-
-  /// Returns the resulting configuration.
-  package func configuration() throws(ConfigurationError) -> AgentConfiguration {
-    try configuration(remote: [:])
   }
 
   /// Returns the resulting configuration with a name for the vehicle, for commands that do not need the real
@@ -56,9 +48,10 @@ package struct ConfigurationLayers: Sendable {
     return try AgentConfiguration(layers: [name] + written, file: fileName, folders: folders)
   }
 
+  /// Returns the resulting configuration.
   /// - Parameter remote: remote settings by key.
-  func configuration(
-    remote: [String: ConfigurationKey.Value]
+  package func configuration(
+    remote: [String: ConfigurationKey.Value] = [:]
   ) throws(ConfigurationError) -> AgentConfiguration {
     let layer = ConfigurationLayer(remote, place: "config/desired")
     return try AgentConfiguration(

@@ -1,18 +1,18 @@
 internal import Logging
-internal import Settings
+package import Settings
 internal import Telemetry
 
 /// A configured setting without effect because of another setting.
-struct IneffectiveSetting: Hashable, Sendable {
-  var key: String
+package struct IneffectiveSetting: Hashable, Sendable {
+  package var key: String
   /// The setting that causes this, as in `location.reporting is "bounded"`.
-  var cause: String
+  package var cause: String
   /// Origin of the key: a file with line and column, a variable or an option.
-  var place: String
-  var remedy: String
+  package var place: String
+  package var remedy: String
 
   /// Text, as in `has no effect while location.reporting is "bounded"`.
-  var problem: String { "has no effect while \(cause)" }
+  package var problem: String { "has no effect while \(cause)" }
 }
 
 /// Keys that have an effect only if another key has certain values.
@@ -218,7 +218,7 @@ extension [IneffectiveSetting] {
 extension ConfigurationLayers {
   /// Returns the settings that have no effect.
   /// - Parameter remote: remote settings by key.
-  func ineffectiveSettings(
+  package func ineffectiveSettings(
     remote: [String: ConfigurationKey.Value] = [:]
   ) -> [IneffectiveSetting] {
     let layer = ConfigurationLayer(remote, place: "config/desired")

@@ -16,7 +16,7 @@ extension Preset {
   }
 
   /// Returns the preset's values as the layer with the lowest priority.
-  func layer() throws(ConfigurationError) -> ConfigurationLayer {
+  package func layer() throws(ConfigurationError) -> ConfigurationLayer {
     try ConfigurationLayer(toml: text, name: "preset \(rawValue)")
   }
 

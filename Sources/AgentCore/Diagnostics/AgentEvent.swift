@@ -2,7 +2,7 @@ internal import Logging
 
 /// Event name of a log message, independent of its wording: `event=…` in each line of the log.
 /// `Config/log-events.md` lists all of them.
-enum AgentEvent: String, CaseIterable, Sendable {
+package enum AgentEvent: String, CaseIterable, Sendable {
   case agentStarted = "agent.started"
   case agentStopping = "agent.stopping"
   case agentStopped = "agent.stopped"

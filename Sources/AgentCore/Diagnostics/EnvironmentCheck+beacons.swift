@@ -1,7 +1,7 @@
 extension AgentConfiguration.Beacons {
   /// Reports which beacon data leaves the vehicle: none by default.
   /// - Parameter hasRadio: true if a radio is configured.
-  func findings(hasRadio: Bool) -> [Finding] {
+  package func findings(hasRadio: Bool) -> [Finding] {
     guard hasRadio else {
       return shares || receives
         ? [

@@ -4,7 +4,7 @@ internal import Platform
 
 extension AgentConfiguration.LocalService {
   /// Returns the findings about addresses, socket and accounts. Listens for a moment on each TCP address.
-  func findings() -> [Finding] {
+  package func findings() -> [Finding] {
     let table = dialect.table
     var findings: [Finding] = []
     for address in addresses {

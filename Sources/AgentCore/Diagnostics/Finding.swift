@@ -50,7 +50,7 @@ package struct Finding: Hashable, Sendable {
 
 extension ConfigurationLayers {
   /// Returns a warning for each setting without effect.
-  func findings() -> [Finding] {
+  package func findings() -> [Finding] {
     let unknown = environment.unknownVariables.map { name in
       let nearest = Spelling.nearest(to: name, among: ConfigurationKey.all.map(\.environmentName))
       return Finding(

@@ -6,18 +6,18 @@ internal import SensorsRadio
 
 /// The part of `odographd check` about radios: whether the configured ones exist and may be used. Nothing is
 /// scanned.
-struct RadioCheck {
+package struct RadioCheck {
   /// Paths of the package's systemd unit and its drop-ins.
-  static let unit = "/lib/systemd/system/odographd.service"
-  static let dropIns = "/etc/systemd/system/odographd.service.d"
+  package static let unit = "/lib/systemd/system/odographd.service"
+  package static let dropIns = "/etc/systemd/system/odographd.service.d"
 
   private let radio: AgentConfiguration.Radio
 
-  init(_ radio: AgentConfiguration.Radio) {
+  package init(_ radio: AgentConfiguration.Radio) {
     self.radio = radio
   }
 
-  func findings() -> [Finding] { (radio.wifi.map(wifi) ?? []) + (radio.isModemAsked ? modem() : []) }
+  package func findings() -> [Finding] { (radio.wifi.map(wifi) ?? []) + (radio.isModemAsked ? modem() : []) }
 
   private func wifi(_ interface: String) -> [Finding] {
     let subject = "wifi \(interface)"
@@ -48,7 +48,7 @@ struct RadioCheck {
   private static let remedy = "/usr/share/odographd/radio.conf in \(dropIns), then systemctl daemon-reload"
 
   /// Returns whether the package's unit is installed without the permission to scan.
-  static func isUnitWithoutRight(unit: String = unit, dropIns: String = dropIns) -> Bool {
+  package static func isUnitWithoutRight(unit: String = unit, dropIns: String = dropIns) -> Bool {
     guard access(unit, F_OK) == 0 else { return false }
     let files = SmallFiles.names(in: dropIns).filter { $0.hasSuffix(".conf") }.map { "\(dropIns)/\($0)" }
     return !([unit] + files).contains { path in

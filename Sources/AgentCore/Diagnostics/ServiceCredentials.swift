@@ -3,19 +3,19 @@ internal import MQTT
 
 /// The files that systemd copies when the package's service starts: from `/etc/odographd/credentials/NAME`, readable by root
 /// only, to `/run/credentials/odographd.service/mqtt_NAME`.
-enum ServiceCredentials {
-  static let passed = "/run/credentials/odographd.service/mqtt_"
-  static let stored = "/etc/odographd/credentials/"
+package enum ServiceCredentials {
+  package static let passed = "/run/credentials/odographd.service/mqtt_"
+  package static let stored = "/etc/odographd/credentials/"
 
   /// Returns the path of the stored file if the service, which is not running, will pass it; otherwise the path itself.
-  static func source(of path: String, passed: String = passed, stored: String = stored) -> String {
+  package static func source(of path: String, passed: String = passed, stored: String = stored) -> String {
     guard path.hasPrefix(passed), access(path, F_OK) != 0 else { return path }
     let source = stored + path.dropFirst(passed.count)
     return access(source, R_OK) == 0 ? source : path
   }
 
   /// Returns why the service's user cannot read a file; nil if it can, or if there is no such file.
-  static func obstacle(_ path: String) -> String? {
+  package static func obstacle(_ path: String) -> String? {
     // The unit has ProtectHome and PrivateTmp.
     if let folder = ["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"].first(where: path.hasPrefix) {
       return "the service does not see \(folder.dropLast())"

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Platform
 internal import Positioning
-internal import Telemetry
+package import Telemetry
 
 /// Reads the information about the computer for `status`, in some dozens of small reads.
-struct SystemProbe: Sendable {
+package struct SystemProbe: Sendable {
   private let root: String
   private let storeFolder: String
   private let model: String?
@@ -13,7 +13,7 @@ struct SystemProbe: Sendable {
   /// - Parameters:
   ///   - store: path of the store, whose file system is reported.
   ///   - root: prefix of `/sys`, `/proc` and `/etc`, for tests.
-  init(store: String, root: String = "") {
+  package init(store: String, root: String = "") {
     self.root = root
     storeFolder = store.lastIndex(of: "/").map { $0 == store.startIndex ? "/" : String(store[..<$0]) } ?? "."
     model = Self.model(root)
@@ -22,7 +22,7 @@ struct SystemProbe: Sendable {
     self.system = system == DeviceHealth.System() ? nil : system
   }
 
-  func read() -> DeviceHealth {
+  package func read() -> DeviceHealth {
     var health = DeviceHealth()
     health.model = model
     health.system = system

@@ -1,13 +1,13 @@
 internal import Glibc
-internal import JSON
+package import JSON
 internal import Pipeline
 internal import Positioning
-internal import Sensors
+package import Sensors
 internal import SensorsIIO
 
 /// Estimate of a day under a configuration: energy by the `energy` keys, messages and bytes of a simulated day, and the error
 /// bound of positions.
-struct DayEstimate {
+package struct DayEstimate {
   private let use: SimulatedDay.Use
   private let drivingHours: Double
   private let errorBound: String
@@ -19,7 +19,9 @@ struct DayEstimate {
   ///   - present: the discovered kinds of sensors; nil assumes all sensors of the configuration.
   ///   - drivingHours: hours of driving in a day, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
-  init(_ configuration: AgentConfiguration, present: Set<SensorKind>? = nil, drivingHours: Double) throws {
+  package init(_ configuration: AgentConfiguration, present: Set<SensorKind>? = nil, drivingHours: Double)
+    throws
+  {
     var configuration = configuration
     missing = Self.withdraw(from: &configuration, allBut: present)
     use = try SimulatedDay.use(configuration, drivingHours: drivingHours)
@@ -40,7 +42,7 @@ struct DayEstimate {
   }
 
   /// Lines printed by `odographd check`.
-  var lines: [String] {
+  package var lines: [String] {
     let joules = use.joules.values.reduce(0, +)
     // Charge in mAh: 3.7 V is the voltage of a lithium cell, and 3.6 C are 1 mAh.
     let charge = joules / 3.7 / 3.6
@@ -63,7 +65,7 @@ struct DayEstimate {
 
   /// Writes the estimate as JSON: joules, bytes and messages of a day, in total and by their parts, and the
   /// error bound as text.
-  func write(to json: inout JSONWriter) {
+  package func write(to json: inout JSONWriter) {
     json.field("drivingHours", drivingHours, decimals: 2)
     json.key("without")
     json.openArray()

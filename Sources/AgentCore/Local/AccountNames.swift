@@ -1,16 +1,16 @@
 internal import Glibc
-internal import Pipeline
+package import Pipeline
 internal import Platform
 
 /// Numbers of users and groups, from the files of this machine. A static program cannot use the C library's
 /// other databases (LDAP); their accounts are named by number.
-enum AccountNames {
-  static func user(_ name: String) -> UInt32? { number(of: name, in: "/etc/passwd") }
-  static func group(_ name: String) -> UInt32? { number(of: name, in: "/etc/group") }
+package enum AccountNames {
+  package static func user(_ name: String) -> UInt32? { number(of: name, in: "/etc/passwd") }
+  package static func group(_ name: String) -> UInt32? { number(of: name, in: "/etc/group") }
 
   /// Returns the number in the third field of the line that starts with the name; the name itself if it is a
   /// number. Nil for an unknown name.
-  static func number(of name: String, in file: String) -> UInt32? {
+  package static func number(of name: String, in file: String) -> UInt32? {
     if let number = UInt32(name) { return number }
     guard let bytes = try? AtomicFile.contents(of: file) else { return nil }
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
@@ -35,16 +35,16 @@ enum AccountNames {
 }
 
 /// User and groups of the process at the other end of a Unix socket, as of its connection.
-struct PeerCredentials: Hashable {
-  var user: UInt32
-  var groups: Set<UInt32>
+package struct PeerCredentials: Hashable {
+  package var user: UInt32
+  package var groups: Set<UInt32>
 
   private static let groupLimit = 65_536
 
-  init(user: UInt32, groups: Set<UInt32>) { (self.user, self.groups) = (user, groups) }
+  package init(user: UInt32, groups: Set<UInt32>) { (self.user, self.groups) = (user, groups) }
 
   /// Nil if the kernel does not report them.
-  init?(of descriptor: Int32) {
+  package init?(of descriptor: Int32) {
     // struct ucred: process, user and group (socket(7)).
     var identity: [UInt32] = [0, 0, 0]
     var size = socklen_t(12)
@@ -69,15 +69,15 @@ struct PeerCredentials: Hashable {
 }
 
 /// The rules of a service with the numbers of their users and groups.
-struct AccessRules {
+package struct AccessRules {
   private var rules: [(isGroup: Bool, number: UInt32, accuracy: LocalAccess.Accuracy)] = []
   private let access: LocalAccess
   /// Names that exist neither as user nor as group; their rules are ignored.
-  private(set) var unknown: [String] = []
+  package private(set) var unknown: [String] = []
   /// True if rules exist and users cannot be distinguished. Those that the namespace lacks then receive no positions.
-  private(set) var lacksUsers = false
+  package private(set) var lacksUsers = false
 
-  init(_ service: AgentConfiguration.LocalService, lacksUsers: Bool = AccountNames.lackUsers) {
+  package init(_ service: AgentConfiguration.LocalService, lacksUsers: Bool = AccountNames.lackUsers) {
     access = service.access
     self.lacksUsers = lacksUsers && !service.rules.isEmpty
     for rule in service.rules {
@@ -92,7 +92,7 @@ struct AccessRules {
   /// Returns the access of a program: that of the first rule for its user or one of its groups, otherwise that
   /// of the service.
   /// - Parameter peer: nil for programs that connect by TCP.
-  func access(of peer: PeerCredentials?) -> LocalAccess {
+  package func access(of peer: PeerCredentials?) -> LocalAccess {
     guard let peer,
       let rule = rules.first(where: {
         $0.isGroup ? peer.groups.contains($0.number) : peer.user == $0.number

@@ -1,20 +1,20 @@
-internal import LocalProtocols
-internal import Pipeline
-internal import Sensors
+package import LocalProtocols
+package import Pipeline
+package import Sensors
 internal import Spatial
 
 /// The state of one connected program: its protocol, its access, and the output that it has not read yet.
 ///
 /// The output is bounded. A program that does not read loses whole reports and answers, never parts of them. After
 /// too many lost reports it is disconnected. No operation waits.
-struct LocalConnection {
-  enum Dialect {
+package struct LocalConnection {
+  package enum Dialect {
     case nmea
     case gpsd(GPSDSession)
   }
 
   /// The reason for which the server closes a connection.
-  enum End: String {
+  package enum End: String {
     /// The program has read nothing while too many reports were dropped.
     case blocked
     /// The program has sent more than `inputLimit` bytes between two reports.
@@ -23,7 +23,7 @@ struct LocalConnection {
     case closed
   }
 
-  let access: LocalAccess
+  package let access: LocalAccess
   private var dialect: Dialect
   /// Bytes to send; those before `sent` have been sent.
   private var output: [UInt8] = []
@@ -36,17 +36,17 @@ struct LocalConnection {
   /// Bytes received since the last report.
   private var received = 0
   /// Number of dropped reports and answers, in total and since the program has last read.
-  private(set) var dropped = 0
+  package private(set) var dropped = 0
   private var droppedInRow = 0
   /// The reason to close the connection; nil while it is to remain open.
-  private(set) var end: End?
+  package private(set) var end: End?
 
   /// Maximum size of the waiting output in bytes, without samples.
   static let outputLimit = 32_768
   /// Maximum size of the waiting samples in bytes, and the size of a sample with nine values.
   private static let (samplesLimit, sampleSize) = (2_097_152, 160.0)
   /// Number of reports dropped in a row after which the program is disconnected.
-  static let dropLimit = 60
+  package static let dropLimit = 60
   /// Maximum number of bytes that a program may send between two reports.
   static let inputLimit = 65_536
 
@@ -54,7 +54,7 @@ struct LocalConnection {
   ///   - dialect: protocol with its state.
   ///   - interval: interval in s between the service's reports.
   ///   - usesAttitude: true if the service's reports contain the attitude.
-  init(_ dialect: Dialect, access: LocalAccess, interval: Double, usesAttitude: Bool) {
+  package init(_ dialect: Dialect, access: LocalAccess, interval: Double, usesAttitude: Bool) {
     (self.dialect, self.access) = (dialect, access)
     (serviceInterval, serviceUsesAttitude) = (interval, usesAttitude)
     if case .gpsd(var session) = dialect {
@@ -78,13 +78,13 @@ struct LocalConnection {
   private var needs: LocalNeeds? { if case .gpsd(let session) = dialect { session.needs } else { nil } }
 
   /// The samples that a Swift client requests and its access permits.
-  var samples: [SensorKind: SensorDemand] {
+  package var samples: [SensorKind: SensorDemand] {
     if case .gpsd(let session) = dialect { session.samples } else { [:] }
   }
 
   /// Maximum size of the waiting output in bytes: with room for two blocks of the requested samples, since a block is queued as a
   /// whole.
-  var limit: Int {
+  package var limit: Int {
     let block = samples.values.reduce(0.0) { bytes, demand in
       guard case .rate(let hertz, let latency) = demand else { return bytes }
       return bytes + Self.sampleSize * max(1, hertz) * (1 + latency / .seconds(1))
@@ -93,7 +93,7 @@ struct LocalConnection {
   }
 
   /// Interval in s between reports.
-  var interval: Double { needs?.interval ?? serviceInterval }
+  package var interval: Double { needs?.interval ?? serviceInterval }
 
   /// True if the program receives the attitude.
   var usesAttitude: Bool { access.accuracy == .exact && (needs?.attitude ?? serviceUsesAttitude) }
@@ -103,7 +103,7 @@ struct LocalConnection {
   var isUninformed: Bool { isWatching && access.accuracy == .none && lastReport == nil }
 
   /// Ends the connection; the first reason remains.
-  mutating func close(_ reason: End) { end = end ?? reason }
+  package mutating func close(_ reason: End) { end = end ?? reason }
 
   /// The next bytes to send; empty if there are none.
   var waiting: ArraySlice<UInt8> { output[sent...] }
@@ -118,7 +118,7 @@ struct LocalConnection {
   }
 
   /// Processes bytes from the program, and queues the answers.
-  mutating func receive(_ bytes: ArraySlice<UInt8>) {
+  package mutating func receive(_ bytes: ArraySlice<UInt8>) {
     received += bytes.count
     if received > Self.inputLimit { close(.flood) }
     guard end == nil, case .gpsd(var session) = dialect else { return }

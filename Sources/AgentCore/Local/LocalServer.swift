@@ -1,30 +1,30 @@
 internal import Glibc
-internal import LocalProtocols
+package import LocalProtocols
 internal import Logging
-internal import Pipeline
-internal import Platform
-internal import Sensors
+package import Pipeline
+package import Platform
+package import Sensors
 internal import Spatial
 
 /// The server that provides positions to programs on this machine.
 ///
 /// One thread serves all listeners and connections with `poll(2)`. It waits without a time limit: without connected
 /// programs it never wakes up. The pipeline's thread only adds reports to a bounded queue.
-final class LocalServer: Sendable {
+package final class LocalServer: Sendable {
   /// State of a service, for `status` and metrics.
-  struct Report: Sendable, Hashable {
+  package struct Report: Sendable, Hashable {
     /// Protocol and addresses.
     var name: String
-    var connections = 0
+    package var connections = 0
     /// Number of connections that request reports.
     var watching = 0
     /// Number of connections since the start that were accepted, and those that exceeded the maximum number.
     var accepted = 0
-    var refused = 0
+    package var refused = 0
     /// Number of reports and answers that were dropped for programs that did not read them.
-    var dropped = 0
+    package var dropped = 0
     /// Number of connections that the server closed because the program did not read, or sent too much.
-    var disconnected = 0
+    package var disconnected = 0
   }
 
   private let thread: ServiceThread
@@ -41,20 +41,20 @@ final class LocalServer: Sendable {
   private let sources = Locked(LocalSources())
 
   /// - Throws: `SystemError` if the process has no free descriptors.
-  init() throws(SystemError) {
+  package init() throws(SystemError) {
     thread = try ServiceThread()
     state = Locked([])
   }
 
   /// The state of each service.
-  var reports: [Report] { state.withLock { $0 } }
+  package var reports: [Report] { state.withLock { $0 } }
 
   /// Starts the thread.
   /// - Parameters:
   ///   - services: the services with their sockets.
   ///   - demand: receives each change of the programs' requirements, on the server's thread.
   /// - Throws: `SystemError` if the kernel cannot create a thread.
-  func start(
+  package func start(
     _ services: sending [LocalListeners], demand: @escaping @Sendable (LocalDemand) -> Void
   ) throws(SystemError) {
     state.withLock { $0 = services.map { Report(name: $0.service.name) } }
@@ -88,17 +88,17 @@ final class LocalServer: Sendable {
   }
 
   /// Adds a report. Called by the pipeline's thread, never waits.
-  func publish(_ epoch: LocalEpoch) { push(.epoch(epoch)) }
+  package func publish(_ epoch: LocalEpoch) { push(.epoch(epoch)) }
 
   /// Adds samples of sensors, if a program requests them. Called by the pipeline's thread, never waits.
-  func publish(_ event: SensorEvent) {
+  package func publish(_ event: SensorEvent) {
     let kinds = sampleKinds.withLock { $0 }
     guard !kinds.isEmpty, kinds.contains(where: { event.count(of: $0) > 0 }) else { return }
     push(.samples(event))
   }
 
   /// Sets the data that the agent provides. Called by the pipeline's thread, never waits.
-  func publish(_ new: LocalSources) {
+  package func publish(_ new: LocalSources) {
     let isChanged = sources.withLock { sources in
       defer { sources = new }
       return sources != new
@@ -112,21 +112,21 @@ final class LocalServer: Sendable {
   }
 
   /// Closes all connections and sockets.
-  func stop() { thread.stop() }
+  package func stop() { thread.stop() }
 }
 
 /// The sockets of one service.
-struct LocalListeners {
-  let service: AgentConfiguration.LocalService
-  let sockets: [(socket: ListeningSocket, isUnix: Bool)]
-  let rules: AccessRules
+package struct LocalListeners {
+  package let service: AgentConfiguration.LocalService
+  package let sockets: [(socket: ListeningSocket, isUnix: Bool)]
+  package let rules: AccessRules
   private let writer: NMEAWriter
   private let version: String
 
   /// Creates the sockets.
   /// - Parameter version: version of the program, which gpsd's clients receive.
   /// - Throws: `SystemError` naming the address, `ConfigurationError` naming an unknown user or group.
-  init(_ service: AgentConfiguration.LocalService, version: String) throws {
+  package init(_ service: AgentConfiguration.LocalService, version: String) throws {
     (self.service, self.version) = (service, version)
     let table = service.dialect.table
     rules = AccessRules(service)
@@ -153,7 +153,7 @@ struct LocalListeners {
   }
 
   /// The protocol of a new connection.
-  var dialect: LocalConnection.Dialect {
+  package var dialect: LocalConnection.Dialect {
     switch service.dialect {
     case .nmea: .nmea
     case .gpsd:
@@ -169,7 +169,7 @@ struct LocalListeners {
   var usesAttitude: Bool { writer.usesAttitude }
 
   /// Returns a report in NMEA 0183.
-  func sentences(_ report: LocalReport) -> [UInt8] {
+  package func sentences(_ report: LocalReport) -> [UInt8] {
     var bytes: [UInt8] = []
     writer.encode(report, into: &bytes)
     return bytes

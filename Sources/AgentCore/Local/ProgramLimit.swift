@@ -16,7 +16,7 @@ enum ProgramLimit {
 
 extension [AgentConfiguration.LocalService] {
   /// The services with `clients` reduced in proportion, if the process may not open enough files for all programs.
-  func limited(openFiles: Int) -> Self {
+  package func limited(openFiles: Int) -> Self {
     let room = Swift.max(count, openFiles - ProgramLimit.reserve)
     let requested = reduce(0) { $0 + $1.capacity }
     guard requested > room else { return self }
@@ -28,7 +28,7 @@ extension [AgentConfiguration.LocalService] {
   }
 
   /// Returns a warning for each service that cannot serve as many programs as configured.
-  func limitFindings(openFiles: Int) -> [Finding] {
+  package func limitFindings(openFiles: Int) -> [Finding] {
     zip(self, limited(openFiles: openFiles)).filter { $0.capacity != $1.capacity }.map { service, limited in
       let table = service.dialect.table
       return Finding(

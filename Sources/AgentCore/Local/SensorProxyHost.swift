@@ -5,9 +5,9 @@ internal import SensorProxy
 
 /// The agent's service of orientation and compass on D-Bus: passes claims to the pipeline and values to the bus, and logs
 /// whether the service is available.
-final class SensorProxyHost: Sendable {
+package final class SensorProxyHost: Sendable {
   /// State of the service, for `status` and metrics.
-  struct Report: Hashable, Sendable {
+  package struct Report: Hashable, Sendable {
     var isConnected = false
     /// The reason why there is no connection; nil while connected, and before the first attempt has ended.
     var problem: String?

@@ -1,7 +1,7 @@
 internal import Bytes
 internal import Positioning
-internal import SQLite
-internal import Sensors
+package import SQLite
+package import Sensors
 internal import Spatial
 internal import Telemetry
 
@@ -11,8 +11,8 @@ internal import Telemetry
 /// page empty. Therefore beacons are stored in `bucketCount` rows by a hash of their identity: 20,000 beacons
 /// require less than 1 MB, finding one reads a row of about 350 bytes, and a scan of twenty beacons changes
 /// twenty pages. Each row starts with its checksum, because SQLite does not detect all damage.
-final class BeaconFile {
-  struct Entry: Hashable {
+package final class BeaconFile {
+  package struct Entry: Hashable {
     var beacon: LearnedBeacon
     /// True if the entry comes from the fleet's map and was not heard by this vehicle yet.
     var isShared = false
@@ -24,7 +24,7 @@ final class BeaconFile {
     }
   }
 
-  static let bucketCount: UInt64 = 2048
+  package static let bucketCount: UInt64 = 2048
   /// Number of parts of the file, each of neighbouring rows, for writing many entries at once.
   static let partCount: UInt64 = 8
   private static let entrySize = LearnedBeacon.byteCount + 1
@@ -44,7 +44,7 @@ final class BeaconFile {
   private var reading: Statement
   private var writing: Statement
   /// Number of beacons in the file.
-  private(set) var count = 0
+  package private(set) var count = 0
   /// Number of rows read and written since the file was opened.
   private(set) var (reads, writes) = (0, 0)
   /// Cells of the fleet's map that were dropped, completely or partly.
@@ -52,7 +52,7 @@ final class BeaconFile {
 
   /// Opens the file, or creates it.
   /// - Throws: `SQLiteError`; if `isDamage` is true, set the file aside.
-  init(path: String) throws(SQLiteError) {
+  package init(path: String) throws(SQLiteError) {
     self.path = path
     database = try Database(path: path, access: .create)
     // `secure_delete` overwrites deleted positions. A truncated rollback journal requires less space than a
@@ -89,7 +89,7 @@ final class BeaconFile {
   /// Writes changes as one transaction; nil deletes an entry.
   /// - Parameter most: maximum number of entries in a bucket, so that addresses crafted for one bucket cannot
   ///   fill it permanently.
-  func apply(_ changes: [Beacon: Entry?], most: Int) throws(SQLiteError) {
+  package func apply(_ changes: [Beacon: Entry?], most: Int) throws(SQLiteError) {
     let buckets = Dictionary(grouping: changes.keys) { Self.bucket($0) }
     try changing { () throws(SQLiteError) in
       for (bucket, beacons) in buckets.sorted(by: { $0.key < $1.key }) {
@@ -114,7 +114,7 @@ final class BeaconFile {
 
   /// Writes pieces of the fleet's map, each row once. Entries heard by this vehicle have precedence.
   /// - Parameter most: maximum number of entries in a bucket.
-  func apply(_ pieces: WaitingPieces, most: Int) throws(SQLiteError) {
+  package func apply(_ pieces: WaitingPieces, most: Int) throws(SQLiteError) {
     for part in 0..<Self.partCount {
       let words = pieces.words { Self.bucket($0) / (Self.bucketCount / Self.partCount) == part }
       let known = try entries(of: words.keys)
@@ -162,7 +162,7 @@ final class BeaconFile {
   ///   - day: the first day that is retained, in days since 1970.
   ///   - limit: maximum number of beacons. Deletion continues to 5 % below it, so that it is not required
   ///     again soon.
-  func forget(before day: Int, limit: Int) throws(SQLiteError) {
+  package func forget(before day: Int, limit: Int) throws(SQLiteError) {
     try removeAll { $0.beacon.place.lastSeen < day }
     guard count > limit else { return }
     var byWorth: [Int: Int] = [:]
@@ -192,7 +192,7 @@ final class BeaconFile {
   static let partial = "-"
 
   /// Returns the versions of cells, with the prefix `partial` for incomplete ones.
-  func versions() throws(SQLiteError) -> [String: String] {
+  package func versions() throws(SQLiteError) -> [String: String] {
     var statement = try database.prepare("SELECT cell, version FROM cells", isPersistent: false)
     var versions: [String: String] = [:]
     while try statement.step() { versions[statement.text(0) ?? ""] = statement.text(1) }
@@ -200,7 +200,7 @@ final class BeaconFile {
   }
 
   /// Returns the cells that became incomplete since the last call.
-  func drainLost() -> Set<String> {
+  package func drainLost() -> Set<String> {
     defer { lost = [] }
     return lost
   }
@@ -224,7 +224,7 @@ final class BeaconFile {
   }
 
   /// Stores the version of a received cell, marked as incomplete if a part was already dropped.
-  func setVersion(_ version: String, of cell: String, day: Int) throws(SQLiteError) {
+  package func setVersion(_ version: String, of cell: String, day: Int) throws(SQLiteError) {
     let version = lost.contains(cell) ? Self.partial + version : version
     var statement = try database.prepare(
       "INSERT OR REPLACE INTO cells VALUES (?1, ?2, ?3)", isPersistent: false)

@@ -1,20 +1,26 @@
 internal import JSON
-internal import Logging
-internal import Pipeline
+package import Logging
+package import Pipeline
 internal import Positioning
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// The agent's beacon map: learns from scans taken with accurate fixes, shares them, and receives the fleet's
 /// map. Used by the pipeline's thread only.
-struct BeaconMemory: Sendable {
+package struct BeaconMemory: Sendable {
   /// The configured store, and which functions of the beacon map are enabled.
-  struct Plan: Sendable {
-    var store: BeaconStore
-    var learns = true
-    var shares = false
-    var receives = false
+  package struct Plan: Sendable {
+    package var store: BeaconStore
+    package var learns: Bool
+    package var shares: Bool
+    var receives: Bool
     var log: Logger
+
+    package init(
+      store: BeaconStore, learns: Bool = true, shares: Bool = false, receives: Bool = false, log: Logger
+    ) {
+      (self.store, self.learns, self.shares, self.receives, self.log) = (store, learns, shares, receives, log)
+    }
   }
 
   private let plan: Plan
@@ -22,14 +28,14 @@ struct BeaconMemory: Sendable {
   /// Requests for the fleet's map; nil if it is not received.
   private var wanted: WantedBeacons?
 
-  init(_ plan: Plan) {
+  package init(_ plan: Plan) {
     self.plan = plan
     wanted = plan.receives ? WantedBeacons(versions: plan.store.versions()) : nil
   }
 
   /// Call it after the pipeline has processed an event.
   /// - Returns: messages to publish.
-  mutating func process(_ pipeline: inout AgentPipeline, at now: Timestamp) -> [VehicleMessage] {
+  package mutating func process(_ pipeline: inout AgentPipeline, at now: Timestamp) -> [VehicleMessage] {
     for scan in pipeline.drainLearnable() { learn(scan, at: now) }
     let unwanted = pipeline.drainOptedOut()
     if !unwanted.isEmpty {
@@ -65,7 +71,7 @@ struct BeaconMemory: Sendable {
   }
 
   /// Processes a received piece of the fleet's map.
-  mutating func accept(_ payload: [UInt8], at now: Timestamp) {
+  package mutating func accept(_ payload: [UInt8], at now: Timestamp) {
     do throws(JSONError) {
       guard let (piece, isLast) = try wanted?.accept(payload, at: now) else { return }
       plan.store.accept(piece.beacons)
@@ -83,7 +89,7 @@ struct BeaconMemory: Sendable {
   }
 
   /// Stores pending data at a clean stop.
-  mutating func close(_ pipeline: AgentPipeline) -> [VehicleMessage] {
+  package mutating func close(_ pipeline: AgentPipeline) -> [VehicleMessage] {
     plan.store.close()
     return batch.drain(isShown: { pipeline.shown(stored: $0) != nil }).map { [.scan($0)] } ?? []
   }

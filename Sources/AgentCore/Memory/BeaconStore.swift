@@ -1,10 +1,10 @@
 internal import Glibc
-internal import Logging
+package import Logging
 internal import Platform
-internal import Positioning
+package import Positioning
 internal import SQLite
 package import Sensors
-internal import Spatial
+package import Spatial
 
 /// The learned and received positions of radio beacons, in a bounded SQLite file.
 ///
@@ -14,14 +14,6 @@ internal import Spatial
 /// file is set aside, and its content must be learned again. An unwritable disk loses what was learned but
 /// does not stop the agent. The file is created by the first scan that contains something to learn.
 package final class BeaconStore: BeaconMap {
-  struct Settings: Sendable, Hashable {
-    var path: String
-    /// Maximum number of beacons.
-    var limit = 20_000
-    /// Time in days after which an unheard beacon is removed.
-    var forgetAfter = 180
-  }
-
   private struct State {
     var file: BeaconFile?
     /// Changes that are not yet in the file; a nil entry deletes the beacon.
@@ -40,20 +32,24 @@ package final class BeaconStore: BeaconMap {
     var hasLoggedFailure = false
   }
 
-  private let settings: Settings
+  private let path: String
+  private let limit: Int
+  private let forgetAfter: Int
   private let log: Logger
   private let state = Locked(State())
 
   /// Interval between writes in s.
-  static let pace = 300.0
+  package static let pace = 300.0
   /// Maximum number of sightings of a scan that are learned.
   private static let mostSightings = 128
   /// Maximum number of beacons that wait in memory while the disk is not writable.
   private static let mostPending = 4096
 
-  init(_ settings: Settings, log: Logger) {
-    self.settings = settings
-    self.log = log
+  /// - Parameters:
+  ///   - limit: maximum number of beacons.
+  ///   - forgetAfter: time in days after which an unheard beacon is removed.
+  package init(path: String, limit: Int = 20_000, forgetAfter: Int = 180, log: Logger) {
+    (self.path, self.limit, self.forgetAfter, self.log) = (path, limit, forgetAfter, log)
   }
 
   /// Returns the positions of beacons, with one read of the file for each. `LearnedBeacon.mapped` decides
@@ -70,7 +66,7 @@ package final class BeaconStore: BeaconMap {
   ///   - accuracy: accuracy of the position in m (68 %).
   ///   - day: days since 1970.
   ///   - isContested: true if the scan's known beacons contradict the position.
-  func learn(
+  package func learn(
     _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, isContested: Bool = false
   ) {
     // Only the first 4096 sightings are examined, because no band contains more real transmitters.
@@ -104,7 +100,7 @@ package final class BeaconStore: BeaconMap {
   /// Accepts received positions of beacons that this vehicle never heard; for other beacons, the vehicle's
   /// own observations have precedence.
   /// - Parameter piece: beacons in the order of their identities.
-  func accept(_ piece: [MappedBeacon]) {
+  package func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
       if state.pieces.isFull { flush(&state) }
       // Pending changes of a previously received entry are discarded, because they do not apply to the newly
@@ -125,14 +121,14 @@ package final class BeaconStore: BeaconMap {
   }
 
   /// Deletes beacons that must not be on maps, regardless of their origin.
-  func drop(_ beacons: [Beacon]) {
+  package func drop(_ beacons: [Beacon]) {
     state.withLock { state in
       for beacon in entries(of: beacons, &state).keys { state.pending.updateValue(nil, forKey: beacon) }
     }
   }
 
   /// Returns the cells of the fleet's map that became incomplete since the last call.
-  func drainLost() -> Set<String> { state.withLock { $0.file?.drainLost() ?? [] } }
+  package func drainLost() -> Set<String> { state.withLock { $0.file?.drainLost() ?? [] } }
 
   /// Returns whether all entries were lost since the last call.
   func drainIsAnew() -> Bool {
@@ -143,7 +139,7 @@ package final class BeaconStore: BeaconMap {
   }
 
   /// Returns the versions of cells of the fleet's map, as in `BeaconFile`.
-  func versions() -> [String: String] {
+  package func versions() -> [String: String] {
     state.withLock { state in
       guard isThere(state) else { return state.pieces.versions }
       let known = withFile(&state) { file throws(SQLiteError) in try file.versions() } ?? [:]
@@ -152,7 +148,7 @@ package final class BeaconStore: BeaconMap {
   }
 
   /// Marks the pieces of a cell as complete. Call it after the last one was accepted.
-  func setVersion(_ version: String, of cell: String) {
+  package func setVersion(_ version: String, of cell: String) {
     state.withLock { $0.pieces.setVersion(version, of: cell) }
   }
 
@@ -161,7 +157,7 @@ package final class BeaconStore: BeaconMap {
   /// - Parameters:
   ///   - day: days since 1970; nil if civil time is unknown.
   ///   - zones: zones in which learned positions are not stored from now on.
-  func advance(to timestamp: Timestamp, day: Int?, zones: [PrivacyPolicy.Zone]) {
+  package func advance(to timestamp: Timestamp, day: Int?, zones: [PrivacyPolicy.Zone]) {
     state.withLock { state in
       state.day = day ?? state.day
       hide(zones, &state)
@@ -177,7 +173,7 @@ package final class BeaconStore: BeaconMap {
   }
 
   /// Writes pending changes at a clean stop.
-  func close() {
+  package func close() {
     state.withLock { state in
       state.isWaiting = false
       flush(&state)
@@ -186,7 +182,7 @@ package final class BeaconStore: BeaconMap {
   }
 
   /// Number of beacons in the file, and of rows read and written since it was opened; nil if it is not open.
-  var work: (beacons: Int, reads: Int, writes: Int)? {
+  package var work: (beacons: Int, reads: Int, writes: Int)? {
     state.withLock { state in state.file.map { ($0.count, $0.reads, $0.writes) } }
   }
 
@@ -211,20 +207,20 @@ package final class BeaconStore: BeaconMap {
 
   /// Returns whether the file exists. Reading does not create it.
   private func isThere(_ state: State) -> Bool {
-    state.file != nil || access(settings.path, F_OK) == 0
+    state.file != nil || access(path, F_OK) == 0
   }
 
   private func flush(_ state: inout State) {
     let isNewDay = state.day != nil && state.day != state.prunedOn
     guard !state.pending.isEmpty || !state.pieces.isEmpty || isNewDay && isThere(state) else { return }
-    let (pending, pieces, settings, day) = (state.pending, state.pieces, settings, state.day ?? 0)
-    let first = isNewDay ? (state.day ?? 0) - settings.forgetAfter : 0
-    let most = 4 * settings.limit / Int(BeaconFile.bucketCount) + 64
+    let (pending, pieces, day) = (state.pending, state.pieces, state.day ?? 0)
+    let first = isNewDay ? (state.day ?? 0) - forgetAfter : 0
+    let most = 4 * limit / Int(BeaconFile.bucketCount) + 64
     let isWritten = withFile(&state) { file throws(SQLiteError) in
       if !pieces.isEmpty { try file.apply(pieces, most: most) }
       if !pending.isEmpty { try file.apply(pending, most: most) }
       for (cell, version) in pieces.versions { try file.setVersion(version, of: cell, day: day) }
-      if isNewDay || file.count > settings.limit { try file.forget(before: first, limit: settings.limit) }
+      if isNewDay || file.count > limit { try file.forget(before: first, limit: limit) }
       return true
     }
     guard isWritten == true else { return }
@@ -272,7 +268,7 @@ package final class BeaconStore: BeaconMap {
   ) -> Result? {
     guard !state.isWaiting else { return nil }
     do throws(SQLiteError) {
-      if state.file == nil { state.file = try BeaconFile(path: settings.path) }
+      if state.file == nil { state.file = try BeaconFile(path: path) }
       guard let file = state.file else { return nil }
       let result = try body(file)
       state.hasLoggedFailure = false
@@ -281,7 +277,7 @@ package final class BeaconStore: BeaconMap {
       if error.isDamage {
         (state.file, state.isAnew) = (nil, true)
         setAside(error.description)
-        state.isWaiting = access(settings.path, F_OK) == 0
+        state.isWaiting = access(path, F_OK) == 0
       } else {
         state.isWaiting = true
         if !state.hasLoggedFailure {
@@ -295,8 +291,8 @@ package final class BeaconStore: BeaconMap {
 
   /// Deletes damaged files, because positions in zones cannot be removed from them.
   private func removeAside() {
-    let folder = settings.path.lastIndex(of: "/").map { String(settings.path[...$0]) } ?? "./"
-    let name = settings.path.dropFirst(settings.path.contains("/") ? folder.count : 0) + Self.aside
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
+    let name = path.dropFirst(path.contains("/") ? folder.count : 0) + Self.aside
     guard let directory = opendir(folder) else { return }
     defer { closedir(directory) }
     var count = 0
@@ -318,11 +314,11 @@ package final class BeaconStore: BeaconMap {
   private func setAside(_ reason: String) {
     // Colons cause problems in some file systems and tools.
     let date = String(UTCTime.now.rfc3339.map { $0 == ":" ? "-" : $0 })
-    let aside = settings.path + Self.aside + date
+    let aside = path + Self.aside + date
     // SQLite would apply the journal of the damaged file to the new file of the same name.
-    unlink(settings.path + "-journal")
+    unlink(path + "-journal")
     do throws(SystemError) {
-      try AtomicFile.move(settings.path, to: aside)
+      try AtomicFile.move(path, to: aside)
       log.warning(
         .beaconsDamaged, "damaged map of beacons set aside",
         metadata: ["path": "\(aside)", "reason": "\(reason)"])

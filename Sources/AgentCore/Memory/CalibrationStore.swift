@@ -1,13 +1,13 @@
-internal import Logging
-internal import Motion
-internal import Pipeline
-internal import Spatial
+package import Logging
+package import Motion
+package import Pipeline
+package import Spatial
 
 /// Stores the motion calibration for the next start.
 ///
 /// It is replaced rarely, because flash wears and calibrations change slowly. A level calibration that
 /// a command has set is stored immediately.
-struct CalibrationStore: Sendable {
+package struct CalibrationStore: Sendable {
   private var document: StateDocument
   private let log: Logger
   private var stored: MotionCalibration?
@@ -18,24 +18,24 @@ struct CalibrationStore: Sendable {
   private var hasLoggedDiscard = false
 
   /// Interval in s between saves, and between checks whether a calibration was discarded.
-  static let pace = 900.0
-  static let look = 10.0
+  package static let pace = 900.0
+  package static let look = 10.0
 
-  init(path: String, store: StateStore? = nil, log: Logger) {
+  package init(path: String, store: StateStore? = nil, log: Logger) {
     document = StateDocument("calibration", path: path, store: store, log: log)
     self.log = log
   }
 
   /// Returns the stored calibration; nil if there is none or it is not usable.
   /// - Parameter now: date for the name of a document that is set aside.
-  mutating func load(now: UTCTime) -> MotionCalibration? {
+  package mutating func load(now: UTCTime) -> MotionCalibration? {
     stored = document.load(now: now, made: \.made, MotionCalibration.init(text:))
     level = stored?.level
     return stored
   }
 
   /// Saves if it is due: at regular intervals, and soon after a calibration was discarded.
-  mutating func keep(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
+  package mutating func keep(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
     if pipeline.level != level { return save(pipeline, at: timestamp) }
     guard let look = nextLook, let save = nextSave else {
       nextLook = timestamp.advanced(bySeconds: Self.look)
@@ -58,7 +58,7 @@ struct CalibrationStore: Sendable {
   }
 
   /// Saves the calibration if it differs from the stored one.
-  mutating func save(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
+  package mutating func save(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
     var calibration = pipeline.calibration
     level = calibration.level
     calibration.made = stored?.made

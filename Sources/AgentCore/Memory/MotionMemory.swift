@@ -1,23 +1,23 @@
 internal import Glibc
 internal import LiveSensors
-internal import Logging
+package import Logging
 internal import Motion
-internal import Pipeline
+package import Pipeline
 internal import Platform
-internal import Sensors
-internal import Spatial
-internal import StoreAndForward
-internal import Telemetry
+package import Sensors
+package import Spatial
+package import StoreAndForward
+package import Telemetry
 
 /// State on disk that the motion sensors produce: calibration, navigation, odometer, trips and recordings.
 /// Messages are stored elsewhere. Used by the pipeline's thread alone.
-struct MotionMemory: ~Copyable {
+package struct MotionMemory: ~Copyable {
   /// The stores of a run, before any file is opened.
-  struct Plan: Sendable {
+  package struct Plan: Sendable {
     var calibration: CalibrationStore?
     var navigation: NavigationStore?
-    var odometer: OdometerStore?
-    var trips: TripStore?
+    package var odometer: OdometerStore?
+    package var trips: TripStore?
     var recorder: AgentConfiguration.Recorder?
     /// Settings of a recorder that records on command only; nil if `recorder` always records, or if commands
     /// may not record.
@@ -25,7 +25,7 @@ struct MotionMemory: ~Copyable {
     /// True for recorded and simulated input, whose timestamps are not those of the machine's clock.
     var isVirtual = false
 
-    init() {}
+    package init() {}
 
     init(
       _ configuration: AgentConfiguration, calibration: CalibrationStore?,
@@ -51,7 +51,7 @@ struct MotionMemory: ~Copyable {
   private let log: Logger
 
   /// - Throws: `ConfigurationError` if the recorder's file cannot be opened.
-  init(_ plan: Plan, log: Logger) throws(ConfigurationError) {
+  package init(_ plan: Plan, log: Logger) throws(ConfigurationError) {
     if let recorder = plan.recorder {
       history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
     } else if let recorder = plan.commandedRecorder, access(recorder.path, F_OK) == 0 {
@@ -73,7 +73,7 @@ struct MotionMemory: ~Copyable {
 
   /// Stores the state that an event has changed, as far as it is due. Call it after the pipeline has
   /// processed the event.
-  mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
+  package mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
     guard let timestamp = event.timestamp else { return }
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
     calibration?.keep(pipeline, at: timestamp)
@@ -82,7 +82,9 @@ struct MotionMemory: ~Copyable {
 
   /// Stores the odometer if it is due. Call it before messages with the odometer are delivered.
   /// - Parameter isSet: true to store it immediately, because a command has set it.
-  mutating func keepOdometer(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false) {
+  package mutating func keepOdometer(
+    _ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false
+  ) {
     guard let outcome = odometer?.keep(pipeline, at: timestamp, isSet: isSet) else { return }
     pipeline.observe(odometerKept: outcome.state)
   }
@@ -91,7 +93,7 @@ struct MotionMemory: ~Copyable {
   /// delivered.
   /// - Parameter messages: the messages that are delivered next.
   /// - Returns: the document for the commit with these messages; nil if there is none.
-  mutating func keepTrips(
+  package mutating func keepTrips(
     _ pipeline: inout AgentPipeline, with messages: [VehicleMessage] = [], at timestamp: Timestamp
   ) -> PreservedDocument? {
     if trips?.isUrgent(pipeline) == true { keepOdometer(&pipeline, at: timestamp, isSet: true) }
@@ -101,7 +103,7 @@ struct MotionMemory: ~Copyable {
 
   /// Records the accelerometer from its next sample, if it does not always record.
   /// - Throws: `ConfigurationError` if the file cannot be opened.
-  mutating func record(seconds: Double) throws(ConfigurationError) {
+  package mutating func record(seconds: Double) throws(ConfigurationError) {
     if history == nil, let commandedRecorder {
       history = try AccelerometerHistory(
         commandedRecorder, isVirtual: isVirtual, isCommanded: true, log: log)

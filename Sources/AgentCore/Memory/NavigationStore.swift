@@ -1,8 +1,8 @@
-internal import Logging
+package import Logging
 internal import Navigation
-internal import Pipeline
+package import Pipeline
 internal import Platform
-internal import Spatial
+package import Spatial
 
 /// Stores navigation calibration and position, so that a restarted agent can continue in a tunnel, and a
 /// parked vehicle in its garage.
@@ -11,7 +11,7 @@ internal import Spatial
 /// each second to a file in a memory file system beside the control socket, which causes no flash wear. It is
 /// written to disk when the vehicle has stopped, when it departs, at long intervals, and when the agent
 /// stops.
-struct NavigationStore: Sendable {
+package struct NavigationStore: Sendable {
   private var disk: StateDocument
   /// File in a memory file system; nil if the control socket's folder is on a disk.
   private var memory: StateDocument?
@@ -28,18 +28,18 @@ struct NavigationStore: Sendable {
   private var placed: NavigationCalibration?
 
   /// Interval in s between writes in memory and on disk, and delay of a write after a stop.
-  static let look = 1.0
-  static let pace = 900.0
-  static let stopDelay = 10.0
+  package static let look = 1.0
+  package static let pace = 900.0
+  package static let stopDelay = 10.0
   /// Minimum age in s that is assumed for a stop before a reboot: the clock may not be set yet, so that the
   /// calculated age is unreliable.
-  static let leastAge = 600.0
+  package static let leastAge = 600.0
 
   /// - Parameters:
   ///   - path: path on disk.
   ///   - memory: path beside the control socket; used if that folder is in memory.
   ///   - store: the message store; nil for a file on disk.
-  init(path: String, memory: String?, store: StateStore? = nil, log: Logger) {
+  package init(path: String, memory: String?, store: StateStore? = nil, log: Logger) {
     disk = StateDocument("navigation", path: path, store: store, log: log)
     self.memory =
       memory.flatMap { AtomicFile.isInMemory($0) ? StateDocument(path: $0, log: log) : nil }
@@ -54,7 +54,7 @@ struct NavigationStore: Sendable {
   /// - Parameters:
   ///   - timestamp: current time on the clock of the sensors' timestamps.
   ///   - now: current civil time according to the machine.
-  mutating func load(at timestamp: Timestamp, now: UTCTime) -> StoredNavigation? {
+  package mutating func load(at timestamp: Timestamp, now: UTCTime) -> StoredNavigation? {
     let found = [memory, disk].compactMap { file in
       file?.load(now: now, made: \.made, NavigationCalibration.init(text:))
     }
@@ -75,7 +75,7 @@ struct NavigationStore: Sendable {
   }
 
   /// Stores the state if it is due.
-  mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+  package mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     if let nextLook, timestamp < nextLook { return }
     nextLook = timestamp.advanced(bySeconds: Self.look)
     forgetHidden(pipeline, at: timestamp)
@@ -98,7 +98,7 @@ struct NavigationStore: Sendable {
   }
 
   /// Stores the state at a clean stop.
-  mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+  package mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     guard let kept = pipeline.navigationToKeep else { return }
     let text = text(kept, pipeline, at: timestamp)
     _ = memory?.save(text, isDurable: false)

@@ -1,8 +1,8 @@
-internal import Logging
-internal import Navigation
-internal import Pipeline
+package import Logging
+package import Navigation
+package import Pipeline
 internal import Platform
-internal import Spatial
+package import Spatial
 
 /// Stores the odometer so that neither a kill nor a loss of power loses metres.
 ///
@@ -13,7 +13,7 @@ internal import Spatial
 /// wear.
 ///
 /// A file contains the metres of the last stop without the position, in case the store is lost.
-struct OdometerStore: Sendable {
+package struct OdometerStore: Sendable {
   private var disk: StateDocument
   private var copy: StateDocument
   /// File in a memory file system; nil if the control socket's folder is on a disk.
@@ -34,10 +34,10 @@ struct OdometerStore: Sendable {
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
   /// Distance in m after a stop at which the departure is stored on disk. Published readings lag behind the
   /// distance by ten metres (`OdometerReports`).
-  var leavingWay = 5.0
+  package var leavingWay = 5.0
   /// Distance in m since the last write of the second file after which a standstill writes it again. About
   /// this distance is lost if the first file is damaged.
-  var copyInterval = 3000.0
+  package var copyInterval = 3000.0
   /// Interval in s between two writes to the disk, and time in s from a stop to the write of the second file.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// Interval in s between writes if privacy forbids storing the position and only the distance is stored. A loss
@@ -52,7 +52,7 @@ struct OdometerStore: Sendable {
   ///   - isMemoryShared: true if that folder remains when the store on disk is deleted.
   ///   - keepsPlace: false if the position must not be stored.
   ///   - store: the message store; nil for a file on disk.
-  init(
+  package init(
     path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true,
     store: StateStore? = nil, log: Logger
   ) {
@@ -66,7 +66,7 @@ struct OdometerStore: Sendable {
 
   /// Returns the stored state; nil if there is none or it is not usable.
   /// - Parameter now: current civil time according to the machine.
-  mutating func load(now: UTCTime) -> OdometerState? {
+  package mutating func load(now: UTCTime) -> OdometerState? {
     func read(_ file: StateDocument?) -> OdometerState? {
       file?.load(now: now, made: \.time, OdometerState.init(text:))
     }
@@ -83,15 +83,15 @@ struct OdometerStore: Sendable {
   }
 
   /// The outcome of a write to disk.
-  struct Outcome {
+  package struct Outcome {
     /// The stored state; nil if the disk is not writable.
-    var state: OdometerState?
+    package var state: OdometerState?
   }
 
   /// Stores the state if it is due.
   /// - Parameter isSet: true if a command has just set it, which is stored immediately.
   /// - Returns: nil if no write was due.
-  mutating func keep(
+  package mutating func keep(
     _ pipeline: borrowing AgentPipeline, at timestamp: Timestamp, isSet: Bool = false
   ) -> Outcome? {
     guard let state = state(of: pipeline) else { return nil }
@@ -128,7 +128,7 @@ struct OdometerStore: Sendable {
   }
 
   /// Stores the state at a clean stop.
-  mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
+  package mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     guard let state = state(of: pipeline) else { return }
     if !isMemoryShared { _ = memory?.save(state.text, isDurable: false) }
     if save(state, at: timestamp, isLast: true).state != nil, isMemoryShared { memory?.remove() }

@@ -1,19 +1,21 @@
-internal import Pipeline
+package import Pipeline
 internal import Positioning
 internal import Sensors
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// Combines scans into messages. They are not urgent, and one message for eight scans saves radio use.
-struct ScanBatch: Sendable {
+package struct ScanBatch: Sendable {
   private var scans: [ScanMessage.Scan] = []
   private var since: Timestamp?
 
   /// Maximum number of scans in a message; `maxWait` is the maximum time in s that the first scan waits.
-  static let capacity = 8
+  package static let capacity = 8
   static let maxWait = 1800.0
 
-  mutating func append(_ learnable: LearnableScan, at now: Timestamp) {
+  package init() {}
+
+  package mutating func append(_ learnable: LearnableScan, at now: Timestamp) {
     // A fix with an accuracy below a metre is published with one metre.
     guard
       let scan = ScanMessage.Scan(
@@ -33,7 +35,7 @@ struct ScanBatch: Sendable {
   /// Returns the message if it is due.
   /// - Parameter isShown: returns whether a position may still be published. Other scans are dropped: a privacy zone may
   ///   have been added while they waited.
-  mutating func due(at now: Timestamp, isShown: (Coordinate) -> Bool) -> ScanMessage? {
+  package mutating func due(at now: Timestamp, isShown: (Coordinate) -> Bool) -> ScanMessage? {
     guard let since, scans.count >= Self.capacity || now.seconds(since: since) >= Self.maxWait else {
       return nil
     }
@@ -41,7 +43,7 @@ struct ScanBatch: Sendable {
   }
 
   /// Returns the remaining scans before a stop.
-  mutating func drain(isShown: (Coordinate) -> Bool) -> ScanMessage? {
+  package mutating func drain(isShown: (Coordinate) -> Bool) -> ScanMessage? {
     defer { (scans, since) = ([], nil) }
     let shown = scans.filter { isShown($0.coordinate) }
     return shown.isEmpty ? nil : ScanMessage(scans: shown)

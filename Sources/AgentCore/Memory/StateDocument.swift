@@ -1,19 +1,19 @@
 internal import Glibc
-internal import Logging
+package import Logging
 internal import Platform
-internal import Spatial
-internal import StoreAndForward
+package import Spatial
+package import StoreAndForward
 
 /// The message store as the place of state documents.
-struct StateStore: Sendable {
+package struct StateStore: Sendable {
   /// The store; nil for an agent that prints. It reads the state, and changes none.
-  let outbox: Outbox?
+  package let outbox: Outbox?
   /// The documents that an agent that prints has read.
   private let documents: [String: [UInt8]]
   private let folder: String
 
   /// - Parameter path: path of the store.
-  init(path: String, outbox: Outbox?) {
+  package init(path: String, outbox: Outbox?) {
     self.outbox = outbox
     documents = outbox == nil ? PreservedDocument.read(store: path) : [:]
     folder = StateFolder.of(path)
@@ -37,14 +37,14 @@ struct StateStore: Sendable {
 ///
 /// A damaged document is set aside as a file with a date. A failing disk loses the document but does not stop the
 /// agent.
-struct StateDocument: Sendable {
+package struct StateDocument: Sendable {
   /// A document that was not stored.
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
   }
 
   /// Path of the file, or of the file of earlier versions.
-  let path: String
+  package let path: String
   private let name: String
   private let store: StateStore?
   private let log: Logger
@@ -55,7 +55,9 @@ struct StateDocument: Sendable {
   ///   - name: name in the store.
   ///   - store: the message store; nil for a file in any case.
   ///   - largest: maximum size of a file in bytes; most have less than a tenth of the default.
-  init(_ name: String = "", path: String, store: StateStore? = nil, largest: Int = 65_536, log: Logger) {
+  package init(
+    _ name: String = "", path: String, store: StateStore? = nil, largest: Int = 65_536, log: Logger
+  ) {
     self.path = path
     self.name = name
     self.store = store
@@ -74,7 +76,7 @@ struct StateDocument: Sendable {
   ///   - now: date for the name of a document that is set aside.
   ///   - made: returns the time of storing, for the log.
   ///   - read: parses the text, or throws a description of the problem.
-  func load<Value, Failure: Error & CustomStringConvertible>(
+  package func load<Value, Failure: Error & CustomStringConvertible>(
     now: UTCTime, made: (Value) -> UTCTime? = { _ in nil }, _ read: (String) throws(Failure) -> Value
   ) -> Value? {
     do throws(SystemError) {
@@ -156,12 +158,12 @@ struct StateDocument: Sendable {
   }
 
   /// Deletes the file.
-  func remove() { try? AtomicFile.remove(path) }
+  package func remove() { try? AtomicFile.remove(path) }
 
   /// Stores the text. A failure is logged once.
   /// - Parameter isDurable: false if a file does not need to survive a loss of power.
   /// - Returns: true if it was stored.
-  mutating func save(_ text: String, isDurable: Bool = true) -> Bool {
+  package mutating func save(_ text: String, isDurable: Bool = true) -> Bool {
     do throws(Failure) {
       try write(Array(text.utf8), isDurable: isDurable)
       hasLoggedFailure = false
@@ -177,7 +179,7 @@ struct StateDocument: Sendable {
 
   /// Returns the document for the commit with the next messages; nil if it is a file, which is then written.
   /// - Returns: false if the file was not written.
-  mutating func prepare(_ text: String) -> (document: PreservedDocument?, isSaved: Bool) {
+  package mutating func prepare(_ text: String) -> (document: PreservedDocument?, isSaved: Bool) {
     guard isInStore, store?.outbox != nil else { return (nil, save(text)) }
     // The file of an earlier version is still there if the disk was not writable at the start.
     if access(path, F_OK) == 0 { try? write(Array(text.utf8)) }
@@ -189,7 +191,7 @@ struct StateDocument: Sendable {
   ///   - bytes: nil deletes it.
   ///   - isHeld: true if the store holds the document in memory while the disk is not writable; otherwise the
   ///     previous version remains.
-  func write(_ bytes: [UInt8]?, isDurable: Bool = true, isHeld: Bool = true) throws(Failure) {
+  package func write(_ bytes: [UInt8]?, isDurable: Bool = true, isHeld: Bool = true) throws(Failure) {
     if isReadOnly { return }
     guard isInStore else {
       do throws(SystemError) {

@@ -1,9 +1,9 @@
-internal import Logging
-internal import Navigation
-internal import Pipeline
+package import Logging
+package import Navigation
+package import Pipeline
 internal import Platform
-internal import Spatial
-internal import StoreAndForward
+package import Spatial
+package import StoreAndForward
 
 /// Stores trips, so that a kill or a loss of power neither loses a trip nor publishes two versions of it.
 ///
@@ -13,7 +13,7 @@ internal import StoreAndForward
 /// Stops and changes of the ignition are stored immediately, because batteries are switched off then. In
 /// motion, trips are stored once a minute, at rest never. Distance that is missing in the file after a
 /// restart is counted by the odometer.
-struct TripStore: Sendable {
+package struct TripStore: Sendable {
   private var disk: StateDocument
   private var kept: String?
   private var milestones = 0
@@ -34,20 +34,20 @@ struct TripStore: Sendable {
   /// - Parameters:
   ///   - keepsPlaces: false if positions must not be stored.
   ///   - store: the message store; nil for a file on disk.
-  init(path: String, keepsPlaces: Bool = true, store: StateStore? = nil, log: Logger) {
+  package init(path: String, keepsPlaces: Bool = true, store: StateStore? = nil, log: Logger) {
     disk = StateDocument("trips", path: path, store: store, largest: Self.largest, log: log)
     self.keepsPlaces = keepsPlaces
   }
 
   /// Returns the stored trips, or a new series if there are none or they are not usable.
   /// - Parameter now: current civil time according to the machine.
-  func load(now: UTCTime) -> TripState {
+  package func load(now: UTCTime) -> TripState {
     disk.load(now: now, made: { $0.boundary?.time }, TripState.init(text:))
       ?? TripState(series: .random(in: 0 ... .max))
   }
 
   /// Returns whether trips must be stored before messages are delivered.
-  func isUrgent(_ pipeline: borrowing AgentPipeline) -> Bool {
+  package func isUrgent(_ pipeline: borrowing AgentPipeline) -> Bool {
     guard pipeline.keepsTrips else { return false }
     let newest = pipeline.tripMilestones
     return kept == nil || newest != milestones
@@ -55,7 +55,9 @@ struct TripStore: Sendable {
 
   /// Stores trips if they are due.
   /// - Returns: the document for the commit with the next messages; nil if there is none.
-  mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) -> PreservedDocument? {
+  package mutating func keep(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp)
+    -> PreservedDocument?
+  {
     let isDue = nextSave.map { timestamp >= $0 } ?? true
     let isMoving = pipeline.isTripMoving || failed != nil
     if !isUrgent(pipeline), !isDue || !isMoving { return nil }
@@ -64,7 +66,9 @@ struct TripStore: Sendable {
 
   /// Stores trips, also at a clean stop.
   /// - Returns: the document for the commit with the next messages; nil if there is none.
-  mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) -> PreservedDocument? {
+  package mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp)
+    -> PreservedDocument?
+  {
     guard var state = pipeline.tripsToKeep else { return nil }
     nextSave = timestamp.advanced(bySeconds: Self.pace)
     milestones = pipeline.tripMilestones

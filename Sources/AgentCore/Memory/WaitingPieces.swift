@@ -3,7 +3,7 @@ internal import Sensors
 
 /// Pieces of the fleet's map that are not in the file yet. They are written together with learned beacons to
 /// save writes.
-struct WaitingPieces: Sendable {
+package struct WaitingPieces: Sendable {
   /// Pieces with beacons in order of their identities; the newest last.
   private var pieces: [[MappedBeacon]] = []
   /// Versions of the cells that are complete as soon as the waiting pieces are written.

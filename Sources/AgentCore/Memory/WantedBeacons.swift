@@ -1,12 +1,12 @@
-internal import JSON
-internal import Spatial
-internal import Telemetry
+package import JSON
+package import Spatial
+package import Telemetry
 
 /// Selects the cells of the fleet's map to request, and the pieces to accept. A value without I/O.
 ///
 /// Publishers to the vehicle are not trusted. A piece is accepted only if its cell was requested, if the
 /// number of pieces per hour is plausible, and if all of it is valid.
-struct WantedBeacons: Sendable {
+package struct WantedBeacons: Sendable {
   /// Versions of the cells that are complete.
   private var versions: [Geohash: String] = [:]
   /// Received pieces of incomplete cells.
@@ -26,10 +26,10 @@ struct WantedBeacons: Sendable {
   static let (interval, repetition) = (60.0, 3600.0)
   /// Maximum number of pieces per hour: of one cell (twice the pieces of the largest cell), and of all cells
   /// together (a motorway through a densely populated area).
-  static let (mostOfCell, most) = (2 * BeaconPiece.largestCount, 16 * BeaconPiece.largestCount)
+  package static let (mostOfCell, most) = (2 * BeaconPiece.largestCount, 16 * BeaconPiece.largestCount)
 
   /// - Parameter versions: versions by cell, with the prefix `BeaconFile.partial` for incomplete ones.
-  init(versions: [String: String]) {
+  package init(versions: [String: String]) {
     for (text, version) in versions {
       let isPartial = version.hasPrefix(BeaconFile.partial)
       let version = isPartial ? String(version.dropFirst(BeaconFile.partial.count)) : version
@@ -44,7 +44,7 @@ struct WantedBeacons: Sendable {
 
   /// Returns the message to publish now; nil for none.
   /// - Parameter place: the position that may be published; nil if unknown or private.
-  mutating func due(at now: Timestamp, place: Coordinate?, time: UTCTime) -> BeaconsWantedMessage? {
+  package mutating func due(at now: Timestamp, place: Coordinate?, time: UTCTime) -> BeaconsWantedMessage? {
     let age = lastTold.map { now.seconds(since: $0) } ?? .infinity
     guard let place, age >= Self.interval else { return nil }
     let around = around(place)
@@ -66,7 +66,7 @@ struct WantedBeacons: Sendable {
   }
 
   /// Marks cells as incomplete.
-  mutating func forget(_ cells: Set<String>) {
+  package mutating func forget(_ cells: Set<String>) {
     for cell in cells.compactMap({ Geohash($0) }) {
       if told?.contains(where: { $0.cell == cell }) ?? false {
         lost.insert(cell)
@@ -79,7 +79,7 @@ struct WantedBeacons: Sendable {
   /// Validates and accepts a piece.
   /// - Throws: `JSONError` with the reason for a rejection, which is also published with the next message.
   /// - Returns: the piece, and whether it completes its cell; nil if it is already present.
-  mutating func accept(
+  package mutating func accept(
     _ payload: [UInt8], at now: Timestamp
   ) throws(JSONError) -> (piece: BeaconPiece, isLast: Bool)? {
     do throws(JSONError) {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Logging
+package import Logging
 internal import Pipeline
 internal import Platform
 internal import Positioning
@@ -139,19 +139,19 @@ extension MetricsText {
 
 /// The file for node_exporter's textfile collector. It is written as a whole and never synced, because it is
 /// worthless after a loss of power.
-final class MetricsFile {
+package final class MetricsFile {
   /// Interval between writes in s.
-  let interval: Double
+  package let interval: Double
   private let path: String
   private var hasFailed = false
 
-  init(path: String, interval: Double) {
+  package init(path: String, interval: Double) {
     self.path = path
     self.interval = interval
   }
 
   /// Writes the metrics; without a snapshot it does nothing.
-  func write(_ snapshot: AgentSnapshot?, log: Logger) {
+  package func write(_ snapshot: AgentSnapshot?, log: Logger) {
     guard let snapshot else { return }
     do throws(SystemError) {
       // The temporary name has another ending, which the collector ignores.

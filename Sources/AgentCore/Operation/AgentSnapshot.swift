@@ -1,60 +1,60 @@
-internal import MQTT
-internal import Pipeline
-internal import Platform
-internal import Sensors
+package import MQTT
+package import Pipeline
+package import Platform
+package import Sensors
 internal import Spatial
-internal import Telemetry
+package import Telemetry
 
 /// State of the agent at one moment, as seen by the pipeline.
-struct AgentSnapshot: Sendable {
+package struct AgentSnapshot: Sendable {
   /// Time of the snapshot.
-  var taken: MonotonicTime
-  var vehicle: String
+  package var taken: MonotonicTime
+  package var vehicle: String
   /// The configured preset. A remote setting does not change it.
-  var preset: String
+  package var preset: String
   /// The current status message: sources, counters, energy, and health of the computer.
-  var status: StatusMessage
+  package var status: StatusMessage
   /// Received samples by kind of sensor.
-  var activity: [SensorKind: SensorActivity.Kind]
-  var motion: MotionReport
+  package var activity: [SensorKind: SensorActivity.Kind]
+  package var motion: MotionReport
   /// The newest position that may be published.
-  var location: LocationMessage?
+  package var location: LocationMessage?
   /// Age of `location` in s; nil without a position.
   var locationAge: Double?
   /// The newest signals of the CAN bus; nil if it is not read.
-  var signals: VehicleSignals?
+  package var signals: VehicleSignals?
   /// State of the broker connection; nil for other destinations.
-  var link: LinkReport?
+  package var link: LinkReport?
   /// Services for programs on this machine.
-  var local: [LocalServer.Report] = []
+  package var local: [LocalServer.Report] = []
   /// Time in s for which programs on this machine have required the receiver to be on.
-  var localReceiverSeconds = 0.0
+  package var localReceiverSeconds = 0.0
   /// Orientation and compass for programs on this machine; nil if it is off.
-  var sensorProxy: SensorProxyHost.Report?
+  package var sensorProxy: SensorProxyHost.Report?
 }
 
 /// State of the connection to the broker.
-struct LinkReport: Sendable {
-  var broker: String
-  var isConnected: Bool
+package struct LinkReport: Sendable {
+  package var broker: String
+  package var isConnected: Bool
   /// Start of this state; nil before the first attempt has ended.
-  var since: MonotonicTime?
+  package var since: MonotonicTime?
   /// The reason why there is no connection; nil while connected, and between bursts.
-  var problem: String?
+  package var problem: String?
   /// Keep-alive time in s.
-  var keepAlive: Int
+  package var keepAlive: Int
   /// True if the link is closed between bursts.
-  var isInBursts: Bool
+  package var isInBursts: Bool
 }
 
 extension LinkReport {
-  init(_ settings: AgentConfiguration.MQTT) {
+  package init(_ settings: AgentConfiguration.MQTT) {
     self.init(
       broker: settings.client.brokers.first.map { "\($0.host):\($0.port)" } ?? "", isConnected: false,
       keepAlive: settings.client.keepAlive, isInBursts: false)
   }
 
-  mutating func observe(_ state: MQTTConnectionState, at now: MonotonicTime) {
+  package mutating func observe(_ state: MQTTConnectionState, at now: MonotonicTime) {
     switch state {
     case .connected(let properties):
       (broker, isConnected, since, problem) = (properties.broker.description, true, now, nil)

@@ -1,18 +1,22 @@
-internal import Platform
+package import Platform
 
 /// Detects stuck threads. Pure: the caller provides all times.
 ///
 /// A thread that waits for a sensor without data is not stuck, because it reacts to a wakeup. A thread counts
 /// as stuck if it was woken and its loop has not started a new iteration within the limit, unless it has
 /// announced a longer pause.
-struct ProgressCheck: Sendable {
+package struct ProgressCheck: Sendable {
   /// State of a thread at a check.
-  struct Sign: Sendable {
+  package struct Sign: Sendable {
     var id: ObjectIdentifier
     var name: String
     var turns: Int
     /// End of an announced pause; the clock's start for none.
     var excusedUntil: MonotonicTime
+
+    package init(id: ObjectIdentifier, name: String, turns: Int, excusedUntil: MonotonicTime) {
+      (self.id, self.name, self.turns, self.excusedUntil) = (id, name, turns, excusedUntil)
+    }
   }
 
   private struct Call {
@@ -24,11 +28,11 @@ struct ProgressCheck: Sendable {
   private let limit: Double
   private var calls: [ObjectIdentifier: Call] = [:]
 
-  init(limit: Double) { self.limit = limit }
+  package init(limit: Double) { self.limit = limit }
 
   /// Checks all threads. Wake all of them after each check.
   /// - Returns: the names of stuck threads.
-  mutating func check(_ signs: [Sign], at now: MonotonicTime) -> [String] {
+  package mutating func check(_ signs: [Sign], at now: MonotonicTime) -> [String] {
     var stuck: [String] = []
     var next: [ObjectIdentifier: Call] = [:]
     for sign in signs {
@@ -44,7 +48,7 @@ struct ProgressCheck: Sendable {
   }
 
   /// Checks the threads of this process, and wakes them.
-  mutating func check(_ threads: [Heartbeat], at now: MonotonicTime) -> [String] {
+  package mutating func check(_ threads: [Heartbeat], at now: MonotonicTime) -> [String] {
     let signs = threads.map {
       Sign(id: ObjectIdentifier($0), name: $0.name, turns: $0.turns, excusedUntil: $0.excusedUntil)
     }

@@ -1,9 +1,9 @@
-internal import Sensors
-internal import Spatial
+package import Sensors
+package import Spatial
 
 /// Counts the samples of each kind of sensor and their rates. Time comes with the events.
-struct SensorActivity: Sendable {
-  struct Kind: Sendable, Hashable {
+package struct SensorActivity: Sendable {
+  package struct Kind: Sendable, Hashable {
     /// Number of samples since the start.
     var samples = 0
     var last = Timestamp(nanoseconds: 0)
@@ -21,7 +21,7 @@ struct SensorActivity: Sendable {
   private var kinds: [SensorKind: Kind] = [:]
 
   /// Returns the activity until now, with the ages of the newest samples.
-  func kinds(at now: Timestamp) -> [SensorKind: Kind] {
+  package func kinds(at now: Timestamp) -> [SensorKind: Kind] {
     kinds.mapValues { kind in
       var kind = kind
       kind.age = max(0, now.seconds(since: kind.last))
@@ -29,7 +29,7 @@ struct SensorActivity: Sendable {
     }
   }
 
-  mutating func observe(_ event: SensorEvent) {
+  package mutating func observe(_ event: SensorEvent) {
     guard let time = event.timestamp else { return }
     for kind in SensorKind.allCases {
       let count = event.count(of: kind)

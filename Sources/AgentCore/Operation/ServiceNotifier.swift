@@ -2,13 +2,13 @@ internal import Glibc
 internal import Platform
 
 /// Notifies a service manager by the protocol of sd_notify(3): datagrams to the socket in the environment.
-struct ServiceNotifier: Sendable {
+package struct ServiceNotifier: Sendable {
   private let address: String
   /// Watchdog limit of the manager in s; nil if there is none.
-  let watchdog: Double?
+  package let watchdog: Double?
 
   /// Nil without a service manager.
-  init?(environment: [String: String], processID: Int32 = getpid()) {
+  package init?(environment: [String: String], processID: Int32 = getpid()) {
     // The address is a path, or a name in the abstract namespace, which starts with "@".
     guard let address = environment["NOTIFY_SOCKET"], let first = address.first, first == "/" || first == "@",
       (2...107).contains(address.utf8.count)
@@ -24,7 +24,7 @@ struct ServiceNotifier: Sendable {
   func progress() { send("WATCHDOG=1") }
 
   /// - Parameter line: state of the agent for users.
-  func status(_ line: String) { send("STATUS=\(line.split(separator: "\n").joined(separator: " "))") }
+  package func status(_ line: String) { send("STATUS=\(line.split(separator: "\n").joined(separator: " "))") }
 
   /// Announces a reload. Call `ready` after it.
   func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)") }

@@ -1,10 +1,10 @@
-internal import JSON
+package import JSON
 internal import Sensors
 internal import Telemetry
 
 /// Formats the status document for users.
-enum StatusText {
-  static func lines(_ document: JSONValue) -> [String] {
+package enum StatusText {
+  package static func lines(_ document: JSONValue) -> [String] {
     let status = document["status"]
     var lines = [
       row(

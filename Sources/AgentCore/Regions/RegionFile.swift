@@ -1,19 +1,19 @@
 internal import Glibc
 internal import JSON
-internal import Logging
+package import Logging
 internal import Pipeline
 internal import Platform
-internal import Positioning
-internal import Spatial
-internal import Telemetry
+package import Positioning
+package import Spatial
+package import Telemetry
 
 /// The GeoJSON file of `regions.path`.
-struct RegionFile {
+package struct RegionFile {
   let collection: RegionCollection
-  let path: String
+  package let path: String
 
   /// - Throws: `ConfigurationError` naming the file, and the line of a JSON error.
-  init(_ path: String) throws(ConfigurationError) {
+  package init(_ path: String) throws(ConfigurationError) {
     self.path = path
     let bytes: [UInt8]
     do {
@@ -35,7 +35,8 @@ struct RegionFile {
 
   /// Monitors the valid regions and logs the invalid ones.
   /// - Returns: the report about valid and invalid regions.
-  func watch(in monitor: inout RegionMonitor, at time: UTCTime, log: Logger) -> RegionsReportedMessage {
+  package func watch(in monitor: inout RegionMonitor, at time: UTCTime, log: Logger) -> RegionsReportedMessage
+  {
     let (accepted, problems) = collection.watch(in: &monitor)
     for problem in problems {
       log.warning(.regionRefused, "region refused", metadata: ["file": "\(path)", "reason": "\(problem)"])
@@ -46,7 +47,7 @@ struct RegionFile {
   }
 
   /// Returns the findings for `odographd check`.
-  static func findings(_ configuration: AgentConfiguration.Regions) -> [Finding] {
+  package static func findings(_ configuration: AgentConfiguration.Regions) -> [Finding] {
     guard let path = configuration.path else { return [] }
     do {
       var monitor = RegionMonitor()

@@ -1,15 +1,15 @@
 internal import Glibc
-internal import Logging
+package import Logging
 internal import Platform
-internal import Positioning
-internal import StoreAndForward
+package import Positioning
+package import StoreAndForward
 
 /// The region states, preserved across restarts in the message store, in the same commit as the events that
 /// caused them.
 ///
 /// Earlier versions stored them in the file of `regions.state`, too. The file is read if the store contains none,
 /// and is then deleted.
-final class RegionStates: Sendable {
+package final class RegionStates: Sendable {
   private let path: String
   private let log: Logger
   /// The monitor's revision at the last call of `change`, and whether any region states were preserved up to
@@ -19,14 +19,14 @@ final class RegionStates: Sendable {
   private static let name = "regions"
 
   /// - Parameter path: file of earlier versions.
-  init(path: String, log: Logger) {
+  package init(path: String, log: Logger) {
     self.path = path
     self.log = log
   }
 
   /// Restores the region states of the last run; without any, the monitor remains as at a first start. If they
   /// are damaged, the states are unknown.
-  func restore(_ monitor: inout RegionMonitor, from store: Outbox) {
+  package func restore(_ monitor: inout RegionMonitor, from store: Outbox) {
     do {
       var isStored = true
       if let states = store.document(named: Self.name) {
@@ -48,7 +48,7 @@ final class RegionStates: Sendable {
   /// Returns the states to preserve with the messages that are accepted now; nil if they are unchanged. An
   /// empty set of regions is preserved, too, so that a region added later does not receive the state of a
   /// removed one.
-  func change(of monitor: RegionMonitor) -> PreservedDocument? {
+  package func change(of monitor: RegionMonitor) -> PreservedDocument? {
     let hasChanged = preserved.withLock { preserved in
       guard preserved.revision != monitor.revision else { return false }
       preserved.revision = monitor.revision

@@ -1,8 +1,8 @@
 internal import Bytes
-internal import Platform
+package import Platform
 internal import Positioning
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// The fixes of the last days in a bounded ring on disk, for the command `track`. The outbox deletes
 /// acknowledged messages.
@@ -19,13 +19,17 @@ internal import Telemetry
 /// of accuracy plus one or 0 (4) |
 ///
 /// A slot is written when it is full, so an unexpected end loses at most 203 fixes.
-struct FixHistory: ~Copyable {
+package struct FixHistory: ~Copyable {
   /// A stored fix. Its position was published, but a privacy zone may have been added since.
-  struct Fix: Hashable {
-    var time: UTCTime
-    var coordinate: Coordinate
+  package struct Fix: Hashable {
+    package var time: UTCTime
+    package var coordinate: Coordinate
     /// Horizontal accuracy in m (68 %); nil if unknown.
-    var horizontalAccuracy: Double?
+    package var horizontalAccuracy: Double?
+
+    package init(time: UTCTime, coordinate: Coordinate, horizontalAccuracy: Double? = nil) {
+      (self.time, self.coordinate, self.horizontalAccuracy) = (time, coordinate, horizontalAccuracy)
+    }
   }
 
   private let file: RandomAccessFile
@@ -41,12 +45,12 @@ struct FixHistory: ~Copyable {
     var last: UTCTime
   }
 
-  static let slotSize = 4096
-  static let capacity = 203
+  package static let slotSize = 4096
+  package static let capacity = 203
 
   /// Opens the history, or creates it.
   /// - Parameter limit: maximum size of the file in bytes.
-  init(path: String, limit: Int) throws(SystemError) {
+  package init(path: String, limit: Int) throws(SystemError) {
     let file = try RandomAccessFile(path: path, access: .readWrite)
     let slotLimit = max(1, limit / Self.slotSize)
     if try file.size > Int64(slotLimit * Self.slotSize) {
@@ -69,7 +73,7 @@ struct FixHistory: ~Copyable {
   }
 
   /// Records the fix of a message. If the disk is not writable, the slot to be written is lost.
-  mutating func record(_ message: LocationMessage) throws(SystemError) {
+  package mutating func record(_ message: LocationMessage) throws(SystemError) {
     let location = message.location
     guard location.coordinate.isValid else { return }
     pending.append(
@@ -79,7 +83,7 @@ struct FixHistory: ~Copyable {
   }
 
   /// Writes the pending fixes.
-  mutating func flush() throws(SystemError) {
+  package mutating func flush() throws(SystemError) {
     guard !pending.isEmpty else { return }
     let fixes = pending
     pending = []
@@ -91,7 +95,7 @@ struct FixHistory: ~Copyable {
   }
 
   /// Returns the first `limit` fixes of a time span in the order of recording.
-  func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
+  package func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
     var found: [Fix] = []
     let order = slots.indices.filter {
       slots[$0].sequence > 0 && slots[$0].first <= to && slots[$0].last >= from
@@ -129,7 +133,7 @@ extension FixHistory {
   private static let headerSize = 32
   private static let fixSize = 20
 
-  static func encode(_ fixes: [Fix], sequence: UInt64) -> [UInt8] {
+  package static func encode(_ fixes: [Fix], sequence: UInt64) -> [UInt8] {
     var body: [UInt8] = []
     body.reserveCapacity(slotSize)
     body.append(little: sequence)
@@ -148,7 +152,7 @@ extension FixHistory {
     return slot
   }
 
-  static func decode(_ bytes: [UInt8]) -> (sequence: UInt64, fixes: [Fix])? {
+  package static func decode(_ bytes: [UInt8]) -> (sequence: UInt64, fixes: [Fix])? {
     guard bytes.count == slotSize, bytes.starts(with: magic) else { return nil }
     let count = UInt64(little: bytes, at: 24)
     guard (1...UInt64(capacity)).contains(count) else { return nil }

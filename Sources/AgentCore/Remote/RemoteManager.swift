@@ -1,8 +1,8 @@
 internal import MQTT
 internal import Pipeline
 internal import Platform
-internal import Settings
-internal import Spatial
+package import Settings
+package import Spatial
 internal import Telemetry
 
 /// Decides about remote settings. Documents, connection changes and time go in, decisions come out. It does
@@ -12,44 +12,44 @@ internal import Telemetry
 /// with them. If that does not happen in time, or the agent is restarted repeatedly, the previous settings
 /// are restored. Every decision is stored *before* it is executed, so that a loss of power at any moment
 /// leads to one of the two states.
-struct RemoteManager: Sendable {
+package struct RemoteManager: Sendable {
   /// An action to execute. A returned array of decisions is executed in order.
-  enum Decision: Hashable, Sendable {
+  package enum Decision: Hashable, Sendable {
     case remember(RemoteMemory)
     case apply(AgentConfiguration)
     case report(Report)
   }
 
   /// The outcome of a document.
-  struct Report: Hashable, Sendable {
-    enum State: String, Hashable, Sendable {
+  package struct Report: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
       case applied, trial, refused, rolledBack
     }
 
-    var state: State
-    var version: String?
-    var problem: String?
-    var accepted: [String] = []
-    var refused: [RemoteDocument.Refusal] = []
+    package var state: State
+    package var version: String?
+    package var problem: String?
+    package var accepted: [String] = []
+    package var refused: [RemoteDocument.Refusal] = []
     /// The remote settings in effect.
-    var settings: [String: ConfigurationKey.Value]
+    package var settings: [String: ConfigurationKey.Value]
   }
 
   /// The outcome for each changed key of a reloaded file.
-  struct Reloaded: Hashable, Sendable {
+  package struct Reloaded: Hashable, Sendable {
     /// Keys whose changes were applied.
-    var changed: [String]
+    package var changed: [String]
     /// Keys whose changes require a restart.
-    var needsRestart: [String]
+    package var needsRestart: [String]
     /// Keys whose changes have no effect, because an option, a variable or a remote setting overrides them.
-    var overridden: [String]
-    var decisions: [Decision] = []
+    package var overridden: [String]
+    package var decisions: [Decision] = []
   }
 
-  private(set) var memory: RemoteMemory
+  package private(set) var memory: RemoteMemory
   /// The configuration in effect.
-  private(set) var active: AgentConfiguration
-  private(set) var layers: ConfigurationLayers
+  package private(set) var active: AgentConfiguration
+  package private(set) var layers: ConfigurationLayers
   private var trial: Trial?
   private var isConnected = false
   private var lastProblem: String?
@@ -69,12 +69,14 @@ struct RemoteManager: Sendable {
   static let settlingTime = 10.0
   /// Number of starts with new settings after which the previous ones are restored, because the new ones may
   /// crash the agent.
-  static let startsOnTrial = 3
+  package static let startsOnTrial = 3
 
   /// Starts with the stored state.
   ///
   /// - Throws: `ConfigurationError` if the configuration is invalid even without remote settings.
-  init(layers: ConfigurationLayers, memory: RemoteMemory, at start: Timestamp) throws(ConfigurationError) {
+  package init(layers: ConfigurationLayers, memory: RemoteMemory, at start: Timestamp)
+    throws(ConfigurationError)
+  {
     self.layers = layers
     self.memory = memory
     let own = try layers.configuration()
@@ -101,7 +103,7 @@ struct RemoteManager: Sendable {
   }
 
   /// Returns the pending decisions after a start.
-  mutating func begin() -> [Decision] {
+  package mutating func begin() -> [Decision] {
     if trial != nil { return [.remember(memory)] }
     guard let failed = memory.trial else { return [] }
     memory.trial = nil
@@ -118,7 +120,7 @@ struct RemoteManager: Sendable {
   ///     connection, and is decided on once.
   ///   - isOwnTracks: true for a document made of an OwnTracks command. The retained document remains decided on.
   ///   - civilTime: current time of a trusted clock; nil without one.
-  mutating func desired(
+  package mutating func desired(
     _ payload: [UInt8], isRetained: Bool, isOwnTracks: Bool = false, at now: Timestamp,
     civilTime: UTCTime? = nil
   ) -> [Decision] {
@@ -209,7 +211,7 @@ struct RemoteManager: Sendable {
   /// Processes a reloaded configuration file.
   ///
   /// - Throws: `ConfigurationError` for an invalid file; then nothing is changed.
-  mutating func reload(_ layers: ConfigurationLayers) throws(ConfigurationError) -> Reloaded {
+  package mutating func reload(_ layers: ConfigurationLayers) throws(ConfigurationError) -> Reloaded {
     let listed = Self.usable(inForce, active, layers)
     let wanted = try layers.configuration(remote: listed)
     try Self.check(wanted)
@@ -236,7 +238,9 @@ struct RemoteManager: Sendable {
   }
 
   /// Processes a change of the connection, with the reason for a failure.
-  mutating func connectionChanged(isConnected: Bool, problem: String?, at now: Timestamp) -> [Decision] {
+  package mutating func connectionChanged(isConnected: Bool, problem: String?, at now: Timestamp)
+    -> [Decision]
+  {
     self.isConnected = isConnected
     if let problem { lastProblem = problem }
     guard let current = trial else { return [] }
@@ -259,7 +263,7 @@ struct RemoteManager: Sendable {
 
   /// The settings that the connection uses. While other burst times are on trial, the link uses its policy
   /// for rest immediately. Otherwise a moving vehicle would confirm the burst times before it had used them.
-  var connection: AgentConfiguration.MQTT {
+  package var connection: AgentConfiguration.MQTT {
     var settings = active.mqtt
     if trial.map({ $0.connectionsNeeded > 0 }) == true, hasNewBursts(active) {
       settings.client.linkPolicy = settings.resting.policy
@@ -288,7 +292,7 @@ struct RemoteManager: Sendable {
   }
 
   /// The next time at which `advance` must be called.
-  var nextDeadline: Timestamp? {
+  package var nextDeadline: Timestamp? {
     trial.map { trial in
       trial.connectedSince.map { min($0.advanced(bySeconds: Self.settlingTime), trial.deadline) }
         ?? trial.deadline
@@ -296,7 +300,7 @@ struct RemoteManager: Sendable {
   }
 
   /// Advances the time.
-  mutating func advance(to now: Timestamp) -> [Decision] {
+  package mutating func advance(to now: Timestamp) -> [Decision] {
     guard let current = trial else { return [] }
     if let since = current.connectedSince, now >= since.advanced(bySeconds: Self.settlingTime) {
       return confirm(isNews: false)
@@ -331,12 +335,12 @@ struct RemoteManager: Sendable {
   }
 
   /// The accepted remote settings that have no effect because of another setting.
-  var ineffectiveSettings: [IneffectiveSetting] {
+  package var ineffectiveSettings: [IneffectiveSetting] {
     layers.ineffectiveSettings(remote: Self.usable(inForce, active, layers))
   }
 
   /// The remote settings in effect.
-  var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
+  package var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
 
   /// A report on the remote settings in effect; nil if there are none.
   var reportInForce: Report? {

@@ -1,30 +1,32 @@
 internal import Bytes
-internal import JSON
-internal import Logging
-internal import Platform
+package import JSON
+package import Logging
+package import Platform
 internal import Settings
-internal import Spatial
+package import Spatial
 internal import Telemetry
 
 /// State of remote management across restarts.
-struct RemoteMemory: Hashable, Sendable {
+package struct RemoteMemory: Hashable, Sendable {
   /// Settings in effect that are not confirmed yet.
-  struct Trial: Hashable, Sendable {
-    var settings: RemoteSettings
+  package struct Trial: Hashable, Sendable {
+    package var settings: RemoteSettings
     /// Number of starts of the agent with the settings on trial.
-    var starts = 0
+    package var starts = 0
   }
 
   /// Settings with which the broker was reached.
-  var settings = RemoteSettings()
-  var trial: Trial?
+  package var settings = RemoteSettings()
+  package var trial: Trial?
   /// Digest of the last decided `config/desired`, because the broker sends a retained one at every
   /// connection.
-  var lastDesired: String?
+  package var lastDesired: String?
   /// Version of the last accepted `config/desired` of any broker.
-  var newestVersion: String?
+  package var newestVersion: String?
   /// Digest of the last decided `regions/desired`.
   var lastRegions: String?
+
+  package init() {}
 
   /// Returns a digest to recognize a document. It does not protect against forgery; that is the task of the
   /// broker's permissions.
@@ -36,7 +38,7 @@ struct RemoteMemory: Hashable, Sendable {
 // MARK: File format
 
 extension RemoteMemory {
-  var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     JSONWriter.object { json in
       json.field("format", 1)
       json.field("settings") { Self.write(settings, to: &$0) }
@@ -61,7 +63,7 @@ extension RemoteMemory {
   /// Decodes the file. Values that the keys no longer accept, after an update of the agent, are ignored.
   ///
   /// - Throws: `JSONError` for an invalid file.
-  init(decoding bytes: [UInt8]) throws(JSONError) {
+  package init(decoding bytes: [UInt8]) throws(JSONError) {
     let json = try JSONValue(parsing: bytes)
     guard json["format"]?.integer == 1 else { throw JSONError("key \"format\": not 1") }
     settings = Self.settings(json["settings"])
@@ -85,14 +87,14 @@ extension RemoteMemory {
 }
 
 /// The stored state of remote management, and the folder of its history of fixes.
-struct RemoteFolder: Sendable {
-  let path: String
+package struct RemoteFolder: Sendable {
+  package let path: String
   private let settings: StateDocument
   private let regionsDocument: StateDocument
 
   private static let sizeLimit = 1 << 22
 
-  init(path: String, store: StateStore, log: Logger) {
+  package init(path: String, store: StateStore, log: Logger) {
     func document(_ name: String, _ file: String) -> StateDocument {
       StateDocument(name, path: "\(path)/\(file)", store: store, largest: Self.sizeLimit, log: log)
     }
@@ -104,23 +106,25 @@ struct RemoteFolder: Sendable {
   var historyPath: String { "\(path)/track" }
 
   /// Creates the folder if its parent exists.
-  func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
+  package func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
 
   /// Returns the stored settings; empty settings if there are none, or if they are not usable.
-  func memory(now: UTCTime) -> RemoteMemory {
+  package func memory(now: UTCTime) -> RemoteMemory {
     settings.load(now: now) { text throws(JSONError) in try RemoteMemory(decoding: Array(text.utf8)) }
       ?? RemoteMemory()
   }
 
-  func save(_ memory: RemoteMemory) throws(StateDocument.Failure) { try settings.write(memory.encoded) }
+  package func save(_ memory: RemoteMemory) throws(StateDocument.Failure) {
+    try settings.write(memory.encoded)
+  }
 
   /// Returns the remote regions; nil if there are none, or if they are not usable.
-  func regions(now: UTCTime) -> RemoteRegions? {
+  package func regions(now: UTCTime) -> RemoteRegions? {
     regionsDocument.load(now: now) { text throws(JSONError) in try RemoteRegions(parsing: Array(text.utf8)) }
   }
 
   /// - Parameter document: nil deletes the regions.
-  func save(regions document: [UInt8]?) throws(StateDocument.Failure) {
+  package func save(regions document: [UInt8]?) throws(StateDocument.Failure) {
     try regionsDocument.write(document, isHeld: false)
   }
 }

@@ -1,13 +1,13 @@
-internal import JSON
-internal import Spatial
-internal import Telemetry
+package import JSON
+package import Spatial
+package import Telemetry
 
 /// A `regions/desired` document: a GeoJSON FeatureCollection. A value without I/O.
-struct RemoteRegions: Sendable {
+package struct RemoteRegions: Sendable {
   /// The document's features.
-  private(set) var features: [JSONValue] = []
-  private(set) var version: String?
-  let collection: RegionCollection
+  package private(set) var features: [JSONValue] = []
+  package private(set) var version: String?
+  package let collection: RegionCollection
 
   /// Maximum size in bytes: about ten thousand circles, or a thousand polygons of fifty corners.
   static let sizeLimit = 1 << 20
@@ -16,7 +16,8 @@ struct RemoteRegions: Sendable {
   ///   - before: the previously monitored features.
   ///   - time: time of definition for new features that contain none; nil if unknown.
   /// - Throws: `JSONError` if the document as a whole is invalid.
-  init(parsing payload: [UInt8], before: [JSONValue] = [], at time: UTCTime? = nil) throws(JSONError) {
+  package init(parsing payload: [UInt8], before: [JSONValue] = [], at time: UTCTime? = nil) throws(JSONError)
+  {
     // An empty payload deletes a retained message, and therefore all regions.
     let empty = JSONValue.object(["type": .string("FeatureCollection"), "features": .array([])])
     guard payload.count <= Self.sizeLimit else { throw JSONError("more than \(Self.sizeLimit) bytes") }
@@ -46,7 +47,7 @@ struct RemoteRegions: Sendable {
   }
 
   /// Returns a FeatureCollection with the given features.
-  static func document(_ features: [JSONValue], version: String? = nil) -> [UInt8] {
+  package static func document(_ features: [JSONValue], version: String? = nil) -> [UInt8] {
     JSONWriter.object { json in
       json.field("type", "FeatureCollection")
       json.field("version", version)

@@ -1,14 +1,14 @@
 internal import JSON
 internal import Pipeline
 internal import Positioning
-internal import Settings
+package import Settings
 internal import Spatial
 internal import Telemetry
 
 /// Remote settings: a layer of configuration, and the version chosen by its sender.
-struct RemoteSettings: Hashable, Sendable {
-  var version: String?
-  var values: [String: ConfigurationKey.Value] = [:]
+package struct RemoteSettings: Hashable, Sendable {
+  package var version: String?
+  package var values: [String: ConfigurationKey.Value] = [:]
 
   /// Maximum lead in s of a version over the vehicle's clock. A later version would block all newer documents.
   static let longestAhead = 86_400.0
@@ -25,7 +25,7 @@ struct RemoteSettings: Hashable, Sendable {
 
   /// Returns whether a version precedes another. Whole numbers and RFC 3339 times are ordered; other names are
   /// not.
-  static func isOlder(_ version: String, than other: String) -> Bool {
+  package static func isOlder(_ version: String, than other: String) -> Bool {
     if let number = UInt64(version), let other = UInt64(other) { return number < other }
     if let time = UTCTime(rfc3339: version), let other = UTCTime(rfc3339: other) { return time < other }
     return false
@@ -33,10 +33,10 @@ struct RemoteSettings: Hashable, Sendable {
 }
 
 /// A `config/desired` document, validated key by key before it is used.
-struct RemoteDocument: Sendable {
-  struct Refusal: Hashable, Sendable {
-    var key: String
-    var reason: String
+package struct RemoteDocument: Sendable {
+  package struct Refusal: Hashable, Sendable {
+    package var key: String
+    package var reason: String
   }
 
   private(set) var settings = RemoteSettings()

@@ -262,7 +262,7 @@ package final class Agent: Sendable {
     let exchangesBeacons = output == .broker && (settings.shares || settings.receives)
     guard learns || exchangesBeacons else { return nil }
     let store = BeaconStore(
-      .init(path: settings.path, limit: settings.limit, forgetAfter: settings.forgetAfter), log: log)
+      path: settings.path, limit: settings.limit, forgetAfter: settings.forgetAfter, log: log)
     return BeaconMemory.Plan(
       store: store, learns: learns, shares: exchangesBeacons && settings.shares,
       receives: exchangesBeacons && settings.receives,

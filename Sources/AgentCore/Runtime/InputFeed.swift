@@ -1,6 +1,6 @@
 internal import LiveSensors
-internal import Pipeline
-internal import Platform
+package import Pipeline
+package import Platform
 internal import Sensors
 internal import Spatial
 
@@ -61,18 +61,20 @@ struct InputFeed {
 }
 
 /// The queue through which all inputs reach the pipeline's thread.
-final class AgentInbox: Sendable {
+package final class AgentInbox: Sendable {
   private let queue = Monitor(AgentInputQueue())
 
   /// Adds an input. Returns false if it is rejected, as in `AgentInputQueue`.
-  @discardableResult func push(_ input: AgentInput) -> Bool { queue.update { $0.append(input) } }
+  @discardableResult package func push(_ input: AgentInput) -> Bool { queue.update { $0.append(input) } }
 
   /// Returns the next input; nil if there is none until `deadline`. Without a deadline it waits
   /// without limit.
-  func pop(until deadline: MonotonicTime?) -> AgentInput? { queue.wait(until: deadline) { $0.popFirst() } }
+  package func pop(until deadline: MonotonicTime?) -> AgentInput? {
+    queue.wait(until: deadline) { $0.popFirst() }
+  }
 
   /// Returns the next input if there is one.
-  func poll() -> AgentInput? { queue.withLock { $0.popFirst() } }
+  package func poll() -> AgentInput? { queue.withLock { $0.popFirst() } }
 
   /// Number of sensor events dropped from the full queue.
   var droppedEvents: Int { queue.withLock { $0.droppedEvents } }

@@ -1,10 +1,10 @@
 internal import Glibc
-internal import Platform
+package import Platform
 
 /// A stream socket that accepts connections from programs on this machine or in its network.
-final class ListeningSocket {
+package final class ListeningSocket {
   /// The descriptor for `poll(2)` with `POLLIN`. Its calls do not block.
-  let descriptor: Int32
+  package let descriptor: Int32
   /// Path of a Unix socket, which is removed at the end; nil for TCP.
   private let path: String?
 
@@ -25,7 +25,7 @@ final class ListeningSocket {
   ///   - mode: file mode; the owner and group need write permission to connect.
   ///   - group: the file's group; nil for that of the process.
   /// - Throws: `SystemError`, for example if the folder is missing, another process is listening, or the path is a file.
-  static func unix(
+  package static func unix(
     _ path: String, mode: UInt32, group: UInt32? = nil
   ) throws(SystemError) -> ListeningSocket {
     guard path.utf8.count <= LocalSocket.pathLimit else {
@@ -63,7 +63,7 @@ final class ListeningSocket {
 
   /// Creates a TCP socket.
   /// - Throws: `SystemError`, for example if another process uses the port.
-  static func tcp(_ address: ListeningAddress) throws(SystemError) -> ListeningSocket {
+  package static func tcp(_ address: ListeningAddress) throws(SystemError) -> ListeningSocket {
     let descriptor = try make(address.isIPv6 ? AF_INET6 : AF_INET)
     var on: Int32 = 1
     let size = socklen_t(MemoryLayout<Int32>.size)
@@ -88,7 +88,7 @@ final class ListeningSocket {
   /// Accepts a waiting connection, whose calls do not block.
   /// - Returns: the connection's descriptor; nil if none is waiting.
   /// - Throws: `SystemError` if the process or the system has no free descriptors.
-  func accept() throws(SystemError) -> Int32? {
+  package func accept() throws(SystemError) -> Int32? {
     while true {
       let client = Glibc.accept(descriptor, nil, nil)
       if client >= 0 {

@@ -4,19 +4,19 @@ internal import Settings
 internal import Telemetry
 
 /// The configuration in force without secrets and positions.
-struct RedactedConfiguration {
+package struct RedactedConfiguration {
   /// Keys whose values are part of a credential, or are positions.
-  static let secret: Set<String> = ["mqtt.user", "mqtt.psk_identity", "privacy.zones", "input.place"]
+  package static let secret: Set<String> = ["mqtt.user", "mqtt.psk_identity", "privacy.zones", "input.place"]
   /// Keys that name a file of a credential. A value that is not a path may be the credential itself.
   static let credentialFiles = RemoteKeys.files.subtracting(["mqtt.ca_file"])
 
   private let layers: ConfigurationLayers
 
-  init(_ layers: ConfigurationLayers) { self.layers = layers }
+  package init(_ layers: ConfigurationLayers) { self.layers = layers }
 
   /// Lines of `key = value`, with a mark for values set by a layer or by the preset; keys without a value are
   /// omitted.
-  var lines: [String] {
+  package var lines: [String] {
     let written = layers.written
     let preset = try? Preset(chosenBy: written).layer()
     return ConfigurationKey.all.compactMap { key in

@@ -1,12 +1,12 @@
 internal import Glibc
-internal import Logging
+package import Logging
 internal import Platform
 
 /// A vehicle's claim on stored state: an owner file with the vehicle's name, locked while the agent runs.
 ///
 /// The lock is released with the claim, and by the kernel when the process exits.
-final class StateClaim: Sendable {
-  static let fileName = "odographd.owner"
+package final class StateClaim: Sendable {
+  package static let fileName = "odographd.owner"
   /// Maximum number of bytes read from an owner file.
   private static let sizeLimit = 4096
 
@@ -19,7 +19,7 @@ final class StateClaim: Sendable {
   ///   - key: configuration key that sets the object.
   /// - Throws: `ConfigurationError` if the state belongs to another vehicle or another agent uses it;
   ///   `SystemError` if the owner file cannot be read or written.
-  convenience init(_ path: String, object: String, key: String, vehicle: String) throws {
+  package convenience init(_ path: String, object: String, key: String, vehicle: String) throws {
     do {
       self.init(try Self.claimed(path, object, key, vehicle))
     } catch let error as SystemError where error.code == EWOULDBLOCK {
@@ -74,7 +74,7 @@ final class StateClaim: Sendable {
   }
 
   /// Returns the vehicle, as `fleet/vehicle`, that owns a folder's state; nil if none has claimed it.
-  static func owner(ofFolder folder: String) -> String? {
+  package static func owner(ofFolder folder: String) -> String? {
     (try? AtomicFile.read("\(folder)/\(fileName)", limit: sizeLimit)).flatMap { $0 }.flatMap(name)
   }
 
@@ -88,13 +88,13 @@ final class StateClaim: Sendable {
 
 /// The claims of a running agent. Files whose paths are set by keys of their own are not claimed, except the
 /// queue and the remote settings.
-struct StateClaims: Sendable {
+package struct StateClaims: Sendable {
   private var claims: [StateClaim] = []
 
   /// Creates missing folders.
   /// - Throws: `ConfigurationError` if state belongs to another vehicle or another agent uses it;
   ///   `SystemError` if a folder cannot be created.
-  init(
+  package init(
     _ configuration: AgentConfiguration, folders: AgentFolders = .system, log: Logger
   ) throws {
     let (state, store, remote) = (configuration.state, configuration.store.path, configuration.remote)

@@ -1,12 +1,12 @@
 internal import Glibc
-internal import Platform
+package import Platform
 
 /// Folders of the agent's state. A folder is created if only its last part is missing, as for
 /// /var/lib/odographd on a new machine. A path with more missing parts is a mistake or an unmounted disk.
 /// Folders below the user's own folder (`AgentFolders`) are created completely, accessible by the user only.
-enum StateFolder {
+package enum StateFolder {
   /// Returns the folder of a file as written; "." for a name alone.
-  static func of(_ file: String) -> String {
+  package static func of(_ file: String) -> String {
     guard let slash = file.lastIndex(of: "/") else { return "." }
     return slash == file.startIndex ? "/" : String(file[..<slash])
   }
@@ -15,7 +15,8 @@ enum StateFolder {
   ///   - key: configuration key that sets the folder.
   ///   - folders: default folders, whose user folder is created with its parents.
   /// - Throws: `SystemError` if it is missing and cannot be created.
-  static func make(_ folder: String, key: String, folders: AgentFolders = .system) throws(SystemError) {
+  package static func make(_ folder: String, key: String, folders: AgentFolders = .system) throws(SystemError)
+  {
     for parent in folders.parents(of: folder) { mkdir(parent, folders.home == nil ? 0o750 : 0o700) }
     var code = mkdir(folder, 0o750) == 0 ? 0 : errno
     // The system's folder was chosen because there is no user folder. It belongs to another user, which a
@@ -63,7 +64,7 @@ enum StateFolder {
   /// Returns the first existing state file that the folder's user cannot open, with the name of that user; nil if
   /// there is none.
   /// - Parameter store: path of the outbox, whose name all state files beside it start with.
-  static func unusableFile(beside store: String) -> (path: String, user: String)? {
+  package static func unusableFile(beside store: String) -> (path: String, user: String)? {
     let folder = of(store)
     guard let owner = owner(of: folder) else { return nil }
     let prefix = store.dropFirst(folder == "." ? 0 : folder.utf8.count + 1)

@@ -57,7 +57,7 @@ package struct RegionShape: Hashable, Sendable {
 /// The recent track of a vehicle for a map, simplified to points some metres apart. It needs at most a
 /// kilobyte.
 package struct Trail: Hashable, Sendable {
-  static let capacity = 96
+  package static let capacity = 96
   /// The minimum distance between two points in units of 1e-7 degrees (a centimetre); 450 units are 5 m.
   private static let step: Int32 = 450
 
@@ -65,7 +65,9 @@ package struct Trail: Hashable, Sendable {
   private var points: [SIMD2<Int32>] = []
   private var next = 0
 
-  mutating func append(_ coordinate: Coordinate) {
+  package init() {}
+
+  package mutating func append(_ coordinate: Coordinate) {
     guard coordinate.isValid else { return }
     let point = SIMD2(Int32(coordinate.latitude * 1e7), Int32(coordinate.longitude * 1e7))
     if let last {

@@ -30,7 +30,7 @@ package struct SequenceGaps: Hashable, Sendable {
   /// succession before a message arrives.
   private static let skippedBlocks: UInt64 = 16
 
-  private(set) var gaps: [ClosedRange<UInt64>] = []
+  package private(set) var gaps: [ClosedRange<UInt64>] = []
   package private(set) var missing: UInt64 = 0
   /// The ranges of numbers that were skipped below a multiple of `block`, oldest first.
   private var skipped: [ClosedRange<UInt64>] = []

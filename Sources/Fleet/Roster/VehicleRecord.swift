@@ -22,7 +22,7 @@ public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertibl
 
   /// A sort key: the byte order of sort keys is the order of vehicles. Names that only differ in leading
   /// zeros have the same sort key.
-  var sortKey: String { NaturalOrder.key(fleet) + "\0" + NaturalOrder.key(vehicle) }
+  package var sortKey: String { NaturalOrder.key(fleet) + "\0" + NaturalOrder.key(vehicle) }
 }
 
 extension TopicAddress {

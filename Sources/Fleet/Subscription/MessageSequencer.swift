@@ -1,4 +1,4 @@
-internal import MQTT
+package import MQTT
 internal import Telemetry
 
 /// A filter that removes duplicates of numbered messages, and sorts each vehicle's messages in a batch by
@@ -8,7 +8,7 @@ internal import Telemetry
 /// of a backlog can arrive after newer messages. For each vehicle and epoch, the received numbers are stored
 /// as ranges; there are few ranges unless many numbers are missing. Messages without sequence numbers are
 /// unchanged.
-struct MessageSequencer {
+package struct MessageSequencer {
   private struct Key: Hashable {
     var source: String
     var epoch: String
@@ -22,9 +22,11 @@ struct MessageSequencer {
   /// later duplicates are not detected.
   static let most = 200_000
 
-  private(set) var duplicates = 0
+  package private(set) var duplicates = 0
 
-  mutating func filter(_ messages: [MQTTMessage]) -> [MQTTMessage] {
+  package init() {}
+
+  package mutating func filter(_ messages: [MQTTMessage]) -> [MQTTMessage] {
     var result: [MQTTMessage] = []
     result.reserveCapacity(messages.count)
     var places: [Key: [(place: Int, seq: Int64)]] = [:]
@@ -64,15 +66,17 @@ struct MessageSequencer {
 }
 
 /// A set of mostly consecutive numbers.
-struct SeenNumbers: Hashable {
+package struct SeenNumbers: Hashable {
   /// The ranges of received numbers, disjoint and in ascending order.
-  private(set) var ranges: [ClosedRange<Int64>] = []
+  package private(set) var ranges: [ClosedRange<Int64>] = []
 
   /// The maximum number of ranges. When it is exceeded, the lowest range is dropped.
   static let mostRanges = 1000
 
+  package init() {}
+
   /// Inserts a number; returns true if it is not in the set yet.
-  mutating func insert(_ number: Int64) -> Bool {
+  package mutating func insert(_ number: Int64) -> Bool {
     var low = 0
     var high = ranges.count
     while low < high {

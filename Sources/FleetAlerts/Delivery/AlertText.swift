@@ -8,7 +8,7 @@ package enum AlertText {
   /// again with number 1.
   package static func identifier(_ number: Int64, epoch: String) -> String { "\(epoch)-\(number)" }
 
-  static func key(_ item: Notice.Item, epoch: String) -> String {
+  package static func key(_ item: Notice.Item, epoch: String) -> String {
     "\(identifier(item.alert.number, epoch: epoch)):\(item.transition.rawValue)"
   }
 
@@ -48,7 +48,7 @@ package enum AlertText {
   }
 
   /// Returns the JSON body of a webhook request.
-  static func body(_ notice: Notice, severity: Severity, epoch: String) -> [UInt8] {
+  package static func body(_ notice: Notice, severity: Severity, epoch: String) -> [UInt8] {
     JSONWriter.object { json in
       json.field("version", 1)
       json.field("key", key(notice, epoch: epoch))
@@ -65,7 +65,7 @@ package enum AlertText {
   }
 
   /// Returns the subject line of a message.
-  static func subject(_ notice: Notice) -> String {
+  package static func subject(_ notice: Notice) -> String {
     guard let first = notice.items.first else { return notice.rule }
     if notice.items.count == 1 { return line(first) }
     let (begun, ended) = (
@@ -103,7 +103,9 @@ package enum AlertText {
   }
 
   /// Returns the content of the message that `odograph alerts test` sends; it is marked as a test.
-  static func test(_ key: String, at time: UTCTime) -> (subject: String, json: [UInt8], letter: [UInt8]) {
+  package static func test(_ key: String, at time: UTCTime) -> (
+    subject: String, json: [UInt8], letter: [UInt8]
+  ) {
     let subject = "test: this is a test message of odograph's alerts"
     let json = JSONWriter.object { json in
       json.field("version", 1)

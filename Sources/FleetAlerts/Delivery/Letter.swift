@@ -1,14 +1,14 @@
 internal import Glibc
-internal import Spatial
+package import Spatial
 
 /// The format of mails (RFC 5322). Vehicle names cannot add header lines, because control characters are
 /// replaced by spaces, and non-ASCII text is encoded (RFC 2047).
-enum Letter {
+package enum Letter {
   /// Returns a complete mail.
   ///
   /// - Parameter key: the text for the message identifier, which is the same for each attempt, so that mail
   ///   programs can detect duplicates.
-  static func text(
+  package static func text(
     from sender: String, to recipients: [String], subject: String, body: [UInt8], key: String,
     at time: UTCTime
   ) -> [UInt8] {
@@ -50,7 +50,7 @@ enum Letter {
   }
 
   /// Replaces control characters and bidirectional formatting by spaces.
-  static func safe(_ text: String, keepsLines: Bool) -> String {
+  package static func safe(_ text: String, keepsLines: Bool) -> String {
     String(
       String.UnicodeScalarView(
         text.unicodeScalars.map { scalar in

@@ -1,11 +1,11 @@
 internal import Fleet
-internal import Spatial
+package import Spatial
 internal import Transfers
 
 /// A client that sends messages to one receiver, one after the other. Calls block; all must be made by one
 /// thread.
-final class ReceiverClient {
-  enum Outcome: Hashable, Sendable {
+package final class ReceiverClient {
+  package enum Outcome: Hashable, Sendable {
     case taken(String)
     /// The message was not accepted, for the given reason. `after` is the retry delay in s that the receiver
     /// requested; nil if it requested none.
@@ -29,7 +29,7 @@ final class ReceiverClient {
   ///   - receiver: the receiver.
   ///   - shouldContinue: called several times a second; a transfer is aborted if it returns false.
   /// - Returns: nil if libcurl is not available.
-  init?(_ receiver: Receiver, shouldContinue: @escaping () -> Bool) {
+  package init?(_ receiver: Receiver, shouldContinue: @escaping () -> Bool) {
     switch receiver.way {
     case .webhook(let hook):
       guard let transfer = WebTransfer(Self.limits(hook.timeout), shouldContinue: shouldContinue) else {
@@ -62,7 +62,7 @@ final class ReceiverClient {
   ///   - message: the message.
   ///   - attempt: the number of this attempt, from 1.
   ///   - time: the current time, which is part of the signature.
-  func deliver(_ message: AlertMessage, attempt: Int, at time: UTCTime) -> Outcome {
+  package func deliver(_ message: AlertMessage, attempt: Int, at time: UTCTime) -> Outcome {
     do throws(TransferFailure) {
       switch way {
       case .web(let transfer, let hook):

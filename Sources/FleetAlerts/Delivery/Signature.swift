@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// HMAC-SHA256 signatures (RFC 2104, FIPS 180-4), by which a receiver verifies the sender and the integrity
 /// of a message.
-enum Signature {
+package enum Signature {
   /// Returns the signature of a message.
   ///
   /// - Parameters:
@@ -11,7 +11,7 @@ enum Signature {
   ///     attacker may have recorded.
   ///   - secret: the shared secret.
   /// - Returns: the digest of `timestamp.body` in hexadecimal digits; nil if the cryptographic library fails.
-  static func hex(of body: [UInt8], timestamp: Int, secret: [UInt8]) -> String? {
+  package static func hex(of body: [UInt8], timestamp: Int, secret: [UInt8]) -> String? {
     let text = Array("\(timestamp).".utf8) + body
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var length: UInt32 = 0
@@ -24,7 +24,7 @@ enum Signature {
 
   /// Returns the base64 encoding (RFC 4648), in lines terminated by CR LF.
   /// - Parameter lineLength: the maximum number of characters per line.
-  static func base64(_ bytes: [UInt8], lineLength: Int = 76) -> String {
+  package static func base64(_ bytes: [UInt8], lineLength: Int = 76) -> String {
     guard !bytes.isEmpty else { return "" }
     var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
     let count = unsafe EVP_EncodeBlock(&text, bytes, Int32(clamping: bytes.count))

@@ -19,7 +19,7 @@ extension AlertRule {
   }
 
   /// Returns the description of an alert.
-  func summary(_ value: Double?, subject: String) -> String {
+  package func summary(_ value: Double?, subject: String) -> String {
     switch condition {
     case .offline: "offline"
     case .battery: value.map { "battery at \(Self.whole($0 * 100)) %" } ?? "battery low"

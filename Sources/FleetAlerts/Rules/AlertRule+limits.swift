@@ -3,7 +3,7 @@ internal import Fleet
 extension AlertRule.Condition {
   /// The limits of the condition in words, such as `above 130 km/h, ends at 117 km/h`, or the selected
   /// regions or events; nil for a condition without either.
-  var limits: String? {
+  package var limits: String? {
     switch self {
     case .offline: nil
     case .battery(let below, let until):

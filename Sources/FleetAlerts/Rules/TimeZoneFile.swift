@@ -28,7 +28,7 @@ package struct TimeZoneFile: Hashable, Sendable {
   }
 
   /// Parses the content of a TZif file of version 2 or later; nil if it is damaged.
-  init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     guard let first = Header(bytes, at: 0), first.version >= UInt8(ascii: "2"),
       let header = Header(bytes, at: Header.size + first.dataSize(timeSize: 4))
     else { return nil }
@@ -106,7 +106,7 @@ extension [UInt8] {
 
 /// The rule for summer time in the footer of a TZif file, a POSIX `TZ` text such as
 /// `CET-1CEST,M3.5.0,M10.5.0/3`.
-struct SummerTimeRule: Hashable, Sendable {
+package struct SummerTimeRule: Hashable, Sendable {
   /// The day of the year on which summer time starts or ends.
   private enum Day: Hashable {
     /// A weekday (0 is Sunday) in week 1 to 5 of a month; week 5 means the last one.
@@ -126,16 +126,16 @@ struct SummerTimeRule: Hashable, Sendable {
   private let standard: Int
   private var summer: (offset: Int, start: Change, end: Change)?
 
-  static func == (a: Self, b: Self) -> Bool {
+  package static func == (a: Self, b: Self) -> Bool {
     a.standard == b.standard && a.summer?.offset == b.summer?.offset && a.summer?.start == b.summer?.start
       && a.summer?.end == b.summer?.end
   }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(standard) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(standard) }
 
   /// Parses a POSIX `TZ` text.
   /// - Returns: nil for an empty or invalid text.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     var rest = text[...]
     guard Self.name(&rest), let west = Self.time(&rest) else { return nil }
     standard = -west
@@ -150,7 +150,7 @@ struct SummerTimeRule: Hashable, Sendable {
     summer = (offset, start, end)
   }
 
-  func offset(at time: Int64) -> Int {
+  package func offset(at time: Int64) -> Int {
     guard let summer else { return standard }
     let year = UTCTime(
       nanoseconds: (time + Int64(standard)).multipliedReportingOverflow(by: 1_000_000_000).partialValue

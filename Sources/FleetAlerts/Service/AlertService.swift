@@ -2,7 +2,7 @@ internal import DequeModule
 package import Fleet
 internal import JSON
 internal import MQTT
-internal import Platform
+package import Platform
 internal import SQLite
 internal import Spatial
 internal import Telemetry
@@ -13,8 +13,8 @@ internal import Telemetry
 /// the same transaction as the alert that causes it, before it is sent, and removed after the receiver has
 /// accepted it. It can therefore arrive twice, with the same key, but is never lost.
 package final class AlertService: FleetObserver {
-  struct Inbox: Sendable {
-    var reports = ReportQueue()
+  package struct Inbox: Sendable {
+    package var reports = ReportQueue()
     /// Batches of events that are not processed yet. The broker stores their messages until the resulting
     /// alerts are stored here.
     var events = Deque<EventBatch>()
@@ -65,7 +65,7 @@ package final class AlertService: FleetObserver {
   private let asked: Locked<Asked>
   private let profile: MessageProfile
   private let root: String
-  let inbox = Monitor(Inbox())
+  package let inbox = Monitor(Inbox())
   let view = Locked(AlertsView())
   let source = Locked<EventSource?>(nil)
   /// The number of the last batch that arrived. Numbers continue across sessions.

@@ -7,13 +7,13 @@ internal import Spatial
 ///
 /// If the thread cannot keep up, only the newest state of each vehicle and topic waits. Events and removals
 /// are never replaced by newer ones, so they have a higher limit.
-struct ReportQueue: Sendable {
+package struct ReportQueue: Sendable {
   /// The maximum number of states that wait in order of arrival. Also the maximum number of newest states in
   /// `overflow`.
-  static let stateLimit = 20_000
+  package static let stateLimit = 20_000
   /// The maximum number of reports in total. Events and removals may use all of it, because no later message
   /// repeats them.
-  static let eventLimit = 120_000
+  package static let eventLimit = 120_000
 
   private struct StateKey: Hashable, Sendable {
     var vehicle: VehicleKey
@@ -24,12 +24,14 @@ struct ReportQueue: Sendable {
   /// The newest state of each vehicle and topic, if it did not fit into `reports`.
   private var overflow: [StateKey: VehicleFacts] = [:]
   /// The number of reports that were replaced by newer ones or did not fit.
-  private(set) var dropped = 0
+  package private(set) var dropped = 0
 
-  var isEmpty: Bool { reports.isEmpty && overflow.isEmpty && dropped == 0 }
+  package init() {}
+
+  package var isEmpty: Bool { reports.isEmpty && overflow.isEmpty && dropped == 0 }
 
   /// Adds a report; a newer state in `overflow` replaces an older one.
-  mutating func add(_ report: VehicleFacts) {
+  package mutating func add(_ report: VehicleFacts) {
     if report.topic.isState, reports.count >= Self.stateLimit || !overflow.isEmpty {
       let key = StateKey(vehicle: report.key, topic: report.topic)
       if overflow[key] == nil, overflow.count >= Self.stateLimit {
@@ -50,7 +52,7 @@ struct ReportQueue: Sendable {
   }
 
   /// All waiting reports in order of arrival.
-  var inOrder: [VehicleFacts] {
+  package var inOrder: [VehicleFacts] {
     guard !overflow.isEmpty else { return Array(reports) }
     return (reports + overflow.values).sorted { $0.at.timestamp < $1.at.timestamp }
   }

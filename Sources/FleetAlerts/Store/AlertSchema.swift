@@ -1,7 +1,7 @@
 /// The schema of the alert store. Times are nanoseconds since 1970 in UTC. Migration steps that were released
 /// never change.
-enum AlertSchema {
-  static let steps = [
+package enum AlertSchema {
+  package static let steps = [
     """
     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE entries (

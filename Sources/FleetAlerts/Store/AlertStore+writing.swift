@@ -1,9 +1,9 @@
-internal import Fleet
-internal import SQLite
-internal import Spatial
+package import Fleet
+package import SQLite
+package import Spatial
 
 /// The changes that are written in one transaction.
-struct AlertWrites {
+package struct AlertWrites {
   var entries: [AlertEngine.EntryKey: AlertEngine.Entry?] = [:]
   var seen: [VehicleKey: [String]] = [:]
   /// Changed alerts in order of their changes; a later version of an alert replaces an earlier one.
@@ -52,7 +52,7 @@ extension AlertStore {
   /// - Parameters:
   ///   - writes: the changes.
   ///   - now: the current time, for converting monotonic times to civil ones.
-  func write(_ writes: AlertWrites, at now: Moment) throws(SQLiteError) {
+  package func write(_ writes: AlertWrites, at now: Moment) throws(SQLiteError) {
     guard isCurrent else {
       throw SQLiteError(
         code: .cannotOpen,
@@ -240,7 +240,7 @@ extension AlertStore {
   }
 
   /// Adds a silence. If a silence for the same rule and vehicles exists, the later end applies.
-  func add(_ silence: Silence) throws(SQLiteError) {
+  package func add(_ silence: Silence) throws(SQLiteError) {
     var longer = try database.prepare(
       """
       UPDATE silences SET until = max(until, ?4) WHERE rule IS ?1 AND fleet IS ?2 AND vehicle IS ?3
@@ -276,14 +276,14 @@ extension AlertStore {
   }
 
   /// Marks alerts that the service must end.
-  func requestEnds(_ numbers: [Int64]) throws(SQLiteError) {
+  package func requestEnds(_ numbers: [Int64]) throws(SQLiteError) {
     try database.transaction { () throws(SQLiteError) in
       try mark(numbers, "INSERT OR IGNORE INTO ends VALUES (?1)")
     }
   }
 
   /// Makes all messages due again that were given up. Returns their number.
-  func retryGone(at time: UTCTime) throws(SQLiteError) -> Int {
+  package func retryGone(at time: UTCTime) throws(SQLiteError) -> Int {
     var statement = try database.prepare("UPDATE messages SET gone = 0, created = ?1 WHERE gone = 1")
     statement.bind(1, time.nanoseconds)
     try statement.run()

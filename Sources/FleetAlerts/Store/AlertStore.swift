@@ -1,22 +1,22 @@
-internal import Fleet
+package import Fleet
 internal import Glibc
-internal import SQLite
-internal import Spatial
+package import SQLite
+package import Spatial
 
 /// A message to a receiver. It is stored before it is sent.
-struct AlertMessage: Hashable, Sendable {
+package struct AlertMessage: Hashable, Sendable {
   /// The number of the message; numbers increase.
-  var number: Int64
-  var receiver: String
+  package var number: Int64
+  package var receiver: String
   /// The idempotency key, which is the same for each attempt, and by which receivers detect duplicates.
-  var key: String
-  var created: UTCTime
-  var subject: String
-  var body: [UInt8]
-  var vehicles: [VehicleKey]
+  package var key: String
+  package var created: UTCTime
+  package var subject: String
+  package var body: [UInt8]
+  package var vehicles: [VehicleKey]
   var attempts = 0
   /// The reason of the last failed attempt; nil if there was none.
-  var failure: String?
+  package var failure: String?
 }
 
 /// The alert store: the state of the engine, the alerts, and the message queue, which change together in one
@@ -24,11 +24,11 @@ struct AlertMessage: Hashable, Sendable {
 ///
 /// The service writes to it. Commands read it at the same time, and add silences and other requests. A commit
 /// is on the disk when it returns (`synchronous = FULL`).
-struct AlertStore: ~Copyable {
-  let database: Database
+package struct AlertStore: ~Copyable {
+  package let database: Database
   /// A random text that was created with the store. It makes alerts' identifiers different from those of an
   /// earlier store.
-  let epoch: String
+  package let epoch: String
   private let lock: AlertLock?
   /// The identity of the opened file, by which its replacement or deletion is noticed.
   private let identity: FileIdentity?
@@ -40,7 +40,7 @@ struct AlertStore: ~Copyable {
   ///   - isReader: true if the file must exist; otherwise it is created.
   ///   - isService: true for the program that sends the messages; only one can open the store at a time.
   /// - Throws: `FleetError` if the store cannot be used.
-  init(path: String, isReader: Bool = false, isService: Bool = false) throws(FleetError) {
+  package init(path: String, isReader: Bool = false, isService: Bool = false) throws(FleetError) {
     let held = isService ? try AlertLock(path) : nil
     if !isReader {
       // The file contains positions, so it is created readable for this user only; SQLite would create a file
@@ -82,7 +82,7 @@ struct AlertStore: ~Copyable {
     }
   }
 
-  static func failure(_ error: SQLiteError, _ path: String) -> FleetError {
+  package static func failure(_ error: SQLiteError, _ path: String) -> FleetError {
     let cause =
       switch error.code.primary {
       case .cannotOpen:
@@ -98,11 +98,11 @@ struct AlertStore: ~Copyable {
   var isCurrent: Bool { FileIdentity(database.path) == identity }
 
   /// Returns a number that changes whenever another program modifies the file.
-  func version() throws(SQLiteError) -> Int64 { try database.integer("PRAGMA data_version") ?? 0 }
+  package func version() throws(SQLiteError) -> Int64 { try database.integer("PRAGMA data_version") ?? 0 }
 
   // MARK: Reading
 
-  func alerts(where condition: String) throws(SQLiteError) -> [(alert: Alert, isHeld: Bool)] {
+  package func alerts(where condition: String) throws(SQLiteError) -> [(alert: Alert, isHeld: Bool)] {
     var statement = try database.prepare(
       """
       SELECT number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, held,
@@ -133,8 +133,9 @@ struct AlertStore: ~Copyable {
   /// Returns the stored conditions.
   ///
   /// - Parameter now: the current time, for converting civil times to monotonic ones.
-  func entries(at now: Moment) throws(SQLiteError) -> [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)]
-  {
+  package func entries(at now: Moment) throws(SQLiteError) -> [(
+    key: AlertEngine.EntryKey, entry: AlertEngine.Entry
+  )] {
     var statement = try database.prepare(
       """
       SELECT rule, fleet, vehicle, subject, holds, since, alert, value, overdue, latitude, longitude, before
@@ -163,7 +164,7 @@ struct AlertStore: ~Copyable {
 
   /// Returns the names of the receivers that were notified of each alert, by the alert's number; alerts
   /// without stored receivers are omitted.
-  func receivers() throws(SQLiteError) -> [Int64: [String]] {
+  package func receivers() throws(SQLiteError) -> [Int64: [String]] {
     var statement = try database.prepare(
       """
       SELECT number, receivers FROM alerts WHERE receivers IS NOT NULL
@@ -192,14 +193,14 @@ struct AlertStore: ~Copyable {
   }
 
   /// Returns the numbers of alerts that an operator has ended, and that the service has not processed yet.
-  func ends() throws(SQLiteError) -> [Int64] {
+  package func ends() throws(SQLiteError) -> [Int64] {
     var statement = try database.prepare("SELECT number FROM ends ORDER BY number", isPersistent: false)
     var found: [Int64] = []
     while try statement.step() { found.append(statement.int64(0)) }
     return found
   }
 
-  func seen() throws(SQLiteError) -> [(vehicle: VehicleKey, keys: [String])] {
+  package func seen() throws(SQLiteError) -> [(vehicle: VehicleKey, keys: [String])] {
     var statement = try database.prepare("SELECT fleet, vehicle, keys FROM seen", isPersistent: false)
     var found: [(vehicle: VehicleKey, keys: [String])] = []
     while try statement.step() {
@@ -210,7 +211,7 @@ struct AlertStore: ~Copyable {
   }
 
   /// Returns the alerts that wait in groups, by rule, in chronological order.
-  func gathered() throws(SQLiteError) -> [Notice] {
+  package func gathered() throws(SQLiteError) -> [Notice] {
     var alerts: [Int64: Alert] = [:]
     for (alert, _) in try self.alerts(where: "number IN (SELECT number FROM gathered)") {
       alerts[alert.number] = alert
@@ -232,7 +233,7 @@ struct AlertStore: ~Copyable {
     return notices
   }
 
-  func silences() throws(SQLiteError) -> [Silence] {
+  package func silences() throws(SQLiteError) -> [Silence] {
     var statement = try database.prepare("SELECT rule, fleet, vehicle, until FROM silences ORDER BY id")
     var found: [Silence] = []
     while try statement.step() {
@@ -246,7 +247,9 @@ struct AlertStore: ~Copyable {
 
   /// Returns receiver, number, vehicles and creation time of the messages that wait, in order of their
   /// numbers.
-  func waiting() throws(SQLiteError) -> [(receiver: String, entry: DeliveryQueue.Entry, created: UTCTime)] {
+  package func waiting() throws(SQLiteError) -> [(
+    receiver: String, entry: DeliveryQueue.Entry, created: UTCTime
+  )] {
     var statement = try database.prepare(
       "SELECT number, receiver, vehicles, created FROM messages WHERE gone = 0 ORDER BY number",
       isPersistent: false)
@@ -263,7 +266,7 @@ struct AlertStore: ~Copyable {
   }
 
   /// Returns a message by its number; nil if it does not exist any more.
-  func message(_ number: Int64) throws(SQLiteError) -> AlertMessage? {
+  package func message(_ number: Int64) throws(SQLiteError) -> AlertMessage? {
     var statement = try database.prepare(
       "SELECT receiver, key, created, subject, body, attempts FROM messages WHERE number = ?1",
       isPersistent: false)

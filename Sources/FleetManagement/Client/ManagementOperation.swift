@@ -179,25 +179,25 @@ package final class ManagementOperation: Sendable {
 
 /// A bounded queue of events. After an overflow the next read fails, because a command would continue with
 /// incomplete data.
-struct EventQueue<Event: Sendable>: Sendable {
+package struct EventQueue<Event: Sendable>: Sendable {
   private let capacity: Int
   private var events: Deque<Event> = []
   private var dropped = 0
 
-  init(capacity: Int) { self.capacity = capacity }
+  package init(capacity: Int) { self.capacity = capacity }
 
-  mutating func append(_ event: Event) {
+  package mutating func append(_ event: Event) {
     if events.count >= capacity { dropped += 1 } else { events.append(event) }
   }
 
   /// Puts events back to the front of the queue, in their order.
-  mutating func putBack(_ earlier: [Event]) {
+  package mutating func putBack(_ earlier: [Event]) {
     events.prepend(contentsOf: earlier)
   }
 
   /// Returns the oldest event; nil if there is none.
   /// - Throws: `FleetError` after an overflow.
-  mutating func next() throws(FleetError) -> Event? {
+  package mutating func next() throws(FleetError) -> Event? {
     guard dropped == 0 else {
       throw FleetError(
         operation: "keep up with", object: "the broker",

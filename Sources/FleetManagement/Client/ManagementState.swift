@@ -144,7 +144,7 @@ package struct ManagementState: Sendable {
   }
 
   /// Stores a message that the broker would have retained, for example from a recording.
-  mutating func store(_ message: MQTTMessage) {
+  package mutating func store(_ message: MQTTMessage) {
     guard let address = TopicAddress(topic: message.topic, root: root) else { return }
     documents.apply(message.payload, address.path, of: address.key)
   }

@@ -23,7 +23,7 @@ package struct RetainedDocuments {
   /// Parses the documents.
   ///
   /// - Parameter vehicles: the vehicles, including those without retained messages.
-  init(vehicles: [VehicleKey], subject: DocumentStore.Subject, from store: DocumentStore) {
+  package init(vehicles: [VehicleKey], subject: DocumentStore.Subject, from store: DocumentStore) {
     self.vehicles = vehicles
     documents = Dictionary(
       uniqueKeysWithValues: vehicles.map { ($0, store.documents(subject, of: $0).parsed) })

@@ -38,7 +38,7 @@ package struct VehicleRequests {
   /// Returns the time limit in seconds. A timeout of 0 waits for no reports, but the messages must still
   /// reach the broker.
   /// - Parameter timeout: the requested seconds; 0 to wait for no reports.
-  static func timeLimit(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
+  package static func timeLimit(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
 
   /// The seconds since the requests were sent.
   package var elapsed: Double { reports.begin.secondsElapsed }

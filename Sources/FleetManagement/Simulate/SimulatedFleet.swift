@@ -20,7 +20,7 @@ package struct SimulatedFleet: Sendable {
     package var vehicle: Int
     package var message: MQTTMessage
     /// The vehicle's sequence number; nil for a message without one.
-    var number: UInt64?
+    package var number: UInt64?
   }
 
   let configuration: Configuration

@@ -64,7 +64,7 @@ package struct SimulatedVehicle: Sendable {
   }
 
   /// True during a simulated outage of the vehicle's connection.
-  var isOut: Bool { outageEnd != nil }
+  package var isOut: Bool { outageEnd != nil }
 
   /// The will, which the broker publishes if the connection is lost.
   var will: MQTTMessage {

@@ -39,7 +39,7 @@ extension HistoryReader {
 }
 
 extension RecordingTables {
-  func drivenDays(
+  package func drivenDays(
     _ part: RecordingSelection, offset: Int, limit: Int
   ) throws(FleetError) -> [DrivenDay] {
     guard version >= JournalTable.version else {

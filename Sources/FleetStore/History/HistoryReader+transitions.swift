@@ -16,7 +16,7 @@ extension HistoryReader {
 }
 
 extension RecordingTables {
-  func transitions(
+  package func transitions(
     _ span: TrackSpan, after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
     var part = RecordingSelection()

@@ -63,7 +63,7 @@ extension HistoryReader {
 }
 
 extension RecordingTables {
-  func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry] {
+  package func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry] {
     let table = query.table == .trips ? JournalTable.trips : JournalTable.drivingEvents
     guard version >= JournalTable.version else {
       throw .usage("read", "\(table.title) of \(name)", RecordingAddress.olderVersion)

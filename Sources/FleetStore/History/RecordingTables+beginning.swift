@@ -2,7 +2,7 @@ package import Fleet
 internal import FleetManagement
 internal import MQTT
 internal import Sensors
-internal import Spatial
+package import Spatial
 internal import Telemetry
 internal import VehicleData
 
@@ -89,7 +89,7 @@ struct RetainedMessages {
 }
 
 extension RecordingTables {
-  func beginning(_ query: BeginningQuery, at now: UTCTime) throws(FleetError) -> RecordedBeginning {
+  package func beginning(_ query: BeginningQuery, at now: UTCTime) throws(FleetError) -> RecordedBeginning {
     guard version >= 4 else {
       throw .usage("begin from", name, RecordingAddress.olderVersion)
     }

@@ -1,8 +1,8 @@
-internal import Fleet
-internal import Spatial
+package import Fleet
+package import Spatial
 
 extension RecordingTables {
-  func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool {
+  package func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool {
     let values: [RecordingSelection.Condition.Value] = [.text(vehicle.vehicle), .text(vehicle.fleet)]
     let marks = values.enumerated().map { Self.dialect.parameter($0 + 1, $1) }
     var isKnown = false
@@ -13,7 +13,7 @@ extension RecordingTables {
     return isKnown
   }
 
-  func extent(
+  package func extent(
     of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?
   ) throws(FleetError) -> HistoryExtent? {
     var selection = RecordingSelection()
@@ -50,7 +50,7 @@ extension RecordingTables {
       positions: min(count, HistoryExtent.most), hasMore: count > HistoryExtent.most)
   }
 
-  func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)] {
+  package func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)] {
     guard version >= 3 else {
       throw .usage("read", "the newest positions of \(name)", RecordingAddress.olderVersion)
     }

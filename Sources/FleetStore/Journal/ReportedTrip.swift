@@ -94,7 +94,7 @@ package struct DrivingEventSelection: Sendable {
 }
 
 extension RecordingTables {
-  func readTrips(
+  package func readTrips(
     _ selection: TripSelection, _ body: (ReportedTrip) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let table = JournalTable.trips
@@ -109,7 +109,7 @@ extension RecordingTables {
     }
   }
 
-  func readDrivingEvents(
+  package func readDrivingEvents(
     _ selection: DrivingEventSelection, _ body: (ReportedDrivingEvent) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let table = JournalTable.drivingEvents

@@ -2,17 +2,17 @@ package import Spatial
 
 /// A writer of PostgreSQL's binary COPY format (the manual's page on COPY, "Binary Format"), which the server
 /// reads without parsing text.
-struct CopyRows: RowWriter {
-  private(set) var bytes: [UInt8]
-  private(set) var count = 0
+package struct CopyRows: RowWriter {
+  package private(set) var bytes: [UInt8]
+  package private(set) var count = 0
 
-  init(reserving capacity: Int = 0) {
+  package init(reserving capacity: Int = 0) {
     bytes = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0] + [UInt8](repeating: 0, count: 8)
     bytes.reserveCapacity(capacity)
   }
 
   /// The types of array elements; the raw value is the type's number (`pg_type.oid`).
-  enum ElementType: UInt32 {
+  package enum ElementType: UInt32 {
     case text = 25
     case double = 701
     case timestamp = 1184
@@ -20,7 +20,7 @@ struct CopyRows: RowWriter {
 
   /// Starts a one-dimensional array in the binary format of query parameters. An array element is encoded
   /// like a column of a COPY row.
-  init(arrayOf type: ElementType, count: Int) {
+  package init(arrayOf type: ElementType, count: Int) {
     bytes = []
     bytes.reserveCapacity(20 + 16 * count)
     // The number of dimensions, the null flag, the element type, the number of elements, and the index of the
@@ -28,17 +28,17 @@ struct CopyRows: RowWriter {
     for number in [1, 1, type.rawValue, UInt32(clamping: count), 1] { append(number) }
   }
 
-  mutating func beginRow(columns: Int) {
+  package mutating func beginRow(columns: Int) {
     count += 1
     append(UInt16(columns))
   }
 
   /// Writes the end of the data.
-  mutating func finish() { append(UInt16.max) }
+  package mutating func finish() { append(UInt16.max) }
 
-  mutating func null() { append(UInt32.max) }
+  package mutating func null() { append(UInt32.max) }
 
-  mutating func text(_ value: String?) {
+  package mutating func text(_ value: String?) {
     guard var value else { return null() }
     value.withUTF8 { utf8 in
       append(UInt32(utf8.count))
@@ -51,19 +51,19 @@ struct CopyRows: RowWriter {
     bytes.append(contentsOf: value)
   }
 
-  mutating func double(_ value: Double?) {
+  package mutating func double(_ value: Double?) {
     guard let value else { return null() }
     append(UInt32(8))
     append(value.bitPattern)
   }
 
-  mutating func bigint(_ value: Int64?) {
+  package mutating func bigint(_ value: Int64?) {
     guard let value else { return null() }
     append(UInt32(8))
     append(UInt64(bitPattern: value))
   }
 
-  mutating func integer(_ value: Int32) {
+  package mutating func integer(_ value: Int32) {
     append(UInt32(4))
     append(UInt32(bitPattern: value))
   }
@@ -73,21 +73,21 @@ struct CopyRows: RowWriter {
     append(UInt16(bitPattern: value))
   }
 
-  mutating func bool(_ value: Bool) {
+  package mutating func bool(_ value: Bool) {
     append(UInt32(1))
     bytes.append(value ? 1 : 0)
   }
 
   /// Writes a `timestamptz`, which counts microseconds since 2000.
-  mutating func timestamp(_ value: UTCTime?) {
+  package mutating func timestamp(_ value: UTCTime?) {
     guard let value else { return null() }
     bigint((value.milliseconds - Self.millenniumMilliseconds) * 1000)
   }
 
-  mutating func utf8(_ value: [UInt8]) { raw(value) }
+  package mutating func utf8(_ value: [UInt8]) { raw(value) }
 
   /// Writes a `jsonb`, whose binary format starts with a version number.
-  mutating func json(_ value: [UInt8]?) {
+  package mutating func json(_ value: [UInt8]?) {
     guard let value else { return null() }
     raw([1] + value)
   }

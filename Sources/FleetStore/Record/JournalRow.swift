@@ -1,32 +1,32 @@
 internal import Fleet
 internal import JSON
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// A message about a trip or driving event as a row of `trips` or `driving_events`.
 ///
 /// Each message contains the complete state of its trip or event, so a table only contains one row for each.
 /// `JournalTable.rank` selects the message by its content alone. The tables are therefore independent of the
 /// messages' order and of duplicates.
-struct JournalRow: Hashable, Sendable {
-  enum Entry: Hashable, Sendable {
+package struct JournalRow: Hashable, Sendable {
+  package enum Entry: Hashable, Sendable {
     case trip(TripMessage)
     case drivingEvent(DrivingEventMessage)
   }
 
-  var fleet: String
-  var vehicle: String
+  package var fleet: String
+  package var vehicle: String
   /// The time of reception by the recorder's clock.
-  var received: UTCTime
-  var payload: [UInt8]
-  var entry: Entry
+  package var received: UTCTime
+  package var payload: [UInt8]
+  package var entry: Entry
 
   /// The kinds of messages that have a table of this type.
-  static let kinds = [MessageKind.trip.rawValue, MessageKind.drivingEvent.rawValue]
+  package static let kinds = [MessageKind.trip.rawValue, MessageKind.drivingEvent.rawValue]
 
   /// Decodes a message; nil for other kinds, messages without a vehicle, and invalid payloads.
   /// - Parameter kind: the topic's native path below the vehicle.
-  init?(fleet: String?, vehicle: String?, kind: String?, received: UTCTime, payload: [UInt8]) {
+  package init?(fleet: String?, vehicle: String?, kind: String?, received: UTCTime, payload: [UInt8]) {
     guard let kind, Self.kinds.contains(kind), let fleet, let vehicle,
       let json = try? JSONValue(parsing: payload)
     else { return nil }
@@ -40,14 +40,14 @@ struct JournalRow: Hashable, Sendable {
     (self.fleet, self.vehicle, self.received, self.payload) = (fleet, vehicle, received, payload)
   }
 
-  init?(_ message: RecordedMessage) {
+  package init?(_ message: RecordedMessage) {
     self.init(
       fleet: message.fleet, vehicle: message.vehicle, kind: message.kind, received: message.received,
       payload: message.payload)
   }
 
   /// Returns the rows for the messages about trips and driving events in a batch.
-  static func rows(of messages: [RecordedMessage]) -> [JournalRow] {
+  package static func rows(of messages: [RecordedMessage]) -> [JournalRow] {
     var rows: [JournalRow] = []
     // Elements of a span are accessed in place; a loop over the array would copy each message.
     let span = messages.span

@@ -3,12 +3,12 @@ internal import Glibc
 internal import Platform
 
 /// The failure of a command, with the server's message and error code.
-struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
+package struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   /// The five-character SQLSTATE, such as "23505"; empty without a connection.
-  var state: String
-  var message: String
+  package var state: String
+  package var message: String
 
-  var description: String { message }
+  package var description: String { message }
 
   /// True if the row already exists.
   var isUniqueViolation: Bool { state == "23505" }
@@ -28,7 +28,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 }
 
 /// A connection to a PostgreSQL server; calls block. The corresponding C type is `PGconn`.
-@safe struct PostgreSQLConnection: ~Copyable {
+@safe package struct PostgreSQLConnection: ~Copyable {
   private let handle: OpaquePointer
   private let shouldContinue: () -> Bool
 
@@ -36,8 +36,8 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   private static let cancelTimeout = 0.5
 
   /// The rows of a query as text.
-  struct Rows {
-    var values: [[String?]]
+  package struct Rows {
+    package var values: [[String?]]
     /// The number of rows changed by a command.
     var changed: Int
   }
@@ -50,7 +50,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   ///     separately.
   ///   - shouldContinue: called several times a second while waiting for the server; the command is cancelled
   ///     if it returns false.
-  init(_ address: String, shouldContinue: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
+  package init(_ address: String, shouldContinue: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
     var problems: [String] = []
     for host in PostgreSQLHosts.attempts(address) where problems.isEmpty || shouldContinue() {
       do throws(PostgreSQLError) {
@@ -128,10 +128,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   /// The parameters in effect for the connection, by keyword.
-  var parameters: [String: String] { unsafe PostgreSQLHosts.parameters(PQconninfo(handle)) }
+  package var parameters: [String: String] { unsafe PostgreSQLHosts.parameters(PQconninfo(handle)) }
 
   /// The host, address and port of the server to which this is connected.
-  var server: [String?] { ["host", "hostaddr", "port"].map { parameters[$0] } }
+  package var server: [String?] { ["host", "hostaddr", "port"].map { parameters[$0] } }
 
   /// Waits up to 50 ms for the socket; returns true if it is ready.
   private static func waits(_ handle: OpaquePointer, for events: Int32) -> Bool {
@@ -143,14 +143,14 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   /// Runs one or more commands, and returns the rows of the last one.
   @discardableResult
-  func run(_ sql: String) throws(PostgreSQLError) -> Rows {
+  package func run(_ sql: String) throws(PostgreSQLError) -> Rows {
     guard unsafe PQsendQuery(handle, sql) == 1 else { throw unsafe error(nil) }
     return try rows()
   }
 
   /// Runs one command with parameters `$1`, ….
   @discardableResult
-  func run(_ sql: String, _ parameters: [String]) throws(PostgreSQLError) -> Rows {
+  package func run(_ sql: String, _ parameters: [String]) throws(PostgreSQLError) -> Rows {
     let list = CStringList(parameters)
     guard
       unsafe PQsendQueryParams(handle, sql, Int32(parameters.count), nil, list.pointers, nil, nil, 0) == 1
@@ -159,7 +159,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   /// Runs a prepared statement with binary parameters.
-  func run(prepared name: String, _ parameters: [[UInt8]]) throws(PostgreSQLError) {
+  package func run(prepared name: String, _ parameters: [[UInt8]]) throws(PostgreSQLError) {
     let bytes = parameters.flatMap(\.self)
     let lengths = parameters.map { Int32(clamping: $0.count) }
     let formats = parameters.map { _ in Int32(1) }
@@ -257,7 +257,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   /// Sends the data of a `COPY … FROM STDIN`.
-  func copy(_ sql: String, _ bytes: [UInt8]) throws(PostgreSQLError) {
+  package func copy(_ sql: String, _ bytes: [UInt8]) throws(PostgreSQLError) {
     let start = unsafe PQexec(handle, sql)
     let isReady = unsafe PQresultStatus(start) == PGRES_COPY_IN
     defer { unsafe PQclear(start) }

@@ -6,9 +6,9 @@ internal import Spatial
 /// Dropping a partition needs an exclusive lock on its table. While a connection waits for that lock, all
 /// other connections that use the table wait, too. Therefore only one recorder drops partitions, with short
 /// lock timeouts. A partition that is in use is retried an hour later.
-enum PostgreSQLExpiry {
+package enum PostgreSQLExpiry {
   /// The advisory lock of the recorder that deletes old data; other recorders skip the deletion.
-  static let lock = PostgreSQLSchema.lock + 2
+  package static let lock = PostgreSQLSchema.lock + 2
 
   /// The timeout for the exclusive lock. It is short, because other connections wait while a query blocks the
   /// lock.
@@ -29,7 +29,7 @@ enum PostgreSQLExpiry {
   ///   - run: runs commands and returns the rows of the last one.
   /// - Returns: the number of dropped partitions. If a partition can never be dropped, for example because a
   ///   view depends on it, also the server's error.
-  static func dropPartitions(
+  package static func dropPartitions(
     before day: Day, _ run: PostgreSQLPartitions.Run
   ) throws(PostgreSQLError) -> (dropped: Int, problem: PostgreSQLError?) {
     var left = try run(PostgreSQLSchema.expired(before: day)).compactMap { $0.first ?? nil }

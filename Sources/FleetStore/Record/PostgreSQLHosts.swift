@@ -1,13 +1,13 @@
-internal import CPostgreSQL
+package import CPostgreSQL
 
 /// The servers in an address, in order, with one connection attempt each.
 ///
 /// libpq tries the next server after a rejection. A server that does not answer must be detected by the
 /// caller of libpq's non-blocking functions, and the caller cannot make libpq continue with the next server.
 /// Each attempt therefore gets an address with a single server.
-enum PostgreSQLHosts {
+package enum PostgreSQLHosts {
   /// Returns, for each attempt, the connection parameters that replace those of the address.
-  static func attempts(_ address: String) -> [[(key: String, value: String)]] {
+  package static func attempts(_ address: String) -> [[(key: String, value: String)]] {
     let given = parameters(of: address)
     func list(_ name: String) -> [String] {
       given[name].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) } ?? []
@@ -39,7 +39,7 @@ enum PostgreSQLHosts {
   }
 
   /// Converts libpq's options to a dictionary by keyword, and frees them.
-  static func parameters(_ options: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String] {
+  package static func parameters(_ options: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String] {
     guard let options = unsafe options else { return [:] }
     defer { unsafe PQconninfoFree(options) }
     var parameters: [String: String] = [:]

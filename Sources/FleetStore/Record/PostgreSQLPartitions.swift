@@ -10,9 +10,9 @@ internal import Telemetry
 /// day's partition is therefore created hours before its first message. If a query blocks it, the day's
 /// messages go to the default partition until the query has finished. The same unique indexes apply there,
 /// and the rows are moved when the partition can be created.
-struct PostgreSQLPartitions {
+package struct PostgreSQLPartitions {
   /// Runs commands and returns the rows of the last one.
-  typealias Run = (String) throws(PostgreSQLError) -> [[String?]]
+  package typealias Run = (String) throws(PostgreSQLError) -> [[String?]]
 
   private let partitioned: PartitionedDays
   /// The pause in s before the next attempt after a failure.

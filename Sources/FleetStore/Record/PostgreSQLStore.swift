@@ -407,7 +407,7 @@ package final class PostgreSQLStore: MessageStore {
 
 extension CopyRows {
   /// Appends a row in the order of `PostgreSQLSchema.messageColumns`.
-  mutating func append(_ message: RecordedMessage) {
+  package mutating func append(_ message: RecordedMessage) {
     beginRow(columns: 20)
     columns(of: message)
     if message.isText {
@@ -420,7 +420,7 @@ extension CopyRows {
   }
 
   /// Appends rows in the order of `PostgreSQLSchema.fixColumns`.
-  mutating func append(fixesOf message: RecordedMessage) {
+  package mutating func append(fixesOf message: RecordedMessage) {
     for (place, fix) in message.fixes.enumerated() {
       beginRow(columns: 12)
       columns(of: fix, at: place, in: message)

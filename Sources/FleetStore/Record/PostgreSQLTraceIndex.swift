@@ -5,9 +5,9 @@
 /// Each step is permanent, so that the next start continues after an interruption. `PostgreSQLSchema.lock` is
 /// not held meanwhile. Creating a partition's index waits for all older transactions, and one of these could
 /// itself wait for that lock.
-enum PostgreSQLTraceIndex {
+package enum PostgreSQLTraceIndex {
   /// The advisory lock of the recorder that creates the index; other recorders skip it.
-  static let lock = PostgreSQLSchema.lock + 1
+  package static let lock = PostgreSQLSchema.lock + 1
 
   /// The lock timeout in ms. It is longer than commits of recorders, which take less than a second, and
   /// shorter than an export, which can take hours.
@@ -15,7 +15,7 @@ enum PostgreSQLTraceIndex {
 
   /// The maximum number of attempts. An attempt fails if a recorder creates a partition simultaneously, which
   /// happens once a day.
-  static let attempts = 50
+  package static let attempts = 50
 
   private static let index = "'odograph.\(TraceIndex.name)'::regclass"
 
@@ -27,7 +27,7 @@ enum PostgreSQLTraceIndex {
 
   /// The SQL for the partitions without the index, and for an invalid index that an interrupted creation has
   /// left.
-  static let missing = """
+  package static let missing = """
     SELECT part.relname, left_over.relname FROM pg_inherits
         JOIN pg_class part ON part.oid = inhrelid
         LEFT JOIN pg_class left_over

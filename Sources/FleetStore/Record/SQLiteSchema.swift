@@ -1,14 +1,14 @@
-internal import SQLite
+package import SQLite
 
 /// The tables of a recording in SQLite. Times are milliseconds since 1970-01-01 UTC.
 ///
 /// Every change of the schema is a new migration step. Steps that were released never change.
-enum SQLiteSchema {
+package enum SQLiteSchema {
   /// The SQLite application identifier "odog", by which `file(1)` and this program recognize a recording.
-  static let applicationID: Int64 = 0x6F64_6F67
+  package static let applicationID: Int64 = 0x6F64_6F67
 
   /// The migration steps; the step with index n migrates from version n to n + 1.
-  static let steps = [
+  package static let steps = [
     messages, identityWithTime, SQLitePositionIndex.step, SQLitePositionIndex.sources, SQLiteJournal.step,
     traces,
   ]
@@ -26,7 +26,7 @@ enum SQLiteSchema {
   /// Returns the schema version of a recording. It is `user_version`. Older files were written with GRDB;
   /// their version is the number at the start of the last GRDB migration's name ("1 messages", "2 identity
   /// with time").
-  static func version(_ database: borrowing Database) throws(SQLiteError) -> Int {
+  package static func version(_ database: borrowing Database) throws(SQLiteError) -> Int {
     let version = try database.userVersion()
     guard version == 0,
       try database.integer("SELECT 1 FROM sqlite_master WHERE name = 'grdb_migrations'") != nil

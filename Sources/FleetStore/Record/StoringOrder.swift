@@ -5,7 +5,7 @@ extension RecordedMessage {
   /// Returns a batch in an order that only depends on the messages. Two recorders of the same messages then
   /// lock rows in the same order, without a deadlock. The order is by time first, because PostgreSQL's
   /// partitions are by day, and rows are written one partition after another.
-  static func inStoringOrder(_ messages: [RecordedMessage]) -> [RecordedMessage] {
+  package static func inStoringOrder(_ messages: [RecordedMessage]) -> [RecordedMessage] {
     let span = messages.span
     var keys: [(time: Int64, index: Int)] = []
     keys.reserveCapacity(span.count)

@@ -1,11 +1,11 @@
 internal import Fleet
 
 /// A connection that fetches rows from the server while the caller processes rows of another connection.
-final class PostgreSQLLine {
-  let connection: PostgreSQLConnection
+package final class PostgreSQLLine {
+  package let connection: PostgreSQLConnection
   private(set) var isFetching = false
 
-  init(_ connection: consuming PostgreSQLConnection) { self.connection = connection }
+  package init(_ connection: consuming PostgreSQLConnection) { self.connection = connection }
 
   /// Requests the next rows of a cursor, without waiting; `take` returns them.
   /// - Parameter count: the maximum number of rows.

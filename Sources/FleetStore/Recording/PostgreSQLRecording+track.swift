@@ -1,4 +1,4 @@
-internal import Fleet
+package import Fleet
 internal import Spatial
 
 /// Reads one vehicle's track in slices of time, over two alternating connections.
@@ -11,12 +11,12 @@ internal import Spatial
 extension PostgreSQLRecording {
   /// Settings that make the planner use an index scan of a vehicle's rows by time, which is also their order
   /// on disk. By default it assumes that the rows are scattered, and uses a bitmap scan.
-  static let trackPlan = "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
+  package static let trackPlan = "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
 
   /// The maximum number of rows fetched at once: more than a slice of a day has at one position per second.
   private static let trackPortion = 12_000
 
-  func readTrack(
+  package func readTrack(
     _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
     try asking { answer throws(FleetError) in
@@ -113,7 +113,7 @@ extension PostgreSQLRecording {
 
 extension TrackSpan {
   /// The span in consecutive parts: at most eight, each of at least an hour, because each part needs a query.
-  var slices: [TrackSpan] {
+  package var slices: [TrackSpan] {
     let (length, isTooLong) = to.nanoseconds.subtractingReportingOverflow(from.nanoseconds)
     guard !isTooLong else { return [self] }
     let count = min(max(length / 3_600_000_000_000, 1), 8)

@@ -1,21 +1,21 @@
-internal import Fleet
+package import Fleet
 internal import MQTT
 internal import Spatial
 
 /// A recording in PostgreSQL that is read through a cursor, so that the server holds the rows that were not
 /// fetched yet.
-final class PostgreSQLRecording: RecordingTables {
-  let name: String
-  let address: String
+package final class PostgreSQLRecording: RecordingTables {
+  package let name: String
+  package let address: String
   private let shouldContinue: () -> Bool
-  var line: PostgreSQLLine?
+  package var line: PostgreSQLLine?
   /// The second connection for reading tracks; nil if it is not open.
-  var secondLine: PostgreSQLLine?
+  package var secondLine: PostgreSQLLine?
   /// True if the server rejected a second connection, or that connection reached a different server.
   var isAlone = false
-  private(set) var version = PostgreSQLSchema.version
+  package private(set) var version = PostgreSQLSchema.version
   /// The fetched samples of a track that were not passed to the caller yet.
-  var samples: [TrackSample] = []
+  package var samples: [TrackSample] = []
 
   /// True if the last failure was a recovery conflict: the replica cancelled the query because of changes on
   /// the primary.
@@ -26,13 +26,13 @@ final class PostgreSQLRecording: RecordingTables {
   /// The maximum number of attempts for a query that a replica cancels before it returns a row.
   private static let mostAttempts = 4
 
-  init(address: String, shouldContinue: @escaping () -> Bool = { true }) {
+  package init(address: String, shouldContinue: @escaping () -> Bool = { true }) {
     self.address = address
     self.shouldContinue = shouldContinue
     name = PostgreSQLStore.withoutSecrets(address)
   }
 
-  func open() throws(FleetError) {
+  package func open() throws(FleetError) {
     do throws(PostgreSQLError) {
       let line = try connected()
       let exists = try line.connection.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
@@ -58,7 +58,7 @@ final class PostgreSQLRecording: RecordingTables {
     return PostgreSQLLine(connection)
   }
 
-  static let dialect = RecordingDialect(
+  package static let dialect = RecordingDialect(
     schema: "odograph.", milliseconds: { "floor(extract(epoch FROM \($0)) * 1000)::bigint" },
     payload: "payload, encode(payload_binary, 'hex')",
     // Messages received at the same time are ordered by sequence number, or by time if they have none.
@@ -70,13 +70,13 @@ final class PostgreSQLRecording: RecordingTables {
     })
 
   /// A row of a query, with its columns as text.
-  struct Row: RecordingRow {
+  package struct Row: RecordingRow {
     fileprivate var columns: [String?]
 
-    func integer(_ column: Int) -> Int64? { columns[column].flatMap(Int64.init) }
-    func double(_ column: Int) -> Double? { columns[column].flatMap(Double.init) }
-    func text(_ column: Int) -> String? { columns[column] }
-    func payload(_ column: Int) -> [UInt8] {
+    package func integer(_ column: Int) -> Int64? { columns[column].flatMap(Int64.init) }
+    package func double(_ column: Int) -> Double? { columns[column].flatMap(Double.init) }
+    package func text(_ column: Int) -> String? { columns[column] }
+    package func payload(_ column: Int) -> [UInt8] {
       columns[column].map { Array($0.utf8) } ?? Self.bytes(hexadecimal: columns[column + 1] ?? "")
     }
 
@@ -105,7 +105,7 @@ final class PostgreSQLRecording: RecordingTables {
     }
   }
 
-  func read(
+  package func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
   ) throws(FleetError) {
     try asking { answer throws(FleetError) in
@@ -157,7 +157,7 @@ final class PostgreSQLRecording: RecordingTables {
     _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, Self.texts(values))
   }
 
-  static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+  package static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
   static func texts(_ values: [RecordingSelection.Condition.Value]) -> [String] {
     values.map { value in
@@ -174,7 +174,7 @@ final class PostgreSQLRecording: RecordingTables {
   private static let memory =
     "SELECT set_config('work_mem', '32MB', false) WHERE pg_size_bytes(current_setting('work_mem')) < 32 << 20"
 
-  func failure(_ error: PostgreSQLError) -> FleetError {
+  package func failure(_ error: PostgreSQLError) -> FleetError {
     hasConflict = error.isRecoveryConflict
     // The connection can be broken, so the next query opens a new one.
     if hasConflict || error.state.isEmpty { line = nil }

@@ -182,7 +182,7 @@ package enum RecordingAddress {
   /// Returns the store for recording.
   /// - Parameter keep: the days to retain; nil for all.
   /// - Parameter report: called with notices about long operations.
-  static func store(
+  package static func store(
     for text: String, keep: Int? = nil, report: @escaping @Sendable (RecordNotice) -> Void = { _ in }
   ) -> any MessageStore {
     guard isPostgreSQL(text) else { return SQLiteStore(path: text) }

@@ -60,14 +60,14 @@ package struct RecordingSelection: Sendable {
 extension RecordingSelection {
   /// An SQL condition. Its parameters are numbered, so that each value is bound once even if the condition
   /// occurs twice in a statement.
-  struct Condition {
-    enum Value {
+  package struct Condition {
+    package enum Value {
       case text(String)
       case time(UTCTime)
       case number(Int64)
     }
 
-    var sql: String
+    package var sql: String
     var values: [Value]
   }
 
@@ -76,7 +76,7 @@ extension RecordingSelection {
   ///   - time: the SQL of a row's time.
   ///   - others: columns with their allowed values; an empty list allows all.
   ///   - parameter: returns the SQL of a parameter by its number, from 1.
-  func condition(
+  package func condition(
     time: String, and others: [(column: String, values: [Condition.Value])] = [],
     _ parameter: (Int, Condition.Value) -> String
   ) -> Condition {
@@ -99,13 +99,13 @@ extension RecordingSelection {
 }
 
 extension UTCTime {
-  init(milliseconds: Int64) {
+  package init(milliseconds: Int64) {
     // Limited to the range of times in nanoseconds; this program records no times outside of it.
     self.init(nanoseconds: min(max(milliseconds, -9_223_372_036_854), 9_223_372_036_854) * 1_000_000)
   }
 
   /// Milliseconds since 1970, rounded down.
-  var milliseconds: Int64 {
+  package var milliseconds: Int64 {
     let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
     return rest < 0 ? quotient - 1 : quotient
   }

@@ -1,9 +1,9 @@
-internal import Fleet
+package import Fleet
 internal import MQTT
 internal import Spatial
 
 /// The current row of a query. Columns count from 0.
-protocol RecordingRow {
+package protocol RecordingRow {
   func integer(_ column: Int) -> Int64?
   func double(_ column: Int) -> Double?
   func text(_ column: Int) -> String?
@@ -13,13 +13,13 @@ protocol RecordingRow {
 }
 
 /// The differences between the SQL of SQLite and that of PostgreSQL.
-struct RecordingDialect: Sendable {
+package struct RecordingDialect: Sendable {
   /// The prefix of table names: `odograph.` in PostgreSQL, empty in SQLite.
-  var schema: String
+  package var schema: String
   /// Returns the SQL that converts a column with a time to milliseconds since 1970.
-  var milliseconds: @Sendable (_ column: String) -> String
+  package var milliseconds: @Sendable (_ column: String) -> String
   /// The SQL of the columns that contain a message's payload.
-  var payload: String
+  package var payload: String
   /// The SQL that orders messages by their reception.
   var messageOrder: String
   /// The SQL that orders positions by vehicle and time, reproducibly.
@@ -31,7 +31,7 @@ struct RecordingDialect: Sendable {
 }
 
 /// A recording whose database only runs queries; this protocol's extensions contain the SQL.
-protocol RecordingTables: Recording {
+package protocol RecordingTables: Recording {
   associatedtype Row: RecordingRow
   static var dialect: RecordingDialect { get }
   /// Passes the rows of a query to `body` until it returns false. Opens the recording if necessary.
@@ -49,7 +49,7 @@ extension RecordingTables {
   /// The SQL of the vehicle's time, or of the time of reception for a message without a time.
   private static var moment: String { "coalesce(time, received)" }
 
-  func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int {
+  package func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
     var count = 0
     try readFirst(
@@ -61,7 +61,7 @@ extension RecordingTables {
     return count
   }
 
-  func readPositions(
+  package func readPositions(
     _ selection: RecordingSelection, isByDay: Bool, _ body: (RecordedPosition) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let condition = selection.condition(time: "time", Self.dialect.parameter)
@@ -76,7 +76,7 @@ extension RecordingTables {
   /// longitude, altitude, accuracy, speed, course and source. Its parameters are vehicle, fleet, and the
   /// start and end of the time range.
   /// - Parameter time: returns the SQL of the time column, in milliseconds or in the database's own format.
-  func trackSQL(_ span: TrackSpan, time: (String) -> String) -> (
+  package func trackSQL(_ span: TrackSpan, time: (String) -> String) -> (
     sql: String, values: [RecordingSelection.Condition.Value]
   ) {
     let values: [RecordingSelection.Condition.Value] = [
@@ -100,7 +100,7 @@ extension RecordingTables {
     return (sql, values)
   }
 
-  func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent {
+  package func extent(_ selection: RecordingSelection) throws(FleetError) -> RecordingExtent {
     let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
     let (first, last) = (
       Self.dialect.milliseconds("min(received)"), Self.dialect.milliseconds("max(received)")
@@ -118,7 +118,7 @@ extension RecordingTables {
     return extent
   }
 
-  func sharedName(
+  package func sharedName(
     _ selection: RecordingSelection
   ) throws(FleetError) -> (vehicle: String, fleets: [String])? {
     let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
@@ -137,7 +137,7 @@ extension RecordingTables {
     return found
   }
 
-  func readMessages(
+  package func readMessages(
     _ selection: RecordingSelection, _ body: (StoredMessage) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let condition = selection.condition(time: Self.moment, Self.dialect.parameter)
@@ -148,7 +148,7 @@ extension RecordingTables {
     }
   }
 
-  func messagesSQL(where condition: String, kinds: [String]) -> String {
+  package func messagesSQL(where condition: String, kinds: [String]) -> String {
     let hint = TraceIndex.hint(kinds: kinds).map { " AND \($0)" } ?? ""
     return """
       SELECT \(Self.dialect.milliseconds("received")), topic, fleet, vehicle, kind, qos,
@@ -161,7 +161,7 @@ extension RecordingTables {
   ///
   /// SQLite reads each half of the union from an index and merges the halves without sorting. Of equal rows,
   /// it returns those of the first half first. With `isByDay`, the database must sort, partly on disk.
-  func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
+  package func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
     let dialect = Self.dialect
     // SQL division rounds towards zero, which would put times before 1970 on the wrong day.
     let time = dialect.milliseconds("time")

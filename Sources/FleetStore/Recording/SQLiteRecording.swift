@@ -1,35 +1,35 @@
-internal import Fleet
+package import Fleet
 internal import Glibc
 internal import MQTT
 internal import SQLite
 internal import Spatial
 
 /// A recording in an SQLite file, which another process can write at the same time.
-final class SQLiteRecording: RecordingTables {
-  let name: String
+package final class SQLiteRecording: RecordingTables {
+  package let name: String
   private let path: String
   private var database: Database?
   /// The identity of the opened file, by which its replacement or deletion is noticed.
   private var file: FileIdentity?
-  private(set) var version = SQLiteSchema.steps.count
+  package private(set) var version = SQLiteSchema.steps.count
 
   /// The oldest schema version that can be read.
   private static let oldestVersion = 2
 
-  static let dialect = RecordingDialect(
+  package static let dialect = RecordingDialect(
     schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id", positionOrder: "2, 1, 3",
     earliest: "-9000000000000000",
     parameter: { number, _ in "?\(number)" })
 
   private let shouldContinue: () -> Bool
 
-  init(path: String, shouldContinue: @escaping () -> Bool = { true }) {
+  package init(path: String, shouldContinue: @escaping () -> Bool = { true }) {
     self.path = path
     self.shouldContinue = shouldContinue
     name = path
   }
 
-  func open() throws(FleetError) {
+  package func open() throws(FleetError) {
     let refusal: String?
     do throws(SQLiteError) {
       do throws(SQLiteError) { refusal = try open(.readOnly) } catch {
@@ -77,18 +77,18 @@ final class SQLiteRecording: RecordingTables {
   }
 
   /// A row of a query: the statement at its current position.
-  final class Row: RecordingRow {
+  package final class Row: RecordingRow {
     fileprivate var statement: Statement
 
     fileprivate init(_ statement: consuming Statement) { self.statement = statement }
 
-    func integer(_ column: Int) -> Int64? { statement.integer(column) }
-    func double(_ column: Int) -> Double? { statement.double(column) }
-    func text(_ column: Int) -> String? { statement.text(column) }
-    func payload(_ column: Int) -> [UInt8] { statement.bytes(column) }
+    package func integer(_ column: Int) -> Int64? { statement.integer(column) }
+    package func double(_ column: Int) -> Double? { statement.double(column) }
+    package func text(_ column: Int) -> String? { statement.text(column) }
+    package func payload(_ column: Int) -> [UInt8] { statement.bytes(column) }
   }
 
-  func read(
+  package func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value], _ body: (Row) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let row = try prepare(sql)
@@ -104,7 +104,7 @@ final class SQLiteRecording: RecordingTables {
     }
   }
 
-  func readTrack(
+  package func readTrack(
     _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let (sql, values) = trackSQL(span) { $0 }

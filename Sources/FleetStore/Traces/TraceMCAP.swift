@@ -1,16 +1,16 @@
 internal import JSON
 internal import Sensors
 internal import Spatial
-internal import Traces
+package import Traces
 
 /// Converts a trace to an MCAP file, for Foxglove and other viewers. There is a channel for each kind of
 /// sample and each vehicle signal. Messages are JSON with the units of the public API; positions are
 /// Foxglove's `LocationFix`.
-enum TraceMCAP {
+package enum TraceMCAP {
   /// Returns the file.
   ///
   /// - Parameter samples: in order of time.
-  static func bytes(_ head: TraceFile.Head, _ samples: [TraceSample]) -> [UInt8] {
+  package static func bytes(_ head: TraceFile.Head, _ samples: [TraceSample]) -> [UInt8] {
     var (writer, schemas, channels): (MCAPWriter, [Kind: UInt16], [String: UInt16]) = (.init(), [:], [:])
     for sample in samples {
       let (kind, topic) = self.kind(of: sample)

@@ -1,7 +1,7 @@
-internal import Fleet
+package import Fleet
 
 extension RecordingTables {
-  func readNumbers(
+  package func readNumbers(
     of fleets: [String],
     _ body: (_ vehicle: VehicleKey, _ epoch: String, _ seq: Int64) throws(FleetError) -> Bool
   ) throws(FleetError) {

@@ -1,19 +1,19 @@
 internal import Fleet
-internal import FleetProgram
+package import FleetProgram
 internal import Spatial
 internal import Telemetry
 
 /// The table of counters with its key bindings, independent of the terminal.
-struct StatsView: Sendable {
+package struct StatsView: Sendable {
   var sorting = StatsColumn.vehicle
-  var isReversed = false
-  private(set) var offset = 0
-  private(set) var size = TerminalSize.usual
-  let title: String
+  package var isReversed = false
+  package private(set) var offset = 0
+  package private(set) var size = TerminalSize.usual
+  package let title: String
 
-  init(title: String) { self.title = title }
+  package init(title: String) { self.title = title }
 
-  mutating func handle(_ key: Key) -> LiveAction {
+  package mutating func handle(_ key: Key) -> LiveAction {
     switch key {
     case .character("q"), .character("Q"), .control("c"): return .quit
     case .up, .character("k"): offset = max(0, offset - 1)
@@ -36,7 +36,7 @@ struct StatsView: Sendable {
   /// Returns the screen.
   ///
   /// - Parameter seconds: the time since the start of the count.
-  mutating func frame(
+  package mutating func frame(
     of statistics: StreamStatistics, seconds: Double, rates: Rates, size: TerminalSize,
     trouble: String?
   ) -> Frame {
@@ -62,7 +62,7 @@ struct StatsView: Sendable {
   }
 
   /// Returns the table as text, printed at the end.
-  func text(of statistics: StreamStatistics, seconds: Double, width: Int, styles: Bool) -> String {
+  package func text(of statistics: StreamStatistics, seconds: Double, width: Int, styles: Bool) -> String {
     let rates = Rates(
       messages: Double(statistics.messages - statistics.retained) / seconds,
       bytes: Double(statistics.bytes - statistics.retainedBytes) / seconds)

@@ -1,14 +1,14 @@
-internal import Fleet
+package import Fleet
 internal import Glibc
 internal import JSON
-internal import MQTT
+package import MQTT
 internal import Spatial
-internal import Telemetry
+package import Telemetry
 
 /// Statistics of a stream of messages by vehicle: count, size, delay, missing and duplicate messages.
 ///
 /// A value type without I/O. No input traps, and memory is bounded by `capacity`.
-struct StreamStatistics: Sendable {
+package struct StreamStatistics: Sendable {
   /// The vehicle and kind of a topic.
   private struct VehicleTopic: Sendable {
     var vehicle: Int
@@ -17,57 +17,57 @@ struct StreamStatistics: Sendable {
     var isNumbered: Bool
   }
 
-  let root: String
-  let profile: MessageProfile
+  package let root: String
+  package let profile: MessageProfile
   /// The maximum number of vehicles.
-  let capacity: Int
-  private(set) var vehicles: [VehicleStatistics] = []
-  private(set) var delays = DelayHistogram()
-  private(set) var messages = 0
-  private(set) var bytes = 0
-  private(set) var retained = 0
+  package let capacity: Int
+  package private(set) var vehicles: [VehicleStatistics] = []
+  package private(set) var delays = DelayHistogram()
+  package private(set) var messages = 0
+  package private(set) var bytes = 0
+  package private(set) var retained = 0
   private(set) var retainedBytes = 0
   /// The number of live messages of each kind.
-  private(set) var byKind: [MessageKind: Int] = [:]
+  package private(set) var byKind: [MessageKind: Int] = [:]
   /// The number of payloads of known kinds that are not a JSON object or have an invalid time, including
   /// retained ones.
-  private(set) var unreadable = 0
+  package private(set) var unreadable = 0
   /// The number of messages on topics that do not belong to a vehicle.
-  private(set) var foreign = 0
+  package private(set) var foreign = 0
   /// The number of messages of vehicles beyond the capacity.
-  private(set) var withoutRoom = 0
+  package private(set) var withoutRoom = 0
   private var places: [String: VehicleTopic] = [:]
   private var indices: [VehicleKey: Int] = [:]
 
   /// Creates empty statistics.
   ///
   /// - Parameter root: the topic root; nil for that of the profile.
-  init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
+  package init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
     self.root = root ?? profile.usualRoot
     self.profile = profile
     self.capacity = max(1, capacity)
   }
 
   /// The number of cached topics.
-  var cachedTopics: Int { places.count }
+  package var cachedTopics: Int { places.count }
 
-  var duplicates: Int { vehicles.reduce(0) { $0 + $1.duplicates } }
-  var missing: Int {
+  package var duplicates: Int { vehicles.reduce(0) { $0 + $1.duplicates } }
+  package var missing: Int {
     vehicles.reduce(0) { sum, vehicle in
       let (total, overflow) = sum.addingReportingOverflow(vehicle.missing)
       return overflow ? .max : total
     }
   }
-  var late: Int { vehicles.reduce(0) { $0 + $1.late } }
+  package var late: Int { vehicles.reduce(0) { $0 + $1.late } }
 
   /// Adds a message.
   ///
   /// - Parameter moment: the time of arrival.
-  mutating func add(_ message: MQTTMessage, at moment: Moment) {
+  package mutating func add(_ message: MQTTMessage, at moment: Moment) {
     add(topic: message.topic, payload: message.payload, retained: message.retain, at: moment)
   }
 
-  mutating func add(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) {
+  package mutating func add(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) {
     let size = topic.utf8.count + payload.count
     messages += 1
     bytes += size
@@ -151,17 +151,17 @@ struct StreamStatistics: Sendable {
 }
 
 /// The statistics of one vehicle.
-struct VehicleStatistics: Sendable {
+package struct VehicleStatistics: Sendable {
   let key: VehicleKey
   /// The number of live messages; retained messages are counted separately.
-  var messages = 0
+  package var messages = 0
   var bytes = 0
   var retained = 0
-  var unreadable = 0
+  package var unreadable = 0
   var duplicates = 0
   var late = 0
   /// The number of observed epochs, in each of which sequence numbers start again.
-  var epochs = 0
+  package var epochs = 0
   /// The sum, number and maximum of delays: seconds from the message's time by the vehicle's clock to its
   /// arrival by the local clock.
   var delaySum = 0.0
@@ -207,20 +207,22 @@ struct VehicleStatistics: Sendable {
 
 /// A histogram of delays in steps of 5 %, from a millisecond to a day. Its size is constant, and a quantile
 /// is accurate to 2.5 %.
-struct DelayHistogram: Hashable, Sendable {
+package struct DelayHistogram: Hashable, Sendable {
   private static let shortest = 0.001
   private static let ratio = 1.05
   private static let logarithm = log(ratio)
   private static let steps = 376
 
   private var counts = [Int](repeating: 0, count: steps)
-  private(set) var count = 0
-  private(set) var longest = 0.0
+  package private(set) var count = 0
+  package private(set) var longest = 0.0
+
+  package init() {}
 
   /// Adds a delay.
   ///
   /// - Parameter seconds: the delay; negative ones, of a clock ahead, count as zero.
-  mutating func add(_ seconds: Double) {
+  package mutating func add(_ seconds: Double) {
     guard seconds.isFinite else { return }
     let place = seconds <= Self.shortest ? 0 : Int(log(seconds / Self.shortest) / Self.logarithm) + 1
     counts[min(max(place, 0), Self.steps - 1)] += 1
@@ -229,7 +231,7 @@ struct DelayHistogram: Hashable, Sendable {
   }
 
   /// Returns the delay in seconds that a share (0...1) of the messages did not exceed; nil without messages.
-  func quantile(_ share: Double) -> Double? {
+  package func quantile(_ share: Double) -> Double? {
     guard count > 0 else { return nil }
     let wanted = Int((Double(count - 1) * max(0, min(1, share))).rounded())
     var sum = 0
@@ -247,7 +249,7 @@ struct DelayHistogram: Hashable, Sendable {
 extension StreamStatistics {
   /// Returns all statistics as a JSON object. Delays are in seconds; unknown values are omitted.
   /// - Parameter seconds: the duration of the count.
-  func json(seconds: Double) -> [UInt8] {
+  package func json(seconds: Double) -> [UInt8] {
     JSONWriter.object { json in
       json.field("seconds", seconds, decimals: 3)
       json.field("messages", messages)

@@ -1,16 +1,16 @@
-internal import FleetProgram
+package import FleetProgram
 internal import Glibc
 
 /// A drawing of dots, two by four in each character cell (U+2800 to U+28FF), with text above it.
-struct BrailleCanvas: Sendable {
+package struct BrailleCanvas: Sendable {
   /// The size in character cells.
-  let columns: Int
-  let rows: Int
+  package let columns: Int
+  package let rows: Int
   private var dots: [UInt8]
   private var cells: [Cell?]
   private var styles: [TextStyle]
 
-  init(columns: Int, rows: Int) {
+  package init(columns: Int, rows: Int) {
     self.columns = max(1, columns)
     self.rows = max(1, rows)
     dots = Array(repeating: 0, count: self.columns * self.rows)
@@ -19,12 +19,12 @@ struct BrailleCanvas: Sendable {
   }
 
   /// The size in dots; x to the right, y down.
-  var width: Int { columns * 2 }
-  var height: Int { rows * 4 }
+  package var width: Int { columns * 2 }
+  package var height: Int { rows * 4 }
 
   private static let bits: [[UInt8]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
 
-  mutating func set(_ x: Int, _ y: Int, style: TextStyle = .plain) {
+  package mutating func set(_ x: Int, _ y: Int, style: TextStyle = .plain) {
     guard (0..<width).contains(x), (0..<height).contains(y) else { return }
     let place = (y / 4) * columns + x / 2
     dots[place] |= Self.bits[y % 4][x % 2]
@@ -32,7 +32,7 @@ struct BrailleCanvas: Sendable {
   }
 
   /// Draws a straight line, clipped to the canvas.
-  mutating func line(from a: SIMD2<Double>, to b: SIMD2<Double>, style: TextStyle = .plain) {
+  package mutating func line(from a: SIMD2<Double>, to b: SIMD2<Double>, style: TextStyle = .plain) {
     guard let (a, b) = clipped(a, b) else { return }
     let steps = max(1, Int(max(abs(b.x - a.x), abs(b.y - a.y)).rounded(.up)))
     for step in 0...steps {
@@ -54,7 +54,7 @@ struct BrailleCanvas: Sendable {
   /// Puts text over the dots, starting at a cell and cut at the right edge. Returns false if nothing was put:
   /// outside of the canvas, or with `onlyIfFree` if the text does not fit or covers other text.
   @discardableResult
-  mutating func put(_ text: StyledText, column: Int, row: Int, onlyIfFree: Bool = false) -> Bool {
+  package mutating func put(_ text: StyledText, column: Int, row: Int, onlyIfFree: Bool = false) -> Bool {
     guard (0..<rows).contains(row), column >= 0, column < columns else { return false }
     let fitting = text.cells.prefix(columns - column)
     let start = row * columns + column
@@ -67,7 +67,7 @@ struct BrailleCanvas: Sendable {
     return true
   }
 
-  subscript(row row: Int) -> StyledText {
+  package subscript(row row: Int) -> StyledText {
     StyledText(
       cells: (0..<columns).map { column in
         let place = row * columns + column

@@ -1,18 +1,18 @@
-internal import FleetProgram
+package import FleetProgram
 
 /// A complete screen of cells.
-struct Frame: Hashable, Sendable {
-  let size: TerminalSize
-  private(set) var cells: [Cell]
+package struct Frame: Hashable, Sendable {
+  package let size: TerminalSize
+  package private(set) var cells: [Cell]
 
-  init(size: TerminalSize) {
+  package init(size: TerminalSize) {
     self.size = size
     cells = Array(repeating: .blank, count: size.columns * size.rows)
   }
 
   /// Puts text on the screen, starting at a cell and cut at the right edge. Text that starts outside the
   /// screen is ignored.
-  mutating func put(_ text: StyledText, row: Int, column: Int = 0) {
+  package mutating func put(_ text: StyledText, row: Int, column: Int = 0) {
     guard row >= 0, row < size.rows, column >= 0, column < size.columns else { return }
     let room = size.columns - column
     let fitting = text.width > room ? text.fitted(to: room) : text
@@ -20,12 +20,12 @@ struct Frame: Hashable, Sendable {
     for (offset, cell) in fitting.cells.enumerated() { cells[start + offset] = cell }
   }
 
-  subscript(row row: Int) -> ArraySlice<Cell> {
+  package subscript(row row: Int) -> ArraySlice<Cell> {
     cells[(row * size.columns)..<((row + 1) * size.columns)]
   }
 
   /// The screen as lines of text without trailing spaces, for tests and documents.
-  var lines: [String] {
+  package var lines: [String] {
     (0..<size.rows).map { row in
       var line = self[row: row].reduce(into: "") { $0 += $1.text }
       while line.last == " " { line.removeLast() }
@@ -39,7 +39,7 @@ struct Frame: Hashable, Sendable {
 /// Only changes are sent, which keeps a live table responsive over a slow line. The cursor is positioned
 /// absolutely for each changed run, so that a terminal with another character width only garbles one run
 /// instead of the rest of the line.
-enum FrameDifference {
+package enum FrameDifference {
   /// The maximum number of unchanged cells between two changes that are sent again, because moving the cursor
   /// over them would need more bytes.
   private static let cheaperToRepeat = 4
@@ -49,7 +49,7 @@ enum FrameDifference {
   /// - Parameters:
   ///   - previous: the frame on the terminal; nil if unknown, to redraw everything.
   ///   - usesColor: false to omit colours; bold, dim and reverse remain.
-  static func bytes(from previous: Frame?, to next: Frame, usesColor: Bool = true) -> [UInt8] {
+  package static func bytes(from previous: Frame?, to next: Frame, usesColor: Bool = true) -> [UInt8] {
     var output = Output(usesColor: usesColor)
     let known = previous.flatMap { $0.size == next.size ? $0 : nil }
     let base = known ?? Frame(size: next.size)

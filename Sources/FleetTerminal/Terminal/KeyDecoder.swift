@@ -1,5 +1,5 @@
 /// A pressed key.
-enum Key: Hashable, Sendable {
+package enum Key: Hashable, Sendable {
   case character(Character)
   case up
   case down
@@ -23,17 +23,17 @@ enum Key: Hashable, Sendable {
 ///
 /// A pure value type. Input can be split anywhere. A lone escape character is either the Escape key or the
 /// start of a sequence; only time can decide. The caller calls `flush` if no further input follows.
-struct KeyDecoder: Sendable {
+package struct KeyDecoder: Sendable {
   private var pending: [UInt8] = []
   /// The maximum length of a sequence; longer ones are dropped.
   private static let longestSequence = 32
 
-  init() {}
+  package init() {}
 
   /// True if an incomplete sequence is pending.
-  var isPending: Bool { !pending.isEmpty }
+  package var isPending: Bool { !pending.isEmpty }
 
-  mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
+  package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
     pending.append(contentsOf: bytes)
     var keys: [Key] = []
     while let (key, length) = Self.first(in: pending[...]) {
@@ -44,7 +44,7 @@ struct KeyDecoder: Sendable {
   }
 
   /// Returns the pending escape as a key, because no further bytes followed.
-  mutating func flush() -> [Key] {
+  package mutating func flush() -> [Key] {
     defer { pending = [] }
     return pending.first == 0x1B ? [.escape] : []
   }

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Platform
 
 /// The effect of a key.
-enum LiveAction: Hashable, Sendable {
+package enum LiveAction: Hashable, Sendable {
   case none
   case redraw
   case quit

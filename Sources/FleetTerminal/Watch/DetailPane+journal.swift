@@ -1,11 +1,11 @@
 internal import Fleet
-internal import FleetProgram
+package import FleetProgram
 internal import Spatial
 internal import Telemetry
 
 /// The details of trips and driving events.
 extension DetailPane {
-  var trip: [StyledText] {
+  package var trip: [StyledText] {
     guard let trip = record.trip?.message else { return [] }
     let isOver = trip.phase == .ended
     var parts = ["\(trip.trip.number) \(trip.kind.name)"]
@@ -22,7 +22,7 @@ extension DetailPane {
     return parts.map { StyledText($0, style: isOver ? .dim : .plain) }
   }
 
-  var driving: [StyledText] {
+  package var driving: [StyledText] {
     guard let event = record.drivingEvent?.message else { return [] }
     let style: TextStyle = event.isOngoing || event.severity == .high ? TextStyle(.yellow) : .plain
     var parts = [StyledText(String(event.event.name.prefix(80)), style: style)]

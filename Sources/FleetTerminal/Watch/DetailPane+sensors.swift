@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetProgram
+package import FleetProgram
 internal import Glibc
 internal import JSON
 internal import Sensors
@@ -9,7 +9,7 @@ internal import VehicleData
 
 /// The details of sensors and vehicle signals.
 extension DetailPane {
-  var compass: [StyledText] {
+  package var compass: [StyledText] {
     guard record.state != .offline, let compass = record.compass else { return [] }
     var parts: [StyledText] = []
     if let field = compass.magneticField {
@@ -33,7 +33,7 @@ extension DetailPane {
   }
 
   /// The first 12 vehicle signals, each named by the last two parts of its path.
-  var bus: [StyledText] {
+  package var bus: [StyledText] {
     guard let received = record.signals else { return [] }
     let isPast = received.isRetained || record.state == .offline
     return received.message.signals.prefix(12).map { signal in
@@ -48,7 +48,7 @@ extension DetailPane {
     }
   }
 
-  var attitude: [String] {
+  package var attitude: [String] {
     guard let attitude = record.attitude, record.state != .offline else { return [] }
     func degrees(_ radians: Double) -> String {
       (QuantityText.fixed(radians.degrees, decimals: 1) ?? "–") + "°"
@@ -59,7 +59,7 @@ extension DetailPane {
   }
 
   /// The state of the vehicle's navigation, and the reason if it is incomplete.
-  var navigation: [StyledText] {
+  package var navigation: [StyledText] {
     guard record.state != .offline, let report = NavigationReport(json: status?["navigation"]) else {
       return []
     }
@@ -85,7 +85,7 @@ extension DetailPane {
 
   /// The floor, from the newer of the altitude message and the location, because a vehicle in a garage
   /// reports no locations. Then the altitude.
-  var height: [String] {
+  package var height: [String] {
     let (altitude, location) = (record.altitude?.message, record.location?.message)
     let isLocationNewer = location.map { $0.time > (altitude?.time ?? $0.time) } ?? false
     var parts: [String] = []

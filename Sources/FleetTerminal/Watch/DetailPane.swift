@@ -1,16 +1,16 @@
-internal import Fleet
-internal import FleetProgram
+package import Fleet
+package import FleetProgram
 internal import Glibc
-internal import JSON
+package import JSON
 internal import Sensors
 internal import Spatial
 internal import Telemetry
 internal import VehicleData
 
 /// A pane with all details of one vehicle.
-struct DetailPane: Sendable {
-  let record: VehicleRecord
-  let now: Moment
+package struct DetailPane: Sendable {
+  package let record: VehicleRecord
+  package let now: Moment
 
   /// The width of the labels in columns.
   private static let indent = 10
@@ -18,7 +18,7 @@ struct DetailPane: Sendable {
 
   /// Returns the lines that fit; the compass rose is at the right edge if there is space.
   /// - Parameter offset: the number of lines scrolled away.
-  func lines(columns: Int, rows: Int, offset: Int = 0) -> [StyledText] {
+  package func lines(columns: Int, rows: Int, offset: Int = 0) -> [StyledText] {
     let all = allLines(columns: columns, rows: rows)
     let rest = all.dropFirst(max(0, min(offset, all.count - rows)))
     guard rest.count > rows, rows > 0 else { return Array(rest) }
@@ -62,7 +62,7 @@ struct DetailPane: Sendable {
     return lines
   }
 
-  var heading: Double? {
+  package var heading: Double? {
     guard let heading = record.heading, record.state != .offline, !heading.isRetained else { return nil }
     return heading.message.trueHeading ?? heading.message.magneticHeading
   }
@@ -82,7 +82,7 @@ extension DetailPane {
 
   private func plain(_ texts: [String]) -> [StyledText] { texts.map { StyledText($0) } }
 
-  var title: [StyledText] {
+  package var title: [StyledText] {
     var parts = [StyledText(record.key.description, style: .bold), VehicleRow.state(record.state)]
     if let age = record.age(at: now) {
       parts.append(StyledText("heard \(QuantityText.age(age)) ago", style: .dim))
@@ -151,7 +151,7 @@ extension DetailPane {
 
   // MARK: State of the vehicle's computer from its status
 
-  var status: JSONValue? { try? JSONValue(parsing: record.statusPayload) }
+  package var status: JSONValue? { try? JSONValue(parsing: record.statusPayload) }
 
   private var power: [String] {
     guard let status else { return [] }
@@ -272,20 +272,20 @@ enum CompassRose {
 }
 
 /// Text wrapped in rows of different widths. A part is only broken if it is wider than a row.
-struct WrappedText {
-  private(set) var lines: [StyledText] = []
+package struct WrappedText {
+  package private(set) var lines: [StyledText] = []
   /// Returns the width of a row in columns.
   private let width: (Int) -> Int
 
   /// Creates an empty text.
   ///
   /// - Parameter width: returns the width of a row, counted from 0.
-  init(width: @escaping (Int) -> Int) { self.width = width }
+  package init(width: @escaping (Int) -> Int) { self.width = width }
 
   /// Appends a line with a label and parts, which continue on further lines if necessary.
   ///
   /// - Parameter indent: the width of the label and the indentation of the lines below.
-  mutating func append(_ label: StyledText, indent: Int, parts: [StyledText]) {
+  package mutating func append(_ label: StyledText, indent: Int, parts: [StyledText]) {
     var line = indent > 0 ? label.fitted(to: indent) : label
     var isEmpty = indent > 0 || label.width == 0
     for part in parts {

@@ -110,9 +110,11 @@ extension SignalDescriptor {
 }
 
 /// Messages and bytes per second.
-struct Rates: Hashable, Sendable {
-  var messages = 0.0
-  var bytes = 0.0
+package struct Rates: Hashable, Sendable {
+  package var messages = 0.0
+  package var bytes = 0.0
+
+  package init(messages: Double = 0, bytes: Double = 0) { (self.messages, self.bytes) = (messages, bytes) }
 }
 
 /// A meter of messages and bytes per second over the last three seconds.

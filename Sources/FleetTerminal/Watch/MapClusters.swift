@@ -4,30 +4,30 @@ internal import Fleet
 ///
 /// On a map with names, only vehicles in the same character cell are grouped. On a crowded map, vehicles in
 /// the same field of 6 by 2 cells are grouped, so that the numbers are readable.
-struct MapClusters {
+package struct MapClusters {
   /// A vehicle, or a group of several, in a cell of the map.
-  struct Cluster {
+  package struct Cluster {
     /// The index of the vehicle, or of the first vehicle of a group.
     var vehicle: Int
-    var count: Int
+    package var count: Int
     /// The common state of the cluster's vehicles; nil if their states differ.
     var state: VehicleState?
-    var column: Int
-    var row: Int
+    package var column: Int
+    package var row: Int
   }
 
   /// The number of vehicles up to which each is shown with its name.
   static let mostSingle = 40
   private static let field = (columns: 6, rows: 2)
 
-  private(set) var clusters: [Cluster] = []
+  package private(set) var clusters: [Cluster] = []
   /// The indices and cells of all vehicles on the map, in order, including the selected vehicle.
-  private(set) var shown: [(vehicle: Int, column: Int, row: Int)] = []
+  package private(set) var shown: [(vehicle: Int, column: Int, row: Int)] = []
 
-  var isCrowded: Bool { shown.count > Self.mostSingle }
+  package var isCrowded: Bool { shown.count > Self.mostSingle }
 
   /// Groups the vehicles; the selected vehicle is drawn separately and never grouped.
-  init(_ vehicles: [MapPane.Vehicle], _ view: MapPane.Projection, on canvas: BrailleCanvas) {
+  package init(_ vehicles: [MapPane.Vehicle], _ view: MapPane.Projection, on canvas: BrailleCanvas) {
     shown.reserveCapacity(vehicles.count)
     for place in vehicles.indices {
       guard let cell = view.place(vehicles[place].coordinate, on: canvas) else { continue }
@@ -66,7 +66,7 @@ struct MapClusters {
   }
 
   /// Formats a count in at most four characters.
-  static func text(_ count: Int) -> String {
+  package static func text(_ count: Int) -> String {
     switch count {
     case ..<10_000: "\(count)"
     case ..<1_000_000: "\(count / 1000)k"

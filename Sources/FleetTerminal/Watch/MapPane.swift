@@ -1,13 +1,13 @@
-internal import Fleet
-internal import FleetProgram
+package import Fleet
+package import FleetProgram
 internal import Glibc
 internal import Spatial
 
 /// A map drawn in characters: regions and tracks as dots, vehicles as state signs, and a scale.
 ///
 /// A pure value type. North is up. Longitudes are scaled as at the map's centre.
-struct MapPane: Sendable {
-  struct Vehicle: Sendable {
+package struct MapPane: Sendable {
+  package struct Vehicle: Sendable {
     var name: String
     var state: VehicleState
     var coordinate: Coordinate
@@ -23,12 +23,12 @@ struct MapPane: Sendable {
   private static let smallest = 100.0
   private static let largest = 2e7
 
-  var vehicles: [Vehicle] = []
-  var regions: [RegionShape] = []
+  package var vehicles: [Vehicle] = []
+  package var regions: [RegionShape] = []
   /// The magnification as a power of two relative to showing everything; negative to zoom out.
-  var zoom = 0
+  package var zoom = 0
 
-  func lines(columns: Int, rows: Int) -> [StyledText] {
+  package func lines(columns: Int, rows: Int) -> [StyledText] {
     var canvas = BrailleCanvas(columns: columns, rows: rows)
     guard let view = Projection(self, canvas) else {
       canvas.put(StyledText("no position yet", style: .dim), column: 0, row: 0)
@@ -128,7 +128,7 @@ struct MapPane: Sendable {
 
 extension MapPane {
   /// The projection from the earth to the canvas.
-  struct Projection {
+  package struct Projection {
     let center: Coordinate
     let dotsPerMetre: Double
     private let width: Double
@@ -138,7 +138,7 @@ extension MapPane {
 
     /// Creates a projection that shows the selected vehicle and its track, or otherwise all vehicles; nil
     /// without positions.
-    init?(_ map: MapPane, _ canvas: BrailleCanvas) {
+    package init?(_ map: MapPane, _ canvas: BrailleCanvas) {
       let selected = map.vehicles.filter(\.isSelected)
       let shown = (selected.isEmpty ? map.vehicles : selected).filter(\.coordinate.isValid)
       var places = shown.map(\.coordinate)

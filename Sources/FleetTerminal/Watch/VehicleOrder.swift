@@ -15,10 +15,10 @@ package struct VehicleOrder: Hashable, Sendable {
     package static let allCases = WatchColumn.allCases.map(Criterion.column) + [.missing]
 
     /// The name on the command line.
-    var name: String { column?.name ?? "missing" }
+    package var name: String { column?.name ?? "missing" }
 
     /// The column whose title shows the direction; nil for a criterion without a column.
-    var column: WatchColumn? { if case .column(let column) = self { column } else { nil } }
+    package var column: WatchColumn? { if case .column(let column) = self { column } else { nil } }
 
     /// True if the largest values come first by default, such as the fastest vehicle.
     var beginsWithMost: Bool {
@@ -36,11 +36,11 @@ package struct VehicleOrder: Hashable, Sendable {
     }
   }
 
-  var criterion: Criterion = .column(.vehicle)
-  var isReversed = false
+  package var criterion: Criterion = .column(.vehicle)
+  package var isReversed = false
 
   /// The sign of the direction: `▲` for ascending values, `▼` for descending ones.
-  var mark: String { criterion.beginsWithMost == isReversed ? "▲" : "▼" }
+  package var mark: String { criterion.beginsWithMost == isReversed ? "▲" : "▼" }
 
   /// The names on the command line.
   package static let names = Criterion.allCases.map(\.name)
@@ -69,7 +69,7 @@ package struct VehicleOrder: Hashable, Sendable {
 
   /// Sorts indices of a roster's vehicles; vehicles with equal or unknown values are sorted by name. Indices
   /// are sorted instead of the large records.
-  func sorted(_ places: [Int], of vehicles: [VehicleRecord], at now: Moment) -> [Int] {
+  package func sorted(_ places: [Int], of vehicles: [VehicleRecord], at now: Moment) -> [Int] {
     switch criterion.column {
     case .vehicle:
       return places.sorted {

@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetProgram
+package import FleetProgram
 internal import JSON
 internal import Sensors
 internal import Spatial
@@ -7,12 +7,12 @@ internal import Telemetry
 internal import VehicleData
 
 /// A row of the table for one vehicle.
-struct VehicleRow: Sendable {
+package struct VehicleRow: Sendable {
   /// The seconds after which a periodic value is shown as outdated.
   private static let fadesAfter = 10.0
 
-  let record: VehicleRecord
-  let now: Moment
+  package let record: VehicleRecord
+  package let now: Moment
   /// True if several fleets are shown, so that names include the fleet.
   var namesFleet = false
 
@@ -21,7 +21,7 @@ struct VehicleRow: Sendable {
   /// Returns the text of a column.
   ///
   /// - Parameter width: the available width; the caller cuts longer texts.
-  func text(_ column: WatchColumn, width: Int) -> StyledText {
+  package func text(_ column: WatchColumn, width: Int) -> StyledText {
     switch column {
     case .vehicle: StyledText(Self.name(record.key, withFleet: namesFleet), style: .bold)
     case .state: Self.state(record.state)
@@ -72,7 +72,7 @@ struct VehicleRow: Sendable {
     return StyledText("outside", style: .dim)
   }
 
-  static func name(_ key: VehicleKey, withFleet: Bool) -> String {
+  package static func name(_ key: VehicleKey, withFleet: Bool) -> String {
     withFleet ? key.description : key.vehicle
   }
 
@@ -82,7 +82,7 @@ struct VehicleRow: Sendable {
   }
 
   /// Each state has its own sign, so that it is visible without colours.
-  static func state(_ state: VehicleState) -> StyledText {
+  package static func state(_ state: VehicleState) -> StyledText {
     let (sign, style): (String, TextStyle) =
       switch state {
       case .online: ("●", TextStyle(.green))

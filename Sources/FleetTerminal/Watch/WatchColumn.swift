@@ -50,7 +50,7 @@ package enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   }
 
   /// The description for new users.
-  var explanation: String {
+  package var explanation: String {
     switch self {
     case .vehicle: "name, preceded by the fleet if several are shown"
     case .state: "online, asleep, offline; unknown before a first status"
@@ -132,7 +132,7 @@ package enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   /// regions.
   /// - Parameter chosen: the columns in display order, of which a narrow terminal shows the first; nil for
   ///   the default.
-  static func layout(
+  package static func layout(
     width: Int, longestName: Int, chosen: [WatchColumn]? = nil
   ) -> [(column: WatchColumn, width: Int)] {
     let nameWidth = min(max(longestName, 9), vehicle.width)

@@ -1,11 +1,11 @@
-internal import Fleet
-internal import FleetProgram
+package import Fleet
+package import FleetProgram
 internal import Spatial
 
 extension WatchView {
   /// Returns the whole screen: header, titles, vehicles and footer.
   /// - Parameter trouble: the reason for a missing connection; nil while connected.
-  func frame(of snapshot: Snapshot, at now: Moment, rates: Rates, trouble: String?) -> Frame {
+  package func frame(of snapshot: Snapshot, at now: Moment, rates: Rates, trouble: String?) -> Frame {
     var frame = Frame(size: size)
     frame.put(head(of: snapshot), row: 0)
     let layout = layout
@@ -37,7 +37,7 @@ extension WatchView {
   }
 
   /// Returns the line of one vehicle in the given columns.
-  static func line(_ row: VehicleRow, _ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
+  package static func line(_ row: VehicleRow, _ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
     StyledText(columns: layout.map { (row.text($0.column, width: $0.width), $0.width, $0.column.alignment) })
   }
 
@@ -125,7 +125,9 @@ extension WatchView {
 
 extension WatchView {
   /// Returns the last line of the screen: status and keys. The keys for help and quit always fit.
-  func foot(of snapshot: Snapshot, _ layout: WatchLayout, rates: Rates, trouble: String?) -> StyledText {
+  package func foot(of snapshot: Snapshot, _ layout: WatchLayout, rates: Rates, trouble: String?)
+    -> StyledText
+  {
     if isEditingFilter {
       var line = StyledText("filter: ", style: TextStyle(.cyan))
       line.append(filter.text)

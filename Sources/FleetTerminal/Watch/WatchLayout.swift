@@ -1,7 +1,7 @@
-internal import FleetProgram
+package import FleetProgram
 
 /// A pane in addition to the table.
-enum WatchPane: Hashable, Sendable {
+package enum WatchPane: Hashable, Sendable {
   case detail
   case map
 }
@@ -10,22 +10,22 @@ enum WatchPane: Hashable, Sendable {
 ///
 /// Panes are below the table, the details to the left of the map. If the space is too small, the last opened
 /// pane replaces the other one and the table.
-struct WatchLayout: Hashable, Sendable {
+package struct WatchLayout: Hashable, Sendable {
   /// A part of the screen in characters.
-  struct Area: Hashable, Sendable {
-    var row: Int
-    var column: Int
-    var rows: Int
-    var columns: Int
+  package struct Area: Hashable, Sendable {
+    package var row: Int
+    package var column: Int
+    package var rows: Int
+    package var columns: Int
   }
 
   /// The number of vehicles in the table; 0 if a pane replaces it.
-  private(set) var tableRows: Int
+  package private(set) var tableRows: Int
   /// The row of the line between the table and the panes; nil if only the table or only panes are shown.
-  private(set) var ruleRow: Int?
+  package private(set) var ruleRow: Int?
   /// The panes' areas; nil for a closed or hidden pane.
-  private(set) var detail: Area?
-  private(set) var map: Area?
+  package private(set) var detail: Area?
+  package private(set) var map: Area?
 
   /// The minimum sizes of useful panes.
   private static let leastMap = (columns: 30, rows: 6)
@@ -38,7 +38,7 @@ struct WatchLayout: Hashable, Sendable {
   /// Computes the layout.
   ///
   /// - Parameter panes: the open panes, the last opened one last.
-  init(size: TerminalSize, panes: [WatchPane]) {
+  package init(size: TerminalSize, panes: [WatchPane]) {
     // Three rows are reserved for the header, the titles and the footer.
     let body = size.rows - 3
     tableRows = max(1, body)

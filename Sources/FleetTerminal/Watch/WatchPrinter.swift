@@ -1,20 +1,20 @@
-internal import Fleet
-internal import FleetProgram
+package import Fleet
+package import FleetProgram
 internal import Glibc
-internal import Platform
+package import Platform
 internal import Spatial
 
 /// The output of `watch` without a terminal: a line for each vehicle that changed within the interval, or the
 /// table once.
-struct WatchPrinter {
+package struct WatchPrinter {
   /// The width in columns of an output that is not a terminal.
   private static let defaultWidth = 160
 
   let request: WatchRequest
   let model: LiveModel<Roster>
-  let signals: SignalDescriptor
+  package let signals: SignalDescriptor
 
-  func run() throws(FleetError) -> ExitStatus {
+  package func run() throws(FleetError) -> ExitStatus {
     let interval = request.isOnce ? 0.05 : request.interval ?? 1
     let end = request.timeout.map { MonotonicTime.after($0) }
     var seen: UInt64 = 0
@@ -140,7 +140,7 @@ struct WatchPrinter {
   }
 
   /// Returns remarks about messages that are not in the table.
-  static func remarks(on roster: Roster) -> [String] {
+  package static func remarks(on roster: Roster) -> [String] {
     func messages(_ count: Int) -> String { "\(count) message\(count == 1 ? "" : "s")" }
     var remarks: [String] = []
     let counters = roster.counters
@@ -154,7 +154,9 @@ struct WatchPrinter {
   }
 
   /// Returns the whole table as text, with titles but without a header.
-  static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool) -> String {
+  package static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool)
+    -> String
+  {
     // The table contains the whole fleet, because a table for a script must not be cut.
     view.isUnbounded = true
     let snapshot = view.snapshot(of: roster, at: now)
@@ -169,7 +171,7 @@ struct WatchPrinter {
   }
 
   /// Returns all vehicles that match the filter as a JSON array, one vehicle per line.
-  static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
+  package static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
     view.isUnbounded = true
     let objects = view.snapshot(of: roster, at: now).visible.map {
       String(decoding: $0.json(at: now), as: UTF8.self)

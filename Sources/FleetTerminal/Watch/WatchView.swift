@@ -1,30 +1,30 @@
-internal import Fleet
-internal import FleetProgram
+package import Fleet
+package import FleetProgram
 internal import Spatial
 
 /// The live table with its key bindings, independent of the terminal.
 ///
 /// A pure value type: keys are handled, and a frame is computed from a roster and a time. It implements
 /// scrolling, sorting, filtering and selection; the detail and map panes use the same snapshot.
-struct WatchView: Sendable {
+package struct WatchView: Sendable {
   /// The data that the table needs from a roster, copied in one step so that the roster is locked only
   /// briefly.
-  struct Snapshot: Sendable {
+  package struct Snapshot: Sendable {
     /// The vehicles on the screen.
-    var visible: [VehicleRecord] = []
+    package var visible: [VehicleRecord] = []
     /// The number of vehicles that match the filter.
     var matching = 0
     var total = 0
     var counts: [VehicleState: Int] = [:]
     var fleets: Set<String> = []
-    var longestName = 0
+    package var longestName = 0
     var counters = Roster.Counters()
     var medianDelay: Double?
     var tailDelay: Double?
     /// The number of missing messages in the sequences of all vehicles.
-    var missing = 0
+    package var missing = 0
     /// The selected vehicle, and its row on the screen.
-    var selected: VehicleRecord?
+    package var selected: VehicleRecord?
     var selectedRow: Int?
     /// The index of the selected vehicle among all matching vehicles, visible or not.
     var selectedPlace: Int?
@@ -32,26 +32,26 @@ struct WatchView: Sendable {
     var map = MapPane()
   }
 
-  var order = VehicleOrder()
-  var filter = VehicleFilter()
+  package var order = VehicleOrder()
+  package var filter = VehicleFilter()
   private(set) var isEditingFilter = false
-  private(set) var offset = 0
-  var size: TerminalSize
+  package private(set) var offset = 0
+  package var size: TerminalSize
   /// The open panes, the last opened one last.
   private var panes: [WatchPane] = []
   /// The number of scrolled lines of the details.
   private(set) var detailOffset = 0
   private var zoom = 0
   /// The current page of the help, from 0; nil if it is closed.
-  private(set) var helpPage: Int?
+  package private(set) var helpPage: Int?
   /// The list for choosing columns; nil if it is closed.
   private(set) var chooser: ColumnChooser?
   /// The chosen columns in display order; nil for the default.
-  var chosenColumns: [WatchColumn]?
+  package var chosenColumns: [WatchColumn]?
   /// The problem with the last key; cleared by the next one.
   private(set) var notice: String?
   /// The columns of the table as last drawn, which number keys refer to.
-  private(set) var columns: [WatchColumn] = []
+  package private(set) var columns: [WatchColumn] = []
   /// The vehicle that details and map show. It remains selected when the order changes.
   private var selection: VehicleKey?
   /// The number of rows by which pressed keys move the selection; applied by the next snapshot, which
@@ -60,15 +60,15 @@ struct WatchView: Sendable {
   /// True to include all vehicles regardless of the screen size.
   var isUnbounded = false
   /// The title in the header: the broker and the selection.
-  let title: String
+  package let title: String
 
-  init(size: TerminalSize, title: String) {
+  package init(size: TerminalSize, title: String) {
     self.size = size
     self.title = title
   }
 
   /// The current layout. While a filter is edited, the table is visible.
-  var layout: WatchLayout {
+  package var layout: WatchLayout {
     let layout = WatchLayout(size: size, panes: panes)
     return isEditingFilter && layout.tableRows == 0 ? WatchLayout(size: size, panes: []) : layout
   }
@@ -85,7 +85,7 @@ struct WatchView: Sendable {
   }
 
   /// Returns the data to show, and corrects the offset if there are fewer vehicles than before.
-  mutating func snapshot(of roster: Roster, at now: Moment) -> Snapshot {
+  package mutating func snapshot(of roster: Roster, at now: Moment) -> Snapshot {
     var snapshot = Snapshot()
     snapshot.total = roster.vehicles.count
     snapshot.counters = roster.counters
@@ -171,7 +171,7 @@ struct WatchView: Sendable {
 }
 
 extension WatchView {
-  mutating func handle(_ key: Key) -> LiveAction {
+  package mutating func handle(_ key: Key) -> LiveAction {
     if key == .control("c") { return .quit }
     notice = nil
     if let page = helpPage {

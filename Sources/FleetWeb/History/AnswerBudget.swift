@@ -3,7 +3,7 @@ internal import Platform
 /// A memory budget for responses that wait for their clients: a total number of bytes, of which one login can
 /// use half, so that slow clients leave space for others. It never blocks, so a reader's thread is free as
 /// soon as its query is complete.
-final class AnswerBudget: Sendable {
+package final class AnswerBudget: Sendable {
   private struct Held: Sendable {
     weak var pipe: AnswerPipe?
     let asker: String?
@@ -21,9 +21,9 @@ final class AnswerBudget: Sendable {
   /// - Parameters:
   ///   - most: the total in bytes. A response can be larger if it is the only one.
   ///   - timeout: the seconds for which a response's space is guaranteed.
-  init(most: Int, timeout: Double) { (self.most, self.timeout) = (most, timeout) }
+  package init(most: Int, timeout: Double) { (self.most, self.timeout) = (most, timeout) }
 
-  var bytes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
+  package var bytes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
 
   /// Reserves bytes for a pipe, if necessary by cancelling responses whose guaranteed time is over. Returns
   /// false if there is not enough space.

@@ -1,10 +1,10 @@
-internal import NIOCore
+package import NIOCore
 internal import Platform
 
 /// A pipe that passes a response from a reader's thread to the task of its request, which sends the response
 /// when it is complete. The thread never waits for a client; the memory of waiting responses is bounded by
 /// `AnswerBudget`. Both ends can cancel the pipe.
-final class AnswerPipe: Sendable {
+package final class AnswerPipe: Sendable {
   private struct State: Sendable {
     var pieces: [ByteBuffer] = []
     /// The size of all pieces in bytes, including those already sent.
@@ -32,11 +32,11 @@ final class AnswerPipe: Sendable {
   }
 
   /// The name of the login that sent the request; nil if no login is configured.
-  let asker: String?
+  package let asker: String?
   private let budget: AnswerBudget
   private let state = Locked(State())
 
-  init(_ budget: AnswerBudget, asker: String? = nil) { (self.budget, self.asker) = (budget, asker) }
+  package init(_ budget: AnswerBudget, asker: String? = nil) { (self.budget, self.asker) = (budget, asker) }
 
   // MARK: Reader's end
 
@@ -45,7 +45,7 @@ final class AnswerPipe: Sendable {
   /// Appends a piece.
   /// - Throws: `CancellationError` if the request was cancelled, `WebError` if too many responses are
   ///   waiting.
-  func put(_ piece: [UInt8]) throws {
+  package func put(_ piece: [UInt8]) throws {
     guard budget.admit(self, piece.count) else {
       if isCancelled { throw CancellationError() }
       throw WebError.tooManyAnswers
@@ -64,7 +64,7 @@ final class AnswerPipe: Sendable {
 
   /// Completes the response.
   /// - Parameter tag: distinguishes this response from other ones to the same request.
-  func finish(tag: String) {
+  package func finish(tag: String) {
     change { state in
       state.tag = tag
       return 0
@@ -72,7 +72,7 @@ final class AnswerPipe: Sendable {
   }
 
   /// Fails the response; earlier pieces are discarded.
-  func fail(_ error: WebError) {
+  package func fail(_ error: WebError) {
     change { state in
       guard !state.isFinished else { return 0 }
       state.failure = error
@@ -96,7 +96,7 @@ final class AnswerPipe: Sendable {
   // MARK: Request's end
 
   /// Cancels the request, so that the reader stops.
-  func cancel() {
+  package func cancel() {
     change { state in
       state.isCancelled = true
       return state.drop()
@@ -160,7 +160,7 @@ final class AnswerPipe: Sendable {
   /// Waits until the response is complete.
   /// - Returns: the response's size in bytes, and its tag.
   /// - Throws: `WebError` for a failure of the reader, `CancellationError` if the task was cancelled.
-  func whole() async throws -> (length: Int, tag: String) {
+  package func whole() async throws -> (length: Int, tag: String) {
     while true {
       switch taken {
       case .whole(let length, let tag): return (length, tag)
@@ -176,7 +176,7 @@ final class AnswerPipe: Sendable {
   /// Returns the next piece; nil at the end.
   /// - Throws: `CancellationError` if the response was cancelled to give its space to another one, because
   ///   the client did not read it in time.
-  func next() throws -> ByteBuffer? {
+  package func next() throws -> ByteBuffer? {
     let piece = try state.withLock { state in
       if state.isCancelled { throw CancellationError() }
       return state.pieces.isEmpty ? nil : state.pieces.removeFirst()

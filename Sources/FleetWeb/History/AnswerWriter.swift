@@ -2,7 +2,7 @@ internal import JSON
 internal import Platform
 
 /// A writer of a response on a reader's thread, piece by piece.
-final class AnswerWriter {
+package final class AnswerWriter {
   var json = JSONWriter(capacity: 16_384)
   private let pipe: AnswerPipe
   /// The deadline.

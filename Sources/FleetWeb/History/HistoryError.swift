@@ -3,7 +3,7 @@ internal import Hummingbird
 
 /// The reasons for which a history request fails.
 extension WebError {
-  static let noRecording = WebError(
+  package static let noRecording = WebError(
     .notFound, "no-recording", "this server has no recording",
     remedy: "start it with --recording, and --record to fill it")
 
@@ -15,7 +15,7 @@ extension WebError {
     .serviceUnavailable, "busy", "too many queued history requests",
     remedy: "retry in a moment", headers: [.retryAfter: "2"])
 
-  static let tooManyAnswers = WebError(
+  package static let tooManyAnswers = WebError(
     .serviceUnavailable, "busy", "too many history responses in progress",
     remedy: "try again later, or request less", headers: [.retryAfter: "5"])
 

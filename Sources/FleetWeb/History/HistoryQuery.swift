@@ -147,7 +147,7 @@ extension RecordingScope {
 
 extension JournalPosition {
   /// The position as text for a URL.
-  var word: String {
+  package var word: String {
     let text = "\(time)/\(number.series)/\(number.number)/\(vehicle.fleet)/\(vehicle.vehicle)"
     return Base64.encode(Array(text.utf8)).replacing("+", with: "-").replacing("/", with: "_")
       .replacing("=", with: "")

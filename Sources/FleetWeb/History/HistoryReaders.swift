@@ -1,6 +1,6 @@
 package import Fleet
 internal import FleetProgram
-internal import FleetStore
+package import FleetStore
 internal import Platform
 
 /// A few threads that read a recording for all requests, each over its own read-only connection.
@@ -38,7 +38,7 @@ package final class HistoryReaders: Sendable {
     package var answered = 0
   }
 
-  typealias Work = @Sendable (HistoryReader, AnswerWriter) throws -> Void
+  package typealias Work = @Sendable (HistoryReader, AnswerWriter) throws -> Void
 
   struct Job: Sendable {
     let pipe: AnswerPipe
@@ -93,7 +93,7 @@ package final class HistoryReaders: Sendable {
   /// Runs work for a request on a thread.
   /// - Parameter asker: the login; nil if there is none.
   /// - Throws: `WebError` if too many requests are waiting.
-  func begin(for asker: String?, _ work: @escaping Work) throws(WebError) -> AnswerPipe {
+  package func begin(for asker: String?, _ work: @escaping Work) throws(WebError) -> AnswerPipe {
     let job = Job(
       pipe: AnswerPipe(budget, asker: asker), deadline: .after(limits.seconds),
       work: work)

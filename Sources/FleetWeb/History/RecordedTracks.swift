@@ -1,5 +1,5 @@
 internal import Fleet
-internal import FleetStore
+package import FleetStore
 internal import Platform
 internal import Spatial
 internal import Telemetry
@@ -158,8 +158,8 @@ final class RecordedTracks: Sendable {
 }
 
 /// The division of a track into lines, at long gaps and at positions from radio beacons.
-enum TrackSegments {
-  static func of(_ track: TrackSimplifier.Result) -> [ArraySlice<TrackSample>] {
+package enum TrackSegments {
+  package static func of(_ track: TrackSimplifier.Result) -> [ArraySlice<TrackSample>] {
     let samples = track.samples
     var segments: [ArraySlice<TrackSample>] = []
     var (start, gaps) = (0, track.gaps[...])

@@ -1,7 +1,7 @@
 internal import Compression
 package import Fleet
 internal import NIOCore
-internal import Platform
+package import Platform
 
 /// The view of a stream's client.
 package struct StreamView: Hashable, Sendable {
@@ -22,27 +22,27 @@ package struct StreamView: Hashable, Sendable {
 }
 
 /// The progress of a client: the only state that is stored while it has not read its last update.
-struct StreamCursor: Hashable, Sendable {
+package struct StreamCursor: Hashable, Sendable {
   /// The next index in the table during the first update of all vehicles; nil afterwards.
-  var next: Int? = 0
+  package var next: Int? = 0
   /// The revision up to which changes inside the client's view were sent; `.max` before the first update.
   var inside: UInt64 = .max
   /// The revision up to which all changes were sent, also those outside of the view; `.max` before the first
   /// update.
-  var outside: UInt64 = .max
+  package var outside: UInt64 = .max
   /// The time of the next update that includes vehicles outside of the view.
-  var sweepAt = MonotonicTime.start
+  package var sweepAt = MonotonicTime.start
 
   /// Creates the cursor of a client that reconnects, and already has all changes up to a revision.
-  static func resuming(_ revision: UInt64) -> StreamCursor {
+  package static func resuming(_ revision: UInt64) -> StreamCursor {
     StreamCursor(next: nil, inside: revision, outside: revision)
   }
 }
 
 /// The next update for a client, and its progress afterwards.
-struct StreamPlan {
+package struct StreamPlan {
   /// A set of changes, shared by clients with the same view and progress.
-  struct Changes: Hashable {
+  package struct Changes: Hashable {
     var scope: Scope
     /// True for links, which get less data.
     var isLink: Bool
@@ -56,19 +56,19 @@ struct StreamPlan {
     var resumesAt: UInt64
   }
 
-  enum Part {
+  package enum Part {
     /// A part of the first update, which starts at this index of the table.
     case piece(Int)
     case changes(Changes)
   }
 
-  var part: Part
-  var cursor: StreamCursor
+  package var part: Part
+  package var cursor: StreamCursor
 
   /// The number of vehicles in an event of the first update: about 100 kB, for slow clients.
   static let pieceLength = 250
 
-  init(
+  package init(
     _ cursor: StreamCursor, _ view: StreamView, _ scope: Scope, isLink: Bool = false, revision: UInt64,
     at now: MonotonicTime
   ) {

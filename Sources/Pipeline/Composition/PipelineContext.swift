@@ -1,34 +1,34 @@
-internal import Motion
+package import Motion
 internal import Navigation
 internal import Positioning
 internal import Sensors
-internal import Spatial
-internal import Telemetry
+package import Spatial
+package import Telemetry
 
 /// What the parts of the pipeline share: settings with privacy, time, the state of the vehicle, and the output.
-struct PipelineContext: Sendable {
-  var configuration: PipelineConfiguration
+package struct PipelineContext: Sendable {
+  package var configuration: PipelineConfiguration
 
   // MARK: Time
 
   /// The latest time to which the pipeline has advanced.
-  var now: Timestamp
+  package var now: Timestamp
   /// Civil time.
   var timeBase: TimeBase
 
   // MARK: The vehicle
 
   /// The newest accepted position of the receiver, before privacy; it need not have been published.
-  var lastSeen: Location?
+  package var lastSeen: Location?
   /// The newest position from any source (receiver, navigation or radios), before privacy.
   var lastPlace: Location?
   /// State of rest or motion by the accelerometer, and its start; nil if unknown.
-  var activity: StationaryDetector.State?
+  package var activity: StationaryDetector.State?
   var activitySince: Timestamp?
   /// Rotation from the device's axes to the vehicle's, as determined by navigation; nil if unknown.
-  var mounting: Quaternion?
+  package var mounting: Quaternion?
   /// The distance driven.
-  var distance = DrivenDistance()
+  package var distance = DrivenDistance()
   /// True if the receiver repeats a position that the vehicle has left.
   var isReceiverFrozen = false
   /// Distance in m between the receiver's and the radio beacons' position; nil unless several beacons contradict the
@@ -49,7 +49,7 @@ struct PipelineContext: Sendable {
   // MARK: Output
 
   /// Messages to publish, in order.
-  private(set) var messages: [VehicleMessage] = []
+  package private(set) var messages: [VehicleMessage] = []
   /// Positions that `AgentPipeline` passes to all parts.
   var locations: [Location] = []
   /// Driving events that wait for their number and their trip.
@@ -59,7 +59,7 @@ struct PipelineContext: Sendable {
   /// True if the state differs from the last `status`.
   var isStatusOutdated = true
 
-  init(_ configuration: PipelineConfiguration, start: Timestamp, _ system: SystemTime) {
+  package init(_ configuration: PipelineConfiguration, start: Timestamp, _ system: SystemTime) {
     self.configuration = configuration
     now = start
     timeBase = TimeBase(timestamp: start, system: system, isVirtual: configuration.isVirtual)
@@ -75,7 +75,7 @@ struct PipelineContext: Sendable {
   mutating func send(_ message: VehicleMessage) { messages.append(message) }
 
   /// Removes and returns the messages to publish.
-  mutating func drainMessages() -> [VehicleMessage] {
+  package mutating func drainMessages() -> [VehicleMessage] {
     guard !messages.isEmpty else { return [] }
     defer { messages.removeAll(keepingCapacity: true) }
     return messages
@@ -131,7 +131,7 @@ struct PipelineContext: Sendable {
 }
 
 /// The distance driven, for parts that do not own the odometer.
-struct DrivenDistance: Sendable {
+package struct DrivenDistance: Sendable {
   /// Distance in m, even if it was not published, and the part of it that was estimated for gaps.
   var counted = 0.0
   var estimated = 0.0

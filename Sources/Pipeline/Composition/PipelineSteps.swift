@@ -1,8 +1,8 @@
 internal import Motion
-internal import Navigation
+package import Navigation
 internal import Positioning
-internal import Sensors
-internal import Spatial
+package import Sensors
+package import Spatial
 
 /// A report of the receiver, and what the parts have derived from it so far.
 struct FixStep {
@@ -36,13 +36,13 @@ struct ScanStep {
 }
 
 /// Readings of the CAN bus, and the wheel speeds among them.
-struct VehicleStep {
-  let readings: [VehicleReading]
+package struct VehicleStep {
+  package let readings: [VehicleReading]
   /// Time of the newest reading.
-  let timestamp: Timestamp
-  var speeds: [WheelSpeed] = []
+  package let timestamp: Timestamp
+  package var speeds: [WheelSpeed] = []
 
-  init?(_ readings: [VehicleReading], at timestamp: Timestamp?) {
+  package init?(_ readings: [VehicleReading], at timestamp: Timestamp?) {
     guard let timestamp else { return nil }
     (self.readings, self.timestamp) = (readings, timestamp)
   }

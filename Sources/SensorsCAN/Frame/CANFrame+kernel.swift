@@ -22,7 +22,7 @@ extension CANFrame {
   }
 
   /// The frame in the kernel's format.
-  var kernelBytes: [UInt8] {
+  package var kernelBytes: [UInt8] {
     let isFD = data.count > 8
     var bytes = [UInt8](repeating: 0, count: isFD ? Self.kernelSizeFD : Self.kernelSize)
     let raw = identifier.kernelValue | (kind == .remoteRequest ? Self.remoteFlag : 0)
@@ -35,13 +35,13 @@ extension CANFrame {
 
 extension CANFrame.Identifier {
   /// The identifier in the kernel's format, with a flag for 29 bits.
-  var kernelValue: UInt32 { rawValue | (isExtended ? CANFrame.extendedFlag : 0) }
+  package var kernelValue: UInt32 { rawValue | (isExtended ? CANFrame.extendedFlag : 0) }
 }
 
 extension CANFilter {
   /// Identifier and mask in the kernel's format. The frame format must match, and remote requests do not
   /// pass. The error flag must not be in the mask, because the filter would then apply to error frames only.
-  var kernelValues: [UInt32] {
+  package var kernelValues: [UInt32] {
     [identifier.kernelValue, mask | CANFrame.extendedFlag | CANFrame.remoteFlag]
   }
 }

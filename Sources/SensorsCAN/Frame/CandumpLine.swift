@@ -1,4 +1,4 @@
-internal import Spatial
+package import Spatial
 
 /// A line of a log written by `candump -l` or `candump -L`: `(1436509052.249713) can0 123#DEADBEEF`.
 ///
@@ -6,16 +6,16 @@ internal import Spatial
 ///   frames.
 /// - `123#R` is a remote request, `123##1AABB` an FD frame whose first digit contains flags.
 /// - Text after the data (`_E`, the length code of a classic frame, and the direction) is ignored.
-struct CandumpLine: Hashable, Sendable {
+package struct CandumpLine: Hashable, Sendable {
   /// Time as in the log: civil, or since the start of the log.
-  var time: UTCTime
-  var interface: String
-  var frame: CANFrame
+  package var time: UTCTime
+  package var interface: String
+  package var frame: CANFrame
 
   private static let errorBit: UInt32 = 0x2000_0000
 
   /// Parses a line of a candump log; nil for a line in any other format.
-  init?(_ line: ArraySlice<UInt8>) {
+  package init?(_ line: ArraySlice<UInt8>) {
     var words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.makeIterator()
     guard let stamp = words.next(), let name = words.next(), let text = words.next(),
       let time = Self.nanoseconds(stamp), let frame = Self.frame(text)

@@ -59,17 +59,17 @@ struct J1939Parameter: Hashable, Sendable {
 }
 
 /// Components of a 29-bit identifier in J1939-21.
-struct J1939Identifier: Hashable, Sendable {
+package struct J1939Identifier: Hashable, Sendable {
   /// The parameter group's number (PGN), without the destination.
-  var group: UInt32
+  package var group: UInt32
   /// Address of the sender.
-  var source: UInt8
+  package var source: UInt8
   /// Address of the destination; nil for all.
-  var destination: UInt8?
+  package var destination: UInt8?
 
   /// Splits a 29-bit identifier into its components. Nil for 11-bit identifiers, and for those of ISO 15765
   /// (extended data page).
-  init?(_ identifier: CANFrame.Identifier) {
+  package init?(_ identifier: CANFrame.Identifier) {
     guard identifier.isExtended, identifier.rawValue & 0x0200_0000 == 0 else { return nil }
     source = UInt8(truncatingIfNeeded: identifier.rawValue)
     let format = UInt8(truncatingIfNeeded: identifier.rawValue >> 16)
@@ -88,7 +88,7 @@ struct J1939Identifier: Hashable, Sendable {
   }
 
   /// Returns a filter for frames of a group, with any sender and priority.
-  static func filter(group: UInt32) -> CANFilter {
+  package static func filter(group: UInt32) -> CANFilter {
     let isToOne = (group >> 8) & 0xFF < 240
     return CANFilter(
       CANFrame.Identifier(group << 8, isExtended: true), mask: isToOne ? 0x03FF_0000 : 0x03FF_FF00)

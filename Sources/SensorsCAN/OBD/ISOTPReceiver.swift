@@ -1,11 +1,11 @@
-internal import Spatial
+package import Spatial
 
 /// Reassembles messages longer than a frame: the receiving side of ISO 15765-2, with normal addressing. Time
 /// comes with the frames.
 ///
 /// Its memory is bounded: one message of at most 4,095 bytes for each of eight senders.
-struct ISOTPReceiver: Sendable {
-  enum Outcome: Hashable, Sendable {
+package struct ISOTPReceiver: Sendable {
+  package enum Outcome: Hashable, Sendable {
     /// An invalid frame, or one out of order; the message in progress is discarded.
     case nothing
     /// A first frame: the sender waits for a flow control frame with this content.
@@ -26,9 +26,11 @@ struct ISOTPReceiver: Sendable {
   private static let longestPause = 1.0
   private static let mostTransfers = 8
   /// Requests all remaining frames without a pause; padded as ISO 15765-4 requires.
-  static let flowControl: [UInt8] = [0x30, 0, 0, 0xCC, 0xCC, 0xCC, 0xCC, 0xCC]
+  package static let flowControl: [UInt8] = [0x30, 0, 0, 0xCC, 0xCC, 0xCC, 0xCC, 0xCC]
 
-  mutating func process(_ frame: CANFrame, at time: Timestamp) -> Outcome {
+  package init() {}
+
+  package mutating func process(_ frame: CANFrame, at time: Timestamp) -> Outcome {
     guard let control = frame.data.first, frame.kind == .data else { return .nothing }
     let low = Int(control & 0xF)
     switch control >> 4 {

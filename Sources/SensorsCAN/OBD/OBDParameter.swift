@@ -1,5 +1,5 @@
 /// Parameters of OBD-II (SAE J1979, ISO 15031-5), service 01, that the signals of `VehicleSignal` need.
-struct OBDParameter: Hashable, Sendable {
+package struct OBDParameter: Hashable, Sendable {
   /// The parameter's identifier (PID).
   var identifier: UInt8
   var path: String
@@ -49,7 +49,7 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  var answers: CANFilter {
+  package var answers: CANFilter {
     switch self {
     case .standard: CANFilter(CANFrame.Identifier(0x7E8), mask: 0x7F8)
     case .extended:
@@ -58,7 +58,7 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Returns the identifier for requests to a single control unit, from the identifier of its answer.
-  func unit(answering identifier: CANFrame.Identifier) -> CANFrame.Identifier {
+  package func unit(answering identifier: CANFrame.Identifier) -> CANFrame.Identifier {
     switch self {
     case .standard: CANFrame.Identifier(identifier.rawValue &- 8)
     case .extended:
@@ -68,7 +68,7 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
 }
 
 /// An answer of a control unit.
-enum OBDAnswer: Hashable, Sendable {
+package enum OBDAnswer: Hashable, Sendable {
   /// A parameter of service 01 with its value in the parameter's unit.
   case value(OBDParameter, Double)
   /// The vehicle identification number: 17 letters and digits.
@@ -80,7 +80,7 @@ enum OBDAnswer: Hashable, Sendable {
   static let identificationRequest: [UInt8] = [0x09, 0x02]
 
   /// Decodes an answer. Nil for data that was never requested, and for data that is too short.
-  init?(_ message: some RandomAccessCollection<UInt8>) {
+  package init?(_ message: some RandomAccessCollection<UInt8>) {
     let bytes = Array(message.prefix(32))
     switch bytes.first {
     case 0x41 where bytes.count >= 2:

@@ -1,4 +1,4 @@
-internal import Spatial
+package import Spatial
 
 /// Schedules OBD-II requests. The caller provides the time and sends the requests.
 ///
@@ -6,7 +6,7 @@ internal import Spatial
 /// silent bus, unless the voltage shows that the engine charges the battery. On an active bus, a probe at
 /// growing intervals checks whether the engine runs. While it runs, or the vehicle moves, each parameter is
 /// requested at its own interval.
-struct OBDRequester: Sendable {
+package struct OBDRequester: Sendable {
   private enum Phase: Hashable, Sendable {
     /// No sign of activity.
     case asleep
@@ -61,7 +61,7 @@ struct OBDRequester: Sendable {
   static let idleSpeed = 300.0
 
   /// - Parameter paths: paths of the signals to request, such as `Vehicle.Speed`.
-  init(_ addressing: OBDAddressing, paths: Set<String>) {
+  package init(_ addressing: OBDAddressing, paths: Set<String>) {
     self.addressing = addressing
     items = OBDParameter.all.filter { paths.contains($0.path) }.map { Item(parameter: $0) }
     wantsIdentification = paths.contains(VehicleSignal.identification)
@@ -73,7 +73,7 @@ struct OBDRequester: Sendable {
   ///     answers.
   ///   - voltage: voltage of the vehicle in V; nil if not measured.
   /// - Returns: the frame to send now; nil for none.
-  mutating func advance(to now: Timestamp, isBusAwake: Bool, voltage: Double?) -> CANFrame? {
+  package mutating func advance(to now: Timestamp, isBusAwake: Bool, voltage: Double?) -> CANFrame? {
     settle(at: now)
     let isCharging = voltage.map(Self.isCharging) ?? false
     if isCharging { lastRunning = now }
@@ -97,13 +97,13 @@ struct OBDRequester: Sendable {
 
   /// Current interval in s between probes. 0 if no requests are sent, and while parameters are requested,
   /// which is much more often.
-  var requestInterval: Double { phase == .probing ? probeInterval : 0 }
+  package var requestInterval: Double { phase == .probing ? probeInterval : 0 }
 
   /// True if an answer is pending.
   var isWaiting: Bool { outstanding != nil }
 
   /// The next time at which `advance` must be called; nil while nothing is sent.
-  var nextDeadline: Timestamp? {
+  package var nextDeadline: Timestamp? {
     if let outstanding { return outstanding.at.advanced(bySeconds: Self.answerLimit) }
     switch phase {
     case .asleep: return nil
@@ -115,7 +115,7 @@ struct OBDRequester: Sendable {
   }
 
   /// Processes an answer.
-  mutating func observe(_ answer: OBDAnswer, at time: Timestamp) {
+  package mutating func observe(_ answer: OBDAnswer, at time: Timestamp) {
     switch answer {
     case .value(let parameter, let value):
       switch parameter.identifier {
@@ -137,7 +137,7 @@ struct OBDRequester: Sendable {
   }
 
   /// Records from broadcast data that the engine runs.
-  mutating func observeRunning(at time: Timestamp) { lastRunning = time }
+  package mutating func observeRunning(at time: Timestamp) { lastRunning = time }
 
   /// Ends the wait for a missing answer.
   private mutating func settle(at now: Timestamp) {

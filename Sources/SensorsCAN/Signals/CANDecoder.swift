@@ -37,12 +37,12 @@ public struct CANDecoder: Sendable {
   }
 
   /// The decoded content of one frame.
-  struct Decoding: Sendable {
-    var readings: [VehicleReading] = []
+  package struct Decoding: Sendable {
+    package var readings: [VehicleReading] = []
     /// A control unit's answer to a request.
-    var answer: OBDAnswer?
+    package var answer: OBDAnswer?
     /// The flow control frame that the sender of a long answer waits for; nil if none is needed.
-    var reply: CANFrame?
+    package var reply: CANFrame?
   }
 
   /// Processes a frame.
@@ -59,12 +59,12 @@ public struct CANDecoder: Sendable {
 
   /// Sets the current interval between OBD-II probes in s. Between two probes the control units may be silent
   /// without being off. 0 while no probes are sent.
-  mutating func observe(requestInterval: Double) { derived.requestInterval = requestInterval }
+  package mutating func observe(requestInterval: Double) { derived.requestInterval = requestInterval }
 
   /// Schedule of the required OBD-II requests; nil if there are none.
-  var requester: OBDRequester? { diagnostics.map { OBDRequester($0, paths: diagnosticPaths) } }
+  package var requester: OBDRequester? { diagnostics.map { OBDRequester($0, paths: diagnosticPaths) } }
 
-  mutating func decode(_ frame: CANFrame, at time: Timestamp) -> Decoding {
+  package mutating func decode(_ frame: CANFrame, at time: Timestamp) -> Decoding {
     guard frame.kind == .data else { return Decoding() }
     var decoding = Decoding(readings: advance(to: time))
     var read = (bindings[frame.identifier] ?? []).compactMap { $0.reading(in: frame.data, at: time) }

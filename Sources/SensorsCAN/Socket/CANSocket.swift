@@ -1,16 +1,16 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
-internal import Sensors
-internal import Spatial
+package import Sensors
+package import Spatial
 
 /// A raw socket of a CAN interface. It only listens unless `send` is called.
-struct CANSocket: ~Copyable {
-  let descriptor: Int32
-  let interface: String
+package struct CANSocket: ~Copyable {
+  package let descriptor: Int32
+  package let interface: String
 
   /// Adopts a descriptor that transfers frames in the kernel's format.
-  init(adopting descriptor: Int32, interface: String) {
+  package init(adopting descriptor: Int32, interface: String) {
     self.descriptor = descriptor
     self.interface = interface
   }
@@ -21,7 +21,7 @@ struct CANSocket: ~Copyable {
   /// - Parameters:
   ///   - filters: filters of the kernel; empty passes only errors, nil passes everything.
   /// - Throws: `SourceError` with a remedy: a kernel without CAN, a missing interface, one that is down.
-  init(interface: String, filters: [CANFilter]?) throws(SourceError) {
+  package init(interface: String, filters: [CANFilter]?) throws(SourceError) {
     self.init(adopting: try Self.open(interface, filters), interface: interface)
   }
 
@@ -64,18 +64,18 @@ struct CANSocket: ~Copyable {
     guard isUp(descriptor, interface) else { throw down(interface) }
   }
 
-  static func isUp(_ descriptor: Int32, _ interface: String) -> Bool {
+  package static func isUp(_ descriptor: Int32, _ interface: String) -> Bool {
     unsafe odograph_interface_is_up(descriptor, interface) != 0
   }
 
   /// Returns the error for an interface that is down.
-  static func down(_ interface: String) -> SourceError {
+  package static func down(_ interface: String) -> SourceError {
     SourceError(
       place: interface, problem: "is down",
       remedy: "bring it up with the bus's own bit rate: ip link set \(interface) up type can bitrate 500000")
   }
 
-  static func noCAN(_ interface: String, code: Int32) -> SourceError {
+  package static func noCAN(_ interface: String, code: Int32) -> SourceError {
     guard code == EAFNOSUPPORT || code == EPROTONOSUPPORT else {
       return SourceError(
         place: interface, problem: "no socket: \(SystemError.message(for: code))",
@@ -88,7 +88,7 @@ struct CANSocket: ~Copyable {
       remedy: "load it (modprobe can-raw), or run a kernel with CONFIG_CAN and CONFIG_CAN_RAW")
   }
 
-  enum Received {
+  package enum Received {
     /// A frame with the kernel's civil time; nil if there is none.
     case frame(CANFrame, time: UTCTime?)
     /// Data that is not a frame.
@@ -98,7 +98,7 @@ struct CANSocket: ~Copyable {
 
   /// Receives the next available frame. Never waits.
   /// - Throws: `SourceError` if the interface is down or was removed.
-  func receive() throws(SourceError) -> Received {
+  package func receive() throws(SourceError) -> Received {
     var bytes = [UInt8](repeating: 0, count: CANFrame.kernelSizeFD)
     var stamp: Int64 = 0
     let size = unsafe odograph_can_receive(descriptor, &bytes, &stamp)
@@ -117,7 +117,7 @@ struct CANSocket: ~Copyable {
 
   /// Sends a frame. The frame is lost if the controller has no space in its queue.
   /// - Throws: `SourceError` if the interface is down or was removed.
-  func send(_ frame: CANFrame) throws(SourceError) {
+  package func send(_ frame: CANFrame) throws(SourceError) {
     let bytes = frame.kernelBytes
     let sent = retryingOnInterrupt {
       Int32(unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))

@@ -8,7 +8,7 @@ internal import Bytes
 /// number of low bits are chosen for each run of 128 numbers. Sensor noise is nearly white, so the difference
 /// from the previous sample has half a bit more noise than the difference from a mean. For this reason some
 /// predictors are means.
-enum ColumnCodec {
+package enum ColumnCodec {
   /// A predictor of the next number in a column.
   private enum Predictor: UInt8, CaseIterable {
     /// The previous number, which suits steps and counters.
@@ -67,7 +67,7 @@ enum ColumnCodec {
   private static let meanBits = 4
   private static let mostLowBits = 31
 
-  static func append(_ numbers: [Int64], to bytes: inout [UInt8]) {
+  package static func append(_ numbers: [Int64], to bytes: inout [UInt8]) {
     var (history, start) = (History(), 0)
     var (highs, extras, lows): ([UInt8], [UInt8], BitWriter) = ([], [], BitWriter())
     highs.reserveCapacity(numbers.count)
@@ -95,7 +95,7 @@ enum ColumnCodec {
   ///
   /// - Parameter place: the offset of the column's first byte. It is set to the offset after the column.
   /// - Returns: `count` numbers; nil if the bytes are too short or invalid.
-  static func read(_ count: Int, from bytes: [UInt8], at place: inout Int) -> [Int64]? {
+  package static func read(_ count: Int, from bytes: [UInt8], at place: inout Int) -> [Int64]? {
     let runs = (count + run - 1) / run
     guard bytes.count - place >= runs + count else { return nil }
     let highs = place + runs

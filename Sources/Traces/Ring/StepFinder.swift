@@ -6,9 +6,9 @@ internal import Spatial
 ///
 /// Drivers multiply raw values by a scale that is not part of the samples. A sensor whose data were rotated
 /// by a mounting with odd angles has no common step.
-struct StepFinder: Sendable {
+package struct StepFinder: Sendable {
   /// The step; nil before enough values were processed, or if no common step exists.
-  var step: Double? { seen >= Self.enough && multiple > 1 && isRegular ? divisor : nil }
+  package var step: Double? { seen >= Self.enough && multiple > 1 && isRegular ? divisor : nil }
 
   private var divisor = 0.0
   /// The largest multiple of the divisor among the values that determined it. The error of the divisor is the
@@ -33,11 +33,11 @@ struct StepFinder: Sendable {
 
   /// Creates a finder.
   /// - Parameter least: the finest possible step; a smaller common divisor is rejected.
-  init(least: Double) { self.least = least }
+  package init(least: Double) { self.least = least }
 
   /// Processes a value.
   /// - Returns: true if the step has changed.
-  mutating func process(_ value: Double) -> Bool {
+  package mutating func process(_ value: Double) -> Bool {
     guard isRegular, value.isFinite, value != 0 else { return false }
     let (before, size) = (step, abs(value))
     if divisor > 0, case let whole = (size / divisor).rounded(), whole >= 1,
@@ -68,11 +68,11 @@ struct StepFinder: Sendable {
 }
 
 /// The step finders of all columns of the inertial sensors and the barometer.
-struct ResolutionFinder: Sendable {
+package struct ResolutionFinder: Sendable {
   private var finders = TraceResolution().steps.map { StepFinder(least: $0) }
 
   /// The current resolution. For unknown steps it contains the default, which is the finest step.
-  var resolution: TraceResolution {
+  package var resolution: TraceResolution {
     let steps = zip(finders, TraceResolution().steps).map { $0.step ?? $1 }
     return TraceResolution(steps: steps) ?? TraceResolution()
   }
@@ -80,7 +80,7 @@ struct ResolutionFinder: Sendable {
   /// Processes a sample.
   ///
   /// - Returns: true if the resolution has changed.
-  mutating func process(_ sample: TraceSample) -> Bool {
+  package mutating func process(_ sample: TraceSample) -> Bool {
     var hasChanged = false
     switch sample {
     case .inertial(let scan):

@@ -1,10 +1,9 @@
+import AgentCore
 import Foundation
 import Positioning
 import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 @Suite struct FixHistoryTests {
   private let path = NSTemporaryDirectory() + "odograph-\(UUID().uuidString).track"

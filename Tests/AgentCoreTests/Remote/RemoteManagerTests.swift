@@ -1,3 +1,4 @@
+import AgentCore
 import MQTT
 import Pipeline
 import Settings
@@ -5,8 +6,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import AgentCore
 
 /// What becomes of wanted settings, in exact virtual time.
 @Suite struct RemoteManagerTests {

@@ -1,10 +1,9 @@
+import AgentCore
 import JSON
 import Positioning
 import Spatial
 import Telemetry
 import Testing
-
-@testable import AgentCore
 
 @Suite struct RemoteRegionsTests {
   private func document(_ features: String) -> [UInt8] {

@@ -1,11 +1,10 @@
+import AgentCore
 import Pipeline
 import Positioning
 import Sensors
 import Spatial
 import Telemetry
 import TestSupport
-
-@testable import AgentCore
 
 /// A vehicle that drives and parks by turns, with a gpsd that comes and goes, an iiod that is late, and a clock that is set to
 /// and fro: the agent's own pipeline, on a time line that passes as fast as it computes.

@@ -1,11 +1,10 @@
 import Fleet
+import FleetManagement
 import JSON
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetManagement
 
 @Suite struct RegionImportTests {
   private func read(_ text: String, radius: Double? = nil) throws(JSONError) -> RegionDocument {

@@ -1,10 +1,9 @@
 import Fleet
+import FleetManagement
 import JSON
 import MQTT
 import Telemetry
 import Testing
-
-@testable import FleetManagement
 
 @Suite struct RegionRemovalTests {
   private let vehicles = (1...12).map { VehicleKey(fleet: "f", vehicle: "v\($0)") }.sorted()

@@ -1,13 +1,12 @@
+import Fleet
 import FleetFixtures
+import FleetManagement
 import JSON
 import MQTT
 import Spatial
 import Telemetry
 import Testing
 import VehicleData
-
-@testable import Fleet
-@testable import FleetManagement
 
 @Suite struct SimulatedFleetTests {
   private func fleet(

@@ -1,12 +1,11 @@
+import Fleet
 import FleetFixtures
+import FleetManagement
 import JSON
 import MQTT
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Fleet
-@testable import FleetManagement
 
 /// A fleet in parts says what it says in one process.
 @Suite struct SimulatedPartTests {

@@ -1,13 +1,12 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import MQTT
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import FleetStore
 
 /// A recording says the same from SQLite and from PostgreSQL.
 @Suite struct DatabaseParityTests {

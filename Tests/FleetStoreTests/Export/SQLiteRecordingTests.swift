@@ -1,13 +1,12 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import MQTT
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import FleetStore
 
 @Suite struct SQLiteRecordingTests {
   private func recording(_ messages: [(String, String)]) throws -> (TemporaryDirectory, SQLiteRecording) {

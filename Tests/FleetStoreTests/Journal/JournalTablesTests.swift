@@ -1,12 +1,11 @@
 import FleetFixtures
+import FleetStore
 import SQLite
 import Simulation
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Trips and driving events have a row each, the one that holds, in both databases.
 @Suite struct JournalTablesTests {

@@ -1,10 +1,9 @@
 import FleetFixtures
+import FleetStore
 import Foundation
 import Platform
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Questions that read for long neither hold up recording at midnight nor what is deleted.
 @Suite struct PartitionWaitTests {

@@ -1,9 +1,8 @@
 import FleetFixtures
+import FleetStore
 import Glibc
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Addresses of several servers.
 @Suite struct PostgreSQLHostsTests {

@@ -1,8 +1,7 @@
 import FleetFixtures
+import FleetStore
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Databases of earlier versions lose nothing.
 @Suite struct PostgreSQLMigrationTests {

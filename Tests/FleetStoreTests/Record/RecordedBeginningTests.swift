@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import MQTT
 import Spatial
@@ -6,7 +7,6 @@ import TestSupport
 import Testing
 import VehicleData
 
-@testable import Fleet
 @testable import FleetStore
 
 /// What commands begin from: the last of each topic, as a broker would have kept it.

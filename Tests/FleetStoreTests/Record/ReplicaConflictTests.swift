@@ -1,10 +1,9 @@
 import Fleet
 import FleetFixtures
+import FleetStore
 import Foundation
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// A replica gives up what a question reads when its primary takes that away.
 @Suite struct ReplicaConflictTests {

@@ -1,10 +1,9 @@
 import FleetFixtures
+import FleetStore
 import SQLite
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// The newest positions, places and retention in SQLite.
 @Suite struct SQLiteTablesTests {

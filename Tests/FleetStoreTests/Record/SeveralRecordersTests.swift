@@ -1,11 +1,10 @@
 import FleetFixtures
+import FleetStore
 import Foundation
 import Platform
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Several recorders into one PostgreSQL: the tables do not tell who got what, and a change of the schema does not stop them.
 @Suite struct SeveralRecordersTests {

@@ -1,9 +1,8 @@
+import Fleet
 import FleetFixtures
+import FleetStore
 import TestSupport
 import Testing
-
-@testable import Fleet
-@testable import FleetStore
 
 /// The order in which a batch is stored follows from its messages alone.
 @Suite struct StoringOrderTests {

@@ -1,9 +1,8 @@
 import Fleet
+import FleetStore
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// A vehicle's day comes out of the index with its time.
 @Suite struct TrackPlanTests {

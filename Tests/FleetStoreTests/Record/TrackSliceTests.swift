@@ -1,9 +1,8 @@
 import Fleet
+import FleetStore
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// A track is read in slices, over two connections where the server lets them in: what is handed over is what one question
 /// would find.

@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import FleetStore
 import JSON
@@ -7,8 +8,6 @@ import Telemetry
 import TestSupport
 import Testing
 import VehicleData
-
-@testable import Fleet
 
 @Suite struct ReplayRewriterTests {
   private func stored(_ path: String, _ payload: String, at seconds: Double = 0) -> StoredMessage {

@@ -1,10 +1,9 @@
 import FleetFixtures
+import FleetStore
 import Foundation
 import Spatial
 import TestSupport
 import Testing
-
-@testable import FleetStore
 
 /// Traces of a day are found without reading what else a vehicle has said.
 @Suite struct TraceIndexTests {

@@ -1,3 +1,4 @@
+import FleetStore
 import Foundation
 import JSON
 import Sensors
@@ -5,8 +6,6 @@ import Spatial
 import TestSupport
 import Testing
 import Traces
-
-@testable import FleetStore
 
 /// A trace as MCAP, read by the format's own library.
 @Suite struct TraceMCAPTests {

@@ -1,10 +1,9 @@
 import FleetFixtures
+import FleetTerminal
 import JSON
 import Spatial
 import Telemetry
 import Testing
-
-@testable import FleetTerminal
 
 @Suite struct StreamStatisticsTests {
   private func counted(

@@ -1,9 +1,9 @@
 import Fleet
 import FleetFixtures
+import FleetProgram
 import JSON
 import Testing
 
-@testable import FleetProgram
 @testable import FleetTerminal
 
 @Suite struct WatchColumnTests {

@@ -1,9 +1,8 @@
 import Fleet
 import FleetFixtures
+import FleetProgram
+import FleetTerminal
 import Testing
-
-@testable import FleetProgram
-@testable import FleetTerminal
 
 @Suite struct WatchKeysTests {
   private func roster(_ count: Int = 3) -> Roster {

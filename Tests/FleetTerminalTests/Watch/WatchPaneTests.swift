@@ -1,12 +1,11 @@
+import Fleet
 import FleetFixtures
+import FleetProgram
+import FleetTerminal
 import JSON
 import Spatial
 import Telemetry
 import Testing
-
-@testable import Fleet
-@testable import FleetProgram
-@testable import FleetTerminal
 
 @Suite struct WatchPaneTests {
   /// Two vehicles that drive, of which one reports within bounds and both watch a region.

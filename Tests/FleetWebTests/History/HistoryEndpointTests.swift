@@ -1,14 +1,13 @@
 import Fleet
 import FleetFixtures
+import FleetStore
+import FleetWeb
 import HTTPTypes
 import JSON
 import Spatial
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import FleetStore
-@testable import FleetWeb
 
 /// What the interface answers out of a recording, the same from both databases.
 @Suite struct HistoryEndpointTests {

@@ -1,5 +1,7 @@
 import Fleet
 import FleetFixtures
+import FleetStore
+import FleetWeb
 import Glibc
 import Hummingbird
 import JSON
@@ -9,9 +11,6 @@ import Spatial
 import Telemetry
 import TestSupport
 import VehicleData
-
-@testable import FleetStore
-@testable import FleetWeb
 
 /// A server of the past over a recording of the test's own, on a free loopback port. Who asks stands in the header
 /// `x-test-principal`: `all`, or fleets and vehicles with commas between them; nobody is logged in without.

@@ -1,15 +1,14 @@
 import Dispatch
 import Fleet
 import FleetFixtures
+import FleetStore
+import FleetWeb
 import Glibc
 import HTTPTypes
 import JSON
 import Platform
 import TestSupport
 import Testing
-
-@testable import FleetStore
-@testable import FleetWeb
 
 /// What is refused: parameters that make no sense, vehicles of others, and questions that nobody waits for.
 @Suite struct HistoryRefusalTests {

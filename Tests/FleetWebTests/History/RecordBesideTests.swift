@@ -1,12 +1,11 @@
 import Fleet
 import FleetFixtures
+import FleetWeb
 import Glibc
 import JSON
 import Platform
 import TestSupport
 import Testing
-
-@testable import FleetWeb
 
 /// `odograph serve --record`: a server that fills what it shows.
 @Suite struct RecordBesideTests {

@@ -1,7 +1,6 @@
 import FleetStore
+import FleetWeb
 import Testing
-
-@testable import FleetWeb
 
 struct StopFinderTests {
   /// A degree of latitude is 111 km.

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Fleet
 import FleetCommand
+import FleetManagement
+import FleetStore
 import Spatial
 import Testing
 
-@testable import FleetManagement
-@testable import FleetStore
 @testable import odograph
 
 /// Libraries name settings in words; a command's errors name the options.
