@@ -365,7 +365,7 @@ package struct EnvironmentCheck {
 
   /// Checks the free space of the queue's folder.
   /// - Parameter free: free space in bytes; nil if unknown.
-  static func space(in folder: String, free: Int64?) -> [Finding] {
+  package static func space(in folder: String, free: Int64?) -> [Finding] {
     guard let free, free < leastSpace else { return [] }
     return [
       Finding(
