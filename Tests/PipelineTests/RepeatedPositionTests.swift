@@ -1,3 +1,4 @@
+import Navigation
 import Pipeline
 import Positioning
 import Sensors
