@@ -23,7 +23,6 @@ public struct RepeatedPosition: Sendable {
   /// a longer distance, the position is wrong even at rest.
   private static let longestHold = 50.0
 
-  package init() {}
   /// Time in s at rest since the last motion or unknown speed.
   private var rest = 0.0
 

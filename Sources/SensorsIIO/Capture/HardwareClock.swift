@@ -109,11 +109,12 @@ private struct ClockComparison {
   var offset: Int64 { setting == .monotonic ? suspended ?? 0 : 0 }
 
   /// Returns whether a block shows that its stamps are those of another clock.
-  mutating func contradicts(newest: Int64, arrival: Timestamp, period: Int64, suspended now: Int64) -> Bool {
+  mutating func contradicts(newest: Int64, arrival: Timestamp, period: Int64, suspended total: Int64) -> Bool
+  {
     // Two clocks cannot be read simultaneously, so the difference varies slightly. Only a suspend changes it
     // by more than 1 ms. A block that waited for the end of a suspend shows nothing.
-    let hasSlept = suspended.map { abs(now &- $0) > 1_000_000 } ?? false
-    if hasSlept || suspended == nil { suspended = now }
+    let hasSlept = suspended.map { abs(total &- $0) > 1_000_000 } ?? false
+    if hasSlept || suspended == nil { suspended = total }
     let age = arrival.nanoseconds &- newest &- offset
     guard age >= -Self.maximumLead else { return true }
     guard !hasSlept else {
