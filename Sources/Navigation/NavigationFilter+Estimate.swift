@@ -50,12 +50,7 @@ extension NavigationFilter {
   func radii() -> (share68: Double, share95: Double) {
     // The covariance assumes that errors of consecutive fixes become independent. Half of their variance is
     // common to consecutive fixes, so it is added.
-    var common = 0.5 * receiver.deviation * receiver.deviation
-    if let likely = latency.likelier(than: filter.state.positionLatency) {
-      // The vehicle's way in the time by which the latency is probably wrong, as two standard deviations.
-      let way = 0.5 * filter.state.velocity.length * (likely - filter.state.positionLatency)
-      common += way * way
-    }
+    let common = 0.5 * receiver.deviation * receiver.deviation
     let scale = parameters.radiusFactor * parameters.radiusFactor
     return ConfidenceRadius.radii(
       east: scale * filter.covariance[0, 0] + common, north: scale * filter.covariance[1, 1] + common,

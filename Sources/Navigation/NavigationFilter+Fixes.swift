@@ -10,8 +10,6 @@ struct ReceiverState: Hashable, Sendable {
   var lastAccepted: Double?
   /// The time of the last report, used or not, s.
   var lastReport: Double?
-  /// The position of the last report, used or not; nil before the first.
-  var lastCoordinate: Coordinate?
   /// Position in the local frame of the last accepted fix, m; nil before the first.
   var position: Vector3?
   /// The standard deviation of `position` by axis, m.
@@ -38,8 +36,6 @@ extension NavigationFilter {
   private static let normal95 = 1.96
   /// The speed in m/s below which a report without a course means that the vehicle is almost at rest.
   private static let slowest = 1.0
-  /// Distance in m within one interval above which a receiver does not repeat its position.
-  private static let repeatedDistance = 2.0
 
   /// Processes a report of the receiver, whose time is on the same monotonic clock as the scans. The filter
   /// estimates its latency.
@@ -56,37 +52,12 @@ extension NavigationFilter {
       counters.refusedFixes += 1
       return
     }
-    guard var measurement = measurement(fix, time: time, interval: min(2, max(0.02, interval))) else {
+    guard let measurement = measurement(fix, time: time, interval: min(2, max(0.02, interval))) else {
       counters.refusedFixes += 1
       return
     }
-    let isRepeated = fix.coordinate != nil && fix.coordinate == receiver.lastCoordinate
-    receiver.lastCoordinate = fix.coordinate ?? receiver.lastCoordinate
-    if isRepeated {
-      // A repeated position shows no rest.
-      (measurement.difference, measurement.course) = (nil, nil)
-      guard !isFrozen(fix, interval: interval) else {
-        counters.refusedFixes += 1
-        return
-      }
-    }
     receiver.lastReport = time
     pendingFixes.append(measurement)
-  }
-
-  /// Returns whether a report that repeats the previous position is wrong, because the vehicle has left it.
-  private func isFrozen(_ fix: PositionFix, interval: Double) -> Bool {
-    if let speed = fix.speed { return speed * interval > Self.repeatedDistance }
-    switch state {
-    case .waiting: return false
-    // Without a speed, the start must not mistake it for rest.
-    case .aligning: return true
-    case .aligned:
-      let variance = max(
-        filter.covariance.variance(ErrorState.velocity), filter.covariance.variance(ErrorState.velocity + 1))
-      let speed = hypot(filter.state.velocity.x, filter.state.velocity.y) - 3 * variance.squareRoot()
-      return speed * interval > Self.repeatedDistance
-    }
   }
 
   /// Returns the report in the local frame; nil if it contains neither a usable position nor a usable
@@ -118,9 +89,7 @@ extension NavigationFilter {
     }
     guard position != nil || velocity != nil else { return nil }
     var difference: PositionDifferences.Velocity?
-    var course: PositionDifferences.Course?
     if velocity == nil, let coordinate = fix.coordinate {
-      course = differences.course(to: coordinate, at: time)
       difference = differences.add(coordinate, at: time, deviation: horizontal)
     } else {
       differences.reset()
@@ -128,8 +97,7 @@ extension NavigationFilter {
     return GNSSMeasurement(
       time: time, interval: interval, position: position, hasHeight: hasHeight,
       deviation: Vector3(horizontal, horizontal, vertical), velocity: velocity,
-      hasClimb: climb != nil, velocityDeviation: deviation, difference: difference,
-      course: course)
+      hasClimb: climb != nil, velocityDeviation: deviation, difference: difference)
   }
 
   /// Returns the position east, north, up in m, and whether the height is valid.

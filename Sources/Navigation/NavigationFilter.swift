@@ -25,7 +25,6 @@ public struct NavigationFilter: Sendable {
   var walk = WalkDetector()
   var consistency = ConsistencyMonitor()
   var height = PressureHeight()
-  var latency = LatencyEstimator()
   private var window = SampleWindow()
   private var sampling = ScanPairing()
 
@@ -58,9 +57,6 @@ public struct NavigationFilter: Sendable {
   var resumption = Resumption.none
 
   static let mostPendingFixes = 8
-  /// Difference in s between the receiver's latency and the assumed one from which the alignment restarts (0.3: a smaller
-  /// one is corrected by the filter).
-  private static let latencyLimit = 0.3
 
   /// Creates a filter.
   ///
@@ -132,7 +128,6 @@ public struct NavigationFilter: Sendable {
     (now, previousForce, previousRate) = (time, force, rate)
     window.add(force: force, rate: rate, seconds: interval)
     walk.add(force: force, seconds: interval)
-    latency.add(force: force, rate: rate, seconds: interval, time: time)
     switch state {
     case .waiting: rest.add(force: meanForce, rate: meanRate, seconds: interval)
     case .aligning:
@@ -228,32 +223,12 @@ public struct NavigationFilter: Sendable {
         moving: 1.5 + (fix.difference.map { 2 * $0.deviation } ?? 0), interval: fix.interval,
         features: window.vibration(seconds: 1, samples: 16).features)
     }
-    observeLatency(fix)
     switch state {
     case .waiting: considerStart(fix)
     case .aligning:
       alignment.update(fix, now: now, parameters)
       receiver.accept(fix)
     case .aligned: correct(fix)
-    }
-  }
-
-  /// Restarts the alignment if the receiver's latency is another one than assumed: by then, attitude and mounting have
-  /// absorbed the difference.
-  private mutating func observeLatency(_ fix: GNSSMeasurement) {
-    // The course of a boat does not follow its rotation.
-    guard parameters.isAxisObservable, let velocity = fix.velocity ?? fix.course?.value else { return }
-    let span = fix.velocity == nil ? fix.course?.span ?? 0 : 0
-    latency.observe(velocity, at: fix.time - span / 2, span: span)
-    guard let estimate = latency.estimate else { return }
-    let assumed = state == .aligned ? filter.state.positionLatency : alignment.latency
-    switch state {
-    case .waiting: return
-    case .aligning where alignment.isLatencyKnown(parameters): return
-    case .aligning, .aligned:
-      guard abs(estimate.latency - assumed) > Self.latencyLimit else { return }
-      kept = nil
-      giveUp(.contradicted)
     }
   }
 
@@ -299,19 +274,11 @@ public struct NavigationFilter: Sendable {
     let vibration = window.vibration(seconds: 0.5, samples: 5)
     let level = rest.isKnown ? rest.level : .shortest(from: vibration.meanForce, to: Vector3(0, 0, 1))
     alignment.begin(
-      position: position + velocity * (now - fix.time + startLatency.latency), deviation: fix.deviation,
-      velocity: velocity,
+      position: position + velocity * (now - fix.time), deviation: fix.deviation, velocity: velocity,
       velocityDeviation: max(1, fix.difference?.deviation ?? 1),
-      level: level, bias: rest.isKnown ? rest.rate : nil, latency: startLatency, parameters)
+      level: level, bias: rest.isKnown ? rest.rate : nil, parameters)
     rest.reset()
     state = .aligning
-  }
-
-  /// The receiver's latency in s for a start.
-  private var startLatency: LatencyEstimator.Estimate {
-    latency.estimate
-      ?? LatencyEstimator.Estimate(
-        latency: latency.likelier(than: 0) ?? 0, deviation: parameters.latencyPrior)
   }
 
   private mutating func judgeAlignment() {
@@ -367,7 +334,6 @@ public struct NavigationFilter: Sendable {
     receiver = ReceiverState()
     differences.reset()
     walk.reset()
-    latency.interrupt()
     if case .waiting = state {} else { giveUp(.gap) }
     resumption = pending.map { .pending($0) } ?? .none
   }

@@ -17,6 +17,8 @@ struct LocationReports: PipelinePart {
   /// nil if the newest location is plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
+  /// True after a failure that lasts until the next position.
+  private var hasFailed = false
   /// The newest coordinate that privacy or reduced accuracy has moved; nil if the newest location was exact.
   private var moved: Coordinate?
 
@@ -55,9 +57,9 @@ struct LocationReports: PipelinePart {
     guard new.hasOtherLocations(than: old) else { return }
     context.availability.isLocationEnabled = new.location.isEnabled
     context.isWithholding = false
-    let events = events
+    let (events, hasFailed) = (events, hasFailed)
     self = LocationReports(new)
-    self.events = events
+    (self.events, self.hasFailed) = (events, hasFailed)
   }
 
   /// Requests one location, for a limited time.
@@ -196,9 +198,9 @@ struct LocationReports: PipelinePart {
 
   /// Processes a position, and reports the end of a failure.
   mutating func process(_ exact: inout Location, _ context: inout PipelineContext) {
-    let hadFailed = manager.failure != nil
     report(&exact, &context)
-    guard hadFailed, manager.failure == nil else { return }
+    guard hasFailed, manager.failure == nil else { return }
+    hasFailed = false
     tellEvent(
       LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), event: .recovered),
       exact.timestamp, &context)
@@ -210,6 +212,7 @@ struct LocationReports: PipelinePart {
     // position is only passed to the manager, which uses it for power and the detection of rest.
     guard let location = context.privacy.shown(exact) else {
       withheldCount += 1
+      if exact.usesReceiver { manager.observeHiddenPosition() }
       // This report withdraws the prediction. Otherwise subscribers would continue to predict the vehicle's
       // motion, although its positions are no longer published.
       if !context.isWithholding { publish(bounded?.stand(isSeen: false), &context) }
@@ -233,7 +236,8 @@ struct LocationReports: PipelinePart {
   /// Publishes a location that privacy or reduced accuracy has moved, if its coordinate is new. Nothing is predicted
   /// from such locations: a step between the centres of two cells is no velocity.
   private mutating func publishMoved(_ told: ShownLocation, _ context: inout PipelineContext) {
-    guard bounded != nil, moved != told.coordinate else { return }
+    guard case .bounded(let error, _, _) = context.configuration.location.policy else { return }
+    if let moved, moved.distance(to: told.coordinate) <= error { return }
     if moved == nil {
       publish(bounded?.stand(isSeen: false), &context)
       bounded?.restart()
@@ -319,7 +323,8 @@ struct LocationReports: PipelinePart {
       case .paused(let location):
         if let location, bounded == nil { publish(location, &context) }
         publish(bounded?.stand(isSeen: true), &context)
-      case .deferredUpdatesFinished, .resumed, .failed: break
+      case .failed: if manager.failure != nil { hasFailed = true }
+      case .deferredUpdatesFinished, .resumed: break
       }
       if let message = LocationEventMessage(time: context.timeBase.utc(at: timestamp), event: event),
         let told = events.process(message, at: timestamp)

@@ -167,6 +167,24 @@ import Testing
     #expect((index == 2) == !speeds.isEmpty)
   }
 
+  /// Cells that are smaller than the error bound need no message each.
+  @Test func movedPositionsFollowTheErrorBound() throws {
+    let configuration = PipelineConfiguration(
+      [
+        { $0.privacy.accuracy = 20 }, { $0.location.setBounds(error: 500) },
+        { $0.navigation.isEnabled = false },
+      ], isVirtual: false)
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    var count = 0
+    for second in 1...100 {
+      pipeline.process(fix(Double(second), 20 * Double(second), speed: 20)) {
+        if case .location = $0 { count += 1 }
+      }
+    }
+    #expect((3...5).contains(count), "\(count)")
+  }
+
   @Test func tracksContainNoCoarsePositions() throws {
     var pipeline = try pipeline(
       { $0.location.desiredAccuracy = .best },

@@ -12,14 +12,18 @@ import Testing
 @Suite struct LocationEventsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
-    let configuration = PipelineConfiguration(
+  private func configuration(_ settings: [Setting]) -> PipelineConfiguration {
+    PipelineConfiguration(
       [
         { $0.location.policy = .distance(nil) }, { $0.heading.isEnabled = false },
         { $0.heading.interval = 1 }, { $0.statusInterval = 60 },
       ] + settings)
-    return AgentPipeline(
-      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+  }
+
+  private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
+    AgentPipeline(
+      configuration: configuration(settings), start: Timestamp(nanoseconds: 0), time: Self.start, version: "1"
+    )
   }
 
   /// A fix metres east of a place; nil for a receiver that speaks and has none.
@@ -86,8 +90,22 @@ import Testing
         if case .status(let status) = $0 { services.append((second, status.services["location"])) }
       }
     }
-    #expect(services.map { $0.text == "available" } == [true, false, true], "\(services)")
+    #expect(services.map { $0.text?.contains("no fix") ?? false } == [false, true, false], "\(services)")
     #expect(services.last.map { (140...142).contains($0.second) } == true, "\(services)")
+  }
+
+  /// Positions that privacy withholds, and a change of the settings, do not hide the end of a failure.
+  @Test(arguments: [true, false]) func failureEndsWithoutAShownPosition(isWithheld: Bool) throws {
+    var pipeline = try pipeline({ if isWithheld { $0.privacy.addZone(48, 11, radius: 500) } })
+    var told = run(&pipeline, [fix(1, 0), receiver(5, .unavailable(reason: "gpsd is gone"))])
+    if !isWithheld {
+      pipeline.reconfigure(configuration([{ $0.location.desiredAccuracy = .hundredMeters }])) { _ in }
+    }
+    told += run(&pipeline, [receiver(8, .active(rates: [:])), fix(9, 0)])
+    #expect(told.map(\.message.event) == [.failed, .recovered], "\(told)")
+    // A single report without a position is no failure of two hours.
+    let rare = run(&pipeline, [fix(100, nil), fix(101, 0), fix(7300, 0), fix(7301, nil), fix(7302, 0)])
+    #expect(!rare.contains { [.failed, .recovered].contains($0.message.event) }, "\(rare)")
   }
 
   @Test func pausesAndResumptionsAreReported() throws {
@@ -131,16 +149,16 @@ import Testing
     }
     let told = run(&pipeline, events)
     #expect((60...67).contains(told.count), "\(told.count)")
-    #expect(told.prefix(6).map(\.at) == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+    #expect(told.prefix(6).map(\.at) == [0.5, 1, 1.5, 2, 2.5, 3])
     for (one, next) in zip(told.dropFirst(6), told.dropFirst(7)) { #expect(next.at - one.at >= 59) }
     let late = told.reduce(0) { $0 + $1.message.suppressed }
     var last: [LocationEventMessage] = []
     pipeline.advance(to: Timestamp(seconds: 3700)) {
       if case .locationEvent(let message) = $0 { last.append(message) }
     }
-    // Nothing is uncounted, and what was held back last came after all.
+    // Each failure and each recovery is counted, and the last one that was held back is published.
     #expect(last.count == 1 && last.first?.time == Self.start.advanced(bySeconds: 3599.5))
-    #expect(told.count + late + 1 + (last.first?.suppressed ?? 0) == 3600)
+    #expect(told.count + late + 1 + (last.first?.suppressed ?? 0) == 3600 + 3599)
     var after: [VehicleMessage] = []
     pipeline.finish { after.append($0) }
     #expect(!after.contains { $0.kind == .locationEvent })

@@ -1,4 +1,3 @@
-import Navigation
 import Pipeline
 import Positioning
 import Sensors

@@ -26,14 +26,21 @@ public struct IIOFixture: Sendable {
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       do {
-        _ = try DedicatedThread.start(name: "iio-fixture", stackSize: 4 << 20) {
-          continuation.resume(
-            with: Result {
-              guard enterNamespace() else {
-                throw SystemError(operation: "enter", object: "mount namespace", code: errno)
+        _ = try DedicatedThread.start(name: "iio-fixture") {
+          // A thread that the runtime starts when the test continues inherits the namespace of the thread that resumes it.
+          let result = Locked<Result<Value, any Error>?>(nil)
+          do {
+            try DedicatedThread.start(name: "iio-fixture-in", stackSize: 4 << 20) {
+              let inside = Result {
+                guard enterNamespace() else {
+                  throw SystemError(operation: "enter", object: "mount namespace", code: errno)
+                }
+                return try body(IIOFixture())
               }
-              return try body(IIOFixture())
-            })
+              result.withLock { $0 = inside }
+            }.join()
+          } catch { result.withLock { $0 = .failure(error) } }
+          if let result = result.withLock({ $0 }) { continuation.resume(with: result) }
         }
       } catch {
         continuation.resume(throwing: error)

@@ -18,6 +18,7 @@ package enum AgentEvent: String, CaseIterable, Sendable {
   case linkChanged = "link.changed"
   case reconnectRefused = "link.reconnect_refused"
   case sourceActive = "source.active"
+  case sourceRestricted = "source.restricted"
   case sourceIdle = "source.idle"
   case sourceUnavailable = "source.unavailable"
   case sourceFinished = "source.finished"

@@ -352,7 +352,7 @@ struct AgentLoop: ~Copyable {
           .sourceActive, "source active", metadata: ["source": "\(status.source)", "rates": "\(shown)"])
       }
       log.warning(
-        .sourceActive, "source restricted",
+        .sourceRestricted, "source restricted",
         metadata: ["source": "\(status.source)", "rates": "\(shown)", "reason": "\(restriction)"])
     case .idle: log.info(.sourceIdle, "source idle", metadata: ["source": "\(status.source)"])
     case .unavailable(let reason):

@@ -14,13 +14,6 @@ struct PositionDifferences: Sendable {
     var deviation: Double
   }
 
-  /// A mean velocity east and north in m/s.
-  struct Course: Hashable, Sendable {
-    var value: Vector3
-    /// The time over which it is the mean, s.
-    var span: Double
-  }
-
   private struct Fix: Sendable {
     var time: Double
     var coordinate: Coordinate
@@ -40,15 +33,6 @@ struct PositionDifferences: Sendable {
   mutating func reserve() { fixes.reserveCapacity(Self.capacity + 1) }
 
   mutating func reset() { fixes.removeAll(keepingCapacity: true) }
-
-  /// Returns the mean velocity since the newest earlier position; nil without one.
-  func course(to coordinate: Coordinate, at time: Double) -> Course? {
-    guard let fix = fixes.last, case let span = time - fix.time, span >= 1 - 1e-3, span <= 3 else {
-      return nil
-    }
-    let offset = LocalFrame(origin: coordinate).offset(of: fix.coordinate)
-    return Course(value: Vector3(-offset.x, -offset.y, 0) / span, span: span)
-  }
 
   /// Adds a position at a time (s) with its standard deviation by axis in m.
   /// - Returns: the velocity at this time; nil without an earlier position.

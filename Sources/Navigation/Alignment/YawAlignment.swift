@@ -23,11 +23,6 @@ struct YawAlignment: Sendable {
   /// The time since the start of the alignment in s.
   private(set) var elapsed = 0.0
   private var sinceVerdict = 0.0
-  /// The receiver's latency in s at the start, at least 0, with its standard deviation.
-  private var (late, latencyDeviation) = (0.0, 0.0)
-
-  /// Standard deviation of the acceleration in m/s² before the start.
-  private static let acceleration = 1.0
 
   init() {
     // The filters are created one by one, because copies of a filter would share a buffer until their first
@@ -46,51 +41,33 @@ struct YawAlignment: Sendable {
   ///   - bias: gyroscope bias in rad/s; nil if the device was never at rest.
   mutating func begin(
     position: Vector3, deviation: Vector3, velocity: Vector3, velocityDeviation: Double, level: Quaternion,
-    bias: Vector3?, latency: LatencyEstimator.Estimate,
+    bias: Vector3?,
     _ parameters: Parameters
   ) {
     let tilt = (bias == nil ? 6.0 : 2.0).radians
     let yaw = 2 * Double.pi / Double(Self.count)
     var deviations = ErrorVector.zero
-    let late = max(0, latency.latency)
-    let plane = velocityDeviation + Self.acceleration * late
-    deviations.set(ErrorState.position, deviation + 2 + Self.acceleration * late * late)
-    deviations.set(ErrorState.velocity, Vector3(plane, plane, 1))
+    deviations.set(ErrorState.position, deviation + 2)
+    deviations.set(ErrorState.velocity, Vector3(velocityDeviation, velocityDeviation, 1))
     // The deviation is 0.6 of the angle to the next hypothesis, so that together the hypotheses cover the
     // circle evenly.
     deviations.set(ErrorState.attitude, Vector3(tilt, tilt, 0.6 * yaw))
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (bias == nil ? 3.0 : 0.05).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.25))
     deviations.set(ErrorState.antennaLever, Vector3(repeating: 0.05))
-    deviations[ErrorState.positionLatency] = latency.deviation
+    deviations[ErrorState.positionLatency] = parameters.latencyPrior
     deviations.set(ErrorState.gyroscopeScale, Vector3(repeating: 0.01))
-    deviations[ErrorState.velocityLatency] = min(0.1, latency.deviation)
+    deviations[ErrorState.velocityLatency] = 0.1
     for index in 0..<Self.count {
       var state = NominalState()
       state.position = position
       state.velocity = velocity
       state.attitude = Quaternion(angle: Double(index) * yaw, axis: Vector3(0, 0, 1)) * level
       state.gyroscopeBias = bias ?? .zero
-      state.positionLatency = latency.latency
       hypotheses[index].begin(state, deviations: deviations)
       upward[index] = Upward()
     }
     (elapsed, sinceVerdict) = (0, 0)
-    (self.late, latencyDeviation) = (late, latency.deviation)
-  }
-
-  /// The receiver's latency in s by the best hypothesis.
-  var latency: Double { hypotheses[best].state.positionLatency }
-
-  /// Returns whether the latency was known at the start.
-  func isLatencyKnown(_ parameters: Parameters) -> Bool { latencyDeviation < parameters.latencyPrior }
-
-  private var best: Int {
-    var best = 0
-    for index in 1..<Self.count where hypotheses[index].logLikelihood > hypotheses[best].logLikelihood {
-      best = index
-    }
-    return best
   }
 
   /// Returns whether the covariances of all hypotheses must be propagated.
@@ -120,8 +97,6 @@ struct YawAlignment: Sendable {
   }
 
   mutating func update(_ fix: GNSSMeasurement, now: Double, _ parameters: Parameters) {
-    // The motion before the start is unknown.
-    guard late == 0 || elapsed - (now - fix.time) >= late else { return }
     for index in 0..<Self.count { _ = hypotheses[index].update(fix, now: now, gates: .none, parameters) }
   }
 
@@ -137,7 +112,10 @@ struct YawAlignment: Sendable {
   mutating func verdict(_ parameters: Parameters) -> Verdict {
     guard sinceVerdict >= 2 else { return .undecided }
     sinceVerdict = 0
-    let best = best
+    var best = 0
+    for index in 1..<Self.count where hypotheses[index].logLikelihood > hypotheses[best].logLikelihood {
+      best = index
+    }
     let chosen = hypotheses[best]
     guard chosen.state.isFinite, chosen.covariance.isValid else { return .failed }
     if elapsed >= 8 - 1e-6, upward[best].seconds > 1.5,

@@ -1,4 +1,3 @@
-internal import Sensors
 internal import Spatial
 
 /// A receiver report in the local frame.
@@ -21,8 +20,6 @@ struct GNSSMeasurement: Hashable, Sendable {
   var velocityDeviation: Double
   /// The velocity from earlier positions; nil if the receiver reports one.
   var difference: PositionDifferences.Velocity?
-  /// The mean velocity since the previous position, without a velocity of the receiver; nil if missing.
-  var course: PositionDifferences.Course?
 }
 
 /// The treatment of an innovation that is too large for the covariance.
@@ -215,22 +212,18 @@ extension ErrorStateFilter {
   /// with its derivative by the error state.
   func predictedPosition(_ axis: Int, age: Double) -> Prediction {
     let delay = age + state.positionLatency
-    let moment = recent.moment(delay, before: state.velocity, acceleration: acceleration)
     let toEarth = RotationMatrix(state.vehicleAttitude)
     let lever = toEarth * state.antennaLever
     let (east, north, up) = toEarth.rows
     var row = ErrorVector.zero
     row[ErrorState.position + axis] = 1
     row[ErrorState.velocity + axis] = -delay
-    row[ErrorState.positionLatency] = -moment.velocity[axis]
-    let force = specificForce(since: moment)
-    row.set(
-      ErrorState.attitude, lever.crossRow(axis) + force.crossRow(axis) * (delay - 0.5 * moment.recorded))
-    row.set(
-      ErrorState.accelerometerBias,
-      attitudeRow(axis) * (-moment.recorded * (delay - 0.5 * moment.recorded)))
+    row[ErrorState.positionLatency] = -state.velocity[axis] + acceleration[axis] * delay
+    row.set(ErrorState.attitude, lever.crossRow(axis))
     row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
-    return Prediction(value: state.position[axis] + lever[axis] - moment.displacement[axis], row: row)
+    // The low-passed acceleration is delayed by 0.15 s, which is in the middle of a usual latency.
+    let moved = state.velocity[axis] * delay - 0.5 * acceleration[axis] * delay * delay
+    return Prediction(value: state.position[axis] + lever[axis] - moved, row: row)
   }
 
   /// Returns one coordinate of the antenna's velocity at `age` seconds plus the latency before the state. The
@@ -241,26 +234,15 @@ extension ErrorStateFilter {
     let (a, b, c) = (turned(turning.cross(x)), turned(turning.cross(y)), turned(turning.cross(z)))
     let lever = state.antennaLever
     let delay = age + state.positionLatency + state.velocityLatency
-    let moment = recent.moment(delay, before: state.velocity, acceleration: acceleration)
     var row = ErrorVector.zero
     row[ErrorState.velocity + axis] = 1
-    row.set(ErrorState.attitude, -specificForce(since: moment).crossRow(axis))
-    row.set(ErrorState.accelerometerBias, attitudeRow(axis) * moment.recorded)
-    row[ErrorState.positionLatency] = -moment.acceleration[axis]
-    row[ErrorState.velocityLatency] = -moment.acceleration[axis]
+    row[ErrorState.positionLatency] = -acceleration[axis]
+    row[ErrorState.velocityLatency] = -acceleration[axis]
     row.set(ErrorState.antennaLever, Vector3(a[axis], b[axis], c[axis]))
-    let value = moment.velocity[axis] + a[axis] * lever.x + b[axis] * lever.y + c[axis] * lever.z
+    let value =
+      state.velocity[axis] + a[axis] * lever.x + b[axis] * lever.y + c[axis] * lever.z
+      - acceleration[axis] * delay
     return Prediction(value: value, row: row)
-  }
-
-  /// Returns the integral of the specific force in the earth frame since a moment in m/s, as far as it is recorded.
-  private func specificForce(since moment: RecentMotion.Moment) -> Vector3 {
-    state.velocity - moment.velocity + Vector3(0, 0, standardGravity * moment.recorded)
-  }
-
-  private func attitudeRow(_ axis: Int) -> Vector3 {
-    let (east, north, up) = RotationMatrix(state.attitude).rows
-    return axis == 0 ? east : axis == 1 ? north : up
   }
 
   private func turned(_ vector: Vector3) -> Vector3 { state.attitude.rotate(vector) }

@@ -114,11 +114,8 @@ extension NavigationFilter {
     public var planeGate = 28.7
     /// Number of consecutive rejected positions or velocities after which the receiver is accepted again (10).
     public var longestRefusal = 10
-    /// Initial standard deviation of an unknown position latency, s (0.3). That of the velocity latency is 0.1 s.
-    ///
-    /// Longest time in s beyond three 95 % radii, on ten simulated drives whose positions are 1.5 s late and have no velocity:
-    /// 48 with 0.15, 9 with 0.3, 25 with 0.5, before `LatencyEstimator` widened the radius.
-    public var latencyPrior = 0.3
+    /// Initial standard deviation of the position latency, s (0.15). That of the velocity latency is 0.1 s.
+    public var latencyPrior = 0.15
 
     // MARK: Stops
 

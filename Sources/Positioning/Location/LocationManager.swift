@@ -164,6 +164,9 @@ public struct LocationManager: Sendable {
     return fail(.positionUnknown(since: since))
   }
 
+  /// Reports that the receiver has a position that may not be shown. It ends a failure.
+  package mutating func observeHiddenPosition() { (failure, blindSince) = (nil, nil) }
+
   /// Reports that no locations will be available until further notice. A deferral ends, and its fixes are
   /// reported.
   public mutating func fail(_ failure: LocationFailure) -> [LocationEvent] {

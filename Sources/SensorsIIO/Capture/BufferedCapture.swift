@@ -41,6 +41,10 @@ package struct BufferedCapture: ~Copyable {
   /// The duration of a block in ns if the reader can sleep by the clock; nil if it must poll.
   private let blockDuration: Int64?
   private var lastRead: Timestamp
+  /// The maximum number of scans of one read.
+  private let capacity: Int
+  /// True if the last read left no whole block in the kernel's buffer.
+  private var isDrained = true
 
   /// Configures the device and starts its buffer.
   ///
@@ -88,6 +92,7 @@ package struct BufferedCapture: ~Copyable {
     }
     self.blockDuration = blockDuration
     lastRead = .now
+    capacity = plan.watermark
     self.buffer = buffer
   }
 
@@ -143,14 +148,15 @@ package struct BufferedCapture: ~Copyable {
   mutating func collect(
     from device: borrowing Device, into block: inout ScanBlock, wake: EventDescriptor, limit: Double
   ) throws(IIOError) -> Int {
-    if let blockDuration {
+    if let blockDuration, isDrained {
       // The kernel wakes a polling reader for every sample to check the watermark (`iio_push_to_buffer`).
       // Sleeping until the block must be full wakes the processor once.
       let left = Self.wakeup(after: lastRead, every: blockDuration).seconds(since: .now)
       if left > 0, wake.wait(seconds: min(left, limit)) || limit < left { return 0 }
-      // Reads all available scans, even if the block is not quite complete.
+      // Reads the available scans, even if the block is not quite complete. A chip that is faster than its nominal
+      // rate, or a late wake-up, leaves more of them than one read returns: they are read without a wait.
       lastRead = .now
-    } else if let pollDescriptor {
+    } else if blockDuration == nil, let pollDescriptor {
       var entries = [
         pollfd(fd: pollDescriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
@@ -165,10 +171,14 @@ package struct BufferedCapture: ~Copyable {
         return 0
       }
     }
-    guard case .filled(let byteCount) = try buffer.refill() else { return 0 }
+    guard case .filled(let byteCount) = try buffer.refill() else {
+      isDrained = true
+      return 0
+    }
     let arrival = Timestamp.now
     if buffer.stride != decoder.layout.stride { try adopt(strideOf: device) }
     let count = decoder.count(in: byteCount)
+    isDrained = count < capacity
     guard count > 0 else { return 0 }
     decode(count: count, arrival: arrival, into: &block)
     return count

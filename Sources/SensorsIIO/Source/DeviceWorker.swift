@@ -280,7 +280,8 @@ final class DeviceWorker: Sendable {
     }
     for sensor in polled { rates[sensor.sensor.kind] = 1 / sensor.interval }
     let timeout = max(configuration.timeout, 3 * phase.latency)
-    var lastArrival = Timestamp.now
+    // Not by the boot clock: a suspended machine would count as a silent sensor.
+    var lastArrival = MonotonicTime.now
     var isSilent = true
     if attempts.isQuiet { report(.active(rates: rates), opened, nil) }
 
@@ -296,7 +297,7 @@ final class DeviceWorker: Sendable {
         if isSilent { report(.active(rates: rates), opened, nil) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
-      } else if Timestamp.now.seconds(since: lastArrival) > timeout {
+      } else if lastArrival.secondsElapsed > timeout {
         // A sensor that reports only changes delivers nothing at rest. If its buffer is still enabled, it
         // counts as working.
         guard try device.file("buffer/enable") != "0" else {

@@ -16,11 +16,11 @@ public final class SensorClaims: Sendable {
     var owners: [SensorKind: Int] = [:]
     /// The contexts whose first search is over.
     var searched: Set<Int> = []
+    /// The time at which the first context was about to search.
+    var start: MonotonicTime?
   }
 
   private let state = Locked(State())
-  private let start = MonotonicTime.now
-
   public init() {}
 
   /// Registers a context. `wake` is signalled when a kind has become free.
@@ -38,8 +38,12 @@ public final class SensorClaims: Sendable {
 
   /// Returns the time in s until the context may claim: 0 after the first search of all contexts before it.
   func turn(of context: Int) -> Double {
-    let isNext = state.withLock { state in (0..<context).allSatisfy(state.searched.contains) }
-    return isNext ? 0 : start.advanced(bySeconds: Self.patience).secondsRemaining
+    state.withLock { state in
+      let start = state.start ?? .now
+      state.start = start
+      let isNext = (0..<context).allSatisfy(state.searched.contains)
+      return isNext ? 0 : start.advanced(bySeconds: Self.patience).secondsRemaining
+    }
   }
 
   /// Assigns the free ones of these kinds to the context, and returns them.

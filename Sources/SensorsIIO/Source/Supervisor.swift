@@ -99,8 +99,10 @@ final class Supervisor: Sendable {
       let reachable = inventory.assignments(configuration, wanted: sought).reduce(into: Set()) {
         $0.formUnion($1.kinds)
       }
+      // Another context may have found a kind during the search.
+      let absent = claims.free(sought.subtracting(reachable), for: self.context)
       let missing = reporter.notYetUnavailable(
-        board.wanted.intersection(sought).subtracting(reachable).subtracting(configuration.helpers))
+        board.wanted.intersection(absent).subtracting(configuration.helpers))
       let present = inventory.devices.map(\.title).joined(separator: ", ")
       reporter.report(
         .unavailable(
@@ -110,7 +112,7 @@ final class Supervisor: Sendable {
         source: "iio \(configuration.uri)", kinds: missing)
       return inventory
     } catch {
-      let unsaid = reporter.notYetUnavailable(sought)
+      let unsaid = reporter.notYetUnavailable(claims.free(sought, for: self.context))
       reporter.report(.unavailable(reason: "\(error)"), source: "iio \(configuration.uri)", kinds: unsaid)
       return nil
     }
@@ -122,6 +124,13 @@ final class Supervisor: Sendable {
     }
     let claimed = claims.claim(present, for: context)
     for assignment in inventory.assignments(configuration, wanted: claimed) {
+      if let post = posts.first(where: {
+        $0.worker.assignment.device.identifier == assignment.device.identifier
+      }) {
+        // A device has one capture: its thread ends, and the next search starts it with all of its kinds.
+        post.worker.stop()
+        continue
+      }
       let source = "\(configuration.uri) \(assignment.device.title)"
       let report: DeviceWorker.Report = { [reporter, discovery, wake] state, since, restriction in
         reporter.report(

@@ -131,9 +131,9 @@ import Testing
         idling, greatest_speed, mean_speed, fuel, electricity, driver, purpose, epoch, seq FROM #trips
       """
     let columns = [
-      "demo", "van", Entry.series, "7", "3", "ended", "driven", "48.125", "11.5", "2.5", "1200.5", "48.25",
+      "demo", "van", Entry.series, "7", "3", "ended", "driven", "48.125", "11.5", "2.5", "1200", "48.25",
       "11.75", "",
-      "1700.5", "500", "12.5", "540", "60", "8.5", "13.25", "1", "0.125", "-0.5", "anna", "delivery", "e",
+      "1700", "500", "12.5", "540", "60", "8.5", "13.25", "1", "0.125", "-0.5", "anna", "delivery", "e",
       "5",
     ]
     let event = """

@@ -47,8 +47,8 @@ import Testing
         idling,greatest_speed,mean_speed,fuel,electricity,events,driver,purpose
         """,
         """
-        demo,van,0123456789abcdef,7,1,ended,driven,2026-11-21T12:00:00.000Z,48.125,11.5,2.5,1200.5,\
-        2026-11-21T12:10:00.000Z,48.25,11.75,,1700.5,500,12.5,540,60,8.5,13.25,1,0.125,-0.5,harshBraking 2; kerb 1,\
+        demo,van,0123456789abcdef,7,1,ended,driven,2026-11-21T12:00:00.000Z,48.125,11.5,2.5,1200,\
+        2026-11-21T12:10:00.000Z,48.25,11.75,,1700,500,12.5,540,60,8.5,13.25,1,0.125,-0.5,harshBraking 2; kerb 1,\
         "Ann ""A"", B",delivery
         """,
       ])

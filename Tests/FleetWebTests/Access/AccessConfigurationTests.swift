@@ -44,7 +44,10 @@ struct AccessConfigurationTests {
       "remove one"
     ),
     ("[users.ann]\npassword_file = \"/nonexistent\"", "serve.toml:2:17", "/nonexistent"),
-    ("[users.ann]\npassword = \"\(AccessFixture.hash)\"\nrole = \"admin\"", "serve.toml:3:8", "\"operate\""),
+    (
+      "[users.ann]\npassword = \"\(AccessFixture.hash)\"\nrole = \"admin\"", "serve.toml:3:8",
+      "available: view, operate"
+    ),
     (
       "[users.ann]\npassword = \"\(AccessFixture.hash)\"\nvehicles = [\"x\"]", "serve.toml:3:12",
       "fleet/vehicle"

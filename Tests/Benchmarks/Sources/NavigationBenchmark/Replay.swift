@@ -9,26 +9,8 @@ struct Replay {
   private var sample = 0
   private var fix = 0
   private var speed = 0
-  private let detectsRepetitions: Bool
-  private var repeated = RepeatedPosition()
 
-  /// - Parameter detectsRepetitions: true to withhold positions that the receiver repeats in motion, as the agent does.
-  init(usesSpeed: Bool, detectsRepetitions: Bool = false) {
-    (self.usesSpeed, self.detectsRepetitions) = (usesSpeed, detectsRepetitions)
-  }
-
-  private mutating func process(_ fix: PositionFix) {
-    if detectsRepetitions {
-      let estimate = filter.estimate
-      repeated.process(
-        fix, speeds: [estimate.map { $0.speed - 3 * $0.velocityDeviation }, fix.speed],
-        fastest: estimate.map { $0.speed + 3 * $0.velocityDeviation })
-      if estimate != nil, repeated.isFrozen {
-        return filter.process(PositionFix(timestamp: fix.timestamp, time: fix.time, mode: .noFix))
-      }
-    }
-    filter.process(fix)
-  }
+  init(usesSpeed: Bool) { self.usesSpeed = usesSpeed }
 
   /// s: time of the newest sample on the recording's own time line.
   private(set) var time = -Double.infinity
@@ -47,7 +29,7 @@ struct Replay {
     while sample < recording.samples.count, recording.samples[sample].time < end {
       let next = recording.samples[sample]
       while fix < recording.fixes.count, recording.fixes[fix].time <= next.time {
-        if outage?.contains(recording.fixes[fix].time) != true { process(recording.fixes[fix].fix) }
+        if outage?.contains(recording.fixes[fix].time) != true { filter.process(recording.fixes[fix].fix) }
         fix += 1
       }
       while usesSpeed, speed < recording.speeds.count, recording.speeds[speed].time <= next.time {

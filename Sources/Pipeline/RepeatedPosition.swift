@@ -1,11 +1,11 @@
-public import Sensors
+package import Sensors
 internal import Spatial
 
 /// Detects a receiver that repeats its position while the vehicle moves.
 ///
 /// Some receivers continue to report their last position when they lose the satellites. The speed comes from
 /// another measurement: navigation, wheels, or the receiver's own Doppler speed.
-public struct RepeatedPosition: Sendable {
+package struct RepeatedPosition: Sendable {
   /// The newest fix, with the speed in m/s then; nil if unknown.
   private var last: (timestamp: Timestamp, coordinate: Coordinate, speed: Double?)?
   /// Distance in m driven since the first fix with the same position.
@@ -23,22 +23,19 @@ public struct RepeatedPosition: Sendable {
   /// a longer distance, the position is wrong even at rest.
   private static let longestHold = 50.0
 
+  package init() {}
   /// Time in s at rest since the last motion or unknown speed.
   private var rest = 0.0
 
   /// True if the newest fix repeats a position that the vehicle has left.
-  public var isFrozen: Bool { driven > Self.limit }
+  package var isFrozen: Bool { driven > Self.limit }
   /// Distance in m driven since the vehicle was at the repeated position; nil if the newest position is not wrong.
-  public var distance: Double? { isFrozen ? driven : nil }
+  package var distance: Double? { isFrozen ? driven : nil }
 
-  public init() {}
-
-  /// Processes a fix.
-  ///
   /// - Parameters:
   ///   - speeds: lowest speeds in m/s by independent measurements; nil or not finite if unknown.
   ///   - fastest: highest speed in m/s by a measurement with a known error; nil if there is none.
-  public mutating func process(_ fix: PositionFix, speeds: [Double?], fastest: Double? = nil) {
+  package mutating func process(_ fix: PositionFix, speeds: [Double?], fastest: Double? = nil) {
     guard let coordinate = fix.coordinate else { return }
     let speed = speeds.compactMap { $0 }.filter(\.isFinite).max()
     defer { last = (fix.timestamp, coordinate, speed) }
