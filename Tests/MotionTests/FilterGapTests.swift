@@ -56,6 +56,20 @@ import Testing
     #expect(filter.counters.saturated > 40)
   }
 
+  /// Seconds after a long spin, a single clipped sample does not discard the attitude.
+  @Test func aLongSpinIsForgotten() {
+    var filter = ScreenedFilter()
+    var before: Int?
+    for i in 0..<7400 {
+      let time = 5 + Double(i) / 200
+      let isClipped = (400..<6400).contains(i) || i == 7100
+      if i == 7000 { before = filter.counters.realignments }
+      filter.update(gyroscope: Vector3(isClipped ? 500 * .pi / 180 : 0, 0, 0), at: Timestamp(seconds: time))
+      filter.update(accelerometer: Vector3(0, 0, 9.81), at: Timestamp(seconds: time))
+    }
+    #expect(filter.counters.saturated > 5900 && filter.counters.realignments == before)
+  }
+
   /// A mean field with the length that a tilted frame gave it is replaced within seconds by a constant field of the
   /// length and inclination that were observed before (previously after 90 s).
   @Test(arguments: [false, true]) func wrongMeanFieldIsReplaced(isLost: Bool) {

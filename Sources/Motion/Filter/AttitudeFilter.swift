@@ -87,6 +87,9 @@ public struct AttitudeFilter: Sendable {
   /// and 3, motion with many excursions is realigned too often.
   private static let longestSaturation = 0.6
   private static let saturationRelease = 3.0
+  /// Maximum of `saturatedTime` in s. After a longer spin, single clipped samples would realign for as long as a
+  /// third of it. Spins of the experiments last 2.5 s, so the figures above do not depend on it.
+  private static let longestCounted = 3.0
 
   /// Length of a gap in s from which its rotation may be far larger than expected. On twelve recordings, 0.5 and 1
   /// give the same results for gaps of 0.35 s and of 1.5 s.
@@ -179,7 +182,7 @@ public struct AttitudeFilter: Sendable {
       flags.isGyroscopeSaturated = isSaturated
       if isSaturated {
         counters.saturated += 1
-        saturatedTime += strapdown.period
+        saturatedTime = min(saturatedTime + strapdown.period, Self.longestCounted)
       } else if saturatedTime > 0 {
         observeEndOfSaturation(wasSaturated: wasSaturated)
       }
