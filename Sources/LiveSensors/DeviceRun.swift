@@ -23,6 +23,8 @@ final class DeviceRun: Sendable {
     var isReleased = false
     var failure: (any Error)?
     var discoveries: [CheckedContinuation<Void, Never>] = []
+    /// The number of discoveries that are over.
+    var discoveryCount = 0
   }
 
   /// The current time, as shared with other threads.
@@ -93,6 +95,7 @@ final class DeviceRun: Sendable {
     try start()
     let deadline = MonotonicTime.after(max(0, min(seconds, 3600)))
     let (feed, contexts, queue) = (feed, contexts, queue)
+    let before = life.withLock { $0.discoveryCount }
     // Waiting for the discovery blocks, so it has its own thread. Its end is queued after the states that the
     // sources have reported, so that these are processed first.
     try DedicatedThread.start(name: "discovery") {
@@ -104,17 +107,20 @@ final class DeviceRun: Sendable {
       queue.push(.discovered(deniedNodes: DevicePermissions().denied(for: contexts)))
     }.detach()
     await withCheckedContinuation { continuation in
-      let hasEnded = life.update { life in
-        if !life.hasEnded { life.discoveries.append(continuation) }
-        return life.hasEnded
+      let isOver = life.update { life in
+        // The discovery may be over before anybody waits for it.
+        let isOver = life.hasEnded || life.discoveryCount > before
+        if !isOver { life.discoveries.append(continuation) }
+        return isOver
       }
-      if hasEnded { continuation.resume() }
+      if isOver { continuation.resume() }
     }
   }
 
   private func discovered(_ deniedNodes: [String: SensorKind?]) {
     location.observe(availability(deniedNodes: deniedNodes))
     let waiting = life.update { life in
+      life.discoveryCount += 1
       defer { life.discoveries = [] }
       return life.discoveries
     }

@@ -29,6 +29,21 @@ import Testing
     return collected
   }
 
+  /// A discovery may be over before its caller waits for it.
+  @Test(.timeLimit(.minutes(2))) func everyDiscoveryEnds() async throws {
+    let configuration = simulation(seconds: 60)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<300 {
+        group.addTask {
+          let device = try LiveDevice(.simulation(configuration), speed: nil)
+          try await device.discover()
+          device.stop()
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
   /// A recording waits for those who are slow: all get everything, and the same as without any threads.
   @Test func whatIsPulledLosesNothing() async throws {
     let configuration = simulation(seconds: 300)
