@@ -6,13 +6,16 @@ internal import Telemetry
 /// Implements `odographd status`: requests the state of the agent on this machine.
 package struct StatusQuery {
   private let path: String
+  private let isDefault: Bool
   /// Time limit in s; a working agent answers in a fraction of a second.
   private static let timeLimit = 5.0
   private static let sizeLimit = 1 << 20
 
   /// - Parameter socket: the agent's socket; nil uses the configured one, or the default.
   package init(_ configuration: AgentConfiguration?, socket: String?) {
-    path = socket ?? configuration?.operation.controlSocket ?? AgentFolders.system.listening
+    let named = socket ?? configuration?.operation.controlSocket
+    path = named ?? AgentFolders.system.listening
+    isDefault = named == nil
   }
 
   /// Returns the document as received.
@@ -50,7 +53,9 @@ package struct StatusQuery {
   /// Returns the remedy for an error of `document()`, to be appended to it; empty if there is none.
   package func remedy(for error: any Error) -> String {
     switch (error as? SystemError)?.code {
-    case ENOENT: "; start the agent, or name its configuration with --config, or its socket with --socket"
+    case ENOENT:
+      "; start the agent, or name its configuration with --config, or its socket with --socket"
+        + (isDefault && geteuid() != 0 ? ", or set XDG_RUNTIME_DIR to that of the agent" : "")
     case ECONNREFUSED: "; the agent has ended: start it"
     case EACCES: "; join the group of the socket, or run as root"
     case ETIMEDOUT: "; the agent runs, and does not answer: see its log"

@@ -73,7 +73,7 @@ import Testing
     setup.agent.child.terminate()
     #expect(!FileManager.default.fileExists(atPath: setup.socket))
     let child = try ChildProcess(BuiltProduct.path("odographd"), ["status", "--socket", setup.socket])
-    #expect(child.waitForExit() == 1 && child.output.contains("check that the agent runs"))
+    #expect(child.waitForExit() == 1 && child.output.contains("start the agent"))
   }
 
   /// A simulation as fast as the machine can keeps the pipeline busy without a pause.
