@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints binary_mb,rss_mb: the size of odographd, Swift runtime linked in, stripped; and its resident memory after an
-# hour of simulated driving, played fast. Fails above 23.9 MB of binary or 22.5 MB resident, and when Foundation enters an agent module.
+# hour of simulated driving, played fast. Fails above 24.0 MB of binary or 22.5 MB resident, and when Foundation enters an agent module.
 #
 # usage: Deploy/footprint.sh [--build-path DIR]
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 install_packages "${build_packages[@]}" binutils >&2
 
 # 23.78 MB on 2026-11-28, with the requests of Swift clients; the budget in the long run is 20.
-binary_limit_mb=23.9
+binary_limit_mb=24.0
 limit_mb=22.5
 build=.build-static
 if [ "${1:-}" = --build-path ]; then build=${2:?--build-path needs a folder}; fi
