@@ -11,7 +11,7 @@
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
-# Four lanes go on side by side: the tests that talk to daemons and then the documentation, those of them that mostly wait for time
+# Five lanes go on side by side: the tests that talk to daemons and then the documentation, two of those that mostly wait for time
 # to pass, the longest of them and then the sensor rig, and all other tests with the static build. The modules that do
 # nothing but compute are optimized in all of them. The summary at the end lists the skipped tests with their reasons, the tests that
 # passed only at the second attempt, and the failed ones. The last line has the numbers of tests passed, failed and skipped. The
@@ -171,13 +171,14 @@ computing=(
 # The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print, and days
 # that `check` estimates.
 longest=(
-  AccuracyThroughGPSDTests AgentDiagnosticsTests AgentTripKillTests DocumentationTests GPSDReplayTests OwnTracksDayTests
-  ParkedReceiverTests WatchdogTests WireContractTests
+  AccuracyThroughGPSDTests AgentDiagnosticsTests DocumentationTests GPSDReplayTests OwnTracksDayTests WireContractTests
 )
 # Those that wait for minutes to pass, and use seconds of the processor; and the page in its browser, which is as long.
-waiting=(
-  AgentTraceTests BrokerTableTests ClusterAccessTests ClusterChaosTests
-  ClusterTableTests FleetBeaconsTests ModemTests PageTests SimulatedClusterTests StatusTests
+waiting=(AgentTraceTests PageTests StatusTests)
+# Clusters of brokers wait for each other, and others for restarts.
+clusters=(
+  AgentTripKillTests BrokerTableTests ClusterAccessTests ClusterChaosTests ClusterTableTests FleetBeaconsTests ModemTests
+  ParkedReceiverTests SimulatedClusterTests WatchdogTests
 )
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 documentation() {
@@ -225,8 +226,9 @@ failed=
 lane compute compute
 lane longest go_through_longest
 lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")|^AgentLiveTests\\."
+lane clusters run_tests clusters debug --filter "$(suites "${clusters[@]}")"
 step "integration tests"
-run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
+run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}" "${clusters[@]}")" ||
   failed=1
 step "documentation, Swift examples outside of the repository, and the Python package"
 renice -n 19 "$BASHPID" >/dev/null
@@ -235,6 +237,7 @@ check Deploy/examples-check.sh Deploy/examples-check.sh || failed=1
 check Deploy/python-check.sh Deploy/python-check.sh || failed=1
 step "integration tests that wait"
 joined waiting
+joined clusters
 step "integration tests, the longest, and the sensor rig"
 joined longest
 step "what computes"

@@ -68,8 +68,8 @@ import VehicleData
               kind: .driven,
               start: .init(
                 time: time, coordinate: PrivacyPolicy.unrestricted(location.coordinate),
-                horizontalAccuracy: 2.5, odometer: 1200.5),
-              end: .init(time: time.advanced(bySeconds: 60), odometer: 1700.5), distance: 500,
+                horizontalAccuracy: 2.5, odometer: 1200),
+              end: .init(time: time.advanced(bySeconds: 60), odometer: 1700), distance: 500,
               estimated: 12.5,
               moving: 50, standing: 10, idling: 8.5, greatestSpeed: 13.25, meanSpeed: 10, fuel: 0.125,
               electricity: -0.5, events: ["harshBraking": 2], driver: "anna", purpose: "delivery",
