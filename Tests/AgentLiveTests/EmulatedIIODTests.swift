@@ -85,12 +85,37 @@ import Testing
       waitUntil(atMost: 30) { servers[1].isCapturing(.gyroscope) && servers[1].isCapturing(.magnetometer) })
   }
 
-  /// A context that cannot be reached leaves the sensors of the other one active.
-  @Test(.timeLimit(.minutes(2))) func anUnreachableContextMakesNothingUnavailable() throws {
+  /// A chip that delivers one kind takes over another one of a lost context: it has one capture of both.
+  @Test func aChipTakesOverAnotherKind() throws {
+    let servers = [try EmulatedIIOD([EmulatedIIOD.Chip("acc", [.accelerometer])]), try EmulatedIIOD()]
+    let claims = SensorClaims()
+    let sources = try servers.map { try IIOSource(IIOConfiguration(uri: $0.uri), claims: claims) }
+    defer { for source in sources { source.stop() } }
+    for source in sources {
+      try source.start { _ in }
+      for kind in [SensorKind.accelerometer, .gyroscope] {
+        source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: kind)
+      }
+    }
+    #expect(
+      waitUntil(atMost: 20) { servers[0].isCapturing(.accelerometer) && servers[1].isCapturing(.gyroscope) })
+    #expect(!servers[1].isCapturing(.accelerometer))
+    servers[0].stop()
+    #expect(
+      waitUntil(atMost: 30) {
+        let open = servers[1].captures.filter(\.isOpen)
+        return open.map(\.kinds) == [[.accelerometer, .gyroscope]]
+      }, "\(servers[1].captures)")
+  }
+
+  /// A context that refuses or does not answer leaves the sensors of the other one active.
+  @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+  func anUnreachableContextMakesNothingUnavailable(isSilent: Bool) throws {
+    let silent = try isSilent ? FakeBroker { connection, _ in connection.waitForEnd() } : nil
     let server = try EmulatedIIOD()
     let statuses = Locked<[SourceStatus]>([])
     let claims = SensorClaims()
-    let sources = try ["ip:127.0.0.1:1", server.uri].map {
+    let sources = try ["ip:127.0.0.1:\(silent.map { Int($0.port) } ?? 1)", server.uri].map {
       try IIOSource(IIOConfiguration(uri: $0), claims: claims)
     }
     defer { for source in sources { source.stop() } }

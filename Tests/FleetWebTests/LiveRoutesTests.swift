@@ -98,15 +98,22 @@ import Testing
     #expect(try await web.ask("GET", "/api/v1/vehicles", ["If-None-Match": tag]).status == 200)
   }
 
-  /// The prediction of a vehicle at rest is constant, so the responses are not sent again.
-  @Test(.timeLimit(.minutes(2))) func predictionsOfVehiclesAtRestAreCached() async throws {
+  /// A vehicle with a prediction of a minute ago, which is valid for several minutes.
+  private static func predicted(velocityNorth: Int) throws -> WebFixture {
     let web = try WebFixture()
     web.receive("status", statusJSON("online", at: 0))
     let reported = Moment.now.time.advanced(bySeconds: -60).rfc3339
     web.receive(
       "location",
       #"{"time":"\#(reported)","latitude":48,"longitude":11.5,"predict":"#
-        + #"{"velocityEast":0,"velocityNorth":0,"bound":20,"delay":5,"validity":3000,"growth":50}}"#)
+        + #"{"velocityEast":0,"velocityNorth":\#(velocityNorth),"bound":20,"delay":5,"validity":3000,"growth":50}}"#
+    )
+    return web
+  }
+
+  /// The prediction of a vehicle at rest is constant, so the responses are not sent again.
+  @Test(.timeLimit(.minutes(2))) func predictionsOfVehiclesAtRestAreCached() async throws {
+    let web = try Self.predicted(velocityNorth: 0)
     for path in ["vehicles", "vehicles/demo/van", "positions"] {
       let first = try await web.ask("GET", "/api/v1/\(path)")
       let tag = try #require(first.headers["etag"])
@@ -117,13 +124,7 @@ import Testing
 
   /// An answer with a predicted position changes by time alone, so its tag does, too.
   @Test(.timeLimit(.minutes(2))) func predictedPositionsAreNotCached() async throws {
-    let web = try WebFixture()
-    web.receive("status", statusJSON("online", at: 0))
-    let reported = Moment.now.time.advanced(bySeconds: -60).rfc3339
-    web.receive(
-      "location",
-      #"{"time":"\#(reported)","latitude":48,"longitude":11.5,"predict":"#
-        + #"{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":300,"growth":50}}"#)
+    let web = try Self.predicted(velocityNorth: 10)
     for path in ["vehicles", "vehicles/demo/van", "positions"] {
       let first = try await web.ask("GET", "/api/v1/\(path)")
       let tag = try #require(first.headers["etag"])

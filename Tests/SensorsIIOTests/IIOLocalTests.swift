@@ -223,6 +223,31 @@ import Testing
     #expect(result.barometer.allSatisfy { abs($0.pressure - 101_325) < 1e-6 })
   }
 
+  /// A chip that is faster than its nominal rate, and a late wake-up, leave more than one read returns. The rest is read
+  /// without a wait: here, waits of 2 s for each of ten blocks would last 20 s.
+  @Test func aBacklogIsReadWithoutWaits() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture)
+      var capture = Capture()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      try source.start { recorder.receive($0) }
+      source.setDemand(.rate(hertz: 100, latency: .seconds(2)), for: .accelerometer)
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      capture.start = Timestamp.now.nanoseconds - 2_000_000_000
+      for index in Int64(0)..<2000 {
+        let stamp = capture.start + index * 1_000_000
+        capture.steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: stamp)))
+      }
+      capture.steps.append(waitUntil(atMost: 12) { recorder.accelerometer.count == 2000 })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result.accelerometer.count)")
+  }
+
   /// A barometer that is not there is missed once where somebody asks for it, and else not at all.
   @Test(arguments: [true, false]) func aMissingBarometerIsSaidOnce(isAskedFor: Bool) async throws {
     let result = try await IIOFixture.run { fixture -> Capture in

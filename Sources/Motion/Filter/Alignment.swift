@@ -27,7 +27,7 @@ struct Alignment: Sendable {
 
   /// Longest time in s over which forces are averaged, at the start and after a loss. Longer averages contain more of
   /// the gyroscope's errors. Inclination 5 s after spins in twelve recordings, with 1.5, 2, 3 and 5 s: 7.8, 8.2, 9.2
-  /// and 11.0°. A start without known bias needs longer: with 2 s, a compass at 25 Hz calibrates in 30 s, not 24 s.
+  /// and 11.0°, before the time in range was subtracted from saturation (7.0° since, with 2 s). A start without known bias needs longer: with 2 s, a compass at 25 Hz calibrates in 30 s, not 24 s.
   private static let longestLeveling = (first: 3.0, again: 2.0)
 
   /// - Parameter accelerationVariance: variance per axis of the acceleration before, in (m/s²)². A slow

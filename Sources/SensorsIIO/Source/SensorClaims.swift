@@ -6,7 +6,7 @@ internal import Sensors
 /// Two contexts may both have an accelerometer. Delivered by both, the samples would be out of order. A context
 /// therefore claims the kinds of which it starts devices, and holds them until these devices are lost or stopped.
 /// At the start, an earlier context in the order of registration takes precedence, if its search is over within
-/// ``patience``.
+/// 5 s.
 public final class SensorClaims: Sendable {
   /// The maximum duration in s for which a context waits for the first search of those before it.
   static let patience = 5.0
@@ -21,6 +21,8 @@ public final class SensorClaims: Sendable {
   }
 
   private let state = Locked(State())
+
+  /// Creates claims without contexts.
   public init() {}
 
   /// Registers a context. `wake` is signalled when a kind has become free.
