@@ -49,6 +49,8 @@ package final class Agent: Sendable {
   ///
   /// - Throws: an error with a message for the operator, if the agent cannot start or continue.
   package func run() throws {
+    // The parsers of arguments and configuration are not needed again.
+    ProgramPages.release()
     SignalDescriptor.ignoreBrokenPipes()
     let signals = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP, SIGPWR])
     let libraryMessages = ownsStandardError ? LibraryMessages(log: log) : nil
