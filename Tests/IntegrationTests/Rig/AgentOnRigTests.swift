@@ -99,12 +99,17 @@ extension SensorRigTests {
       let states = agent.sourceStates
       return states.count == 3 && states.values.allSatisfy { $0.last == state }
     }
-    try await eventually { attitudes() > 5 && isEach("active") || !agent.isRunning }
-    try cut()
-    try await eventually { isEach("unavailable") || !agent.isRunning }
-    let before = attitudes()
-    try restore()
-    try await eventually { attitudes() > before + 5 && isEach("active") || !agent.isRunning }
+    do {
+      try await eventually { attitudes() > 5 && isEach("active") || !agent.isRunning }
+      try cut()
+      try await eventually { isEach("unavailable") || !agent.isRunning }
+      let before = attitudes()
+      try restore()
+      try await eventually { attitudes() > before + 5 && isEach("active") || !agent.isRunning }
+    } catch let error as CancellationError {
+      Issue.record("\(agent.sourceStates) \(agent.output.suffix(600))", sourceLocation: sourceLocation)
+      throw error
+    }
     agent.requestStop()
     try await eventually { !agent.isRunning }
     #expect(agent.exitStatus == 0, "\(agent.output)", sourceLocation: sourceLocation)
