@@ -5,7 +5,7 @@ usage: confine.py UNIT ROOT PROGRAM [ARGUMENT...]
 
 Applied: User= and Group= as ROOT knows them, CapabilityBoundingSet= (empty), NoNewPrivileges=, ProtectSystem=strict with
 StateDirectory= and RuntimeDirectory= writable, PrivateTmp=, PrivateIPC=, DevicePolicy=closed (as a /dev of its own), ProtectProc=,
-ProtectHome=, UMask=, LimitNOFILE=, LimitCORE=; and as seccomp: SystemCallFilter=, SystemCallArchitectures=native,
+ProtectHome=, UMask=, LimitNOFILE=, LimitCORE=; and as seccomp: SystemCallFilter=, ProtectClock=, SystemCallArchitectures=native,
 RestrictAddressFamilies=, RestrictNamespaces=, MemoryDenyWriteExecute=, RestrictSUIDSGID=, RestrictRealtime=, LockPersonality=.
 Not applied: control groups (MemoryMax=, CPUQuota=, DeviceAllow=), PrivateUsers=, ProtectKernelTunables= and LoadCredential=.
 
@@ -83,6 +83,8 @@ def seccomp_filter(unit):
         names = value.removeprefix("~").split()
         chosen = set().union(*map(system_calls, names))
         allowed = allowed - chosen if value.startswith("~") else allowed | chosen
+    if unit.isset("ProtectClock"):
+        allowed -= system_calls("@clock")
     # systemd permits these whatever is taken away, or no program would start.
     allowed |= system_calls("@default")
 
@@ -199,4 +201,5 @@ def main():
     os.execv(command[0], command)
 
 
-main()
+if __name__ == "__main__":
+    main()

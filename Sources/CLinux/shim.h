@@ -32,11 +32,10 @@ static const int odograph_clone_newns = 0x00020000;
 static const unsigned long odograph_ms_private = MS_REC | MS_PRIVATE;
 static const unsigned long odograph_ms_bind = MS_BIND | MS_REC;
 
-// Whether nothing keeps the wall clock right, as far as adjtimex(2) tells.
-static inline int odograph_clock_is_unsynchronized(void) {
+// Whether something keeps the wall clock right, by adjtimex(2); -1 where that may not be called.
+static inline int odograph_clock_is_synchronized(void) {
   struct timex state = {0};
-  int result = adjtimex(&state);
-  return result < 0 || (state.status & STA_UNSYNC) != 0;
+  return adjtimex(&state) < 0 ? -1 : (state.status & STA_UNSYNC) == 0;
 }
 
 // Whether a folder is in memory and only this user writes into it; no where it cannot be told. Swift's Glibc module has no statfs(2).

@@ -14,7 +14,11 @@ extension UTCTime {
   public static var now: UTCTime { UTCTime(nanoseconds: reading(of: CLOCK_REALTIME)) }
 
   /// True if the machine's civil clock is synchronized by a time daemon (adjtimex(2) without STA_UNSYNC).
-  public static var isSynchronized: Bool { odograph_clock_is_unsynchronized() == 0 }
+  /// False also where this may not be read.
+  public static var isSynchronized: Bool { odograph_clock_is_synchronized() == 1 }
+
+  /// True if this process may read whether the clock is synchronized. Some sandboxes forbid it.
+  package static var isSynchronizationReadable: Bool { odograph_clock_is_synchronized() >= 0 }
 }
 
 extension MonotonicTime {

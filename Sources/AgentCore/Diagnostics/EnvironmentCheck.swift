@@ -91,6 +91,15 @@ package struct EnvironmentCheck {
         )
       ]
     }
+    guard UTCTime.isSynchronizationReadable else {
+      return [
+        Finding(
+          .warning, "clock", "is at \(now.rfc3339); whether it is synchronized may not be read",
+          remedy:
+            "permit the system call adjtimex (systemd: no ProtectClock=yes); until then times come from the receiver"
+        )
+      ]
+    }
     return [Finding(.ok, "clock", now.rfc3339)]
   }
 

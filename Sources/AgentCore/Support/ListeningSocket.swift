@@ -46,17 +46,18 @@ package final class ListeningSocket {
       if isSocket, !isAlive, unlink(path) == 0 { problem = attempt { bind(descriptor, $0, $1) } }
     }
     // Connections are impossible before `listen`, so the permissions apply from the start.
+    var operation = "listen on"
     if problem == 0 {
-      let isPermitted =
-        (group.map { chown(path, uid_t.max, $0) == 0 } ?? true) && chmod(path, mode) == 0
-      if !isPermitted || listen(descriptor, backlog) != 0 {
+      if let group, chown(path, uid_t.max, group) != 0 {
+        (operation, problem) = ("give group \(group) access to", errno)
+      } else if chmod(path, mode) != 0 || listen(descriptor, backlog) != 0 {
         problem = errno
-        unlink(path)
       }
+      if problem != 0 { unlink(path) }
     }
     guard problem == 0 else {
       close(descriptor)
-      throw SystemError(operation: "listen on", object: path, code: problem)
+      throw SystemError(operation: operation, object: path, code: problem)
     }
     return ListeningSocket(descriptor: descriptor, path: path)
   }
