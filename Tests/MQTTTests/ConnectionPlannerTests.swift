@@ -1,3 +1,5 @@
+import Platform
+import Spatial
 import TestSupport
 import Testing
 
@@ -96,6 +98,32 @@ import Testing
     #expect(!back.version311 && back.wait > 0 && !back.isTrial)
   }
 
+  /// One slow answer must not take message expiry and reason codes away for good.
+  @Test(arguments: [MQTTDisconnection.Cause.closedByPeer, .timedOut(seconds: 5)])
+  func withoutAnAnswer5IsOfferedAgainInTheNextConnections(cause: MQTTDisconnection.Cause) {
+    var planner = planner()
+    var generator = SystemRandomNumberGenerator()
+    for connection in 1...3 {
+      #expect(!planner.next(using: &generator).version311, "connection \(connection)")
+      planner.ended(Ending(cause: cause, phase: .connect))
+      #expect(planner.next(using: &generator).version311)
+      planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 100))
+    }
+    #expect(planner.next(using: &generator).version311, "three in a row are enough")
+
+    // A connection with 5 in between begins the count anew.
+    planner = self.planner()
+    for answers in [false, false, true, false, false] {
+      #expect(!planner.next(using: &generator).version311)
+      if !answers {
+        planner.ended(Ending(cause: cause, phase: .connect))
+        #expect(planner.next(using: &generator).version311)
+      }
+      planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 100))
+    }
+    #expect(!planner.next(using: &generator).version311)
+  }
+
   @Test func aFixedVersionIsNeverChanged() {
     var planner = planner(1, .v5)
     var generator = SystemRandomNumberGenerator()
@@ -172,5 +200,22 @@ import Testing
     _ = planner.next(using: &generator)
     planner.ended(Ending(cause: .disconnectedByServer(.serverMoved), phase: .established, held: 5))
     #expect(planner.next(using: &generator).broker == 1)
+  }
+}
+
+@Suite struct SleepMeterTests {
+  /// Seconds on the monotonic clock, and on the boot clock.
+  private func meter(_ monotonic: Double, _ boot: Double) -> SleepMeter {
+    SleepMeter(at: time(monotonic), Timestamp(nanoseconds: 0).advanced(bySeconds: boot))
+  }
+
+  private func time(_ seconds: Double) -> MonotonicTime {
+    MonotonicTime(nanoseconds: 0).advanced(bySeconds: seconds)
+  }
+
+  /// Short sleeps between which the broker is heard are not one long one.
+  @Test func onlyTheTimeSinceItsStartCounts() {
+    #expect(meter(10, 10).seconds(at: time(15), Timestamp(nanoseconds: 0).advanced(bySeconds: 35)) == 20)
+    #expect(meter(15, 35).seconds(at: time(20), Timestamp(nanoseconds: 0).advanced(bySeconds: 40)) == 0)
   }
 }

@@ -5,9 +5,10 @@ internal import Platform
 ///
 /// Brokers are tried in order of preference, one round without waiting. After a round in which none accepted
 /// the client, there is a wait with full jitter. A broker that does not support MQTT 5 refuses, closes the
-/// connection or does not answer, as RabbitMQ 3.10 and amqtt do. It is immediately tried with 3.1.1, which
-/// then remains in use until an attempt with 3.1.1 fails. A host whose IPv6 address does not answer is tried
-/// with IPv4.
+/// connection or does not answer, as RabbitMQ 3.10 and amqtt do. It is immediately tried with 3.1.1. After a
+/// refusal, 3.1.1 remains in use until an attempt with it fails. Without an answer the link may only have been
+/// slow, so the next connection begins with MQTT 5 again, until that happened three times in a row. A host
+/// whose IPv6 address does not answer is tried with IPv4.
 struct ConnectionPlanner {
   struct Attempt: Equatable {
     var broker: Int
@@ -43,6 +44,10 @@ struct ConnectionPlanner {
   private var usesVersion311: [Bool]
   /// For each broker, true if it was tried with MQTT 5.
   private var asked: [Bool]
+  /// For each broker, the number of connections in a row that were possible with 3.1.1 only.
+  private var onlyVersion311: [Int]
+  /// The number from which a broker counts as one of 3.1.1; a refusal of MQTT 5 counts as many.
+  private static let certain = 3
   private var broker = 0
   private var onlyIPv4 = false
   /// The next wait in s; nil if a round is over, so that `next` must choose a random wait.
@@ -58,6 +63,7 @@ struct ConnectionPlanner {
     limit = backoffLimit
     backoff = Backoff(floor: min(0.1, backoffBase), base: backoffBase, limit: backoffLimit)
     asked = Array(repeating: false, count: max(1, brokerCount))
+    onlyVersion311 = Array(repeating: 0, count: max(1, brokerCount))
     usesVersion311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
   }
 
@@ -103,6 +109,7 @@ struct ConnectionPlanner {
     }
     if ending.phase == .established {
       if ending.held >= Self.stableAfter { backoff.reset() }
+      if protocolVersion == .automatic { judgeVersion() }
       startRound(after: ending.cause)
       return
     }
@@ -138,12 +145,19 @@ struct ConnectionPlanner {
     case (.tcp, _) where ending.wasIPv6 && !onlyIPv4:
       onlyIPv4 = true
       return true
-    // Some old brokers answer a CONNECT of MQTT 5 by closing the connection, or do not answer it.
-    case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation),
-      (.connect, .closedByPeer), (.connect, .timedOut):
+    case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation):
+      onlyVersion311[broker] = Self.certain
       return changesVersion(at: broker)
+    // Some old brokers answer a CONNECT of MQTT 5 by closing the connection, or do not answer it.
+    case (.connect, .closedByPeer), (.connect, .timedOut): return changesVersion(at: broker)
     default: return false
     }
+  }
+
+  /// Returns to MQTT 5 after a connection with 3.1.1, unless the broker certainly supports no other.
+  private mutating func judgeVersion() {
+    onlyVersion311[broker] = usesVersion311[broker] ? onlyVersion311[broker] + 1 : 0
+    usesVersion311[broker] = onlyVersion311[broker] >= Self.certain
   }
 
   private mutating func changesVersion(at broker: Int) -> Bool {

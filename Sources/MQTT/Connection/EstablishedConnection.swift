@@ -15,7 +15,7 @@ final class EstablishedConnection {
   private let outflow: Outflow
   private let properties: MQTTServerProperties
   private let established = MonotonicTime.now
-  private let establishedTimestamp = Timestamp.now
+  private var sleep = SleepMeter(at: .now, .now)
   private var lastRead = MonotonicTime.now
   private var lastWrite = MonotonicTime.now
   private var nextLook = MonotonicTime.start
@@ -148,6 +148,7 @@ final class EstablishedConnection {
       }
     }
     lastRead = MonotonicTime.now
+    sleep = SleepMeter(at: lastRead, .now)
     hasUnread = !isExhausted
     loop.measureLink(connection.client.socket)
     // Waiting to collect messages is allowed only if the last one needs no acknowledgement. Otherwise a
@@ -244,7 +245,7 @@ final class EstablishedConnection {
     if let measurement = loop.measurementDue, now >= measurement {
       loop.measureLink(connection.client.socket)
     }
-    let slept = Timestamp.now.seconds(since: establishedTimestamp) - now.seconds(since: established)
+    let slept = sleep.seconds(at: now, .now)
     if slept > 1.5 * keepAliveInterval {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
