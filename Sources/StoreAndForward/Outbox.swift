@@ -168,9 +168,15 @@ package final class Outbox: Sendable {
 
   package var status: OutboxStatus { use { $0.status } }
 
-  /// Waits until fewer than `count` records remain, at most until `deadline`. Returns the number of records.
-  package func waitForFewer(than count: Int, until deadline: MonotonicTime) -> Int {
-    keeper.wait(until: deadline) { $0.status.records < count ? $0.status.records : nil } ?? status.records
+  /// Waits until fewer than `count` records remain in a lane, or in all lanes for nil, at most until `deadline`.
+  /// Returns their number.
+  package func waitForFewer(
+    than count: Int, in lane: DeliveryLane? = nil, until deadline: MonotonicTime
+  ) -> Int {
+    keeper.wait(until: deadline) { keeper in
+      let left = keeper.status.records(in: lane)
+      return left < count ? left : nil
+    } ?? status.records(in: lane)
   }
 
   /// Makes all accepted records safe from a power cut; retries a disk that was not writable.

@@ -41,6 +41,9 @@ package struct OutboxStatus: Hashable, Sendable {
 
   package subscript(lane: DeliveryLane) -> LaneStatus { lanes[lane.rawValue] }
 
+  /// Number of records in a lane, or in all lanes for nil.
+  package func records(in lane: DeliveryLane?) -> Int { lane.map { self[$0].records } ?? records }
+
   /// Returns the counters of a store, which may be closed, and of records in memory.
   /// - Parameter removals: records that the store still counts.
   static func lanes(_ store: Store?, _ memory: MemoryLanes, removals: [Removal]) -> [LaneStatus] {

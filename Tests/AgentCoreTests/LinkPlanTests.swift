@@ -1,5 +1,6 @@
 import MQTT
 import Spatial
+import Telemetry
 import Testing
 
 @testable import AgentCore
@@ -32,5 +33,35 @@ import Testing
     for seconds in [0.0, 400, 800] {
       #expect(plan.observe(isAtRest: true, at: Timestamp(seconds: seconds)) == nil)
     }
+  }
+}
+
+@Suite struct PresenceTests {
+  /// The burst has just emptied the queue.
+  @Test func asleepHasTheCountersOfTheEndOfTheBurst() throws {
+    let presence = Presence()
+    #expect(presence.asleep(nextContactIn: 60) == nil)
+    var status = StatusMessage(state: .online, time: .now, sessionStart: .now)
+    (status.uptime, status.counters) = (662.5, ["queue.records": 2, "connections": 3])
+    presence.observe(status)
+    let asleep = try #require(presence.asleep(nextContactIn: 60, counters: ["queue.records": 0]))
+    #expect(asleep.state == .asleep && asleep.nextContact == asleep.time.advanced(bySeconds: 60))
+    #expect(asleep.counters == ["queue.records": 0, "connections": 3])
+    #expect(asleep.uptime ?? 0 >= 662.5 && asleep.time >= status.time)
+  }
+
+  /// A machine without a battery for its clock: the receiver knows the time, and a will of 1970 would be taken for that of an old
+  /// session.
+  @Test func theWillHasTheTimeOfTheStatus() {
+    let presence = Presence()
+    let true2026 = UTCTime.now.advanced(bySeconds: 3e7)
+    presence.observe(StatusMessage(state: .online, time: true2026, sessionStart: true2026))
+    let will = presence.will()
+    #expect(will.isWill && will.state == .offline)
+    #expect(will.sessionStart >= true2026 && will.time == will.sessionStart)
+    presence.connected()
+    // The clock is set back.
+    presence.observe(StatusMessage(state: .online, time: .now, sessionStart: true2026))
+    #expect(presence.will().sessionStart >= will.sessionStart)
   }
 }

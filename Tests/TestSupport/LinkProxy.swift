@@ -8,6 +8,8 @@ public final class LinkProxy: Sendable {
     var isStalled = false
     /// Bytes that still pass towards the target before all connections are cut.
     var budget: Int?
+    /// Bytes per second towards the target; nil for no limit.
+    var rate: Int?
     var pairs: [(near: Int32, far: Int32)] = []
     var cuts = 0
   }
@@ -57,6 +59,9 @@ public final class LinkProxy: Sendable {
   /// Lets nothing pass in either direction, without a word to anyone.
   public func setStalled(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
 
+  /// Lets only so many bytes per second pass towards the target, as over a radio.
+  public func setRate(_ bytesPerSecond: Int?) { state.withLock { $0.rate = bytesPerSecond } }
+
   /// Cuts everything once so many more bytes have passed towards the target: mid-packet, for most numbers.
   public func cut(afterBytes count: Int) { state.withLock { $0.budget = count } }
 
@@ -84,7 +89,8 @@ public final class LinkProxy: Sendable {
       ]
       guard poll(&entries, 2, 50) >= 0 else { break }
       for (index, (from, to)) in [(near, far), (far, near)].enumerated() where entries[index].revents != 0 {
-        let count = recv(from, &buffer, buffer.count, 0)
+        let rate = index == 0 ? state.withLock { $0.rate } : nil
+        let count = recv(from, &buffer, rate.map { max(1, min($0 / 10, buffer.count)) } ?? buffer.count, 0)
         guard count > 0 else { break loop }
         var pass = count
         let isLast = state.withLock { state -> Bool in
@@ -94,6 +100,7 @@ public final class LinkProxy: Sendable {
           return state.budget == nil
         }
         guard LoopbackSocket.sendAll(to, buffer[..<pass]), !isLast else { break loop }
+        if let rate { usleep(UInt32(count * 1_000_000 / rate)) }
       }
     }
     state.withLock { state in state.pairs.removeAll { $0.near == near } }

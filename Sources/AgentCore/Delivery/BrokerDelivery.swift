@@ -26,6 +26,9 @@ final class BrokerDelivery: MessageDelivery {
   /// Seconds without an acknowledgement after which a stop no longer waits: the next start delivers the remaining messages.
   /// Shorter if the broker is unreachable.
   private static let (stallLimit, unreachableLimit) = (5.0, 1.0)
+  /// Limits in s of a stop for the queue, for the farewell, and for the end of the connection. Their sum is below the time
+  /// that the packaged service grants (20 s), however long the queue is.
+  private static let (queueLimit, farewellLimit, leavingLimit) = (6.0, 4.0, 3.0)
 
   /// Starts connecting.
   ///
@@ -91,9 +94,10 @@ final class BrokerDelivery: MessageDelivery {
         },
         warned: { log.warning(.messageDropped, "\($0)") },
         farewell: { seconds in
-          guard let asleep = presence.asleep(nextContactIn: seconds).flatMap(formats.asleep) else {
-            return []
-          }
+          let counters = Self.counters(outbox.status)
+          guard
+            let asleep = presence.asleep(nextContactIn: seconds, counters: counters).flatMap(formats.asleep)
+          else { return [] }
           return [Self.message(asleep, identity: outbox.makeIdentity(), expiry: nil)]
         },
         will: lastWill))
@@ -158,15 +162,22 @@ final class BrokerDelivery: MessageDelivery {
   var counters: [String: Int] { Self.counters(session.statistics, outbox.status) }
 
   static func counters(_ sent: MQTTStatistics, _ store: OutboxStatus) -> [String: Int] {
+    var counters = counters(store)
+    counters["messages.acknowledged"] = sent.acknowledged
+    counters["messages.rejected"] = sent.rejected
+    counters["dropped.live"] = sent.droppedNow
+    counters["connections"] = sent.connections
+    if sent.malformed > 0 { counters["dropped.malformed"] = sent.malformed }
+    return counters
+  }
+
+  private static func counters(_ store: OutboxStatus) -> [String: Int] {
     var counters = [
-      "messages.acknowledged": sent.acknowledged, "messages.rejected": sent.rejected,
-      "dropped.live": sent.droppedNow, "connections": sent.connections, "queue.records": store.records,
-      "queue.dead": store.deadLetters,
+      "queue.records": store.records, "queue.dead": store.deadLetters,
       "dropped.space": store.lanes.reduce(0) { $0 + $1.droppedForSpace },
       "dropped.age": store.lanes.reduce(0) { $0 + $1.droppedForAge },
       "dropped.damaged": store.lanes.reduce(0) { $0 + $1.damaged },
     ]
-    if sent.malformed > 0 { counters["dropped.malformed"] = sent.malformed }
     for lane in DeliveryLane.allCases { counters["queue.\(lane)"] = store[lane].records }
     return counters
   }
@@ -184,18 +195,20 @@ final class BrokerDelivery: MessageDelivery {
   }
 
   func stop(farewell: () -> VehicleMessage) {
-    var isDrained = drain()
+    let end = MonotonicTime.after(Self.queueLimit)
+    let isDrained = drain(until: end)
     let farewell = farewell()
     let last = formats.withLock { $0.encode(farewell) }
     // The last element is the farewell in the native format. It is sent after all other messages, if possible.
     publish(last.dropLast())
-    if isDrained { isDrained = drain() }
+    if isDrained { drain(until: end) }
     publish(last.suffix(1))
     session.wakeUp()
-    // If the queue did not become empty above, the farewell will not be acknowledged in time, either. The
-    // next start sends it.
-    if isDrained { drain() }
-    session.stop(drain: Self.stallLimit)
+    // The farewell is a state, which overtakes a long queue. The next start sends the rest.
+    if isDrained || linkState.withLock({ $0.problem == nil }) {
+      drain(.state, until: .after(Self.farewellLimit))
+    }
+    session.stop(drain: Self.leavingLimit)
     let left = outbox.close()
     if left.kept > 0 {
       log.warning(
@@ -208,17 +221,18 @@ final class BrokerDelivery: MessageDelivery {
     }
   }
 
-  /// Waits until the queue is empty or makes no progress. Returns whether it is empty.
+  /// Waits until the queue or a lane of it is empty or makes no progress, at most until `end`. Returns whether it
+  /// is empty.
   @discardableResult
-  private func drain() -> Bool {
-    var (left, since) = (outbox.status.records, MonotonicTime.now)
+  private func drain(_ lane: DeliveryLane? = nil, until end: MonotonicTime) -> Bool {
+    var (left, since) = (outbox.status.records(in: lane), MonotonicTime.now)
     func limit() -> Double {
       linkState.withLock { $0.problem } == nil ? Self.stallLimit : Self.unreachableLimit
     }
-    while left > 0, since.secondsElapsed < limit() {
+    while left > 0, !end.hasPassed, since.secondsElapsed < limit() {
       // The link may fail meanwhile, which makes the limit shorter.
-      let deadline = MonotonicTime.after(Self.unreachableLimit)
-      let now = outbox.waitForFewer(than: left, until: deadline)
+      let deadline = min(end, MonotonicTime.after(Self.unreachableLimit))
+      let now = outbox.waitForFewer(than: left, in: lane, until: deadline)
       if now < left { since = .now }
       left = now
     }
@@ -243,7 +257,10 @@ final class BrokerDelivery: MessageDelivery {
 
   private static func report(_ state: MQTTConnectionState, to log: Logger) {
     switch state {
-    case .connected: log.info(.brokerConnected, "broker connected")
+    case .connected(let properties):
+      log.info(
+        .brokerConnected, "broker connected",
+        metadata: ["protocol": properties.protocolLevel == 5 ? "5" : "3.1.1"])
     case .disconnected(let why, willRetryIn: let wait?):
       var metadata: Logger.Metadata = ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"]
       if let remedy = why.remedy { metadata["remedy"] = "\(remedy)" }

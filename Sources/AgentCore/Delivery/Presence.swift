@@ -22,9 +22,19 @@ final class Presence: Sendable {
 
   /// Returns the will for a session that starts now: `offline` with the session's start. The start
   /// distinguishes it from the will of an old session, which a broker may publish later.
+  ///
+  /// Its time is that of the last `status`, which may come from the receiver where the machine's clock is not
+  /// set, and is never before the start of the last session.
   func will() -> StatusMessage {
-    let now = UTCTime.now
-    state.withLock { $0.attempt = now }
+    let now = state.withLock { state in
+      var now = UTCTime.now
+      if let last = state.lastStatus, let observedAt = state.observedAt {
+        now = last.time.advanced(bySeconds: Timestamp.now.seconds(since: observedAt))
+      }
+      now = max(now, state.session ?? now)
+      state.attempt = now
+      return now
+    }
     return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true)
   }
 
@@ -37,14 +47,19 @@ final class Presence: Sendable {
     }
   }
 
-  /// Returns `asleep`: the last `status` with the current time and the time of the next contact.
-  /// - Parameter seconds: time in s to the next contact; nil if only an event opens the link.
+  /// Returns `asleep`: the last `status` with the current time, and the time of the next contact.
+  /// - Parameters:
+  ///   - seconds: time in s to the next contact; nil if only an event opens the link.
+  ///   - counters: counters that have changed since the last `status`.
   /// - Returns: nil before the first `status`.
-  func asleep(nextContactIn seconds: Double?) -> StatusMessage? {
+  func asleep(nextContactIn seconds: Double?, counters: [String: Int] = [:]) -> StatusMessage? {
     let (last, observedAt, session) = state.withLock { ($0.lastStatus, $0.observedAt, $0.session) }
     guard var message = last, let observedAt else { return nil }
     message.state = .asleep
-    message.time = message.time.advanced(bySeconds: Timestamp.now.seconds(since: observedAt))
+    let elapsed = Timestamp.now.seconds(since: observedAt)
+    message.time = message.time.advanced(bySeconds: elapsed)
+    message.uptime = message.uptime.map { $0 + elapsed }
+    message.counters.merge(counters) { $1 }
     message.sessionStart = session ?? message.sessionStart
     message.nextContact = seconds.map { message.time.advanced(bySeconds: $0) }
     return message

@@ -32,6 +32,25 @@ import Testing
     #expect(agent.log.contains("broker unreachable") && agent.log.contains("broker connected"))
   }
 
+  /// A service manager kills what has not ended in time, and the vehicle would be reported lost.
+  @Test(.timeLimit(.minutes(6))) func aStopDoesNotWaitForALongQueueOnASlowLink() throws {
+    let broker = try BrokerFixture()
+    let proxy = try LinkProxy(to: broker.port)
+    proxy.setOpen(false)
+    let tail = try TailProcess(broker)
+    let agent = try AgentProcess(
+      settings(broker, ["mqtt.broker": "127.0.0.1:\(proxy.port)", "input.speed": "300"]))
+    waitUntil(atMost: 10) { false }
+    proxy.setRate(4000)
+    proxy.setOpen(true)
+    #expect(waitUntil(atMost: 60) { tail.messages.contains { $0.kind == "location" } }, "\(agent.log)")
+    // Twenty seconds, as the packaged service grants.
+    #expect(agent.child.terminate() == 0, "\(agent.log)")
+    #expect(agent.log.contains("undelivered records remain"), "\(agent.log)")
+    #expect(waitUntil(atMost: 20) { tail.messages.last { $0.kind == "status" }?.state == "offline" })
+    tail.child.terminate()
+  }
+
   @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks"))) func gpsdIsKilledAndComesBack()
     throws
   {
