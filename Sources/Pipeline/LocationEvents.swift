@@ -5,41 +5,24 @@ package import Telemetry
 /// Limits the rate of published location events (failures, pauses, ends of deferrals, suspicions). Below the
 /// limit all events are published.
 ///
-/// Each group of events may publish a burst of `burst` events, and then one per `interval`. An unstable
+/// Each group of events has a `MessageCredit`. An unstable
 /// receiver therefore floods neither the store nor the broker. Of suppressed events, the last one is
 /// published as soon as the limit permits, with the number of events suppressed before it.
 package struct LocationEvents: Sendable {
-  static let burst = 6.0
-  /// Time in s after which a group may publish one more event.
-  package static let interval = 60.0
-
   private struct Group: Sendable {
-    var credit = LocationEvents.burst
-    var counted: Timestamp?
+    var credit = MessageCredit()
     var pending: LocationEventMessage?
     var suppressed = 0
-
-    mutating func count(to now: Timestamp) {
-      let passed = counted.map { max(0, now.seconds(since: $0)) } ?? 0
-      credit = min(LocationEvents.burst, credit + passed / LocationEvents.interval)
-      counted = max(now, counted ?? now)
-    }
 
     mutating func drain() -> LocationEventMessage? {
       guard var message = pending else { return nil }
       message.suppressed = suppressed
       (pending, suppressed) = (nil, 0)
-      credit = max(0, credit - 1)
+      credit.spend()
       return message
     }
 
-    /// True if the group may publish an event. The tolerance covers rounding errors of the sum.
-    var isOpen: Bool { credit > 1 - 1e-6 }
-
-    var nextDeadline: Timestamp? {
-      guard pending != nil, let counted else { return nil }
-      return counted.advanced(bySeconds: max(0, 1 - credit) * LocationEvents.interval)
-    }
+    var nextDeadline: Timestamp? { pending == nil ? nil : credit.opening }
   }
 
   private var failures = Group()
@@ -59,10 +42,10 @@ package struct LocationEvents: Sendable {
   /// - Returns: the event if it must be published immediately; nil if it waits.
   package mutating func process(_ event: LocationEventMessage, at now: Timestamp) -> LocationEventMessage? {
     func add(to group: inout Group) -> LocationEventMessage? {
-      group.count(to: now)
+      group.credit.count(to: now)
       if group.pending != nil { group.suppressed += 1 }
       group.pending = event
-      return group.isOpen ? group.drain() : nil
+      return group.credit.isOpen ? group.drain() : nil
     }
     switch event.event {
     case .failed, .recovered, .other: return add(to: &failures)
@@ -76,8 +59,8 @@ package struct LocationEvents: Sendable {
   package mutating func advance(to now: Timestamp) -> [LocationEventMessage] {
     guard let nextDeadline, nextDeadline <= now else { return [] }
     func due(_ group: inout Group) -> LocationEventMessage? {
-      group.count(to: now)
-      return group.isOpen ? group.drain() : nil
+      group.credit.count(to: now)
+      return group.credit.isOpen ? group.drain() : nil
     }
     return [due(&failures), due(&pauses), due(&deferrals), due(&suspicions)].compactMap { $0 }
       .sorted { $0.time < $1.time }

@@ -79,6 +79,8 @@ struct StatusReporter: PipelinePart {
   /// Time in s for which changes are collected, so that several sensors that start together cause one
   /// message.
   private static let settlingTime = 0.5
+  /// Limits the messages that changes cause, so that a source with a loose contact does not flood the link.
+  private var changes = MessageCredit()
 
   init(start: Timestamp, version: String) {
     self.start = start
@@ -126,8 +128,10 @@ struct StatusReporter: PipelinePart {
 
   func nextDeadline(_ context: PipelineContext) -> Timestamp? {
     guard let lastPublished else { return start }
-    return lastPublished.advanced(
-      bySeconds: context.isStatusOutdated ? Self.settlingTime : context.configuration.statusInterval)
+    let regular = lastPublished.advanced(bySeconds: context.configuration.statusInterval)
+    guard context.isStatusOutdated else { return regular }
+    let settled = lastPublished.advanced(bySeconds: Self.settlingTime)
+    return min(regular, max(settled, changes.opening ?? settled))
   }
 
   /// Returns whether a message is due.
@@ -137,6 +141,8 @@ struct StatusReporter: PipelinePart {
 
   mutating func publish(_ message: StatusMessage, at timestamp: Timestamp, _ context: inout PipelineContext) {
     lastPublished = timestamp
+    changes.count(to: timestamp)
+    if context.isStatusOutdated { changes.spend() }
     context.isStatusOutdated = false
     lastMessage = message
     count += 1

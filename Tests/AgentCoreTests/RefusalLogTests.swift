@@ -1,4 +1,6 @@
 import Platform
+import Sensors
+import Spatial
 import StoreAndForward
 import Testing
 
@@ -33,5 +35,28 @@ import Testing
     #expect(
       log.problem(waiting: [], at: at(3)) == "the broker refuses b: packet too large (0x95); a dead letter")
     #expect(log.problem(waiting: [], at: at(3_600_000_000_003)) == nil)
+  }
+}
+
+@Suite struct SourceLogTests {
+  @Test func aSourceThatComesAndGoesIsLoggedOnceAMinuteAfterSixLines() {
+    var log = SourceLog()
+    var lines: [(second: Double, line: SourceLog.Line)] = []
+    for i in 0..<1200 {
+      let now = Timestamp(seconds: Double(i) / 4)
+      lines += log.advance(to: now).map { (now.seconds, $0) }
+      guard i < 480 else { continue }
+      let status = SourceStatus(
+        timestamp: now, source: "can0", kinds: [],
+        state: i.isMultiple(of: 2) ? .active(rates: [:]) : .unavailable(reason: "passive"))
+      if let line = log.observe(status, at: now) { lines.append((now.seconds, line)) }
+    }
+    #expect(lines.count == 9, "\(lines.map(\.second))")
+    // Each change is either logged or counted, and the last state is logged.
+    #expect(lines.reduce(0) { $0 + 1 + $1.line.suppressed } == 480)
+    #expect(lines.last.map { $0.line.status.state } == .unavailable(reason: "passive"))
+    // Another source has a credit of its own.
+    let other = SourceStatus(timestamp: Timestamp(seconds: 300), source: "gpsd", kinds: [], state: .idle)
+    #expect(log.observe(other, at: Timestamp(seconds: 300))?.suppressed == 0)
   }
 }

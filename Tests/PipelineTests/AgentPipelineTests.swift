@@ -151,6 +151,29 @@ import Testing
     #expect(none.demands.values.allSatisfy { $0 == .off })
   }
 
+  /// A loose contact: 960 changes in eight minutes.
+  @Test func aSourceThatComesAndGoesDoesNotFloodTheLink() throws {
+    var pipeline = try pipeline({ $0.statusInterval = 3600 })
+    var messages: [VehicleMessage] = []
+    for i in 0..<960 {
+      messages += run(
+        &pipeline,
+        [
+          .status(
+            SourceStatus(
+              timestamp: Timestamp(seconds: Double(i) / 2), source: "can0", kinds: [.gyroscope],
+              state: i.isMultiple(of: 2) ? .active(rates: [:]) : .unavailable(reason: "passive")))
+        ])
+    }
+    let statuses = messages.count { $0.kind == .status }
+    #expect((8...16).contains(statuses), "\(statuses)")
+    // The last change is told nevertheless.
+    var later: [VehicleMessage] = []
+    pipeline.advance(to: Timestamp(seconds: 560)) { later.append($0) }
+    let last = try StatusMessage(json: json(#require(later.last { $0.kind == .status })))
+    #expect(last.sources.first?.state == "unavailable")
+  }
+
   @Test func lostSourceIsInTheNextStatusOnce() throws {
     var pipeline = try pipeline({ $0.statusInterval = 60 })
     func status(_ seconds: Double, _ state: SourceStatus.State) -> SensorEvent {

@@ -54,6 +54,7 @@ struct AgentLoop: ~Copyable {
   private let services: Services
   private let log: Logger
   private var activity = SensorActivity()
+  private var sourceLog = SourceLog()
   private var messages: [VehicleMessage] = []
   /// Logged state of the clock, and number of times that time went back.
   private var clock: (source: StatusMessage.Clock, step: Double?, regressions: Int)
@@ -136,6 +137,7 @@ struct AgentLoop: ~Copyable {
   private mutating func process(_ input: AgentInput) throws {
     observeClock()
     reportLimitations()
+    for line in sourceLog.advance(to: feed.now) { report(line) }
     if !input.isSensor { advance(to: feed.now) }
     switch input {
     case .sensor(let event): process(event)
@@ -180,7 +182,10 @@ struct AgentLoop: ~Copyable {
   }
 
   private mutating func process(_ event: SensorEvent) {
-    if case .status(let status) = event { report(status) }
+    if case .status(let status) = event {
+      reportSkipped(status)
+      if let line = sourceLog.observe(status, at: feed.now) { report(line) }
+    }
     if services.snapshots != nil { activity.observe(event) }
     updateEnvironment(before: feed.now)
     if !feed.isLive {
@@ -341,25 +346,24 @@ struct AgentLoop: ~Copyable {
       metadata: ["source": "\(status.source)", "count": "\(skipped.count)", "first": "\(skipped.first)"])
   }
 
-  private func report(_ status: SourceStatus) {
-    reportSkipped(status)
+  private func report(_ line: SourceLog.Line) {
+    let status = line.status
+    var metadata: Logger.Metadata = ["source": "\(status.source)"]
+    if line.suppressed > 0 { metadata["suppressed"] = "\(line.suppressed)" }
     switch status.state {
     case .active(let rates):
-      let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }
-        .joined(separator: " ")
+      metadata["rates"] =
+        "\(rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }.joined(separator: " "))"
       guard let restriction = status.restriction else {
-        return log.info(
-          .sourceActive, "source active", metadata: ["source": "\(status.source)", "rates": "\(shown)"])
+        return log.info(.sourceActive, "source active", metadata: metadata)
       }
-      log.warning(
-        .sourceRestricted, "source restricted",
-        metadata: ["source": "\(status.source)", "rates": "\(shown)", "reason": "\(restriction)"])
-    case .idle: log.info(.sourceIdle, "source idle", metadata: ["source": "\(status.source)"])
+      metadata["reason"] = "\(restriction)"
+      log.warning(.sourceRestricted, "source restricted", metadata: metadata)
+    case .idle: log.info(.sourceIdle, "source idle", metadata: metadata)
     case .unavailable(let reason):
-      log.warning(
-        .sourceUnavailable, "source unavailable",
-        metadata: ["source": "\(status.source)", "reason": "\(reason)"])
-    case .finished: log.info(.sourceFinished, "recording finished", metadata: ["source": "\(status.source)"])
+      metadata["reason"] = "\(reason)"
+      log.warning(.sourceUnavailable, "source unavailable", metadata: metadata)
+    case .finished: log.info(.sourceFinished, "recording finished", metadata: metadata)
     }
   }
 }
