@@ -172,8 +172,14 @@ struct OdometerReports: PipelinePart {
   }
 
   /// The reading for messages; nil without an odometer, and before the first position or reading.
+  ///
+  /// The distance that is not published yet was driven last. If it exceeds the usual reserve, it is that of a gap,
+  /// which is estimated.
   private var reading: OdometerReading? {
-    isBehind ? nil : told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
+    guard !isBehind, let told else { return nil }
+    let unpublished = max(0, odometer.reading - told - Self.reserve)
+    return OdometerReading(
+      distance: told, estimated: max(0, min(told, odometer.estimated - unpublished)))
   }
 
   /// Relative excess of the measured distance over the distance by the vehicle's own odometer; nil if they

@@ -140,7 +140,7 @@ extension Odographd {
           odographd check --json --config /etc/odographd/odograph.toml | jq .ok
 
         With --json, findings have severity (ok, warning, problem), subject, message and remedy; estimate has \
-        joules, bytes and messages of a day, in total and by parts; without lists the inertial sensors that were \
+        joules, bytes (without TCP/IP) and messages of a day, in total and by parts; without lists the inertial sensors that were \
         not found. plainConsumers has, for each format, the maximum error of consumers that show the last \
         position: metres, plus the distance driven in a number of seconds.
 

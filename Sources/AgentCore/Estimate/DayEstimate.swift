@@ -57,7 +57,7 @@ package struct DayEstimate {
         + (missing.isEmpty ? ":" : " without \(without), as none was found:"),
       "  energy  \(Self.short(joules)) J, \(Self.short(charge)) mAh at 3.7 V: "
         + parts.map { "\($0.key.rawValue) \(Self.short($0.value))" }.joined(separator: ", "),
-      "  data    \(Self.short(use.bytes / 1000)) kB: "
+      "  data    \(Self.short(use.bytes / 1000)) kB without TCP/IP: "
         + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
       "  error   " + errorBound,
     ] + plainConsumers.map { "  last position shown without prediction (\($0)): \($1.text)" }

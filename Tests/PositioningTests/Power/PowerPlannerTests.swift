@@ -317,6 +317,22 @@ import Testing
     #expect(try #require(planner.nextDeadline).seconds < 30)
   }
 
+  /// A fix may come before the interval has passed. Once the distance has been driven, the location is published at its
+  /// end, and not when the vehicle may have strayed from that fix.
+  @Test(arguments: [305.0, 309]) func aSignificantChangeIsPublishedWhenItsIntervalHasPassed(fix: Double) {
+    var planner = planner()
+    var fixed = needs(.kilometer, seen: 10, speed: 14, distance: 500)
+    fixed.location.notBefore = Timestamp(seconds: 310)
+    #expect(!isOn(&planner, fixed, 10))
+    // It is switched on for a long search.
+    #expect(isOn(&planner, fixed, 309))
+    fixed.location.timestamp = Timestamp(seconds: fix)
+    fixed.location.distance = 0
+    #expect(isOn(&planner, fixed, 309.5))
+    fixed.location.timestamp = Timestamp(seconds: 309.5)
+    #expect(isOn(&planner, fixed, 309.5))
+  }
+
   /// The accuracy that a region asks for holds near its edge, whatever else is wanted, and makes nothing coarser.
   @Test func regionAccuracyIsRequiredNearItsBoundary() throws {
     var far = planner()
