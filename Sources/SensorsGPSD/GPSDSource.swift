@@ -21,7 +21,11 @@ public final class GPSDSource: SensorSource {
   private let thread: ServiceThread
   private let assists: Bool
   private let orders = Locked(Orders())
+  /// Nil before the start and after the stop, so that events of an abandoned thread are dropped.
   private let sink = Locked<SensorSink?>(nil)
+
+  /// Time limit in s for stopping the thread. A thread that waits for the answer of a name server is then abandoned.
+  private static let stopTimeout = 2.0
 
   /// Requests of other threads.
   fileprivate struct Orders {
@@ -48,7 +52,9 @@ public final class GPSDSource: SensorSource {
   /// - Throws: `SystemError` if no thread can be created.
   public func start(_ sink: @escaping SensorSink) throws {
     self.sink.withLock { $0 = sink }
-    try thread.start(name: "gpsd") { [self] in run(sink, $0) }
+    try thread.start(name: "gpsd") { [self] heartbeat in
+      run({ [sink = self.sink] event in sink.withLock { $0 }?(event) }, heartbeat)
+    }
   }
 
   /// Requests gpsd's receivers, without waking one. A missing gpsd or receiver is reported as unavailable.
@@ -81,9 +87,11 @@ public final class GPSDSource: SensorSource {
     thread.wake.signal()
   }
 
+  /// Closes the connection and returns when the thread has ended. A thread in a host name lookup is abandoned after
+  /// two seconds and delivers nothing afterwards.
   public func stop() {
     sink.withLock { $0 = nil }
-    thread.stop()
+    thread.stop(timeout: Self.stopTimeout)
   }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
