@@ -2,8 +2,8 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// The live receivers of a gpsd. A dedicated thread watches gpsd while positions are in demand, and delivers
-/// one `PositionFix` for each report (gpsd's TPV). It survives all failures of the other side: a gpsd that is
+/// A live receiver of a gpsd. A dedicated thread watches gpsd while positions are in demand, and delivers
+/// one `PositionFix` for each report (gpsd's TPV) of one receiver, which `ReceiverChoice` selects. It survives all failures of the other side: a gpsd that is
 /// not running yet or is restarted, and a receiver that is unplugged. It reports a failure once, retries with
 /// a jittered back-off, and reports once that reports arrive again.
 ///
@@ -36,7 +36,7 @@ public final class GPSDSource: SensorSource {
 
   /// - Parameters:
   ///   - address: address of gpsd.
-  ///   - device: path of the only receiver to use, as in gpsd ("/dev/ttyACM0"); nil for all.
+  ///   - device: path of the only receiver to use, as in gpsd ("/dev/ttyACM0"); nil to choose one.
   ///   - assists: true if `assist` sends approximate positions to u-blox receivers without a fix. gpsd
   ///     forwards them unless it was started with `-b`, and does not report whether it did.
   /// - Throws: `SystemError` if no file descriptor is available.
@@ -128,6 +128,9 @@ struct GPSDWorker: ~Copyable {
   private var assembler = GPSDFixAssembler()
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
+  private var choice = ReceiverChoice()
+  /// The last reported notice of `choice`.
+  private var notice: String?
   private var assistance: ReceiverAssistance
   /// Fixes collected until all waiting ones are read.
   private var gathered: [PositionFix] = []
@@ -171,13 +174,11 @@ struct GPSDWorker: ~Copyable {
   }
 
   /// Reports input that does not come from gpsd, for example from a forwarder with another protocol.
-  private func report(unreadable line: Int, _ text: String) {
-    let skipped = SkippedInput(
-      first: "\(name): line \(line) is not a report of gpsd in JSON (\(text)); check what listens there")
-    sink(
-      .status(
-        SourceStatus(
-          timestamp: now, source: name, kinds: [.positioning], state: .active(rates: [:]), skipped: skipped)))
+  private mutating func report(unreadable line: Int, _ text: String) {
+    send(
+      .active(rates: [:]),
+      skipped: SkippedInput(
+        first: "\(name): line \(line) is not a report of gpsd in JSON (\(text)); check what listens there"))
   }
 
   /// Sends an approximate position to receivers without a fix.
@@ -247,11 +248,23 @@ struct GPSDWorker: ~Copyable {
     for action in watch.handle(event, at: .now, using: &generator) {
       switch action {
       case .disconnect: close()
-      case .report(let state):
-        sink(.status(SourceStatus(timestamp: now, source: name, kinds: [.positioning], state: state)))
+      case .report(let state): send(state)
       case .connect: connect()
       }
     }
+  }
+
+  /// Reports the chosen receiver if the choice, or the other receivers, have changed.
+  private mutating func reportChoice() {
+    if watch.isActive, choice.notice != notice { send(.active(rates: [:])) }
+  }
+
+  private mutating func send(_ state: SourceStatus.State, skipped: SkippedInput? = nil) {
+    notice = choice.notice
+    var status = SourceStatus(
+      timestamp: now, source: name, kinds: [.positioning], state: state, skipped: skipped)
+    if case .active = state { status.restriction = notice }
+    sink(.status(status))
   }
 
   private mutating func connect() {
@@ -274,6 +287,7 @@ struct GPSDWorker: ~Copyable {
     handOver()
     session = nil
     assembler = GPSDFixAssembler()
+    choice.pause()
     assistance.reset()
   }
 
@@ -282,13 +296,21 @@ struct GPSDWorker: ~Copyable {
     case .sky(let sky): assembler.update(sky, at: now)
     case .device(let device):
       assistance.observe(device)
-      if !device.isActive { handle(.deviceClosed(path: device.path)) }
-    case .devices(let devices): for device in devices { assistance.observe(device) }
+      if !device.isActive {
+        choice.remove(device.path)
+        handle(.deviceClosed(path: device.path))
+      }
+    case .devices(let devices):
+      choice.retain(devices.map(\.path))
+      for device in devices { assistance.observe(device) }
     case .fix(let report):
       assistance.observe(report)
       assistReceivers()
-      let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
+      let arrival = gathering.arrival(of: report.time, from: report.device ?? "", takenAt: now)
+      let fix = assembler.fix(report, at: arrival)
+      guard choice.admits(fix) else { return reportChoice() }
       handle(.reported(device: report.device))
+      reportChoice()
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.drainsWithoutWaiting { handOver() }
     default: return

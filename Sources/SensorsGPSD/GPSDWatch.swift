@@ -70,6 +70,9 @@ struct GPSDWatch: Sendable {
   /// True if a connection is established.
   var isWatching: Bool { if case .watching = state { true } else { false } }
 
+  /// True if a receiver delivers reports.
+  var isActive: Bool { reported == .active }
+
   /// Returns the time of the next `tick`; nil if only an event can change anything.
   func deadline(at now: MonotonicTime) -> MonotonicTime? {
     let phaseEnd = cycle?.endOfPhase(nanosecondsSinceStart: elapsed(at: now)).map {

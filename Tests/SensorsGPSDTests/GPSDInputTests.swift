@@ -36,6 +36,33 @@ import Testing
     #expect(recorder.statuses.allSatisfy { $0.skipped == nil })
   }
 
+  private static func report(_ device: String, _ second: Int, longitude: Double) -> String {
+    #"{"class":"TPV","device":"\#(device)","mode":3,"time":"2026-11-21T08:00:0\#(second).000Z","#
+      + #""lat":48.1,"lon":\#(longitude),"speed":10.0,"eph":3.0}"#
+  }
+
+  /// The second receiver is used only after gpsd has closed the first one.
+  @Test func oneOfSeveralReceiversIsUsed() throws {
+    var lines = [Self.version]
+    for second in 0..<5 {
+      lines += [
+        Self.report("/dev/a", second, longitude: 11.5), Self.report("/dev/b", second, longitude: 11.6),
+      ]
+    }
+    lines += [
+      #"{"class":"DEVICE","path":"/dev/a","activated":0}"#, Self.report("/dev/b", 6, longitude: 11.6),
+      Self.report("/dev/a", 7, longitude: 11.5),
+    ]
+    let recorder = try record(lines) { recorder in
+      recorder.statuses.last?.restriction?.contains("/dev/b and ignores /dev/a") ?? false
+    }
+    #expect(positions(recorder).map(\.receiver) == Array(repeating: "/dev/a", count: 5) + ["/dev/b"])
+    let notices = recorder.statuses.compactMap(\.restriction)
+    #expect(
+      notices.first == "uses the receiver /dev/a and ignores /dev/b; gpsd.device selects a receiver"
+        && notices.count == 2, "\(recorder.statuses)")
+  }
+
   @Test func inputThatIsNotAReportIsReportedWithItsLine() throws {
     let recorder = try record([Self.version, "$GPGGA,080000,4806,N", "$GPGGA,080001,4806,N", Self.report]) {
       !positions($0).isEmpty
