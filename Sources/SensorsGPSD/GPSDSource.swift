@@ -4,7 +4,7 @@ internal import Spatial
 
 /// A live receiver of a gpsd. A dedicated thread watches gpsd while positions are in demand, and delivers
 /// one `PositionFix` for each report (gpsd's TPV) of one receiver, which `ReceiverChoice` selects. It survives all failures of the other side: a gpsd that is
-/// not running yet or is restarted, and a receiver that is unplugged. It reports a failure once, retries with
+/// not running yet or is restarted, and a receiver that is unplugged. It reports each cause of a failure once, retries with
 /// a jittered back-off, and reports once that reports arrive again.
 ///
 /// Demand: `.off` closes the connection, and gpsd lets the receiver sleep. A duty cycle watches only in the
@@ -62,9 +62,7 @@ public final class GPSDSource: SensorSource {
     var reason: String?
     do {
       let probe = try GPSDProbe.run(address, timeLimit: .seconds(max(0.1, min(seconds, 60))))
-      if !probe.devices.contains(where: { device == nil || $0.path == device }) {
-        reason = "\(address) has no receiver\(device.map { " \($0)" } ?? ""); name one in gpsd's DEVICES"
-      }
+      reason = GPSDWatch.absence(of: device, in: probe.devices.map(\.path)).map { "\(address) \($0)" }
     } catch {
       reason = "\(error)"
     }
@@ -193,7 +191,7 @@ struct GPSDWorker: ~Copyable {
       for request in assistance.requests(at: now) { try session?.pass(request.bytes, to: request.path) }
     } catch {
       close()
-      handle(.disconnected(reason: "\(error)"))
+      handle(.disconnected(error.kind, reason: "\(error)"))
     }
   }
 
@@ -223,7 +221,7 @@ struct GPSDWorker: ~Copyable {
       return outcome
     } catch {
       close()
-      handle(.disconnected(reason: "\(error)"))
+      handle(.disconnected(error.kind, reason: "\(error)"))
       return .timedOut
     }
   }
@@ -274,12 +272,14 @@ struct GPSDWorker: ~Copyable {
     do {
       let opened = try GPSDClientSession(
         to: address, decoder: decoder, deadline: .after(Self.connectTimeLimit), wake: wake)
+      // gpsd refuses to watch a receiver that it does not have, and then does not list those that it has.
+      if device != nil { try opened.requestDevices() }
       try opened.watch(device: device)
       session = consume opened
       handle(.connected)
     } catch {
       // After an interruption there is a new demand, which determines the next step.
-      if error.kind != .interrupted { handle(.disconnected(reason: "\(error)")) }
+      if error.kind != .interrupted { handle(.disconnected(error.kind, reason: "\(error)")) }
     }
   }
 
@@ -301,7 +301,9 @@ struct GPSDWorker: ~Copyable {
         handle(.deviceClosed(path: device.path))
       }
     case .devices(let devices):
-      choice.retain(devices.map(\.path))
+      let paths = devices.map(\.path)
+      choice.retain(paths)
+      handle(.listed(paths: paths))
       for device in devices { assistance.observe(device) }
     case .fix(let report):
       assistance.observe(report)
@@ -313,7 +315,8 @@ struct GPSDWorker: ~Copyable {
       reportChoice()
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.drainsWithoutWaiting { handOver() }
-    default: return
+    case .error(let message): handle(.refused(message: message))
+    case .version, .other: return
     }
   }
 

@@ -6,10 +6,12 @@ import Testing
 
 /// A live connection to a program that writes gpsd's protocol in its own way.
 @Suite struct GPSDInputTests {
-  private func record(_ lines: [String], until isDone: (EventRecorder) -> Bool) throws -> EventRecorder {
+  private func record(
+    _ lines: [String], device: String? = nil, until isDone: (EventRecorder) -> Bool
+  ) throws -> EventRecorder {
     let server = try FakeGPSD(lines: lines)
     defer { server.stop() }
-    let source = try GPSDSource(GPSDAddress(port: server.port))
+    let source = try GPSDSource(GPSDAddress(port: server.port), device: device)
     let recorder = EventRecorder()
     try source.start { recorder.receive($0) }
     defer { source.stop() }
@@ -61,6 +63,20 @@ import Testing
     #expect(
       notices.first == "uses the receiver /dev/a and ignores /dev/b; gpsd.device selects a receiver"
         && notices.count == 2, "\(recorder.statuses)")
+  }
+
+  @Test func aReceiverThatGPSDDoesNotHaveIsReportedImmediately() throws {
+    let devices = #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/ttyACM0"}]}"#
+    let error = #"{"class":"ERROR","message":"No such device as /dev/ttyUSB9"}"#
+    let recorder = try record([Self.version, devices, error], device: "/dev/ttyUSB9") { recorder in
+      recorder.statuses.contains { if case .unavailable = $0.state { true } else { false } }
+    }
+    guard case .unavailable(let reason)? = recorder.statuses.last?.state else {
+      Issue.record("\(recorder.statuses)")
+      return
+    }
+    #expect(
+      reason.hasSuffix("has no receiver /dev/ttyUSB9; set gpsd.device to one of: /dev/ttyACM0"), "\(reason)")
   }
 
   @Test func inputThatIsNotAReportIsReportedWithItsLine() throws {
