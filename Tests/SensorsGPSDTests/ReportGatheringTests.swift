@@ -48,6 +48,22 @@ import Testing
     #expect(abs(report(16, takenAt: 16.4) - 16.4) < 1e-6)
   }
 
+  @Test func eachReceiverHasItsOwnDelay() {
+    var gathering = ReportGathering()
+    gathering.setDemand(demand(10), at: .start)
+    func arrival(_ receiver: String, _ second: Double, takenAt taken: Double) -> Double {
+      gathering.arrival(
+        of: Self.civil.advanced(bySeconds: second), from: receiver, takenAt: Timestamp(seconds: taken)
+      ).seconds
+    }
+    _ = arrival("a", 0, takenAt: 100.2)
+    _ = arrival("b", 0, takenAt: 101.2)
+    for second in 5..<9 {
+      #expect(abs(arrival("b", Double(second - 1), takenAt: 109) - Double(second) - 100.2) < 0.002)
+      #expect(abs(arrival("a", Double(second), takenAt: 109) - Double(second) - 100.2) < 0.002)
+    }
+  }
+
   @Test func aClockThatJumpsOrSaysNothingIsTakenAtItsComing() {
     var gathering = ReportGathering()
     gathering.setDemand(demand(10), at: .start)
