@@ -21,7 +21,7 @@ public enum SensorInput: Sendable, Hashable {
   public struct Hardware: Sendable, Hashable {
     /// The address of gpsd; nil to use no GNSS receiver.
     public var gpsd: GPSDAddress?
-    /// The path of the only receiver to use, as gpsd names it; nil for all receivers.
+    /// The path of the receiver to use, as gpsd names it; nil to choose one of gpsd's receivers.
     public var receiver: String?
     /// True to send u-blox receivers an approximate position, which shortens their time to fix.
     public var assistsReceiver: Bool

@@ -9,7 +9,7 @@ public import Spatial
 /// - The decoder is that of a live session. White space is ignored: a report can span lines, and reports can
 ///   be elements of an array. Lines outside of a report that do not start with `{` (raw sentences, comments)
 ///   are ignored.
-/// - One fix for each TPV. `PositionFix.time` is as recorded; `timestamp` is the receiver's time since its
+/// - One fix for each TPV of one receiver, chosen as in a live session. `PositionFix.time` is as recorded; `timestamp` is the receiver's time since its
 ///   first one, plus `startingAt`. It is constant while the recorded time runs backwards or is missing.
 /// - A damaged report is skipped and counted, except a last line without an end, which an interrupted
 ///   recorder leaves.
@@ -21,6 +21,7 @@ public struct GPSDLogRecording: SensorRecording {
   private var lines: LineReader
   private let decoder = GPSDReportDecoder()
   private var assembler = GPSDFixAssembler()
+  private var choice = ReceiverChoice()
   private var gate = DemandGate()
   private var clock: RecordingClock
   private var lastTimestamp: Timestamp?
@@ -110,8 +111,15 @@ public struct GPSDLogRecording: SensorRecording {
     case .fix(let report):
       let timestamp = clock.timestamp(for: report.time)
       lastTimestamp = timestamp
-      guard gate.admits(timestamp) else { return nil }
-      return .position([assembler.fix(report, at: timestamp)])
+      let fix = assembler.fix(report, at: timestamp)
+      guard choice.admits(fix), gate.admits(timestamp) else { return nil }
+      return .position([fix])
+    case .devices(let devices):
+      choice.retain(devices.map(\.path))
+      return nil
+    case .device(let device):
+      if !device.isActive { choice.remove(device.path) }
+      return nil
     default: return nil
     }
   }

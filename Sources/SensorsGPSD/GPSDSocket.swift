@@ -7,6 +7,9 @@ internal import Platform
 /// `gps_send` raises SIGPIPE. Therefore this module has its own socket and uses libgps only for parsing,
 /// which the documentation of `gps_unpack` provides for.
 struct GPSDSocket: ~Copyable {
+  /// EAI_ADDRFAMILY of netdb.h, which Swift's Glibc module does not have.
+  private static let noAddressOfFamily: Int32 = -9
+
   let address: GPSDAddress
   private let descriptor: Int32
 
@@ -22,8 +25,9 @@ struct GPSDSocket: ~Copyable {
     unsafe hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG
     var list: UnsafeMutablePointer<addrinfo>?
     var code = unsafe getaddrinfo(address.host, String(address.port), &hints, &list)
-    if code != 0 {
-      // AI_ADDRCONFIG ignores the loopback interface: a machine without network would have no addresses.
+    if code == EAI_NONAME || code == Self.noAddressOfFamily {
+      // AI_ADDRCONFIG ignores the loopback interface: a machine without network would have no addresses. Other
+      // failures, such as silent name servers, would only last twice as long.
       unsafe hints.ai_flags = AI_NUMERICSERV
       code = unsafe getaddrinfo(address.host, String(address.port), &hints, &list)
     }

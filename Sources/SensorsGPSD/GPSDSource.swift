@@ -2,9 +2,9 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// The live receivers of a gpsd. A dedicated thread watches gpsd while positions are in demand, and delivers
-/// one `PositionFix` for each report (gpsd's TPV). It survives all failures of the other side: a gpsd that is
-/// not running yet or is restarted, and a receiver that is unplugged. It reports a failure once, retries with
+/// A live receiver of a gpsd. A dedicated thread watches gpsd while positions are in demand, and delivers
+/// one `PositionFix` for each report (gpsd's TPV) of one receiver, which `ReceiverChoice` selects. It survives all failures of the other side: a gpsd that is
+/// not running yet or is restarted, and a receiver that is unplugged. It reports each cause of a failure once, retries with
 /// a jittered back-off, and reports once that reports arrive again.
 ///
 /// Demand: `.off` closes the connection, and gpsd lets the receiver sleep. A duty cycle watches only in the
@@ -21,7 +21,11 @@ public final class GPSDSource: SensorSource {
   private let thread: ServiceThread
   private let assists: Bool
   private let orders = Locked(Orders())
+  /// Nil before the start and after the stop, so that events of an abandoned thread are dropped.
   private let sink = Locked<SensorSink?>(nil)
+
+  /// Time limit in s for stopping the thread. A thread that waits for the answer of a name server is then abandoned.
+  private static let stopTimeout = 2.0
 
   /// Requests of other threads.
   fileprivate struct Orders {
@@ -32,7 +36,7 @@ public final class GPSDSource: SensorSource {
 
   /// - Parameters:
   ///   - address: address of gpsd.
-  ///   - device: path of the only receiver to use, as in gpsd ("/dev/ttyACM0"); nil for all.
+  ///   - device: path of the only receiver to use, as in gpsd ("/dev/ttyACM0"); nil to choose one.
   ///   - assists: true if `assist` sends approximate positions to u-blox receivers without a fix. gpsd
   ///     forwards them unless it was started with `-b`, and does not report whether it did.
   /// - Throws: `SystemError` if no file descriptor is available.
@@ -48,7 +52,9 @@ public final class GPSDSource: SensorSource {
   /// - Throws: `SystemError` if no thread can be created.
   public func start(_ sink: @escaping SensorSink) throws {
     self.sink.withLock { $0 = sink }
-    try thread.start(name: "gpsd") { [self] in run(sink, $0) }
+    try thread.start(name: "gpsd") { [self] heartbeat in
+      run({ [sink = self.sink] event in sink.withLock { $0 }?(event) }, heartbeat)
+    }
   }
 
   /// Requests gpsd's receivers, without waking one. A missing gpsd or receiver is reported as unavailable.
@@ -56,9 +62,7 @@ public final class GPSDSource: SensorSource {
     var reason: String?
     do {
       let probe = try GPSDProbe.run(address, timeLimit: .seconds(max(0.1, min(seconds, 60))))
-      if !probe.devices.contains(where: { device == nil || $0.path == device }) {
-        reason = "\(address) has no receiver\(device.map { " \($0)" } ?? ""); name one in gpsd's DEVICES"
-      }
+      reason = GPSDWatch.absence(of: device, in: probe.devices.map(\.path)).map { "\(address) \($0)" }
     } catch {
       reason = "\(error)"
     }
@@ -81,9 +85,11 @@ public final class GPSDSource: SensorSource {
     thread.wake.signal()
   }
 
+  /// Closes the connection and returns when the thread has ended. A thread in a host name lookup is abandoned after
+  /// two seconds and delivers nothing afterwards.
   public func stop() {
     sink.withLock { $0 = nil }
-    thread.stop()
+    thread.stop(timeout: Self.stopTimeout)
   }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
@@ -120,6 +126,9 @@ struct GPSDWorker: ~Copyable {
   private var assembler = GPSDFixAssembler()
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
+  private var choice = ReceiverChoice()
+  /// The last reported notice of `choice`.
+  private var notice: String?
   private var assistance: ReceiverAssistance
   /// Fixes collected until all waiting ones are read.
   private var gathered: [PositionFix] = []
@@ -163,13 +172,11 @@ struct GPSDWorker: ~Copyable {
   }
 
   /// Reports input that does not come from gpsd, for example from a forwarder with another protocol.
-  private func report(unreadable line: Int, _ text: String) {
-    let skipped = SkippedInput(
-      first: "\(name): line \(line) is not a report of gpsd in JSON (\(text)); check what listens there")
-    sink(
-      .status(
-        SourceStatus(
-          timestamp: now, source: name, kinds: [.positioning], state: .active(rates: [:]), skipped: skipped)))
+  private mutating func report(unreadable line: Int, _ text: String) {
+    send(
+      .active(rates: [:]),
+      skipped: SkippedInput(
+        first: "\(name): line \(line) is not a report of gpsd in JSON (\(text)); check what listens there"))
   }
 
   /// Sends an approximate position to receivers without a fix.
@@ -184,7 +191,7 @@ struct GPSDWorker: ~Copyable {
       for request in assistance.requests(at: now) { try session?.pass(request.bytes, to: request.path) }
     } catch {
       close()
-      handle(.disconnected(reason: "\(error)"))
+      handle(.disconnected(error.kind, reason: "\(error)"))
     }
   }
 
@@ -214,7 +221,7 @@ struct GPSDWorker: ~Copyable {
       return outcome
     } catch {
       close()
-      handle(.disconnected(reason: "\(error)"))
+      handle(.disconnected(error.kind, reason: "\(error)"))
       return .timedOut
     }
   }
@@ -239,11 +246,23 @@ struct GPSDWorker: ~Copyable {
     for action in watch.handle(event, at: .now, using: &generator) {
       switch action {
       case .disconnect: close()
-      case .report(let state):
-        sink(.status(SourceStatus(timestamp: now, source: name, kinds: [.positioning], state: state)))
+      case .report(let state): send(state)
       case .connect: connect()
       }
     }
+  }
+
+  /// Reports the chosen receiver if the choice, or the other receivers, have changed.
+  private mutating func reportChoice() {
+    if watch.isActive, choice.notice != notice { send(.active(rates: [:])) }
+  }
+
+  private mutating func send(_ state: SourceStatus.State, skipped: SkippedInput? = nil) {
+    notice = choice.notice
+    var status = SourceStatus(
+      timestamp: now, source: name, kinds: [.positioning], state: state, skipped: skipped)
+    if case .active = state { status.restriction = notice }
+    sink(.status(status))
   }
 
   private mutating func connect() {
@@ -253,12 +272,14 @@ struct GPSDWorker: ~Copyable {
     do {
       let opened = try GPSDClientSession(
         to: address, decoder: decoder, deadline: .after(Self.connectTimeLimit), wake: wake)
+      // gpsd refuses to watch a receiver that it does not have, and then does not list those that it has.
+      if device != nil { try opened.requestDevices() }
       try opened.watch(device: device)
       session = consume opened
       handle(.connected)
     } catch {
       // After an interruption there is a new demand, which determines the next step.
-      if error.kind != .interrupted { handle(.disconnected(reason: "\(error)")) }
+      if error.kind != .interrupted { handle(.disconnected(error.kind, reason: "\(error)")) }
     }
   }
 
@@ -266,6 +287,7 @@ struct GPSDWorker: ~Copyable {
     handOver()
     session = nil
     assembler = GPSDFixAssembler()
+    choice.pause()
     assistance.reset()
   }
 
@@ -274,16 +296,27 @@ struct GPSDWorker: ~Copyable {
     case .sky(let sky): assembler.update(sky, at: now)
     case .device(let device):
       assistance.observe(device)
-      if !device.isActive { handle(.deviceClosed(path: device.path)) }
-    case .devices(let devices): for device in devices { assistance.observe(device) }
+      if !device.isActive {
+        choice.remove(device.path)
+        handle(.deviceClosed(path: device.path))
+      }
+    case .devices(let devices):
+      let paths = devices.map(\.path)
+      choice.retain(paths)
+      handle(.listed(paths: paths))
+      for device in devices { assistance.observe(device) }
     case .fix(let report):
       assistance.observe(report)
       assistReceivers()
-      let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
+      let arrival = gathering.arrival(of: report.time, from: report.device ?? "", takenAt: now)
+      let fix = assembler.fix(report, at: arrival)
+      guard choice.admits(fix) else { return reportChoice() }
       handle(.reported(device: report.device))
+      reportChoice()
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.drainsWithoutWaiting { handOver() }
-    default: return
+    case .error(let message): handle(.refused(message: message))
+    case .version, .other: return
     }
   }
 

@@ -10,7 +10,11 @@ struct GPSDWatch: Sendable {
     /// The connection is established and reports were requested.
     case connected
     /// A connection attempt failed, or a connection was lost.
-    case disconnected(reason: String)
+    case disconnected(GPSDError.Kind, reason: String)
+    /// gpsd listed all its receivers.
+    case listed(paths: [String])
+    /// gpsd refused a request.
+    case refused(message: String)
     /// A receiver reported (TPV).
     case reported(device: String?)
     /// gpsd closed a receiver: it was unplugged or failed.
@@ -41,7 +45,19 @@ struct GPSDWatch: Sendable {
     case waiting(until: MonotonicTime)
   }
 
-  private enum ReportedState: Equatable { case nothing, idle, active, unavailable }
+  /// The cause of an outage. It is reported when it changes, not for each attempt.
+  private enum Cause: Equatable {
+    case connection(GPSDError.Kind)
+    /// gpsd does not have the receiver, with the reason.
+    case absence(String)
+    /// The receiver does not report, or gpsd has closed it.
+    case silence
+  }
+
+  private enum ReportedState: Equatable {
+    case nothing, idle, active
+    case unavailable(Cause)
+  }
 
   /// Time in s without a report after which a receiver counts as lost. The connection is then renewed,
   /// because gpsd tries to open a receiver at the start of a watch.
@@ -56,6 +72,10 @@ struct GPSDWatch: Sendable {
   private var state = State.idle
   private var reported = ReportedState.nothing
   private var lastReporter: String?
+  /// Paths of the receivers of the connected gpsd; nil until it has listed them.
+  private var paths: [String]?
+  /// The last error message of the connected gpsd; nil if it sent none.
+  private var refusal: String?
   private var backoff: Backoff
 
   /// - Parameters:
@@ -69,6 +89,9 @@ struct GPSDWatch: Sendable {
 
   /// True if a connection is established.
   var isWatching: Bool { if case .watching = state { true } else { false } }
+
+  /// True if a receiver delivers reports.
+  var isActive: Bool { reported == .active }
 
   /// Returns the time of the next `tick`; nil if only an event can change anything.
   func deadline(at now: MonotonicTime) -> MonotonicTime? {
@@ -100,18 +123,26 @@ struct GPSDWatch: Sendable {
       if case .watching(_, let lastReport) = state, isWanted(at: now),
         now >= lastReport.advanced(bySeconds: Self.silenceLimit)
       {
-        let reason =
-          "\(source) has had no report from \(device ?? "a receiver") for \(Int(Self.silenceLimit)) s; "
-          + "check that the receiver is plugged in"
-        return [.disconnect] + retry(reason, at: now, using: &generator)
+        return giveUp(at: now, using: &generator)
       }
       return settle(at: now, restarting: false)
     case .connected:
       state = .watching(since: now, lastReport: now)
+      (paths, refusal) = (nil, nil)
       return settle(at: now, restarting: false)
-    case .disconnected(let reason):
+    case .disconnected(let kind, let reason):
       guard isWanted(at: now) else { return settle(at: now, restarting: false, isConnected: false) }
-      return retry(reason, at: now, using: &generator)
+      return retry(.connection(kind), reason, at: now, using: &generator)
+    case .listed(let paths):
+      self.paths = paths
+      return []
+    case .refused(let message):
+      refusal = message
+      // gpsd does not watch a receiver that it gets later, so the request must be repeated.
+      guard case .watching = state, isWanted(at: now), let device, paths?.contains(device) == false else {
+        return []
+      }
+      return giveUp(at: now, using: &generator)
     case .reported(let device):
       guard case .watching(let since, _) = state else { return [] }
       lastReporter = device
@@ -122,8 +153,8 @@ struct GPSDWatch: Sendable {
       // Only the loss of the receiver that reported last is reported, because other receivers may continue.
       guard path == device ?? lastReporter else { return [] }
       return report(
-        .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in")
-      )
+        .unavailable(.silence),
+        .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in"))
     }
   }
 
@@ -167,11 +198,35 @@ struct GPSDWatch: Sendable {
     return isOff ? actions + report(.idle, .idle) : actions
   }
 
+  /// Ends a connection without reports.
+  private mutating func giveUp(
+    at now: MonotonicTime, using generator: inout some RandomNumberGenerator
+  ) -> [Action] {
+    if let absence = paths.flatMap({ Self.absence(of: device, in: $0) }) {
+      return [.disconnect] + retry(.absence(absence), "\(source) \(absence)", at: now, using: &generator)
+    }
+    let reason =
+      "\(source) has had no report from \(device ?? "a receiver") for \(Int(Self.silenceLimit)) s; "
+      + "check that the receiver is plugged in" + (refusal.map { "; gpsd reports: \($0)" } ?? "")
+    return [.disconnect] + retry(.silence, reason, at: now, using: &generator)
+  }
+
+  /// Returns the reason why gpsd has no reports of a receiver, with the remedy, after gpsd's name; nil if gpsd has
+  /// the receiver.
+  /// - Parameters:
+  ///   - device: path of the only receiver to use; nil for any.
+  ///   - paths: the receivers of gpsd.
+  static func absence(of device: String?, in paths: [String]) -> String? {
+    if paths.isEmpty { return "has no receiver; plug it in, or name it in DEVICES of /etc/default/gpsd" }
+    guard let device, !paths.contains(device) else { return nil }
+    return "has no receiver \(device); set gpsd.device to one of: \(paths.joined(separator: ", "))"
+  }
+
   private mutating func retry(
-    _ reason: String, at now: MonotonicTime, using generator: inout some RandomNumberGenerator
+    _ cause: Cause, _ reason: String, at now: MonotonicTime, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
     state = .waiting(until: now.advanced(bySeconds: backoff.next(using: &generator)))
-    return report(.unavailable, .unavailable(reason: reason))
+    return report(.unavailable(cause), .unavailable(reason: reason))
   }
 
   /// Reports a state unless it was the last one reported.

@@ -24,8 +24,10 @@ struct ReportGathering: Sendable {
   private var nextLook = MonotonicTime.start
   /// True if waiting reports must still be read, whatever the demand.
   private(set) var isBehind = false
-  /// Smallest delay from a report's civil time to its arrival in ns, and when it was observed.
-  private var delay: (nanoseconds: Int64, seen: Timestamp)?
+  /// Smallest delay from a report's civil time to its arrival in ns, and when it was observed, by receiver.
+  private var delays: [String: (nanoseconds: Int64, seen: Timestamp)] = [:]
+  /// Maximum number of receivers, to limit memory; gpsd itself supports four.
+  private static let mostReceivers = 16
   private var newest: Timestamp?
 
   /// Sets the demand from `now` on.
@@ -55,16 +57,20 @@ struct ReportGathering: Sendable {
   ///
   /// - Parameters:
   ///   - time: civil time of the report; nil if it has none.
+  ///   - receiver: path of the receiver.
   ///   - now: time at which the report was read.
-  mutating func arrival(of time: UTCTime?, takenAt now: Timestamp) -> Timestamp {
+  mutating func arrival(of time: UTCTime?, from receiver: String, takenAt now: Timestamp) -> Timestamp {
     var arrival = now
     if let time {
       var shortest = now.nanoseconds &- time.nanoseconds
-      if let delay, abs(shortest &- delay.nanoseconds) < Self.largestDelay, drainsWithoutWaiting {
+      if let delay = delays[receiver], abs(shortest &- delay.nanoseconds) < Self.largestDelay,
+        drainsWithoutWaiting
+      {
         let slack = Int64(Self.drift * Double(now.nanoseconds &- delay.seen.nanoseconds))
         shortest = min(shortest, delay.nanoseconds &+ slack)
       }
-      delay = (shortest, now)
+      if delays.count >= Self.mostReceivers { delays.removeAll() }
+      delays[receiver] = (shortest, now)
       arrival = Timestamp(nanoseconds: time.nanoseconds &+ shortest)
     }
     // Arrival times never decrease, even if the receiver's clock goes back.

@@ -44,12 +44,16 @@ import Testing
     #expect(waitUntil(atMost: 60) { listener.fixes.count > 20 })
     first.process.signal(SIGKILL)
     first.stop()
-    #expect(waitUntil(atMost: 60) { listener.states.count == 3 })
+    // The connection ends, and new ones are refused.
+    #expect(waitUntil(atMost: 60) { listener.states.count == 4 })
     let count = listener.fixes.count
     let second = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
     #expect(waitUntil(atMost: 60) { listener.fixes.count > count + 20 })
     second.stop()
-    #expect(Self.kinds(listener.states).prefix(4) == ["unavailable", "active", "unavailable", "active"])
+    #expect(
+      Self.kinds(listener.states).prefix(5) == [
+        "unavailable", "active", "unavailable", "unavailable", "active",
+      ])
   }
 
   /// Reports that may wait come together, all of them, and what waits when the watch is left comes too.

@@ -163,6 +163,36 @@ import Testing
     #expect(screen.process(Place.fix(1, metres)).isEmpty != passes)
   }
 
+  /// A second receiver with its antenna 18 m beside that of the first one, in motion and at rest: nothing that was
+  /// learned from the fixes of one delays or degrades the fixes of the other.
+  @Test(arguments: [0.0, 15]) func aChangedReceiverStartsAnew(speed: Double) throws {
+    func fix(_ second: Int, _ receiver: String, beside: Double) -> PositionFix {
+      var fix = Place.fix(
+        Double(second), speed * Double(second), beside, speed: speed, course: 90, dilution: 0.9)
+      fix.receiver = receiver
+      return fix
+    }
+    var screen = FixScreen()
+    // The first one is wrong by more than it states.
+    for second in 0..<60 { _ = screen.process(fix(second, "a", beside: second.isMultiple(of: 2) ? 5 : -5)) }
+    let accuracies = try (60..<120).map { second in
+      let passed = screen.process(fix(second, "b", beside: 18))
+      #expect(passed.count == 1 && passed.first?.suspicion == nil, "\(second)")
+      return try #require(passed.first?.horizontalAccuracy)
+    }
+    let alone = try #require(AccuracyModel().location(from: fix(60, "b", beside: 18))?.horizontalAccuracy)
+    #expect(accuracies.allSatisfy { abs($0 - alone) < 1e-9 }, "\(accuracies) \(alone)")
+  }
+
+  /// The distance that is possible does not depend on the receiver.
+  @Test func aChangedReceiverIsStillHeldToTheSpeed() {
+    var screen = FixScreen()
+    for second in 0..<10 { _ = screen.process(Place.fix(Double(second), 0, speed: 0)) }
+    var fix = Place.fix(10, 5000, speed: 0)
+    fix.receiver = "b"
+    #expect(screen.process(fix).isEmpty && screen.counts.jumps == 1)
+  }
+
   @Test func silenceAllowsALongerDistance() {
     var screen = FixScreen()
     _ = screen.process(Place.fix(0, 0, speed: 0))

@@ -71,6 +71,29 @@ import Testing
     #expect(fixes.allSatisfy { $0.coordinate == Coordinate(latitude: 1.5, longitude: 2.5) && $0.time != nil })
   }
 
+  @Test func oneOfSeveralReceiversIsReplayed() throws {
+    var text = ""
+    for second in 10..<40 {
+      text += second < 20 ? tpv("\(second).000") : ""
+      text += tpv("\(second).500").replacing("/dev/a", with: "/dev/b")
+    }
+    let fixes = try fixes(text)
+    // The last report of the first receiver is that of second 19.
+    #expect(
+      fixes.map(\.receiver) == Array(repeating: "/dev/a", count: 10) + Array(repeating: "/dev/b", count: 16))
+    #expect(abs(fixes[10].timestamp.seconds - 14.5) < 1e-9)
+  }
+
+  /// The second receiver reports each epoch 1.2 s after its time.
+  @Test func aLateReceiverDoesNotDisturbTheFirst() throws {
+    let text = (10..<50).map { second in
+      tpv("\(second).000") + tpv("\(second - 1).000").replacing("/dev/a", with: "/dev/b")
+    }
+    let fixes = try fixes(text.joined())
+    #expect(fixes.map { $0.timestamp.seconds.rounded() } == (0..<40).map(Double.init))
+    #expect(fixes.allSatisfy { $0.receiver == "/dev/a" })
+  }
+
   @Test func aLastReportThatWasCutOffIsPassedOver() throws {
     #expect(try fixes(tpv("01.000") + "{\"class\":\"TPV\",\"mo").count == 1)
   }

@@ -11,9 +11,18 @@ import Testing
   private static let always = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
   private struct Story {
-    var watch = GPSDWatch(source: "gpsd", device: nil, backoff: Backoff(floor: 1, base: 1, limit: 30))
+    var watch: GPSDWatch
     var generator = SeededGenerator(seed: 1)
     var said: [SourceStatus.State] = []
+
+    init(device: String? = nil) {
+      watch = GPSDWatch(source: "gpsd", device: device, backoff: Backoff(floor: 1, base: 1, limit: 30))
+    }
+
+    /// The reasons of the outages.
+    var reasons: [String] {
+      said.compactMap { if case .unavailable(let reason) = $0 { reason } else { nil } }
+    }
 
     /// What it does, without what it says.
     mutating func at(_ seconds: Double, _ event: GPSDWatch.Event) -> [GPSDWatch.Action] {
@@ -49,7 +58,7 @@ import Testing
     #expect(story.at(0, .demand(Self.always)) == [.connect])
     var now = 0.0
     for attempt in 0..<20 {
-      #expect(story.at(now, .disconnected(reason: "refused \(attempt)")) == [])
+      #expect(story.at(now, .disconnected(.unreachable, reason: "refused \(attempt)")) == [])
       let next = try #require(story.deadline(now))
       #expect(next - now >= 1 && next - now <= 30)
       #expect(story.at((now + next) / 2, .tick) == [])
@@ -64,16 +73,89 @@ import Testing
     #expect(story.said == [.unavailable(reason: "refused 0"), Self.active])
   }
 
+  /// gpsd is started after the agent, and has no receiver; one is plugged in, and gpsd stops.
+  @Test func eachCauseOfAnOutageIsReportedOnce() throws {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    var now = 0.0
+    /// Connects at the next attempt.
+    func connect() throws {
+      now = try #require(story.deadline(now))
+      #expect(story.at(now, .tick) == [.connect])
+      _ = story.at(now, .connected)
+    }
+    for _ in 0..<3 {
+      _ = story.at(now, .disconnected(.unreachable, reason: "refused"))
+      now = try #require(story.deadline(now))
+      #expect(story.at(now, .tick) == [.connect])
+    }
+    _ = story.at(now, .connected)
+    for _ in 0..<3 {
+      #expect(story.at(now, .listed(paths: [])) == [])
+      now += GPSDWatch.silenceLimit
+      #expect(story.at(now, .tick) == [.disconnect])
+      try connect()
+    }
+    _ = story.at(now, .listed(paths: ["/dev/a"]))
+    _ = story.at(now, .reported(device: "/dev/a"))
+    _ = story.at(now, .disconnected(.connectionLost, reason: "closed"))
+    _ = story.at(now + 60, .disconnected(.unreachable, reason: "refused"))
+    #expect(
+      story.said == [
+        .unavailable(reason: "refused"),
+        .unavailable(
+          reason: "gpsd has no receiver; plug it in, or name it in DEVICES of /etc/default/gpsd"),
+        Self.active, .unavailable(reason: "closed"), .unavailable(reason: "refused"),
+      ])
+  }
+
+  /// `gpsd.device` has a mistake, or is a link to the path that gpsd uses.
+  @Test func aReceiverThatGPSDDoesNotHaveIsReportedWithItsPaths() throws {
+    var story = Story(device: "/dev/gps0")
+    _ = story.at(0, .demand(Self.always))
+    var now = 0.0
+    for _ in 0..<3 {
+      _ = story.at(now, .connected)
+      #expect(story.at(now, .listed(paths: ["/dev/ttyACM0", "/dev/ttyUSB1"])) == [])
+      #expect(story.at(now, .refused(message: "No such device as /dev/gps0")) == [.disconnect])
+      now = try #require(story.deadline(now))
+      #expect(story.at(now, .tick) == [.connect])
+    }
+    #expect(
+      story.reasons == [
+        "gpsd has no receiver /dev/gps0; set gpsd.device to one of: /dev/ttyACM0, /dev/ttyUSB1"
+      ])
+    // It is plugged in.
+    _ = story.at(now, .connected)
+    _ = story.at(now, .listed(paths: ["/dev/gps0", "/dev/ttyACM0"]))
+    _ = story.at(now, .reported(device: "/dev/gps0"))
+    #expect(story.said.last == Self.active)
+  }
+
+  @Test func anErrorOfGPSDIsReportedWithTheSilence() {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    _ = story.at(0, .connected)
+    _ = story.at(0, .listed(paths: ["/dev/a"]))
+    #expect(story.at(1, .refused(message: "Invalid WATCH: 12")) == [])
+    #expect(story.at(15, .tick) == [.disconnect])
+    #expect(
+      story.reasons == [
+        "gpsd has had no report from a receiver for 15 s; check that the receiver is plugged in; gpsd reports: "
+          + "Invalid WATCH: 12"
+      ])
+  }
+
   @Test func aConnectionThatHeldResetsTheBackoff() throws {
     var story = Story()
     _ = story.at(0, .demand(Self.always))
     for attempt in 0..<10 {
-      _ = story.at(Double(attempt) * 100, .disconnected(reason: "x"))
+      _ = story.at(Double(attempt) * 100, .disconnected(.unreachable, reason: "x"))
       _ = story.at(Double(attempt) * 100 + 50, .tick)
     }
     _ = story.at(1000, .connected)
     _ = story.at(1006, .reported(device: nil))
-    _ = story.at(1010, .disconnected(reason: "gone"))
+    _ = story.at(1010, .disconnected(.unreachable, reason: "gone"))
     // Floor and first ceiling are both 1 s.
     #expect(abs((story.deadline(1010) ?? 0) - 1011) < 1e-9)
   }
@@ -128,7 +210,7 @@ import Testing
     #expect(story.at(130, .tick) == [])
     #expect(story.at(160, .tick) == [.connect])
     // An attempt that fails at the very end of the phase is not repeated before the next.
-    #expect(story.at(170, .disconnected(reason: "refused")) == [])
+    #expect(story.at(170, .disconnected(.unreachable, reason: "refused")) == [])
     #expect(story.deadline(170) == 220)
     #expect(story.said == [Self.active])
     #expect(story.at(171, .demand(.off)) == [])
@@ -159,7 +241,7 @@ import Testing
     var story = Story()
     _ = story.at(0, .demand(Self.always))
     _ = story.at(1, .demand(.off))
-    #expect(story.at(2, .disconnected(reason: "gone")) == [])
+    #expect(story.at(2, .disconnected(.unreachable, reason: "gone")) == [])
     #expect(story.said == [.idle])
   }
 }

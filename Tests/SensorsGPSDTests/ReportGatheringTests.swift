@@ -30,7 +30,7 @@ import Testing
     var gathering = ReportGathering()
     func report(_ second: Double, takenAt taken: Double) -> Double {
       gathering.arrival(
-        of: Self.civil.advanced(bySeconds: second), takenAt: Timestamp(seconds: 1000 + taken)
+        of: Self.civil.advanced(bySeconds: second), from: "", takenAt: Timestamp(seconds: 1000 + taken)
       ).seconds - 1000
     }
     // As they come, some sooner, some later: each has its own time.
@@ -48,15 +48,33 @@ import Testing
     #expect(abs(report(16, takenAt: 16.4) - 16.4) < 1e-6)
   }
 
+  @Test func eachReceiverHasItsOwnDelay() {
+    var gathering = ReportGathering()
+    gathering.setDemand(demand(10), at: .start)
+    func arrival(_ receiver: String, _ second: Double, takenAt taken: Double) -> Double {
+      gathering.arrival(
+        of: Self.civil.advanced(bySeconds: second), from: receiver, takenAt: Timestamp(seconds: taken)
+      ).seconds
+    }
+    _ = arrival("a", 0, takenAt: 100.2)
+    _ = arrival("b", 0, takenAt: 101.2)
+    for second in 5..<9 {
+      #expect(abs(arrival("b", Double(second - 1), takenAt: 109) - Double(second) - 100.2) < 0.002)
+      #expect(abs(arrival("a", Double(second), takenAt: 109) - Double(second) - 100.2) < 0.002)
+    }
+  }
+
   @Test func aClockThatJumpsOrSaysNothingIsTakenAtItsComing() {
     var gathering = ReportGathering()
     gathering.setDemand(demand(10), at: .start)
-    _ = gathering.arrival(of: Self.civil, takenAt: Timestamp(seconds: 10))
+    _ = gathering.arrival(of: Self.civil, from: "", takenAt: Timestamp(seconds: 10))
     // 1024 weeks on, back again, and without a time; never before the one before.
     for (time, taken) in [
       (Self.civil.advanced(bySeconds: 619_315_200), 20.0), (Self.civil.advanced(bySeconds: 2), 21), (nil, 22),
     ] as [(UTCTime?, Double)] {
-      #expect(gathering.arrival(of: time, takenAt: Timestamp(seconds: taken)) == Timestamp(seconds: taken))
+      #expect(
+        gathering.arrival(of: time, from: "", takenAt: Timestamp(seconds: taken)) == Timestamp(seconds: taken)
+      )
     }
   }
 }

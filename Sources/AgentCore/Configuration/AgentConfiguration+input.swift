@@ -34,7 +34,7 @@ extension AgentConfiguration {
 
   package struct GPSD: Sendable, Hashable {
     package var address: GPSDAddress
-    /// gpsd device whose reports are used; nil for all devices of gpsd.
+    /// gpsd device whose reports are used; nil to choose one of gpsd's devices.
     package var device: String?
     /// Sends u-blox receivers their approximate position.
     package var assists: Bool

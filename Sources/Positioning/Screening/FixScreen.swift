@@ -7,7 +7,8 @@ public import VehicleData
 /// A report that repeats the previous one is dropped. A fix that the device cannot have reached, or that
 /// contradicts its velocity or rest by more than its accuracy allows, is held back. It is accepted, with the
 /// fixes after it, if these agree with it for `confirmation` or `jumpConfirmation`. A fix back at the old
-/// position refutes it. After a jump above `farJump` the fixes are passed on as suspect from
+/// position refutes it. After a change of the receiver, the fixes of the former one limit only the distance, because two
+/// antennas have different positions. After a jump above `farJump` the fixes are passed on as suspect from
 /// `jumpConfirmation` until `acceptance`. Times are checked by `ReceiverClock`, accuracies by `AccuracyModel`,
 /// drifts by `VelocityWitness`.
 ///
@@ -108,6 +109,7 @@ public struct FixScreen: Sendable {
   /// - Parameter reference: civil time from another clock that was set; nil if there is none.
   public mutating func process(_ fix: PositionFix, reference: UTCTime? = nil) -> [Location] {
     let fix = withoutNullIsland(fix)
+    if let lastFix, lastFix.receiver != fix.receiver, fix.coordinate != nil { changeReceiver() }
     guard var location = accuracy.location(from: fix) else {
       counts.withoutPosition += 1
       return []
@@ -125,6 +127,14 @@ public struct FixScreen: Sendable {
     }
     if let time = fix.time { location.time = judged(time, at: fix.timestamp, reference: reference) }
     return judge(location)
+  }
+
+  /// Discards what was learned from the fixes of the former receiver. The rest of the device remains valid, and
+  /// so does the clock, which checks times against the device's own.
+  private mutating func changeReceiver() {
+    counts.refuted += candidate?.held.count ?? 0
+    (candidate, motion) = (nil, nil)
+    (accuracy, witness) = (AccuracyModel(), VelocityWitness())
   }
 
   private mutating func judged(_ time: UTCTime, at timestamp: Timestamp, reference: UTCTime?) -> UTCTime? {
@@ -208,7 +218,7 @@ public struct FixScreen: Sendable {
   private mutating func accept(_ locations: [Location]) -> [Location] {
     locations.map {
       var location = $0
-      if let last {
+      if let last, last.source == location.source {
         accuracy.learn(from: last, to: location)
         motion = Self.motion(from: last, to: location)
       } else {
@@ -249,7 +259,7 @@ public struct FixScreen: Sendable {
   {
     if excess(of: location, after: last) > 0 { return .jump }
     let step = max(location.seconds(since: last), 0)
-    guard step <= Self.longestStep,
+    guard step <= Self.longestStep, location.source == last.source,
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
     let seconds = step > 0 ? step : 1
