@@ -50,7 +50,7 @@ extension NavigationFilter {
   func radii() -> (share68: Double, share95: Double) {
     // The covariance assumes that errors of consecutive fixes become independent. Half of their variance is
     // common to consecutive fixes, so it is added.
-    let common = 0.5 * receiver.deviation * receiver.deviation
+    let common = 0.5 * receiver.deviation * receiver.deviation + lateDistance * lateDistance
     let scale = parameters.radiusFactor * parameters.radiusFactor
     return ConfidenceRadius.radii(
       east: scale * filter.covariance[0, 0] + common, north: scale * filter.covariance[1, 1] + common,

@@ -10,6 +10,10 @@ struct ReceiverState: Hashable, Sendable {
   var lastAccepted: Double?
   /// The time of the last report, used or not, s.
   var lastReport: Double?
+  /// The position of the last report, used or not; nil before the first.
+  var lastCoordinate: Coordinate?
+  /// The distance in m that the vehicle has moved while the receiver repeated `lastCoordinate`.
+  var repeatedDistance = 0.0
   /// Position in the local frame of the last accepted fix, m; nil before the first.
   var position: Vector3?
   /// The standard deviation of `position` by axis, m.
@@ -36,6 +40,11 @@ extension NavigationFilter {
   private static let normal95 = 1.96
   /// The speed in m/s below which a report without a course means that the vehicle is almost at rest.
   private static let slowest = 1.0
+  /// The distance in m above which a repeated position is wrong, and the speed in m/s from which the vehicle moves; as in
+  /// the agent's `RepeatedPosition`.
+  private static let (repeatedDistance, slowestDriving) = (5.0, 1.5)
+  /// The smallest distance in m above which a repeated position of a precise receiver is wrong.
+  private static let leastRepeatedDistance = 0.5
 
   /// Processes a report of the receiver, whose time is on the same monotonic clock as the scans. The filter
   /// estimates its latency.
@@ -52,7 +61,11 @@ extension NavigationFilter {
       counters.refusedFixes += 1
       return
     }
-    guard let measurement = measurement(fix, time: time, interval: min(2, max(0.02, interval))) else {
+    let isRepeated = fix.coordinate != nil && fix.coordinate == receiver.lastCoordinate
+    guard !isFrozen(fix, isRepeated: isRepeated, interval: interval),
+      let measurement = measurement(
+        fix, time: time, interval: min(2, max(0.02, interval)), isRepeated: isRepeated)
+    else {
       counters.refusedFixes += 1
       return
     }
@@ -60,9 +73,35 @@ extension NavigationFilter {
     pendingFixes.append(measurement)
   }
 
+  /// Returns whether a report repeats a position that the vehicle has left.
+  private mutating func isFrozen(_ fix: PositionFix, isRepeated: Bool, interval: Double) -> Bool {
+    guard isRepeated else {
+      if let coordinate = fix.coordinate {
+        (receiver.lastCoordinate, receiver.repeatedDistance) = (coordinate, 0)
+      }
+      return false
+    }
+    // Without a velocity, an alignment would mistake repeated positions for rest.
+    if state == .aligning, fix.speed == nil { return true }
+    let speed = max(fix.speed ?? 0, state == .aligned ? leastSpeed : 0)
+    if speed > Self.slowestDriving { receiver.repeatedDistance += speed * interval }
+    let deviation = (fix.horizontalError ?? .infinity) / Self.radial95
+    return receiver.repeatedDistance
+      > min(Self.repeatedDistance, max(Self.leastRepeatedDistance, 2 * deviation))
+  }
+
+  /// The speed of the state in m/s, less three standard deviations.
+  private var leastSpeed: Double {
+    let variance = max(
+      filter.covariance.variance(ErrorState.velocity), filter.covariance.variance(ErrorState.velocity + 1))
+    return hypot(filter.state.velocity.x, filter.state.velocity.y) - 3 * variance.squareRoot()
+  }
+
   /// Returns the report in the local frame; nil if it contains neither a usable position nor a usable
   /// velocity.
-  private mutating func measurement(_ fix: PositionFix, time: Double, interval: Double) -> GNSSMeasurement? {
+  private mutating func measurement(
+    _ fix: PositionFix, time: Double, interval: Double, isRepeated: Bool
+  ) -> GNSSMeasurement? {
     let horizontal: Double
     if let error = fix.horizontalError, error.isFinite, error >= 0 {
       horizontal = error / Self.radial95
@@ -89,15 +128,20 @@ extension NavigationFilter {
     }
     guard position != nil || velocity != nil else { return nil }
     var difference: PositionDifferences.Velocity?
-    if velocity == nil, let coordinate = fix.coordinate {
-      difference = differences.add(coordinate, at: time, deviation: horizontal)
-    } else {
+    var course: PositionDifferences.Course?
+    if let velocity {
       differences.reset()
+      // A receiver that repeats its position repeats its course, too.
+      course = isRepeated ? nil : PositionDifferences.Course(value: velocity, span: 0)
+    } else if let coordinate = fix.coordinate, !isRepeated {
+      course = differences.course(to: coordinate, at: time)
+      difference = differences.add(coordinate, at: time, deviation: horizontal)
     }
     return GNSSMeasurement(
       time: time, interval: interval, position: position, hasHeight: hasHeight,
       deviation: Vector3(horizontal, horizontal, vertical), velocity: velocity,
-      hasClimb: climb != nil, velocityDeviation: deviation, difference: difference)
+      hasClimb: climb != nil, velocityDeviation: deviation, difference: difference,
+      course: course)
   }
 
   /// Returns the position east, north, up in m, and whether the height is valid.

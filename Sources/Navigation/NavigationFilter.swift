@@ -25,6 +25,13 @@ public struct NavigationFilter: Sendable {
   var walk = WalkDetector()
   var consistency = ConsistencyMonitor()
   var height = PressureHeight()
+  var latency: LatencyEstimator
+  /// The latency in s for which the alignment was last revoked; nil if it never was.
+  private var revokedLatency: Double?
+  /// The standard deviation in m of the position by a latency that differs from the filter's.
+  var lateDistance = 0.0
+  /// The time in s of accepted fixes in motion since the alignment, and that of consecutive rejected fixes.
+  private var (confirmedTime, contradictedTime) = (0.0, 0.0)
   private var window = SampleWindow()
   private var sampling = ScanPairing()
 
@@ -57,6 +64,14 @@ public struct NavigationFilter: Sendable {
   var resumption = Resumption.none
 
   static let mostPendingFixes = 8
+  /// The difference in s between the receiver's latency and the filter's, in addition to three standard deviations of the
+  /// latter, from which the alignment restarts (0.3: a smaller one is corrected by the filter).
+  private static let latencyLimit = 0.3
+  /// The time in s of accepted fixes in motion that confirms an alignment, and the time of rejected fixes that revokes it
+  /// before.
+  private static let (confirmingTime, contradictingTime) = (20.0, 3.0)
+  /// The time constant in s with which `lateDistance` decreases in motion.
+  private static let latencyMemory = 10.0
 
   /// Creates a filter.
   ///
@@ -72,7 +87,9 @@ public struct NavigationFilter: Sendable {
     keptAt: Timestamp? = nil
   ) {
     self.parameters = parameters
+    latency = LatencyEstimator(parameters)
     kept = calibration?.isValid == true && parameters.isAxisObservable ? calibration : nil
+    if let kept { latency.expect(kept.positionLatency + kept.velocityLatency) }
     if kept != nil, let keptAt { resumption = .pending(keptAt) }
     filter.track.reserve()
     differences.reserve()
@@ -128,6 +145,7 @@ public struct NavigationFilter: Sendable {
     (now, previousForce, previousRate) = (time, force, rate)
     window.add(force: force, rate: rate, seconds: interval)
     walk.add(force: force, seconds: interval)
+    latency.add(force: meanForce, rate: meanRate, seconds: interval, time: time)
     switch state {
     case .waiting: rest.add(force: meanForce, rate: meanRate, seconds: interval)
     case .aligning:
@@ -167,6 +185,7 @@ public struct NavigationFilter: Sendable {
       guard alignment.isDue(parameters) || isFixDue else { return }
       alignment.propagate(vibration: window.vibration(seconds: 0.5, samples: 8), parameters)
       takeFixes()
+      guard state == .aligning else { return }
       judgeAlignment()
     case .aligned:
       guard filter.pending >= parameters.covarianceInterval - 1e-6 || isFixDue else { return }
@@ -223,6 +242,7 @@ public struct NavigationFilter: Sendable {
         moving: 1.5 + (fix.difference.map { 2 * $0.deviation } ?? 0), interval: fix.interval,
         features: window.vibration(seconds: 1, samples: 16).features)
     }
+    observeLatency(fix)
     switch state {
     case .waiting: considerStart(fix)
     case .aligning:
@@ -232,11 +252,44 @@ public struct NavigationFilter: Sendable {
     }
   }
 
+  /// Restarts the alignment if the receiver's latency is another one than assumed: by then, attitude and mounting have
+  /// absorbed the difference. Until then, the radius covers it.
+  private mutating func observeLatency(_ fix: GNSSMeasurement) {
+    // The course of a boat does not follow its rotation.
+    guard parameters.isAxisObservable, let course = fix.course else { return }
+    latency.observe(course.value, at: fix.time - course.span / 2, span: course.span)
+    let assumed: LatencyEstimator.Estimate
+    switch state {
+    case .waiting: return
+    case .aligning: assumed = alignment.latency(ofVelocity: fix.velocity != nil)
+    case .aligned:
+      assumed = filter.latency(ofVelocity: fix.velocity != nil)
+      widen(assumed.latency, fix.interval)
+    }
+    guard let estimate = latency.estimate,
+      abs(estimate.latency - assumed.latency) > Self.latencyLimit + 3 * assumed.deviation,
+      revokedLatency.map({ abs(estimate.latency - $0) > Self.latencyLimit }) ?? true
+    else { return }
+    revokedLatency = estimate.latency
+    kept = nil
+    giveUp(.contradicted)
+  }
+
+  /// Updates `lateDistance` for the latency that the filter assumes, `interval` seconds after the last update.
+  private mutating func widen(_ assumed: Double, _ interval: Double) {
+    let speed = hypot(filter.state.velocity.x, filter.state.velocity.y)
+    // At rest there is no evidence for or against a latency, and the position still has the error of the drive.
+    guard parameters.isAxisObservable, speed > 3 else { return }
+    let distance = speed * latency.doubt(about: assumed)
+    lateDistance = max(distance, lateDistance * exp(-interval / Self.latencyMemory))
+  }
+
   /// Updates the filter with a fix, or rejects it.
   private mutating func correct(_ fix: GNSSMeasurement) {
     let gates = receiver.refusals.gates(longest: parameters.longestRefusal)
     let refused = filter.update(fix, now: now, gates: gates, parameters)
     if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }
+    guard confirmAlignment(fix, isRefused: refused.isContradicted) else { return }
     receiver.refusals.count(refused, gates: gates)
     if refused.isContradicted { counters.outliers += 1 }
     let isJump =
@@ -244,6 +297,23 @@ public struct NavigationFilter: Sendable {
     if isJump { counters.jumps += 1 }
     if refused.position == false { receiver.accept(fix) }
     recenter()
+  }
+
+  /// Revokes a new alignment that the receiver contradicts, before its error grows.
+  ///
+  /// - Returns: true if the filter is still aligned.
+  private mutating func confirmAlignment(_ fix: GNSSMeasurement, isRefused: Bool) -> Bool {
+    guard confirmedTime < Self.confirmingTime else { return true }
+    guard isRefused else {
+      contradictedTime = 0
+      if hypot(filter.state.velocity.x, filter.state.velocity.y) > 3 { confirmedTime += fix.interval }
+      return true
+    }
+    contradictedTime += fix.interval
+    guard contradictedTime >= Self.contradictingTime else { return true }
+    kept = nil
+    giveUp(.contradicted)
+    return false
   }
 
   // MARK: Start
@@ -273,12 +343,26 @@ public struct NavigationFilter: Sendable {
     }
     let vibration = window.vibration(seconds: 0.5, samples: 5)
     let level = rest.isKnown ? rest.level : .shortest(from: vibration.meanForce, to: Vector3(0, 0, 1))
+    let late = startLatency(hasVelocity: fix.velocity != nil)
     alignment.begin(
-      position: position + velocity * (now - fix.time), deviation: fix.deviation, velocity: velocity,
+      position: position + velocity * (now - fix.time + late.latency), deviation: fix.deviation,
+      velocity: velocity,
       velocityDeviation: max(1, fix.difference?.deviation ?? 1),
-      level: level, bias: rest.isKnown ? rest.rate : nil, parameters)
+      level: level, bias: rest.isKnown ? rest.rate : nil, latency: late, parameters)
     rest.reset()
     state = .aligning
+  }
+
+  /// The latency of the receiver's positions for a start.
+  ///
+  /// - Parameter hasVelocity: true if the receiver reports a velocity, whose latency is the one that is estimated.
+  private func startLatency(hasVelocity: Bool) -> LatencyEstimator.Estimate {
+    guard var known = latency.estimate else {
+      return LatencyEstimator.Estimate(
+        latency: latency.likelier(than: 0) ?? 0, deviation: parameters.latencyPrior)
+    }
+    if hasVelocity { known.deviation = hypot(known.deviation, YawAlignment.velocityLatency) }
+    return known
   }
 
   private mutating func judgeAlignment() {
@@ -301,7 +385,8 @@ public struct NavigationFilter: Sendable {
     counters.alignments += 1
     receiver.refusals = GNSSRefusalCounts()
     consistency.reset()
-    sinceConstraint = 0
+    (sinceConstraint, lateDistance, confirmedTime, contradictedTime) = (0, 0, 0, 0)
+    widen(filter.latency(ofVelocity: true).latency, 0)
     state = .aligned
   }
 
@@ -334,6 +419,7 @@ public struct NavigationFilter: Sendable {
     receiver = ReceiverState()
     differences.reset()
     walk.reset()
+    latency.interrupt()
     if case .waiting = state {} else { giveUp(.gap) }
     resumption = pending.map { .pending($0) } ?? .none
   }

@@ -42,7 +42,8 @@ let package = Package(
       name: "navigation-benchmark",
       dependencies: [
         .product(name: "Motion", package: "odograph"), .product(name: "Navigation", package: "odograph"),
-        .product(name: "Sensors", package: "odograph"), .product(name: "Spatial", package: "odograph"),
+        .product(name: "Sensors", package: "odograph"), .product(name: "Simulation", package: "odograph"),
+        .product(name: "Spatial", package: "odograph"),
       ],
       path: "Sources/NavigationBenchmark"),
     .executableTarget(

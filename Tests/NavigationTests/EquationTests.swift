@@ -49,15 +49,18 @@ import Testing
         earth: earth)
       let turn = Vector3(0.05, -0.1, 0.4)
       let size = 1e-6
-      // What the row of the antenna's velocity leaves out on purpose: the lever turned by attitude, mounting and bias.
-      let small: Set<Int> = [6, 7, 8, 9, 10, 11, 15, 16, 17]
+      // What the row of the antenna's velocity leaves out on purpose: the lever turned by attitude, mounting and bias. Errors
+      // of attitude and bias also move the past, see below.
+      let past: Set<Int> = [6, 7, 8, 12, 13, 14]
+      let small = past.union([9, 10, 11, 15, 16, 17])
       var kinds: [(String, Set<Int>, (ErrorStateFilter) -> Prediction)] = [
         ("side slip", [], { $0.predictedSideSlip(turn: turn) }),
         ("heave", [], { $0.predictedHeave(turn: turn) }),
         ("wheels", [], { $0.predictedWheelSpeed() }),
       ]
       for axis in 0..<3 {
-        kinds.append(("position \(axis)", [15, 16, 17], { $0.predictedPosition(axis, age: 0.3) }))
+        kinds.append(
+          ("position \(axis)", past.union([15, 16, 17]), { $0.predictedPosition(axis, age: 0.3) }))
         kinds.append(("velocity \(axis)", small, { $0.predictedVelocity(axis, age: 0.3) }))
       }
       for (name, leftOut, predict) in kinds {
@@ -71,6 +74,72 @@ import Testing
             "\(name), error \(index): \(prediction.row[index]) for \(difference)")
         }
       }
+    }
+  }
+
+  /// The position and the velocity of a late fix change with errors of velocity, tilt and bias that existed since then, also if
+  /// they are corrected in the meantime.
+  @Test(arguments: [3, 4, 6, 7, 8, 12, 13, 14], [false, true])
+  func lateMeasurementsFollowTheErrorsOfTheirTime(_ index: Int, _ isCorrected: Bool) {
+    var generator = SeededGenerator.announced()
+    var start = state(&generator)
+    (start.antennaLever, start.gyroscopeBias, start.gyroscopeScale) = (.zero, .zero, .zero)
+    let earth = Earth(latitude: 48, altitude: 500)
+    func run(_ error: ErrorVector) -> ErrorStateFilter {
+      var filter = ErrorStateFilter()
+      var state = start
+      state.add(error)
+      filter.begin(state, deviations: .zero)
+      for step in 0..<200 {
+        let rate = Vector3(0.02, -0.01, 0.03)
+        filter.advance(
+          rate: rate, force: Vector3(1 + 0.005 * Double(step), 2, 9), newest: rate, seconds: 0.01,
+          earth: earth)
+      }
+      return filter
+    }
+    let size = 1e-4
+    let plain = run(.zero)
+    var other = run(unit(index, size))
+    var difference = ErrorVector.zero
+    difference.set(ErrorState.position, other.state.position - plain.state.position)
+    difference.set(ErrorState.velocity, other.state.velocity - plain.state.velocity)
+    let turn = other.state.attitude * plain.state.attitude.conjugate
+    difference.set(ErrorState.attitude, 2 * Vector3(turn.x, turn.y, turn.z) * (turn.w < 0 ? -1 : 1))
+    difference.set(
+      ErrorState.accelerometerBias, other.state.accelerometerBias - plain.state.accelerometerBias)
+    if isCorrected {
+      // A measurement of the error alone removes it from the state and from the past.
+      var (row, gain) = (ErrorVector.zero, ErrorVector.zero)
+      row[index] = 1
+      for error in 0..<ErrorState.count { gain[error] = -difference[error] / size }
+      _ = other.apply(row, gain: gain, residual: size, total: 1)
+    }
+    for axis in 0..<3 {
+      let expected: (position: Double, velocity: Double)
+      let (position, velocity) = (
+        plain.predictedPosition(axis, age: 1), plain.predictedVelocity(axis, age: 1)
+      )
+      if isCorrected {
+        expected = (0, 0)
+      } else {
+        var sum = (0.0, 0.0)
+        for error in 0..<ErrorState.count {
+          sum.0 += position.row[error] * difference[error]
+          sum.1 += velocity.row[error] * difference[error]
+        }
+        expected = sum
+      }
+      let found = (
+        position: other.predictedPosition(axis, age: 1).value - position.value,
+        velocity: other.predictedVelocity(axis, age: 1).value - velocity.value
+      )
+      #expect(
+        abs(found.position - expected.position) < 0.1 * size,
+        "\(found.position / size), \(expected.position / size)")
+      #expect(
+        abs(found.velocity - expected.velocity) < 0.1 * size,
+        "\(found.velocity / size), \(expected.velocity / size)")
     }
   }
 

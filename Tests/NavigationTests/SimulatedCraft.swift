@@ -13,7 +13,7 @@ struct SimulatedCraft {
     case motorcycle
     /// A current from the side turns the course by up to 5° within a minute, and the stern swings out in curves.
     case boat
-    /// A device 5 m in front of the rear axle, whose tyres slip by 1° for 1 m/s², in a body that rolls.
+    /// A device in front of the rear axle, whose tyres slip by 1° for 1 m/s², in a body that rolls.
     case truck
     /// Leans as a motorcycle does, and weaves by 0.5° about its course.
     case eScooter
@@ -22,16 +22,22 @@ struct SimulatedCraft {
   }
 
   private let kind: Kind
+  /// The distance in m of device and antenna in front of the axle that does not move sideways.
+  private let lever: Double
 
-  init(_ kind: Kind) { self.kind = kind }
+  init(_ kind: Kind, lever: Double? = nil) {
+    self.kind = kind
+    self.lever = lever ?? (kind == .truck ? 5 : kind == .tram ? 4 : 0)
+  }
 
   /// Roll to the right and angle from the axis to the course to the right, rad.
   private func angles(_ state: SyntheticDrive.State, swing: Double) -> (roll: Double, slip: Double) {
     let lateral = state.speed * state.turnRate / 9.80767
+    let ahead = atan(lever * state.turnRate / max(1, state.speed))
     switch kind {
-    case .car: return (-0.04 * lateral, 0)
+    case .car: return (-0.04 * lateral, ahead)
     case .motorcycle: return (atan(lateral), 0)
-    case .truck: return (-0.1 * lateral, atan(5 * state.turnRate / max(1, state.speed)) - 0.18 * lateral)
+    case .truck: return (-0.1 * lateral, ahead - 0.18 * lateral)
     case .eScooter:
       return (
         atan(lateral), state.speed > 0 ? 0.5.radians * sin(2 * Double.pi * 1.3 * state.time + swing) : 0
@@ -41,13 +47,16 @@ struct SimulatedCraft {
       return (
         0.3 * lateral, state.speed > 0 ? 5.0.radians * sin(period * state.time + swing) - 0.5 * lateral : 0
       )
-    case .tram: return (0.02 * lateral, atan(4 * state.turnRate / max(1, state.speed)))
+    case .tram: return (0.02 * lateral, ahead)
     }
   }
 
   /// The samples of a random drive.
-  func samples(length: Double, _ generator: inout SeededGenerator) -> [SyntheticDrive.Sample] {
-    let drive = SyntheticDrive(length: length, mounting: generator.nextRotation())
+  func samples(
+    length: Double, fixRate: Double = 4, _ generator: inout SeededGenerator
+  ) -> [SyntheticDrive.Sample] {
+    var drive = SyntheticDrive(length: length, mounting: generator.nextRotation())
+    drive.fixRate = fixRate
     var samples = drive.samples(&generator)
     let swing = 2 * Double.pi * generator.nextUniform()
     let toDevice = drive.mounting.conjugate

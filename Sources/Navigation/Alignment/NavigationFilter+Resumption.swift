@@ -118,8 +118,7 @@ extension NavigationFilter {
     let level = Quaternion.shortest(from: last.attitude.rotate(force), to: Vector3(0, 0, 1))
     state.attitude = (level * last.attitude).normalized
     state.gyroscopeBias = rate - earth.rate(in: RotationMatrix(state.attitude))
-    var deviations = Self.deviceDeviations(
-      kept, reseating: Self.reseating, latency: parameters.latencyPrior)
+    var deviations = Self.deviceDeviations(kept, reseating: Self.reseating)
     deviations.set(
       ErrorState.position, Vector3(last.positionDeviation, last.positionDeviation, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: parameters.stopVelocity))
@@ -145,8 +144,7 @@ extension NavigationFilter {
     state.position += last.velocity * age
     state.velocity = last.velocity
     state.attitude = last.attitude
-    var deviations = Self.deviceDeviations(
-      kept, reseating: Self.reseating, latency: parameters.latencyPrior)
+    var deviations = Self.deviceDeviations(kept, reseating: Self.reseating)
     deviations.set(ErrorState.position, Vector3(0.5, 0.5, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: last.velocityDeviation))
     deviations.set(

@@ -68,25 +68,33 @@ extension NavigationFilter {
     let forward = level.rotate(kept.mounting.conjugate.rotate(Vector3(0, 1, 0)))
     let turn = atan2(velocity.y, velocity.x) - atan2(forward.y, forward.x)
     var state = NominalState(kept)
-    state.position = position + velocity * (now - fix.time)
+    // What the receiver shows now is newer than what was stored.
+    let late = latency.estimate
+    if let late { state.positionLatency = late.latency - state.velocityLatency }
+    state.position = position + velocity * (now - fix.time + state.positionLatency)
     state.velocity = velocity
     state.attitude = (Quaternion(angle: turn, axis: up) * level).normalized
     if rest.isKnown { state.gyroscopeBias = rest.rate }
-    filter.begin(
-      state,
-      deviations: Self.warmDeviations(fix, kept, wasAtRest: rest.isKnown, latency: parameters.latencyPrior))
+    var deviations = Self.warmDeviations(kept, wasAtRest: rest.isKnown)
+    if let late { deviations[ErrorState.positionLatency] = hypot(late.deviation, Self.storedVelocityLatency) }
+    // The motion since the time of the fix is unknown.
+    let unseen = max(0, now - fix.time + state.positionLatency)
+    deviations.set(ErrorState.position, fix.deviation + (2 + unseen * unseen))
+    deviations.set(ErrorState.velocity, Vector3(1 + unseen, 1 + unseen, 1))
+    filter.begin(state, deviations: deviations)
     rest.reset()
     becomeAligned()
     return true
   }
 
+  /// The standard deviations of stored latencies in s. They are estimated anew, because the receiver may have been exchanged.
+  private static let (storedLatency, storedVelocityLatency) = (0.15, 0.05)
+
   /// Returns the standard deviations for a start after a time without power.
   private static func warmDeviations(
-    _ fix: GNSSMeasurement, _ kept: NavigationCalibration, wasAtRest: Bool, latency: Double
+    _ kept: NavigationCalibration, wasAtRest: Bool
   ) -> ErrorVector {
-    var deviations = deviceDeviations(kept, reseating: 0.5.radians, latency: latency)
-    deviations.set(ErrorState.position, fix.deviation + 2)
-    deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
+    var deviations = deviceDeviations(kept, reseating: 0.5.radians)
     deviations.set(ErrorState.attitude, Vector3(6.0.radians, 6.0.radians, 5.0.radians))
     // Sensor biases depend on the temperature of the chip, which may have changed.
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (wasAtRest ? 0.05 : 0.3).radians))
@@ -96,19 +104,17 @@ extension NavigationFilter {
 
   /// Returns the standard deviations of the parameters that belong to the device and the vehicle.
   /// - Parameter reseating: the possible change of the mounting since the calibration was stored, rad.
-  static func deviceDeviations(
-    _ kept: NavigationCalibration, reseating: Double, latency: Double
-  ) -> ErrorVector {
+  static func deviceDeviations(_ kept: NavigationCalibration, reseating: Double) -> ErrorVector {
     var deviations = ErrorVector.zero
     deviations.set(
       ErrorState.mounting,
       Vector3(hypot(kept.mountingDeviation.x, reseating), 0, hypot(kept.mountingDeviation.y, reseating)))
     deviations[ErrorState.axleLever] = 0.5
     deviations.set(ErrorState.antennaLever, Vector3(repeating: 0.4))
-    deviations[ErrorState.positionLatency] = latency
+    deviations[ErrorState.positionLatency] = storedLatency
     deviations[ErrorState.speedScale] = 0.02
     deviations.set(ErrorState.gyroscopeScale, Vector3(repeating: 0.005))
-    deviations[ErrorState.velocityLatency] = 0.05
+    deviations[ErrorState.velocityLatency] = storedVelocityLatency
     return deviations
   }
 }

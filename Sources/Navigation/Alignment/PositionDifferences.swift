@@ -14,6 +14,13 @@ struct PositionDifferences: Sendable {
     var deviation: Double
   }
 
+  /// A mean velocity east and north in m/s.
+  struct Course: Hashable, Sendable {
+    var value: Vector3
+    /// The time over which it is the mean, s.
+    var span: Double
+  }
+
   private struct Fix: Sendable {
     var time: Double
     var coordinate: Coordinate
@@ -26,6 +33,8 @@ struct PositionDifferences: Sendable {
   /// The range of T in s. Over a shorter time the receiver's noise dominates, and over a longer one the road
   /// may bend.
   private static let span = 2.0...5.0
+  /// The speed in m/s above which a difference is wrong.
+  private static let fastest = 100.0
   /// The standard deviation of a vehicle's acceleration by axis in m/s².
   private static let acceleration = 0.8
   private static let capacity = 6
@@ -33,6 +42,16 @@ struct PositionDifferences: Sendable {
   mutating func reserve() { fixes.reserveCapacity(Self.capacity + 1) }
 
   mutating func reset() { fixes.removeAll(keepingCapacity: true) }
+
+  /// Returns the mean velocity since the newest earlier position; nil without one.
+  func course(to coordinate: Coordinate, at time: Double) -> Course? {
+    guard let fix = fixes.last, case let span = time - fix.time, span >= 1 - 1e-3, span <= 3 else {
+      return nil
+    }
+    let offset = LocalFrame(origin: coordinate).offset(of: fix.coordinate)
+    let value = Vector3(-offset.x, -offset.y, 0) / span
+    return value.length <= Self.fastest ? Course(value: value, span: span) : nil
+  }
 
   /// Adds a position at a time (s) with its standard deviation by axis in m.
   /// - Returns: the velocity at this time; nil without an earlier position.
@@ -43,9 +62,10 @@ struct PositionDifferences: Sendable {
     for fix in fixes where Self.span.contains(time - fix.time) {
       let span = time - fix.time
       let offset = frame.offset(of: fix.coordinate)
+      let value = Vector3(-offset.x, -offset.y, 0) / span
       let own = hypot(hypot(deviation, fix.deviation) / span, Self.acceleration * span / 2)
-      if own < best?.deviation ?? .infinity {
-        best = Velocity(value: Vector3(-offset.x, -offset.y, 0) / span, deviation: own)
+      if own < best?.deviation ?? .infinity, value.length <= Self.fastest {
+        best = Velocity(value: value, deviation: own)
       }
     }
     if fixes.last.map({ time - $0.time >= 1 - 1e-3 }) ?? true {

@@ -23,6 +23,13 @@ struct YawAlignment: Sendable {
   /// The time since the start of the alignment in s.
   private(set) var elapsed = 0.0
   private var sinceVerdict = 0.0
+  /// The receiver's latency in s at the start, at least 0.
+  private var late = 0.0
+
+  /// The standard deviation of the acceleration in m/s² before the start.
+  private static let acceleration = 1.0
+  /// The standard deviation of the latency of velocities in addition to that of positions, s.
+  static let velocityLatency = 0.1
 
   init() {
     // The filters are created one by one, because copies of a filter would share a buffer until their first
@@ -41,33 +48,54 @@ struct YawAlignment: Sendable {
   ///   - bias: gyroscope bias in rad/s; nil if the device was never at rest.
   mutating func begin(
     position: Vector3, deviation: Vector3, velocity: Vector3, velocityDeviation: Double, level: Quaternion,
-    bias: Vector3?,
+    bias: Vector3?, latency: LatencyEstimator.Estimate,
     _ parameters: Parameters
   ) {
     let tilt = (bias == nil ? 6.0 : 2.0).radians
     let yaw = 2 * Double.pi / Double(Self.count)
     var deviations = ErrorVector.zero
-    deviations.set(ErrorState.position, deviation + 2)
-    deviations.set(ErrorState.velocity, Vector3(velocityDeviation, velocityDeviation, 1))
+    let late = max(0, latency.latency)
+    let plane = velocityDeviation + Self.acceleration * late
+    deviations.set(ErrorState.position, deviation + 2 + Self.acceleration * late * late)
+    deviations.set(ErrorState.velocity, Vector3(plane, plane, 1))
     // The deviation is 0.6 of the angle to the next hypothesis, so that together the hypotheses cover the
     // circle evenly.
     deviations.set(ErrorState.attitude, Vector3(tilt, tilt, 0.6 * yaw))
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (bias == nil ? 3.0 : 0.05).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.25))
     deviations.set(ErrorState.antennaLever, Vector3(repeating: 0.05))
-    deviations[ErrorState.positionLatency] = parameters.latencyPrior
     deviations.set(ErrorState.gyroscopeScale, Vector3(repeating: 0.01))
-    deviations[ErrorState.velocityLatency] = 0.1
+    deviations[ErrorState.velocityLatency] = Self.velocityLatency
+    // The position is that of the fix, moved by the latency.
+    var cause = ErrorVector.zero
+    cause[ErrorState.positionLatency] = latency.deviation
+    cause.set(ErrorState.position, velocity * latency.deviation)
     for index in 0..<Self.count {
       var state = NominalState()
       state.position = position
       state.velocity = velocity
       state.attitude = Quaternion(angle: Double(index) * yaw, axis: Vector3(0, 0, 1)) * level
       state.gyroscopeBias = bias ?? .zero
+      state.positionLatency = latency.latency
       hypotheses[index].begin(state, deviations: deviations)
+      hypotheses[index].covariance.add(common: cause)
       upward[index] = Upward()
     }
     (elapsed, sinceVerdict) = (0, 0)
+    self.late = late
+  }
+
+  /// Returns the receiver's latency by the best hypothesis.
+  func latency(ofVelocity isVelocity: Bool) -> LatencyEstimator.Estimate {
+    hypotheses[best].latency(ofVelocity: isVelocity)
+  }
+
+  private var best: Int {
+    var best = 0
+    for index in 1..<Self.count where hypotheses[index].logLikelihood > hypotheses[best].logLikelihood {
+      best = index
+    }
+    return best
   }
 
   /// Returns whether the covariances of all hypotheses must be propagated.
@@ -97,6 +125,8 @@ struct YawAlignment: Sendable {
   }
 
   mutating func update(_ fix: GNSSMeasurement, now: Double, _ parameters: Parameters) {
+    // The motion before the start is unknown.
+    guard late == 0 || elapsed - (now - fix.time) >= late else { return }
     for index in 0..<Self.count { _ = hypotheses[index].update(fix, now: now, gates: .none, parameters) }
   }
 
@@ -112,10 +142,7 @@ struct YawAlignment: Sendable {
   mutating func verdict(_ parameters: Parameters) -> Verdict {
     guard sinceVerdict >= 2 else { return .undecided }
     sinceVerdict = 0
-    var best = 0
-    for index in 1..<Self.count where hypotheses[index].logLikelihood > hypotheses[best].logLikelihood {
-      best = index
-    }
+    let best = best
     let chosen = hypotheses[best]
     guard chosen.state.isFinite, chosen.covariance.isValid else { return .failed }
     if elapsed >= 8 - 1e-6, upward[best].seconds > 1.5,

@@ -1,3 +1,4 @@
+internal import Sensors
 internal import Spatial
 
 /// A receiver report in the local frame.
@@ -20,6 +21,8 @@ struct GNSSMeasurement: Hashable, Sendable {
   var velocityDeviation: Double
   /// The velocity from earlier positions; nil if the receiver reports one.
   var difference: PositionDifferences.Velocity?
+  /// The velocity whose direction shows the latency: that of the receiver, or the mean since the previous position; nil if missing.
+  var course: PositionDifferences.Course?
 }
 
 /// The treatment of an innovation that is too large for the covariance.
@@ -124,9 +127,10 @@ extension ErrorStateFilter {
       // A late velocity is corrected with the acceleration. The standard deviation of the correction is one
       // twentieth of it.
       let change = 0.05 * (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
+      let unsure = lateness(age: age)
       func variance(_ axis: Int) -> Double {
         let deviation = max(parameters.velocityFloor * (axis == 2 ? 1.5 : 1), fix.velocityDeviation)
-        return deviation * deviation * inflation + change * change
+        return deviation * deviation * inflation + change * change + unsure * unsure
       }
       refusals.velocity = !updatePlane(
         velocity, variance: SIMD2(variance(0), variance(1)), gate: gates.velocity, opens: ErrorState.velocity,
@@ -212,18 +216,22 @@ extension ErrorStateFilter {
   /// with its derivative by the error state.
   func predictedPosition(_ axis: Int, age: Double) -> Prediction {
     let delay = age + state.positionLatency
+    let moment = recent.moment(delay, before: state.velocity, acceleration: acceleration)
     let toEarth = RotationMatrix(state.vehicleAttitude)
     let lever = toEarth * state.antennaLever
     let (east, north, up) = toEarth.rows
     var row = ErrorVector.zero
     row[ErrorState.position + axis] = 1
     row[ErrorState.velocity + axis] = -delay
-    row[ErrorState.positionLatency] = -state.velocity[axis] + acceleration[axis] * delay
-    row.set(ErrorState.attitude, lever.crossRow(axis))
+    row[ErrorState.positionLatency] = -moment.velocity[axis]
+    let force = specificForce(since: moment)
+    row.set(
+      ErrorState.attitude, lever.crossRow(axis) + force.crossRow(axis) * (delay - 0.5 * moment.recorded))
+    row.set(
+      ErrorState.accelerometerBias,
+      attitudeRow(axis) * (-moment.recorded * (delay - 0.5 * moment.recorded)))
     row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
-    // The low-passed acceleration is delayed by 0.15 s, which is in the middle of a usual latency.
-    let moved = state.velocity[axis] * delay - 0.5 * acceleration[axis] * delay * delay
-    return Prediction(value: state.position[axis] + lever[axis] - moved, row: row)
+    return Prediction(value: state.position[axis] + lever[axis] - moment.displacement[axis], row: row)
   }
 
   /// Returns one coordinate of the antenna's velocity at `age` seconds plus the latency before the state. The
@@ -234,15 +242,53 @@ extension ErrorStateFilter {
     let (a, b, c) = (turned(turning.cross(x)), turned(turning.cross(y)), turned(turning.cross(z)))
     let lever = state.antennaLever
     let delay = age + state.positionLatency + state.velocityLatency
+    let moment = recent.moment(delay, before: state.velocity, acceleration: acceleration)
     var row = ErrorVector.zero
     row[ErrorState.velocity + axis] = 1
-    row[ErrorState.positionLatency] = -acceleration[axis]
-    row[ErrorState.velocityLatency] = -acceleration[axis]
+    row.set(ErrorState.attitude, -specificForce(since: moment).crossRow(axis))
+    row.set(ErrorState.accelerometerBias, attitudeRow(axis) * moment.recorded)
+    row[ErrorState.positionLatency] = -moment.acceleration[axis]
+    row[ErrorState.velocityLatency] = -moment.acceleration[axis]
     row.set(ErrorState.antennaLever, Vector3(a[axis], b[axis], c[axis]))
-    let value =
-      state.velocity[axis] + a[axis] * lever.x + b[axis] * lever.y + c[axis] * lever.z
-      - acceleration[axis] * delay
+    let value = moment.velocity[axis] + a[axis] * lever.x + b[axis] * lever.y + c[axis] * lever.z
     return Prediction(value: value, row: row)
+  }
+
+  /// Returns the integral of the specific force in the earth frame since a moment in m/s, as far as it is recorded.
+  private func specificForce(since moment: RecentMotion.Moment) -> Vector3 {
+    state.velocity - moment.velocity + Vector3(0, 0, standardGravity * moment.recorded)
+  }
+
+  /// Returns the standard deviation in m/s of a velocity by an uncertain latency, as far as the derivative of the
+  /// prediction does not contain it: that of an acceleration that changes.
+  private func lateness(age: Double) -> Double {
+    let latency = latency(ofVelocity: true)
+    guard latency.deviation > Self.knownLatency else { return 0 }
+    let delay = age + latency.latency
+    let moment = recent.moment(delay, before: state.velocity, acceleration: acceleration)
+    return latency.deviation
+      * recent.accelerationSpread(delay, within: 2 * latency.deviation, of: moment.acceleration)
+  }
+
+  /// The standard deviation in s below which the acceleration does not change within the latency.
+  private static let knownLatency = 0.05
+
+  /// Returns the latency of the receiver's velocities, or of its positions.
+  func latency(ofVelocity isVelocity: Bool) -> LatencyEstimator.Estimate {
+    let (position, velocity) = (ErrorState.positionLatency, ErrorState.velocityLatency)
+    guard isVelocity else {
+      return LatencyEstimator.Estimate(
+        latency: state.positionLatency, deviation: covariance.variance(position).squareRoot())
+    }
+    let variance =
+      covariance.variance(position) + covariance.variance(velocity) + 2 * covariance[position, velocity]
+    return LatencyEstimator.Estimate(
+      latency: state.positionLatency + state.velocityLatency, deviation: max(0, variance).squareRoot())
+  }
+
+  private func attitudeRow(_ axis: Int) -> Vector3 {
+    let (east, north, up) = RotationMatrix(state.attitude).rows
+    return axis == 0 ? east : axis == 1 ? north : up
   }
 
   private func turned(_ vector: Vector3) -> Vector3 { state.attitude.rotate(vector) }

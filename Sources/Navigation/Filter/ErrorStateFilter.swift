@@ -22,6 +22,7 @@ struct ErrorStateFilter: Sendable {
   private(set) var rate = Vector3.zero
   /// The sum of the log-likelihoods of all GNSS measurements so far, without the constant term.
   private(set) var logLikelihood = 0.0
+  private(set) var recent = RecentMotion()
   private var attitude = RotationMatrix.identity
   private var step = Transition()
 
@@ -36,13 +37,14 @@ struct ErrorStateFilter: Sendable {
     step = Transition()
     (acceleration, slowAcceleration, rate) = (.zero, .zero, .zero)
     logLikelihood = 0
+    recent.reset()
     track.reset()
   }
 
   /// Copies the motion of another filter.
   mutating func continueMotion(of other: ErrorStateFilter) {
     (acceleration, slowAcceleration, rate) = (other.acceleration, other.slowAcceleration, other.rate)
-    (attitude, step) = (other.attitude, other.step)
+    (attitude, step, recent) = (other.attitude, other.step, other.recent)
   }
 
   // MARK: Mechanization
@@ -61,6 +63,7 @@ struct ErrorStateFilter: Sendable {
     let motion = earthForce + earth.apparentAcceleration(velocity: state.velocity)
     state.position += (state.velocity + 0.5 * seconds * motion) * seconds
     state.velocity += motion * seconds
+    recent.add(force: earthForce, seconds: seconds, latency: state.positionLatency)
     acceleration += (motion - acceleration) * min(1, seconds / NavigationEstimate.accelerationTime)
     slowAcceleration += (motion - slowAcceleration) * min(1, seconds / 0.5)
     state.attitude = turned
@@ -141,6 +144,9 @@ struct ErrorStateFilter: Sendable {
     let scale = residual / total
     for index in 0..<ErrorState.count { correction[index] *= scale }
     state.add(correction)
+    recent.correct(
+      turn: correction.vector(ErrorState.attitude),
+      bias: attitude * correction.vector(ErrorState.accelerometerBias))
     return Innovation(ratio: ratio, variance: total, isRefused: false)
   }
 

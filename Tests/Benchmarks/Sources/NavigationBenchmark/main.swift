@@ -2,7 +2,7 @@ import Foundation
 
 // navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES] [--rate HZ]
 //   [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt] [--rates]
-//   [--positions-only]
+//   [--positions-only] [--receivers FIRST-LAST]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data((message + "\n").utf8))
@@ -12,6 +12,7 @@ func fail(_ message: String) -> Never {
 let usage = """
   usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
          [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt] [--rates] [--positions-only]
+         [--receivers FIRST-LAST]
   DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
     t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
     t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
@@ -31,6 +32,8 @@ let usage = """
   --tilt      print the tilt while driving by navigation, by the attitude filter with and without its acceleration, and by VQF,
               in place of the table of outages
   --rates     print the errors of outages at lower rates, averaged and picked, in place of the table of outages
+  --receivers   print for receivers with faults how long the position is wrong, on these and on simulated drives of a range of
+              seeds, in place of the table of outages
   --positions-only  with --rates: leave out the receiver's speed, course and climb
   """
 
@@ -41,6 +44,7 @@ var each = false
 var tilt = false
 var (rates, hasVelocity) = (false, true)
 var seed: UInt64?
+var receivers: ClosedRange<UInt64>?
 var (faults, attitudes) = (Int?.none, Int?.none)
 var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
 var arguments = CommandLine.arguments.dropFirst()
@@ -77,6 +81,12 @@ while let argument = arguments.popFirst() {
   case "--bias": bias = number(argument, arguments.popFirst()) * .pi / 180
   case "--faults": faults = count(argument, arguments.popFirst())
   case "--attitude": attitudes = count(argument, arguments.popFirst())
+  case "--receivers":
+    let bounds = (arguments.popFirst() ?? "").split(separator: "-").compactMap { UInt64($0) }
+    guard bounds.count == 2, bounds[0] <= bounds[1], bounds[1] - bounds[0] < 1000 else {
+      fail("--receivers wants a range of seeds, as 1-10\n\(usage)")
+    }
+    receivers = bounds[0]...bounds[1]
   case "--rate": rate = number(argument, arguments.popFirst())
   default:
     guard folder == nil, !argument.hasPrefix("-") else { fail(usage) }
@@ -87,14 +97,15 @@ guard let folder, rate > 0 else { fail(usage) }
 
 do {
   let recordings = try Recording.all(in: folder)
-  guard !recordings.isEmpty else {
+  guard !recordings.isEmpty || receivers != nil else {
     fail("no drives in \(folder): a drive is a folder with imu.csv and gnss.csv")
   }
-  if faults != nil || attitudes != nil || tilt || rates {
+  if faults != nil || attitudes != nil || tilt || rates || receivers != nil {
     let chosen = recordings.filter { !usesSpeed || !$0.speeds.isEmpty }
     if let faults { Faults.print(chosen, seeds: faults, usesSpeed: usesSpeed) }
     if let attitudes { Accuracy.print(chosen, seeds: attitudes, usesSpeed: usesSpeed) }
     if rates { Rates.print(chosen, usesSpeed: usesSpeed, hasVelocity: hasVelocity) }
+    if let receivers { try Receivers.print(chosen, simulated: receivers, usesSpeed: usesSpeed) }
     if tilt { try Tilt.print(chosen, usesSpeed: usesSpeed) }
     exit(0)
   }
