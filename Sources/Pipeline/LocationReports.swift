@@ -101,6 +101,9 @@ struct LocationReports: PipelinePart {
     context.lastSeen = step.locations.last ?? context.lastSeen
     context.isPlanOutdated = true
     step.timely = context.timeBase.withoutDelay(step.fix)
+    // gpsd's constant for the error of a dilution is several times the error of present receivers. Navigation, driving events and
+    // contradictions then use the dilution, as with a recording of the receiver's sentences.
+    if step.timely.isHorizontalErrorFromDilution { step.timely.horizontalError = nil }
   }
 
   private mutating func accept(_ step: inout FixStep, _ context: inout PipelineContext) {
