@@ -125,7 +125,7 @@ struct LocationReports: PipelinePart {
     guard let exact = step.correction, context.configuration.location.isEnabled, !context.isReduced else {
       return
     }
-    let fixes = exact.compactMap { context.privacy.shown($0) }
+    let fixes = exact.compactMap { context.shown($0) }
     guard !fixes.isEmpty else { return }
     let timeBase = context.timeBase
     var message = TrackBatches(deferral: .init(distance: nil, timeout: nil, error: nil)).message(fixes) {
@@ -213,7 +213,7 @@ struct LocationReports: PipelinePart {
   private mutating func report(_ exact: inout Location, _ context: inout PipelineContext) {
     // After this statement, only `location`, with privacy applied, may be published or stored. The exact
     // position is only passed to the manager, which uses it for power and the detection of rest.
-    guard let location = context.privacy.shown(exact) else {
+    guard let location = context.shown(exact, radius: exact.suspicion?.distance ?? 0) else {
       withheldCount += 1
       if exact.usesReceiver { manager.observeHiddenPosition() }
       // This report withdraws the prediction. Otherwise subscribers would continue to predict the vehicle's
@@ -225,7 +225,7 @@ struct LocationReports: PipelinePart {
     context.isWithholding = false
     guard exact.suspicion == nil else { return publishSuspect(exact, location, &context) }
     if suspicion != nil { endSuspicion(exact, location, &context) }
-    process(manager.process(exact, shown: location), at: exact.timestamp, &context)
+    process(manager.process(exact, published: location), at: exact.timestamp, &context)
     guard !manager.isPaused, let told = manager.location else { return }
     if told.coordinate != exact.coordinate, exact.positionSource != .coarse {
       publishMoved(told, &context)
@@ -258,10 +258,9 @@ struct LocationReports: PipelinePart {
   /// least the distance by which it is contradicted, so that a consumer that ignores the reason still shows a
   /// correct circle.
   private mutating func publishSuspect(
-    _ exact: Location, _ shown: ShownLocation, _ context: inout PipelineContext
+    _ exact: Location, _ told: ShownLocation, _ context: inout PipelineContext
   ) {
     guard let against = exact.suspicion else { return }
-    let told = shown.widened(to: against.distance ?? 0)
     let isNew = suspicion?.reason != against.reason
     if isNew {
       // No error bound is guaranteed while the position is suspect.
@@ -271,7 +270,7 @@ struct LocationReports: PipelinePart {
         LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: against),
         exact.timestamp, &context)
     }
-    for event in manager.process(exact, shown: told) {
+    for event in manager.process(exact, published: told) {
       guard case .location(let location) = event else {
         process([event], at: exact.timestamp, &context)
         continue
@@ -294,7 +293,7 @@ struct LocationReports: PipelinePart {
       LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
       &context)
     guard manager.isUpdating else { return }
-    publish(context.isReduced ? shown.reduced : shown, &context)
+    publish(shown, &context)
   }
 
   private mutating func tellEvent(
