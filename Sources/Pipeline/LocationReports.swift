@@ -17,7 +17,7 @@ struct LocationReports: PipelinePart {
   /// nil if the newest location is plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
-  /// True after a failure that lasts until the next position.
+  /// True after a published failure, until the next position.
   private var hasFailed = false
   /// The newest coordinate that privacy or reduced accuracy has moved; nil if the newest location was exact.
   private var moved: Coordinate?
@@ -51,15 +51,16 @@ struct LocationReports: PipelinePart {
     manager.startUpdatingLocation()
   }
 
-  /// With other settings of locations or privacy, reporting restarts. The limits on the rate of events are retained.
+  /// With other settings of locations or privacy, reporting restarts. The limits on the rate of events are retained, and failures
+  /// and suspicions that started earlier still end with an event.
   mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
     let new = context.configuration
     guard new.hasOtherLocations(than: old) else { return }
     context.availability.isLocationEnabled = new.location.isEnabled
     context.isWithholding = false
-    let (events, hasFailed) = (events, hasFailed)
+    let (events, hasFailed, suspicion) = (events, hasFailed, suspicion)
     self = LocationReports(new)
-    (self.events, self.hasFailed) = (events, hasFailed)
+    (self.events, self.hasFailed, self.suspicion) = (events, hasFailed, suspicion)
   }
 
   /// Requests one location, for a limited time.
@@ -224,7 +225,25 @@ struct LocationReports: PipelinePart {
     }
     context.isWithholding = false
     guard exact.suspicion == nil else { return publishSuspect(exact, location, &context) }
-    if suspicion != nil { endSuspicion(exact, location, &context) }
+    guard suspicion != nil else { return follow(exact, location, &context) }
+    suspicion = nil
+    tellEvent(
+      LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
+      &context)
+    let count = context.messages.count
+    follow(exact, location, &context)
+    // The last published location is suspect, so this one replaces it even if the settings do not select it.
+    let time = context.timeBase.utc(of: exact)
+    let isPublished = context.messages.dropFirst(count).contains { message in
+      if case .location(let message) = message { message.time.seconds(since: time) > -0.001 } else { false }
+    }
+    if manager.isUpdating, !isPublished { publish(location, &context) }
+  }
+
+  /// Publishes a plausible position if the settings select it.
+  private mutating func follow(
+    _ exact: Location, _ location: ShownLocation, _ context: inout PipelineContext
+  ) {
     process(manager.process(exact, published: location), at: exact.timestamp, &context)
     guard !manager.isPaused, let told = manager.location else { return }
     if told.coordinate != exact.coordinate, exact.positionSource != .coarse {
@@ -284,18 +303,6 @@ struct LocationReports: PipelinePart {
     suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
   }
 
-  /// Publishes the first plausible location after a suspicion, because the last published one is suspect.
-  private mutating func endSuspicion(
-    _ exact: Location, _ shown: ShownLocation, _ context: inout PipelineContext
-  ) {
-    suspicion = nil
-    tellEvent(
-      LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
-      &context)
-    guard manager.isUpdating else { return }
-    publish(shown, &context)
-  }
-
   private mutating func tellEvent(
     _ message: LocationEventMessage, _ timestamp: Timestamp, _ context: inout PipelineContext
   ) {
@@ -325,7 +332,7 @@ struct LocationReports: PipelinePart {
       case .paused(let location):
         if let location, bounded == nil { publish(location, &context) }
         publish(bounded?.stand(isSeen: true), &context)
-      case .failed: if manager.failure != nil { hasFailed = true }
+      case .failed: hasFailed = true
       case .deferredUpdatesFinished, .resumed: break
       }
       if let message = LocationEventMessage(time: context.timeBase.utc(at: timestamp), event: event),

@@ -94,11 +94,12 @@ public struct PrivacyPolicy: Hashable, Sendable {
 }
 
 extension Location {
-  /// Returns a location with the centre of the cell and the time, without height, speed and course, which
-  /// would allow reconstructing the route.
+  /// Returns a location with the centre of the cell, the time and the suspicion, without height, speed and course,
+  /// which would allow reconstructing the route.
   func blurred(to cell: GridCell) -> Location {
     var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
     (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
+    blurred.suspicion = suspicion
     // A radio position is inaccurate, so the device may be outside of the cell.
     if positionSource == .coarse {
       (blurred.positionSource, blurred.horizontalAccuracy) = (
