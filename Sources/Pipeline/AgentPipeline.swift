@@ -144,6 +144,7 @@ package struct AgentPipeline: Sendable {
     for var location in locations {
       altitude.process(&location, &context)
       plausibility.process(&location, &context)
+      context.cells.process(location, context.privacy)
       odometer.process(&location, &context)
       trips.process(&location, &context)
       traces.process(&location, &context)
@@ -276,6 +277,7 @@ package struct AgentPipeline: Sendable {
     if new.events != old.events { finishDrivingEvents() }
     if !new.hasTrips { trips.end(&context) }
     context.configuration = new
+    if hasOtherLocations { context.cells = BlurredCells() }
     if !new.location.isEnabled { (context.lastSeen, context.lastPlace) = (nil, nil) }
     location.reconfigure(from: old, &context)
     navigation.reconfigure(from: old, &context)

@@ -191,11 +191,12 @@ struct LocalReports: PipelinePart {
     _ location: Location?, _ time: UTCTime, for access: LocalAccess, _ context: PipelineContext
   ) -> LocalReport {
     let policy = access.privacy == .ignore ? PrivacyPolicy() : context.privacy
-    let shown = location.flatMap(policy.shown)
+    let shown = location.flatMap { policy.shown($0, near: context.cells) }
     // The radius of a suspect position contains the position that contradicts it.
     let widened = shown?.widened(to: location?.suspicion?.distance ?? 0)
     guard let location, access.accuracy == .exact, shown?.location == location else {
-      return LocalReport(time: time, location: access.accuracy == .reduced ? widened?.reduced : widened)
+      return LocalReport(
+        time: time, location: access.accuracy == .reduced ? widened?.reduced(near: context.cells) : widened)
     }
     // Satellites and attitude are reported with exact positions only.
     var report = LocalReport(time: time, location: widened)

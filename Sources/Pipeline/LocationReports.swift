@@ -17,7 +17,7 @@ struct LocationReports: PipelinePart {
   /// nil if the newest location is plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
-  /// True after a failure that lasts until the next position.
+  /// True after a published failure, until the next position.
   private var hasFailed = false
   /// The newest coordinate that privacy or reduced accuracy has moved; nil if the newest location was exact.
   private var moved: Coordinate?
@@ -51,15 +51,16 @@ struct LocationReports: PipelinePart {
     manager.startUpdatingLocation()
   }
 
-  /// With other settings of locations or privacy, reporting restarts. The limits on the rate of events are retained.
+  /// With other settings of locations or privacy, reporting restarts. The limits on the rate of events are retained, and failures
+  /// and suspicions that started earlier still end with an event.
   mutating func reconfigure(from old: PipelineConfiguration, _ context: inout PipelineContext) {
     let new = context.configuration
     guard new.hasOtherLocations(than: old) else { return }
     context.availability.isLocationEnabled = new.location.isEnabled
     context.isWithholding = false
-    let (events, hasFailed) = (events, hasFailed)
+    let (events, hasFailed, suspicion) = (events, hasFailed, suspicion)
     self = LocationReports(new)
-    (self.events, self.hasFailed) = (events, hasFailed)
+    (self.events, self.hasFailed, self.suspicion) = (events, hasFailed, suspicion)
   }
 
   /// Requests one location, for a limited time.
@@ -101,6 +102,9 @@ struct LocationReports: PipelinePart {
     context.lastSeen = step.locations.last ?? context.lastSeen
     context.isPlanOutdated = true
     step.timely = context.timeBase.withoutDelay(step.fix)
+    // gpsd's constant for the error of a dilution is several times the error of present receivers. Navigation, driving events and
+    // contradictions then use the dilution, as with a recording of the receiver's sentences.
+    if step.timely.isHorizontalErrorFromDilution { step.timely.horizontalError = nil }
   }
 
   private mutating func accept(_ step: inout FixStep, _ context: inout PipelineContext) {
@@ -122,7 +126,7 @@ struct LocationReports: PipelinePart {
     guard let exact = step.correction, context.configuration.location.isEnabled, !context.isReduced else {
       return
     }
-    let fixes = exact.compactMap { context.privacy.shown($0) }
+    let fixes = exact.compactMap { context.shown($0) }
     guard !fixes.isEmpty else { return }
     let timeBase = context.timeBase
     var message = TrackBatches(deferral: .init(distance: nil, timeout: nil, error: nil)).message(fixes) {
@@ -210,7 +214,7 @@ struct LocationReports: PipelinePart {
   private mutating func report(_ exact: inout Location, _ context: inout PipelineContext) {
     // After this statement, only `location`, with privacy applied, may be published or stored. The exact
     // position is only passed to the manager, which uses it for power and the detection of rest.
-    guard let location = context.privacy.shown(exact) else {
+    guard let location = context.shown(exact, radius: exact.suspicion?.distance ?? 0) else {
       withheldCount += 1
       if exact.usesReceiver { manager.observeHiddenPosition() }
       // This report withdraws the prediction. Otherwise subscribers would continue to predict the vehicle's
@@ -221,8 +225,26 @@ struct LocationReports: PipelinePart {
     }
     context.isWithholding = false
     guard exact.suspicion == nil else { return publishSuspect(exact, location, &context) }
-    if suspicion != nil { endSuspicion(exact, location, &context) }
-    process(manager.process(exact, shown: location), at: exact.timestamp, &context)
+    guard suspicion != nil else { return follow(exact, location, &context) }
+    suspicion = nil
+    tellEvent(
+      LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
+      &context)
+    let count = context.messages.count
+    follow(exact, location, &context)
+    // The last published location is suspect, so this one replaces it even if the settings do not select it.
+    let time = context.timeBase.utc(of: exact)
+    let isPublished = context.messages.dropFirst(count).contains { message in
+      if case .location(let message) = message { message.time.seconds(since: time) > -0.001 } else { false }
+    }
+    if manager.isUpdating, !isPublished { publish(location, &context) }
+  }
+
+  /// Publishes a plausible position if the settings select it.
+  private mutating func follow(
+    _ exact: Location, _ location: ShownLocation, _ context: inout PipelineContext
+  ) {
+    process(manager.process(exact, published: location), at: exact.timestamp, &context)
     guard !manager.isPaused, let told = manager.location else { return }
     if told.coordinate != exact.coordinate, exact.positionSource != .coarse {
       publishMoved(told, &context)
@@ -255,10 +277,9 @@ struct LocationReports: PipelinePart {
   /// least the distance by which it is contradicted, so that a consumer that ignores the reason still shows a
   /// correct circle.
   private mutating func publishSuspect(
-    _ exact: Location, _ shown: ShownLocation, _ context: inout PipelineContext
+    _ exact: Location, _ told: ShownLocation, _ context: inout PipelineContext
   ) {
     guard let against = exact.suspicion else { return }
-    let told = shown.widened(to: against.distance ?? 0)
     let isNew = suspicion?.reason != against.reason
     if isNew {
       // No error bound is guaranteed while the position is suspect.
@@ -268,7 +289,7 @@ struct LocationReports: PipelinePart {
         LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: against),
         exact.timestamp, &context)
     }
-    for event in manager.process(exact, shown: told) {
+    for event in manager.process(exact, published: told) {
       guard case .location(let location) = event else {
         process([event], at: exact.timestamp, &context)
         continue
@@ -280,18 +301,6 @@ struct LocationReports: PipelinePart {
       publish(location, &context)
     }
     suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
-  }
-
-  /// Publishes the first plausible location after a suspicion, because the last published one is suspect.
-  private mutating func endSuspicion(
-    _ exact: Location, _ shown: ShownLocation, _ context: inout PipelineContext
-  ) {
-    suspicion = nil
-    tellEvent(
-      LocationEventMessage(time: context.timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp,
-      &context)
-    guard manager.isUpdating else { return }
-    publish(context.isReduced ? shown.reduced : shown, &context)
   }
 
   private mutating func tellEvent(
@@ -323,7 +332,7 @@ struct LocationReports: PipelinePart {
       case .paused(let location):
         if let location, bounded == nil { publish(location, &context) }
         publish(bounded?.stand(isSeen: true), &context)
-      case .failed: if manager.failure != nil { hasFailed = true }
+      case .failed: hasFailed = true
       case .deferredUpdatesFinished, .resumed: break
       }
       if let message = LocationEventMessage(time: context.timeBase.utc(at: timestamp), event: event),

@@ -11,6 +11,7 @@ struct GPSDFixAssembler: Sendable {
 
   private var skies: [String: (sky: GPSDSky, timestamp: Timestamp)] = [:]
   private var guesses: [String: DilutionGuess] = [:]
+  private var speeds: [String: DerivedSpeed] = [:]
 
   /// Updates the receiver's sky. Values that a report lacks are unchanged, because some receivers send
   /// dilutions and satellites separately.
@@ -33,6 +34,7 @@ struct GPSDFixAssembler: Sendable {
     fix.receiver = report.device
     let sky = current(report.device ?? "", at: timestamp)
     if guesses.count > Self.mostDevices { guesses.removeAll() }
+    if speeds.count > Self.mostDevices { speeds.removeAll() }
     fix.satellitesUsed = sky?.satellitesUsed
     fix.satellitesVisible = sky?.satellitesVisible
     if sky?.satellites != nil || sky?.dilution != nil {
@@ -46,7 +48,8 @@ struct GPSDFixAssembler: Sendable {
     }
     fix.altitudeEllipsoidal = report.altitudeEllipsoidal
     fix.altitudeMeanSeaLevel = report.altitudeMeanSeaLevel
-    fix.speed = nonNegative(report.speed)
+    let isDerived = speeds[report.device ?? "", default: DerivedSpeed()].isDerived(report)
+    fix.speed = isDerived ? nil : nonNegative(report.speed)
     fix.course = report.track.map(normalizedDegrees)
     fix.climb = report.climb
     fix.quality = FixQuality(gpsdStatus: report.status)
@@ -126,5 +129,48 @@ struct DilutionGuess: Sendable {
     if error != lastError { hits = min(hits + 1, Self.needed) }
     lastError = error
     return hits >= Self.needed ? hundredths.rounded() / 100 : nil
+  }
+}
+
+/// Distinguishes speeds measured by a receiver from those that gpsd derives from positions.
+///
+/// If an epoch has a position and no speed, as of a receiver that sends GGA and ZDA, gpsd divides the distance between two positions
+/// by the time between them (`gpsd_error_model` of its libgpsd_core.c), and reports no course. The noise of the positions then
+/// looks like a speed of metres per second at rest. Without that speed, odometer, trips and navigation use the positions and their
+/// accuracy.
+struct DerivedSpeed: Sendable {
+  /// Number of consecutive derived speeds from which a speed of zero at an unchanged position counts as derived, too.
+  private static let needed = 3
+  /// Tolerance in m/s for the rounding of speeds to a thousandth, and relative tolerance for the formula of the distance.
+  private static let (rounding, formula) = (0.002, 0.005)
+
+  private struct Epoch: Sendable {
+    var time: UTCTime
+    var coordinate: Coordinate
+  }
+
+  /// The newest position, and the newest one with an earlier time.
+  private var newest: Epoch?
+  private var earlier: Epoch?
+  private var hits = 0
+
+  /// Processes a report, and returns whether gpsd derived its speed.
+  mutating func isDerived(_ report: GPSDFix) -> Bool {
+    if let time = report.time, let latitude = report.latitude, let longitude = report.longitude {
+      // gpsd can report an epoch in several parts.
+      if let newest, newest.time != time { earlier = newest.time < time ? newest : nil }
+      newest = Epoch(time: time, coordinate: Coordinate(latitude: latitude, longitude: longitude))
+    }
+    guard report.track == nil, let speed = report.speed else {
+      if report.track != nil { hits = 0 }
+      return false
+    }
+    guard let newest, let earlier, report.time == newest.time else { return false }
+    let motion =
+      earlier.coordinate.distance(to: newest.coordinate) / newest.time.seconds(since: earlier.time)
+    guard motion > Self.rounding || speed > Self.rounding else { return hits >= Self.needed }
+    let isEqual = abs(speed - motion) <= Self.rounding + Self.formula * motion
+    hits = isEqual ? hits + 1 : 0
+    return isEqual
   }
 }

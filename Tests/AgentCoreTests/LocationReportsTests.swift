@@ -214,7 +214,7 @@ import Testing
       try LocationMessage(json: json($0)).location
     }
     #expect(Set(messages.map(\.coordinate)).count == 1)
-    #expect(messages.allSatisfy { $0.speed == nil && (2500...3600).contains($0.horizontalAccuracy ?? 0) })
+    #expect(messages.allSatisfy { $0.speed == nil && (2500...4300).contains($0.horizontalAccuracy ?? 0) })
   }
 
   @Test func disabledLocationPublishesNothing() throws {

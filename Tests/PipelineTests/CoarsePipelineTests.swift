@@ -1,6 +1,7 @@
 import Pipeline
 import Positioning
 import Sensors
+import Simulation
 import Spatial
 import Telemetry
 import Testing
@@ -165,6 +166,36 @@ import Testing
     let speeds = messages.compactMap { $0.prediction?.velocity }.map { max(abs($0.x), abs($0.y)) }
     #expect(speeds.allSatisfy { $0 < 21 }, "\(speeds)")
     #expect((index == 2) == !speeds.isEmpty)
+  }
+
+  /// A vehicle that parks at the edge of two cells: the receiver's noise does not alternate between them.
+  @Test(arguments: [0, 1], UInt64(1)...3) func parkedAtAnEdgeIsPublishedOnce(
+    case index: Int, seed: UInt64
+  ) throws {
+    var random = SeededGenerator(seed: seed)
+    var configuration = PipelineConfiguration(
+      [Self.movedBy[index], { $0.navigation.isEnabled = false }], isVirtual: false)
+    configuration.location.pausesAutomatically = false
+    // The east of the first edge beyond 1 km.
+    let policy = PrivacyPolicy(accuracy: configuration.privacy.accuracy ?? 5000)
+    func cell(_ east: Double) throws -> Coordinate? {
+      guard case .position(let fixes) = fix(0, east), let place = fixes.first?.coordinate else { return nil }
+      return policy.shown(Location(timestamp: Timestamp(seconds: 0), coordinate: place))?.coordinate
+    }
+    let first = try cell(1000)
+    let edge = try #require(try (1000...8000).first { try cell(Double($0)) != first }.map(Double.init))
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    var parked: [Coordinate] = []
+    var isAlternating: Set<Coordinate?> = []
+    for second in 1...1200 {
+      let east = min(edge, edge - 20 * Double(600 - second)) + 5 * random.nextNormal()
+      pipeline.process(fix(Double(second), east, speed: second < 600 ? 20 : 0)) {
+        if case .location(let message) = $0, second > 600 { parked.append(message.location.coordinate) }
+      }
+      if second > 600 { isAlternating.insert(try cell(east)) }
+    }
+    #expect(Set(parked).count <= 1 && isAlternating.count == 2, "\(parked)")
   }
 
   /// Cells that are smaller than the error bound need no message each.

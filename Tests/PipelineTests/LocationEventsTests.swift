@@ -81,6 +81,17 @@ import Testing
     #expect(told.first?.message.remedy == "check that its antenna sees the sky")
   }
 
+  /// A request without a location fails, and the next location ends the failure, with or without another failure meanwhile.
+  @Test(arguments: [20, 100]) func requestThatTimedOutEndsWithTheNextLocation(seconds: Int) throws {
+    var pipeline = try pipeline({ $0.statusInterval = 3600 })
+    pipeline.requestLocation(accuracy: 10, timeLimit: 5)
+    let told = run(&pipeline, (1...seconds).map { fix(Double($0), nil) } + [fix(Double(seconds + 1), 0)])
+    let errors = ["requestTimedOut"] + (seconds > 60 ? ["positionUnknown"] : [])
+    #expect(told.map(\.message.error) == errors + [nil])
+    #expect(told.last?.message.event == .recovered && told.last?.of == Double(seconds + 1), "\(told)")
+    #expect(run(&pipeline, [fix(Double(seconds + 2), 0)]).isEmpty)
+  }
+
   /// The retained status has the reason as long as there is no position, and not until its next interval.
   @Test func statusFollowsLossAndReturnOfTheFix() throws {
     var pipeline = try pipeline({ $0.statusInterval = 3600 })

@@ -119,6 +119,41 @@ import Testing
     #expect(try #require(status.counters["fixes.suspect"]) > 10)
   }
 
+  private static let moved: [[Setting]] = [
+    [], [{ $0.location.desiredAccuracy = .reduced }], [{ $0.privacy.accuracy = 1000 }],
+    [{ $0.privacy.accuracy = 1000 }, { $0.location.desiredAccuracy = .reduced }],
+  ]
+
+  /// The first plausible location is published once, also if privacy or reduced accuracy moves it. Moved suspect locations are
+  /// flagged, too.
+  @Test(arguments: policies.indices, moved.indices) func locationAfterASuspicionIsPublishedOnce(
+    policy: Int, moved: Int
+  ) throws {
+    var pipeline = try pipeline(Self.policies[policy] + Self.moved[moved])
+    let output = run(&pipeline, (0..<100).map { fix($0, north: (50..<70).contains($0) ? 111_000 : 0) })
+    let end = try #require(output.suspicions.last).time
+    #expect(output.suspicions.map(\.event) == [.suspect, .plausible])
+    let back = output.locations.filter { abs($0.time.seconds(since: end)) < 0.5 }
+    // A bounded report with a prediction can follow after its delay.
+    #expect(!back.isEmpty && back.count { $0.prediction == nil } <= 1, "\(back)")
+    #expect(back.allSatisfy { $0.location.suspicion == nil }, "\(back)")
+    let far = output.locations.filter { north($0) > 50_000 }
+    #expect(!far.isEmpty && far.allSatisfy { $0.location.suspicion?.reason == .jump }, "\(far)")
+  }
+
+  /// Other settings do not leave the event `suspect` without its end.
+  @Test func suspicionEndsAfterAChangeOfTheSettings() throws {
+    var pipeline = try pipeline(Self.policies[0])
+    var output = Output()
+    for second in 0..<130 {
+      if second == 65 {
+        pipeline.reconfigure(PipelineConfiguration(Self.policies[1])) { output.add($0) }
+      }
+      pipeline.process(fix(second, north: (50..<70).contains(second) ? 111_000 : 0)) { output.add($0) }
+    }
+    #expect(output.suspicions.map(\.event).last == .plausible, "\(output.suspicions)")
+  }
+
   /// A ferry without a receiver, or a first position that was wrong.
   @Test(arguments: policies) func lastingJumpIsAccepted(settings: [Setting]) throws {
     var pipeline = try pipeline(settings, regions: [Self.street])

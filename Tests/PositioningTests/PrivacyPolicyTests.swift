@@ -94,4 +94,85 @@ import Testing
       #expect(PrivacyPolicy(accuracy: size).shown(location(exact))?.coordinate.isValid == true)
     }
   }
+
+  // MARK: Consecutive positions
+
+  /// A position on the edge between two cells.
+  private func edge(_ size: Double, _ bearing: Double) throws -> Coordinate {
+    let policy = PrivacyPolicy(accuracy: size)
+    func cell(_ distance: Double) -> Coordinate? {
+      policy.shown(location(Self.home.destination(distance: distance, bearing: bearing)))?.coordinate
+    }
+    var (low, high) = (0.0, size)
+    while high - low > 0.1 {
+      let middle = (low + high) / 2
+      if cell(middle) == cell(0) { low = middle } else { high = middle }
+    }
+    return Self.home.destination(distance: low, bearing: bearing)
+  }
+
+  /// A vehicle parked for an hour at the edge of two cells, whose receiver has white noise and a slow drift.
+  @Test(arguments: [200.0, 1000, 5000], UInt64(1)...5) func noiseAtAnEdgeChangesNoCell(
+    size: Double, seed: UInt64
+  ) throws {
+    var random = SeededGenerator(seed: seed)
+    let policy = PrivacyPolicy(accuracy: size)
+    for bearing in [0.0, 90] {
+      let frame = LocalFrame(origin: try edge(size, bearing))
+      var (cells, drift) = (BlurredCells(), SIMD2(0.0, 0))
+      var (shown, without): (Set<Coordinate>, Set<Coordinate>) = ([], [])
+      for _ in 0..<3600 {
+        drift = 0.98 * drift + 0.9 * SIMD2(random.nextNormal(), random.nextNormal())
+        let offset = drift + 1.5 * SIMD2(random.nextNormal(), random.nextNormal())
+        let exact = location(frame.coordinate(at: offset))
+        cells.process(exact, policy)
+        let blurred = try #require(policy.shown(exact, near: cells))
+        #expect(blurred.coordinate.distance(to: exact.coordinate) <= blurred.horizontalAccuracy ?? 0)
+        shown.insert(blurred.coordinate)
+        without.insert(try #require(policy.shown(exact)).coordinate)
+      }
+      #expect(shown.count == 1 && without.count > 1, "bearing \(bearing): \(shown.count) cells")
+    }
+  }
+
+  /// A drive changes the cell at most a tenth of its side late, at reduced accuracy, too. A suspect position changes nothing.
+  @Test(arguments: [0.0, 45, 90, 200]) func driveChangesTheCellATenthLate(bearing: Double) throws {
+    let size = 5000.0
+    let policy = PrivacyPolicy(accuracy: size)
+    var cells = BlurredCells()
+    var late = 0.0
+    for metres in stride(from: 0.0, to: 20 * size, by: 50) {
+      let exact = location(Self.home.destination(distance: metres, bearing: bearing))
+      cells.process(exact, policy)
+      let shown = try #require(policy.shown(exact, near: cells))
+      #expect(shown.coordinate.distance(to: exact.coordinate) <= shown.horizontalAccuracy ?? 0)
+      let reduced = PrivacyPolicy.unrestricted(exact).reduced(near: cells)
+      #expect(reduced.coordinate == shown.coordinate)
+      #expect(reduced.horizontalAccuracy == shown.horizontalAccuracy)
+      #expect(try #require(shown.horizontalAccuracy) <= Location.reducedAccuracy)
+      let offset = LocalFrame(origin: shown.coordinate).offset(of: exact.coordinate)
+      late = max(late, abs(offset.x), abs(offset.y))
+      var suspect = location(Coordinate(latitude: -20, longitude: 30))
+      suspect.suspicion = Suspicion(.jump, distance: 1e6)
+      let before = cells
+      cells.process(suspect, policy)
+      #expect(cells == before)
+    }
+    #expect((0.58 * size...0.63 * size).contains(late), "\(late) m")
+  }
+
+  /// Nowhere on earth is a position farther from the centre of its cell than the stated accuracy.
+  @Test(arguments: [10.0, 1000, 50_000]) func walkStaysWithinTheAccuracy(size: Double) throws {
+    var random = SeededGenerator.announced()
+    let policy = PrivacyPolicy(accuracy: size)
+    for start in [(48.0, 11.0), (0, 180), (-89.99, 0), (89.9, 179.99), (-60, -179.999)] {
+      var (place, cells) = (Coordinate(latitude: start.0, longitude: start.1), BlurredCells())
+      for _ in 0..<500 {
+        place = place.destination(distance: 0.2 * size, bearing: 360 * random.nextUniform())
+        cells.process(location(place), policy)
+        let shown = try #require(policy.shown(location(place), near: cells))
+        #expect(place.distance(to: shown.coordinate) <= shown.horizontalAccuracy ?? 0, "\(place)")
+      }
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import Sensors
 import Spatial
+import TestSupport
 import Testing
 
 @testable import SensorsGPSD
@@ -88,6 +89,44 @@ import Testing
     assembler.update(GPSDSky(horizontalDilution: 0.8), at: time)
     #expect(fix(15.2).horizontalDilution == 0.8 && fix(15.2).isHorizontalErrorFromDilution)
     #expect(!fix(2.5).isHorizontalErrorFromDilution)
+  }
+
+  /// gpsd 3.22 divides the distance of two positions by their time if the receiver reports no speed.
+  @Test func aSpeedThatGPSDDerivedIsAbsent() {
+    var assembler = GPSDFixAssembler()
+    func speed(_ second: Double, _ latitude: Double, _ speed: Double?, track: Double? = nil) -> Double? {
+      var report = report(3)
+      report.time = UTCTime(nanoseconds: 1_795_248_000_000_000_000).advanced(bySeconds: second)
+      (report.latitude, report.longitude) = (latitude, 11.5755)
+      (report.speed, report.track) = (speed, track)
+      return assembler.fix(report, at: Timestamp(seconds: second)).speed
+    }
+    // Recorded with the noise of a receiver that moves at 10 m/s; each first part of an epoch repeats the position.
+    #expect(speed(0, 48.137496, nil) == nil)
+    #expect(speed(1, 48.137578, 9.118) == nil)
+    #expect(speed(1, 48.137578, 9.118) == nil)
+    #expect(speed(2, 48.137666333, 9.822) == nil)
+    #expect(speed(3, 48.137748833, 9.173) == nil)
+    #expect(speed(4, 48.137748833, 0) == nil)
+    // Measured: with a course, or different from the motion of the position.
+    #expect(speed(5, 48.137827, 8.692, track: 0) == 8.692)
+    #expect(speed(6, 48.137968167, 15.697) == nil)
+    #expect(speed(7, 48.137970, 0.05) == 0.05)
+    #expect(speed(8, 48.137970, 0) == 0)
+  }
+
+  /// Receivers that report a speed in some epochs and positions only in others.
+  @Test(.needs(.recordings("gpsd-logs")), arguments: ["haicom-305N", "humminbird-M37"])
+  func derivedSpeedsOfRecordedReceiversAreAbsent(log: String) throws {
+    var recording = try GPSDLogRecording(path: Shared.file("data/gpsd-logs/\(log).log.chk"))
+    var counts = (withCourse: 0, without: 0)
+    while let event = try recording.next() {
+      guard case .position(let fixes) = event else { continue }
+      counts.withCourse += fixes.count { $0.speed != nil && $0.course != nil }
+      counts.without += fixes.count { $0.speed != nil && $0.course == nil }
+    }
+    // gpsd derived the first one from a position that it did not report.
+    #expect(counts.withCourse > 15 && counts.without <= 1, "\(counts)")
   }
 
   @Test(

@@ -8,31 +8,55 @@ extension LiveReceiver.Epoch {
       [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(second)))
   }
 
+  /// The time and the date of a UTC second, as in RMC.
+  private static func moment(_ second: Int) -> (time: String, day: String) {
+    let parts = date(second)
+    func two(_ number: Int?) -> String { String(format: "%02d", (number ?? 0) % 100) }
+    return (
+      two(parts.hour) + two(parts.minute) + two(parts.second) + ".00",
+      two(parts.day) + two(parts.month) + two(parts.year)
+    )
+  }
+
+  private var place: String {
+    Self.angle(latitude, digits: 2, "N", "S") + "," + Self.angle(longitude, digits: 3, "E", "W")
+  }
+
+  private func gga(_ time: String) -> String {
+    GPSDFixture.sentence(
+      String(format: "GPGGA,\(time),\(place),1,08,%.2f,%.1f,M,0.0,M,,", dilution, height))
+  }
+
+  /// GGA of a UTC second, after ZDA if the receiver states the date.
+  public func positions(_ second: Int, isDated: Bool) -> [UInt8] {
+    let (time, day) = Self.moment(second)
+    let date = "\(day.prefix(2)),\(day.dropFirst(2).prefix(2)),20\(day.suffix(2))"
+    return Array(((isDated ? GPSDFixture.sentence("GPZDA,\(time),\(date),00,00") : "") + gga(time)).utf8)
+  }
+
   /// RMC, GSA and GGA of a UTC second.
   func nmea(_ second: Int) -> [UInt8] {
-    let parts = Self.date(second)
-    func two(_ number: Int?) -> String { String(format: "%02d", (number ?? 0) % 100) }
-    let time = two(parts.hour) + two(parts.minute) + two(parts.second) + ".00"
-    let day = two(parts.day) + two(parts.month) + two(parts.year)
+    let (time, day) = Self.moment(second)
     guard hasFix else {
       return Array(
         (GPSDFixture.sentence("GPRMC,\(time),V,,,,,,,\(day),,,N")
           + GPSDFixture.sentence("GPGSA,A,1,,,,,,,,,,,,,,,")
           + GPSDFixture.sentence("GPGGA,\(time),,,,,0,00,,,M,,M,,")).utf8)
     }
-    let place =
-      Self.angle(latitude, digits: 2, "N", "S") + "," + Self.angle(longitude, digits: 3, "E", "W")
     let motion = String(format: "%.3f,%.1f", speed * 3600 / 1852, course)
     let text =
       GPSDFixture.sentence("GPRMC,\(time),A,\(place),\(motion),\(day),,,A")
       + GPSDFixture.sentence("GPGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.6,0.9,1.3")
-      + GPSDFixture.sentence(String(format: "GPGGA,\(time),\(place),1,08,0.9,%.1f,M,0.0,M,,", height))
+      + gga(time)
     return Array(text.utf8)
   }
 
   private static func angle(_ degrees: Double, digits: Int, _ positive: String, _ negative: String) -> String
   {
-    let (whole, rest) = (Int(abs(degrees)), abs(degrees).truncatingRemainder(dividingBy: 1) * 60)
+    // Rounded first, so that no text has 60 minutes.
+    let minutes = (abs(degrees) * 60 * 1e5).rounded() / 1e5
+    let whole = Int(minutes / 60)
+    let rest = max(0, minutes - 60 * Double(whole))
     return String(format: "%0\(digits)d%08.5f,", whole, rest) + (degrees < 0 ? negative : positive)
   }
 

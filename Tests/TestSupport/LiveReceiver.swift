@@ -16,6 +16,8 @@ public final class LiveReceiver: Sendable {
     /// m and m/s that hold place and speed in 95 % of cases; only `Language.ubx` says them.
     public var accuracy = 4.0
     public var speedAccuracy = 0.2
+    /// The horizontal dilution of precision.
+    public var dilution = 0.9
     /// Whether there is a fix; without one the receiver goes on saying that there is none, as in a tunnel.
     public var hasFix = true
 
@@ -29,6 +31,8 @@ public final class LiveReceiver: Sendable {
   public enum Language: Sendable {
     case nmea
     case ubx
+    /// Positions without speed and course, in GGA. With their date, in ZDA, gpsd derives a speed from them.
+    case positions(isDated: Bool)
   }
 
   public let port: UInt16
@@ -100,7 +104,13 @@ public final class LiveReceiver: Sendable {
         if Int(now) > lastSent {
           lastSent = Int(now)
           let epoch = state.withLock { $0.epoch(at: lastSent) }
-          Self.send(language == .nmea ? epoch.nmea(lastSent) : epoch.ubx(lastSent), to: terminal)
+          let bytes =
+            switch language {
+            case .nmea: epoch.nmea(lastSent)
+            case .ubx: epoch.ubx(lastSent)
+            case .positions(let isDated): epoch.positions(lastSent, isDated: isDated)
+            }
+          Self.send(bytes, to: terminal)
         }
         let bytes = Self.read(from: terminal)
         if !bytes.isEmpty { state.withLock { $0.heard = ($0.heard + bytes).suffix(Self.mostHeard) } }

@@ -27,6 +27,8 @@ package struct PipelineContext: Sendable {
   var activitySince: Timestamp?
   /// Rotation from the device's axes to the vehicle's, as determined by navigation; nil if unknown.
   package var mounting: Quaternion?
+  /// Cells of the newest positions that privacy or reduced accuracy moves.
+  var cells = BlurredCells()
   /// The distance driven.
   package var distance = DrivenDistance()
   /// True if the receiver repeats a position that the vehicle has left.
@@ -96,9 +98,10 @@ package struct PipelineContext: Sendable {
   var isReduced: Bool { configuration.location.desiredAccuracy == .reduced }
 
   /// Returns a location in the form in which it may be published; nil if it must be withheld.
-  func shown(_ location: Location) -> ShownLocation? {
-    let shown = privacy.shown(location)
-    return isReduced ? shown?.reduced : shown
+  /// - Parameter radius: minimum accuracy in m, as of a suspect location.
+  func shown(_ location: Location, radius: Double = 0) -> ShownLocation? {
+    let shown = privacy.shown(location, near: cells)?.widened(to: radius)
+    return isReduced ? shown?.reduced(near: cells) : shown
   }
 
   /// Returns whether privacy permits to publish a position exactly.

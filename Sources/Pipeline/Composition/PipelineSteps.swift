@@ -8,7 +8,7 @@ package import Spatial
 struct FixStep {
   /// The report as received, without an implausible position at 0° N 0° E.
   var fix: PositionFix
-  /// The report at the time of its measurement.
+  /// The report at the time of its measurement, without an error that gpsd derived from the dilution.
   var timely: PositionFix
   /// The positions that were accepted from this and earlier reports, in order of time; after navigation, those to pass on.
   var locations: [Location] = []

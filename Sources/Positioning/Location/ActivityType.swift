@@ -1,5 +1,3 @@
-internal import VehicleData
-
 /// The type of motion. It determines possible speeds and accelerations, and therefore which fixes are
 /// impossible and after which time at rest locations may pause.
 public enum ActivityType: String, Hashable, Sendable, CaseIterable {
@@ -61,7 +59,7 @@ public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
     case .hundredMeters: 100
     case .kilometer: 1000
     case .threeKilometers: 3000
-    case .reduced: Location.reducedAccuracy
+    case .reduced: 3600
     }
   }
 }

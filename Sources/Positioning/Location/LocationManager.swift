@@ -37,6 +37,8 @@ public struct LocationManager: Sendable {
   /// The newest location from the receiver, unchanged: it determines the next demand for power, and is never
   /// output.
   private var exact: Location?
+  /// Cells of reduced accuracy, if this manager reduces locations.
+  private var cells = BlurredCells()
   /// The newest location to which the receiver contributed. A location from inertial navigation alone does
   /// not allow the receiver to sleep.
   private var seen: Location?
@@ -109,8 +111,15 @@ public struct LocationManager: Sendable {
   /// - Parameter shown: the same location with privacy applied. All reports contain this location. Power,
   ///   standstill and the end of requests are determined by the exact location.
   public mutating func process(_ fresh: Location, shown: ShownLocation) -> [LocationEvent] {
+    guard desiredAccuracy == .reduced else { return process(fresh, published: shown) }
+    cells.process(shown.location, PrivacyPolicy())
+    return process(fresh, published: shown.reduced(near: cells))
+  }
+
+  /// Processes a location; returns the resulting events, in order.
+  /// - Parameter told: the same location with privacy and reduced accuracy applied, which all reports contain.
+  package mutating func process(_ fresh: Location, published told: ShownLocation) -> [LocationEvent] {
     var events = expire { $0 < fresh.timestamp }
-    let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
     if fresh.suspicion != nil { return events + observeSuspect(fresh, told) }
     let isCoarse = fresh.positionSource == .coarse

@@ -567,9 +567,9 @@ class LocationEvent(Message):
     event: Literal["failed", "recovered", "paused", "resumed", "deferralEnded", "suspect", "plausible"]
     error: str | None = None
     """For failed: denied, restricted, receiverUnavailable, positionUnknown (no fix for a minute) or requestTimedOut.
-    `recovered` follows when positions are available again, but not after requestTimedOut, which is about a single
-    request. For deferralEnded: notUpdating, accuracyTooLow, distanceFiltered, cancelled or failed. For suspect:
-    jump, velocity, navigation, wheels or beacons, as `suspect` in `location`.
+    `recovered` follows when positions are available again. For deferralEnded: notUpdating, accuracyTooLow,
+    distanceFiltered, cancelled or failed. For suspect: jump, velocity, navigation, wheels or beacons, as `suspect`
+    in `location`.
     """
     reason: str | None = None
     """The reason as one sentence."""

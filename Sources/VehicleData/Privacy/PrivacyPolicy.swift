@@ -6,7 +6,8 @@ public import Spatial
 ///
 /// A blurred position is the centre of its cell in a grid over the earth: even many blurred positions, or
 /// knowledge of the grid, reveal no more than the cell. Speed, course and altitude are removed with the exact
-/// position, because they would allow computing the route.
+/// position, because they would allow computing the route. Of consecutive positions, the cell changes only if the
+/// position has clearly left it (`BlurredCells`).
 public struct PrivacyPolicy: Hashable, Sendable {
   public enum Treatment: String, Hashable, Sendable, CaseIterable {
     /// No position is published.
@@ -36,15 +37,22 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   /// Returns the location in the form in which it may be published; nil if it must be withheld.
-  public func shown(_ location: Location) -> ShownLocation? {
-    // A position that may be inside of a zone counts as inside.
-    let radius = location.horizontalAccuracy ?? Self.address
-    let margin = location.positionSource == .coarse && radius <= Self.address ? radius : 0
-    switch shown(location.coordinate, margin: margin) {
+  public func shown(_ location: Location) -> ShownLocation? { shown(location, near: BlurredCells()) }
+
+  /// Returns the location in the form in which it may be published; nil if it must be withheld.
+  /// - Parameter cells: the cells of earlier positions.
+  package func shown(_ location: Location, near cells: BlurredCells) -> ShownLocation? {
+    switch treatment(of: location) {
     case .exact: return ShownLocation(location)
     case .withheld: return nil
-    case .blurred(let cell): return ShownLocation(location.blurred(to: cell))
+    case .blurred(let size):
+      return ShownLocation(location.blurred(to: cells.cell(holding: location.coordinate, size: size)))
     }
+  }
+
+  /// Returns the side in m of the cells to which a location is blurred; nil if it is exact or withheld.
+  func blurredSize(of location: Location) -> Double? {
+    if case .blurred(let size) = treatment(of: location) { size } else { nil }
   }
 
   /// Returns a location unchanged, for vehicles without privacy: those of other programs, and simulated ones.
@@ -63,7 +71,15 @@ public struct PrivacyPolicy: Hashable, Sendable {
   private enum Shown: Equatable {
     case exact
     case withheld
-    case blurred(GridCell)
+    /// Blurred to a cell with a side in m.
+    case blurred(Double)
+  }
+
+  private func treatment(of location: Location) -> Shown {
+    // A position that may be inside of a zone counts as inside.
+    let radius = location.horizontalAccuracy ?? Self.address
+    let margin = location.positionSource == .coarse && radius <= Self.address ? radius : 0
+    return shown(location.coordinate, margin: margin)
   }
 
   private func shown(_ coordinate: Coordinate, margin: Double) -> Shown {
@@ -73,16 +89,17 @@ public struct PrivacyPolicy: Hashable, Sendable {
       if zone.treatment == .withhold { return .withheld }
       size = max(size, zone.area.width)
     }
-    return size > 0 ? .blurred(GridCell(holding: coordinate, size: size)) : .exact
+    return size > 0 ? .blurred(size) : .exact
   }
 }
 
 extension Location {
-  /// Returns a location with the centre of the cell and the time, without height, speed and course, which
-  /// would allow reconstructing the route.
+  /// Returns a location with the centre of the cell, the time and the suspicion, without height, speed and course,
+  /// which would allow reconstructing the route.
   func blurred(to cell: GridCell) -> Location {
     var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
     (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
+    blurred.suspicion = suspicion
     // A radio position is inaccurate, so the device may be outside of the cell.
     if positionSource == .coarse {
       (blurred.positionSource, blurred.horizontalAccuracy) = (
@@ -95,18 +112,19 @@ extension Location {
 
 extension Location {
   /// Approximate side of a cell of Core Location's reduced accuracy in m.
-  private static let reducedCell = 5000.0
+  static let reducedCell = 5000.0
 
   /// Maximum distance in m between a position and the centre of its cell at reduced accuracy.
-  package static let reducedAccuracy = 3600.0
+  package static let reducedAccuracy = 4300.0
 
   /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
   /// vehicle reveal no more than a single report.
   ///
   /// An accuracy that is not small beside the cell is added to that of the cell: the position may be the centre
   /// of a private area's cell.
-  package var reduced: Location {
-    var cell = blurred(to: GridCell(holding: coordinate, size: Self.reducedCell))
+  /// - Parameter cells: the cells of earlier positions.
+  package func reduced(near cells: BlurredCells = BlurredCells()) -> Location {
+    var cell = blurred(to: cells.cell(holding: coordinate, size: Self.reducedCell))
     if positionSource != .coarse, let own = horizontalAccuracy, own > Self.reducedAccuracy / 10 {
       cell.horizontalAccuracy = (cell.horizontalAccuracy ?? 0) + own
     }

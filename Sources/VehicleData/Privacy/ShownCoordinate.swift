@@ -32,7 +32,7 @@ extension PrivacyPolicy {
   package func stored(_ coordinate: Coordinate, isReduced: Bool) -> ShownCoordinate? {
     let place = Location(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
     var now = shown(place)
-    if isReduced { now = now?.reduced }
+    if isReduced { now = now?.reduced() }
     // A position reduced to its cell's centre must not be reduced again. It equals the stored one except for
     // rounding.
     guard let now, abs(now.coordinate.latitude - coordinate.latitude) <= Self.storedRounding,

@@ -15,8 +15,11 @@ public struct ShownLocation: Hashable, Sendable {
     location[keyPath: member]
   }
 
-  /// The location at Core Location's reduced accuracy.
-  package var reduced: ShownLocation { ShownLocation(location.reduced) }
+  /// Returns the location at Core Location's reduced accuracy.
+  /// - Parameter cells: the cells of earlier positions.
+  package func reduced(near cells: BlurredCells = BlurredCells()) -> ShownLocation {
+    ShownLocation(location.reduced(near: cells))
+  }
 
   /// Returns the location with an accuracy of at least `radius` metres. A radius of 0 leaves an unknown accuracy unknown.
   package func widened(to radius: Double) -> ShownLocation {
