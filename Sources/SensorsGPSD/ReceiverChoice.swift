@@ -32,6 +32,8 @@ struct ReceiverChoice: Sendable {
 
   private var receivers: [String: Receiver] = [:]
   private var chosen: String?
+  /// Time of the last report of any receiver; nil before the first.
+  private var newest: Timestamp?
   private var hasPaused = false
 
   /// A sentence for the operator that names the chosen receiver; nil unless there are several.
@@ -46,6 +48,7 @@ struct ReceiverChoice: Sendable {
     guard let name = fix.receiver else { return true }
     let now = fix.timestamp
     if hasPaused { resume(at: now) }
+    newest = now
     observe(fix, of: name)
     guard let chosen, chosen != name, let current = receivers[chosen] else {
       self.chosen = name
@@ -74,11 +77,14 @@ struct ReceiverChoice: Sendable {
     if chosen == name { chosen = nil }
   }
 
+  /// Excludes the time since the last report from the silence of the chosen receiver.
   private mutating func resume(at now: Timestamp) {
     hasPaused = false
-    guard let chosen, let current = receivers[chosen] else { return }
-    receivers[chosen]?.lastReport = now
-    if current.lastFix != nil { receivers[chosen]?.lastFix = now }
+    guard let chosen, var receiver = receivers[chosen], let newest else { return }
+    let pause = now.seconds(since: newest)
+    receiver.lastReport = receiver.lastReport.advanced(bySeconds: pause)
+    receiver.lastFix = receiver.lastFix?.advanced(bySeconds: pause)
+    receivers[chosen] = receiver
   }
 
   private mutating func observe(_ fix: PositionFix, of name: String) {

@@ -120,6 +120,19 @@ import Testing
     #expect(!reports.at(2000, "b") && !reports.at(2004, "b") && reports.at(2005, "b"))
   }
 
+  /// Each on phase is shorter than the patience.
+  @Test func silenceContinuesInTheNextPhase() {
+    let reports = Reports()
+    #expect(reports.at(0, "a") && !reports.at(0.5, "b"))
+    var used: [Bool] = []
+    for phase in 1...3 {
+      reports.choice.pause()
+      for second in 0..<3 { used.append(reports.at(Double(60 * phase + second), "b")) }
+    }
+    // Each phase adds 2 s to the half second before the first.
+    #expect(used == [false, false, false, false, false, false, false, true, true])
+  }
+
   /// A comparison continues in the next on phase.
   @Test func shortPhasesAddUpToAComparison() {
     let reports = Reports()
