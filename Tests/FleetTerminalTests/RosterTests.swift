@@ -228,6 +228,61 @@ import VehicleData
     #expect(roster.van?.isLocationStale(at: moment(2)) == true)
   }
 
+  /// A position is as old for a server that runs for days as for one that was started a moment ago.
+  @Test func aPositionIsStaleAfterItsGuaranteeHoweverItCame() throws {
+    for isRetained in [false, true] {
+      var roster = Roster()
+      roster.receive("status", statusJSON("online", at: 0), retained: isRetained, at: 0)
+      let promise =
+        #""predict":{"velocityEast":0,"velocityNorth":0,"bound":10,"delay":5,"validity":60,"growth":2}"#
+      roster.receive(
+        "location",
+        #"{"time":"\#(wireTime(-5))","latitude":48,"longitude":11.5,"speed":14,\#(promise),"epoch":"a","seq":2}"#,
+        retained: isRetained, at: 0)
+      let van = try #require(roster.van)
+      #expect(!van.isLocationStale(at: moment(59.9)) && van.isLocationStale(at: moment(60.1)))
+      #expect(van.isLocationStale(at: moment(10_000)))
+      let change = try #require(van.nextStaleChange(after: moment(1)))
+      #expect(abs(change.seconds(since: moment(60).time)) < 0.01)
+      #expect(van.nextStaleChange(after: moment(61)) == nil)
+    }
+  }
+
+  @Test func aPositionIsStaleAfterAFailureUntilTheNext() {
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    roster.receive("location", locationJSON(1, at: 0, epoch: "a", seq: 1), at: 0)
+    roster.receive(
+      "location/event",
+      #"{"time":"\#(wireTime(10))","event":"failed","error":"positionUnknown","epoch":"a","seq":2}"#, at: 10)
+    #expect(roster.van?.isLocationStale(at: moment(11)) == true)
+    roster.receive("location", locationJSON(1, at: 20, epoch: "a", seq: 3), at: 20)
+    #expect(roster.van?.isLocationStale(at: moment(21)) == false)
+  }
+
+  /// A clock that is two minutes, then two hours ahead, and is then set back: the position moves on by this machine's clock.
+  @Test func aWrongClockDoesNotStopAVehicle() throws {
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    func report(_ latitude: Double, at seconds: Double, seq: Int) -> String {
+      let promise =
+        #""predict":{"velocityEast":0,"velocityNorth":10,"bound":10,"delay":5,"validity":60,"growth":2}"#
+      return
+        #"{"time":"\#(wireTime(seconds))","latitude":\#(latitude),"longitude":11.5,\#(promise),"epoch":"a","seq":\#(seq)}"#
+    }
+    for (number, ahead) in [120.0, 7200, 0].enumerated() {
+      let (now, latitude) = (Double(number) * 100, 48 + Double(number))
+      roster.receive("location", report(latitude, at: now + ahead - 5, seq: number + 2), at: now)
+      let shown = try #require(roster.van?.predictedPosition(at: moment(now + 30)), "\(ahead)")
+      #expect(shown.isPromised)
+      let driven = Coordinate(latitude: latitude, longitude: 11.5).distance(to: shown.coordinate)
+      #expect(abs(driven - 300) < 1, "\(ahead): \(driven)")
+      #expect(roster.van?.promisedReports.last?.coordinate.latitude == latitude)
+      #expect(roster.van?.isLocationStale(at: moment(now + 30)) == false)
+      #expect(roster.van?.isLocationStale(at: moment(now + 90)) == true)
+    }
+  }
+
   @Test func ageFollowsThisMachinesTimeLineAndNotTheVehiclesClock() {
     var roster = Roster()
     roster.receive("location", locationJSON(1, at: -1e7, epoch: "a", seq: 1), at: 0)

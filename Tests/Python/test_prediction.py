@@ -118,7 +118,9 @@ class FollowerTests(unittest.TestCase):
         message = report(0, velocityEast=0, velocityNorth=0, bound=20, delay=1e6) | {"time": "9999-12-31T23:59:59.999Z"}
         follower = odograph.Follower()
         follower.receive(Location.decode(message))
-        self.assertEqual(self.at(follower, 0).radius, 20)
+        self.assertIsNone(self.at(follower, 0))
+        self.receive(follower, 0, velocityEast=0, velocityNorth=0, bound=30)
+        self.assertEqual(self.at(follower, 10).radius, 30)
 
     def test_a_location_without_a_prediction_ends_the_one_before(self):
         follower = odograph.Follower()

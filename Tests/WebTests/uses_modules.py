@@ -22,7 +22,7 @@ reckonings = [
     ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a promise holds until the next report"),
     ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "what lapsed long ago is no ground"),
     ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "nobody keeps the promise of a vehicle that is gone"),
-    ("shown(promised(20, {}, {stale: true}))", [0, 4, 0, None, None], "nor of a position that the broker had kept"),
+    ("shown(promised(45, {}, {stale: true}))", [400, 4 + 15 + 20, 40, 35, -10], "the bound of an old position grows, too"),
     ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "of another clock, a report is as old as its message"),
     ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are carried on"),
     ("shown(vehicle(11, {speed: 10, course: 90}))", [0, 4, 0, None, None], "for ten seconds"),
@@ -57,6 +57,7 @@ def use_modules(page):
         found = module(tab, {"vehicle": ["positionKind"]}, f"return positionKind(vehicle(100, {position}, {{isFresh: false}}));")
         assert found == wanted, f"{position}: {found}, not {wanted}"
     activities(tab)
+    newest_odometer(tab)
     clock_steps(tab)
     meridian(tab)
     gaps(tab)
@@ -156,18 +157,33 @@ def meridian(tab):
 
 def trips_under_way(tab):
     """A trip under way counts the positions since its last message; one whose end was never received ends after a day or with the next trip."""
-    told = module(tab, {"track": ["Track"], "journal": ["markFollowed", "tripState", "tripDistance"]}, """
+    told = module(tab, {"track": ["Track"], "journal": ["markFollowed", "tripState", "tripDistance", "tripFigures"]}, """
         const track = new Track({from: at(100), time: [0, 10_000, 20_000], latitude: [48, 48.01, 48.02], longitude: [11, 11, 11]});
         const last = new Date(track.time[1]).toISOString(), trip = {phase: "underway", distance: 50, end: {time: last}};
         const later = track.time[1] + 90_000_000, ended = {...trip, phase: "ended"};
         const trips = [{phase: "ended", distance: 20_000, start: {time: at(90)}, end: {time: at(80)}}, {phase: "underway", distance: 10_000, start: {time: at(300)}, end: {time: at(200)}}];
         markFollowed(trips);
-        return {lost: trips.map((each) => [tripState(each, now), tripDistance(each, track, now)]), whole: track.distance(), states: [tripState(trip, now), tripState(trip, later), tripState(ended, later)],
+        const driven = {...trip, moving: 9, greatestSpeed: 8};
+        return {figures: [[driven, track], [driven, undefined], [{...driven, phase: "ended"}, track]].map(([one, way]) => tripFigures(one, way, now).greatestSpeed ?? null),
+          lost: trips.map((each) => [tripState(each, now), tripDistance(each, track, now)]), whole: track.distance(), states: [tripState(trip, now), tripState(trip, later), tripState(ended, later)],
           distances: [tripDistance(trip, track, now), tripDistance(ended, track, now), tripDistance(trip, track, later), tripDistance(trip, undefined, now)]};""")
     assert told["lost"] == [["ended", 20_000], ["unfinished", 10_000]], told
     assert math.isclose(told["whole"], 2223.9, rel_tol=1e-3), told
+    # A distance up to now has no speed of a minute ago.
+    assert told["figures"] == [None, 8, 8], told
     assert told["states"] == ["underway", "unfinished", "ended"], told
     assert math.isclose(told["distances"][0], 50 + 1111.95, rel_tol=1e-3) and told["distances"][1:] == [50, 50, 50], told
+
+
+def newest_odometer(tab):
+    """The odometer is that of the newer one of location and status; missing numbers alone need no attention."""
+    told = module(tab, {"detail-sections": ["journeySection"], "vehicle": ["concerns", "isConcerning"]}, """
+        const text = (location, status) => journeySection({summary: {}, details: {location, status}, now}).map((each) => each.textContent).join(" ");
+        const one = {...vehicle(5), gap: true, missing: 3};
+        return [text({time: at(5), odometer: 61000}, {time: at(60), odometer: 52000}), text({time: at(90), odometer: 61000}, {time: at(60), odometer: 52000}),
+          text({time: at(5)}, {time: at(60), odometer: 52000}), concerns(one), isConcerning(one)];""")
+    assert "61" in told[0] and "52" not in told[0] and "52" in told[1] and "52" in told[2], told
+    assert told[3] == [] and told[4] is False, told
 
 
 def gaps(tab):

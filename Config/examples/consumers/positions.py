@@ -84,12 +84,13 @@ def predicted(location, now):
     north = predict["velocityNorth"] * elapsed * curve**1.5 / 110574.2758
     east = predict["velocityEast"] * elapsed * curve**0.5 / (111319.4908 * cos(radians(latitude)))
     longitude = (location["longitude"] + east + 180) % 360 - 180
-    return None if late > 120 else (latitude + north, longitude, predict["bound"] + predict.get("growth", 0) * late)
+    unusable = late > 120 or reported > now + 60
+    return None if unusable else (latitude + north, longitude, predict["bound"] + predict.get("growth", 0) * late)
 
 
 class Reader:
     def __init__(self):
-        self.sequences, self.counts, self.last = {}, collections.Counter(), {}
+        self.sequences, self.counts, self.last, self.states = {}, collections.Counter(), {}, {}
 
     def received(self, _client, _userdata, message):
         fleet, vehicle, kind = message.topic.split("/", 4)[2:]
@@ -102,8 +103,8 @@ class Reader:
                     return
             if kind == "location":
                 self.last[fleet, vehicle] = payload
-            elif kind == "status" and payload["state"] == "offline":
-                self.last.pop((fleet, vehicle), None)
+            elif kind == "status":
+                self.states[fleet, vehicle] = payload["state"]
             for latitude, longitude in positions(kind, payload):
                 self.counts["positions"] += 1
                 print(f"{fleet}/{vehicle} {payload['time']} {latitude:.7f} {longitude:.7f} {kind}", flush=True)
@@ -114,7 +115,7 @@ class Reader:
     def print_now(self, now):
         """Prints the predicted positions of the vehicles with bounded reporting."""
         for (fleet, vehicle), location in list(self.last.items()):
-            if place := predicted(location, now):
+            if self.states.get((fleet, vehicle)) != "offline" and (place := predicted(location, now)):
                 print(f"{fleet}/{vehicle} now {place[0]:.7f} {place[1]:.7f} within {place[2]:.0f} m", flush=True)
 
     def summary(self):

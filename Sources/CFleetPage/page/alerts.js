@@ -316,7 +316,8 @@ export class AlertsView extends View {
             ? [" · ", h("a", {
               href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} at the start of the alert`,
             }, "show history")] : null,
-          silenced ? [" · silenced until ", timeElement(alert.silenced, now)] : null)),
+          silenced ? [" · silenced until ", timeElement(alert.silenced, now)] : null),
+        alert.remedy ? h("span", { class: "note" }, `Remedy: ${safeName(alert.remedy, 300)}`) : null),
       !alert.ended && this.#session.mayOperate
         ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
   }

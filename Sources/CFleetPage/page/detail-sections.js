@@ -1,6 +1,6 @@
 /** Sections of the vehicle's panel, each made from the summary and the details (if loaded). */
 import { facts, h } from "./dom.js";
-import { amount, bytes, count, direction, duration, metres, percent, place, safeName, speed, words } from "./format.js";
+import { amount, bytes, count, direction, duration, metres, moment, percent, place, safeName, speed, words } from "./format.js";
 import { timeElement } from "./times.js";
 import { promiseOf, reckoned } from "./reckoning.js";
 import { reducedMotion } from "./theme.js";
@@ -93,7 +93,8 @@ export function connectionSection({ summary, details, now, isLink }) {
     ...first,
     status?.nextContact && ["Next contact", timeElement(status.nextContact, now)],
     ["Queued on the vehicle", summary.queue === undefined ? undefined : count(summary.queue, "message")],
-    ["Missing", (summary.missing ?? details?.missing) === undefined ? undefined : count(summary.missing ?? details?.missing, "message")],
+    ["Missing", summary.missing === undefined ? undefined : count(summary.missing, "number"),
+      summary.missing === undefined ? null : "messages that were replaced by newer ones before they were sent, are late, or were lost"],
     details && ["Received", details.messages === undefined ? undefined : count(details.messages, "message"),
       details.unreadable ? `${amount(details.unreadable)} unreadable` : null],
     status?.sessionStart && ["Connected since", timeElement(status.sessionStart, now)],
@@ -151,9 +152,20 @@ export function sensorSection({ details }) {
   ];
 }
 
+/**
+ * The newest message with a reading of the odometer: the last location or the last status.
+ * @param {Facts["details"]} details
+ */
+function newestOdometer(details) {
+  /** @type {any[]} */
+  const messages = [details?.location, details?.status];
+  return messages.filter((message) => message?.odometer !== undefined)
+    .reduce((newest, message) => newest && (moment(newest.time) ?? 0) >= (moment(message.time) ?? 0) ? newest : message, undefined);
+}
+
 /** @param {Facts} known */
 export function journeySection({ summary, details, now }) {
-  const trip = details?.trip, status = details?.status;
+  const trip = details?.trip, odometer = newestOdometer(details);
   return [facts([
     ["Trip", trip || summary.trip
       ? `${amount((trip ?? summary.trip).number)}${trip?.phase ? `, ${words(trip.phase)}` : summary.trip?.moving ? ", moving" : ""}` : undefined],
@@ -163,7 +175,7 @@ export function journeySection({ summary, details, now }) {
     trip?.greatestSpeed !== undefined && ["Maximum speed", speed(trip.greatestSpeed)],
     trip?.driver && ["Driver", safeName(trip.driver, 80)],
     trip?.purpose && ["Purpose", safeName(trip.purpose, 80)],
-    ["Odometer", metres(status?.odometer), status?.odometerEstimated ? `${metres(status.odometerEstimated)} estimated` : null],
+    ["Odometer", metres(odometer?.odometer), odometer?.odometerEstimated ? `${metres(odometer.odometerEstimated)} estimated` : null],
   ])];
 }
 
@@ -172,6 +184,7 @@ export function eventSection({ summary, details, now }) {
   const events = details?.recentEvents?.length ? details.recentEvents : summary.event ? [summary.event] : [];
   const found = list([...events].map((event) => [
     timeElement(event.time, now, { withAge: true }), " ", safeName(event.summary ?? words(event.event ?? event.kind ?? "event"), 300),
+    event.remedy ? h("span", { class: "note" }, ` Remedy: ${safeName(event.remedy, 300)}`) : null,
   ]));
   return [found ?? h("p", { class: "unknown" }, "No events since the server was started.")];
 }

@@ -3,7 +3,7 @@ import { explained, isAborted, query, vehiclePath } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
 import { saveText, toCSV, toGPX } from "./downloads.js";
-import { Journal, tripDistance, tripSpan } from "./journal.js";
+import { Journal, tripFigures, tripSpan } from "./journal.js";
 import { Plots } from "./plots.js";
 import { routeAddress } from "./router.js";
 import { isUTC, shown, zoneName } from "./times.js";
@@ -256,11 +256,11 @@ export class HistoryView extends View {
     this.#files.hidden = !track.length;
     this.#geojson.href = `${this.#api.base}${vehiclePath(this.#vehicle)}/track.geojson${this.#range(allPoints)}`;
     /** @type {Trip[]} */ const trips = entriesOf(journal, "Trips");
-    const now = this.#store.now(), driven = trips.reduce((total, trip) => total + tripDistance(trip, track, now), 0);
-    const moving = trips.reduce((total, trip) => total + (trip.moving ?? 0), 0);
+    const figures = trips.map((trip) => tripFigures(trip, track, this.#store.now()));
+    const driven = figures.reduce((total, trip) => total + trip.distance, 0), moving = figures.reduce((total, trip) => total + (trip.moving ?? NaN), 0);
     setText(this.#summary, track.length ? [
       `${amount(track.count)} positions`, trips.length ? `${metres(driven)} on ${trips.length} ${trips.length === 1 ? "trip" : "trips"}` : null,
-      trips.length ? `${duration(moving)} in motion` : null,
+      trips.length && duration(moving) ? `${duration(moving)} in motion` : null,
     ].filter(Boolean).join(" · ") : "");
     setText(this.#status, !track.length ? "No positions recorded on this day."
       : track.count > track.length ? `Simplified line: all positions are within ${metres(track.tolerance)} of it.` : "");

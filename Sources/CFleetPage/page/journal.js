@@ -46,6 +46,17 @@ export function tripDistance(trip, track, now) {
 }
 
 /**
+ * Distance, time in motion and greatest speed of a trip. Those of a trip under way are omitted if positions since its last message are
+ * included in the distance.
+ * @param {any} trip @param {import("./track.js").Track|undefined} track of the same vehicle @param {number} now milliseconds
+ */
+export function tripFigures(trip, track, now) {
+  const distance = tripDistance(trip, track, now);
+  const isCurrent = distance === (trip.distance ?? 0);
+  return { distance, moving: isCurrent ? trip.moving : undefined, greatestSpeed: isCurrent ? trip.greatestSpeed : undefined };
+}
+
+/**
  * Start and end of a trip in milliseconds. A trip under way ends at the newest position.
  * @param {import("./track.js").Track|undefined} track of the same vehicle @param {number} now milliseconds
  * @param {Trip} trip
@@ -177,11 +188,12 @@ export class Journal {
   #trip(trip) {
     const [from, to] = tripSpan(trip, this.#track, this.#now()), day = this.#day.from, state = tripState(trip, this.#now());
     const entry = button("", () => this.#on.span(from, to), { class: "entry" });
+    const { distance, moving, greatestSpeed } = tripFigures(trip, this.#track, this.#now());
     fill(entry, h("b", {}, `Trip ${amount(trip.number)}`),
       h("span", {}, timeElement(from, day), " – ", state === "underway" ? "under way" : timeElement(to, day)),
       h("span", { class: "note" }, [
-        state === "unfinished" && "end not received", metres(tripDistance(trip, this.#track, this.#now())),
-        duration(trip.moving) && `${duration(trip.moving)} in motion`, speed(trip.greatestSpeed) && `up to ${speed(trip.greatestSpeed)}`,
+        state === "unfinished" && "end not received", metres(distance),
+        duration(moving) && `${duration(moving)} in motion`, speed(greatestSpeed) && `up to ${speed(greatestSpeed)}`,
         trip.driver && safeName(trip.driver, 60),
       ].filter(Boolean).join(" · ")));
     const { series } = trip;

@@ -58,7 +58,7 @@ export const measuredAt = (/** @type {Position|undefined} */ position) => moment
  */
 export function promiseOf(vehicle) {
   const { position, prediction, state } = vehicle;
-  if (!prediction || !position || position.stale || (state !== "online" && state !== "asleep")) return undefined;
+  if (!prediction || !position || (state !== "online" && state !== "asleep")) return undefined;
   /** @param {any} told @param {string|undefined} time @param {Place} place */
   const report = (told, time, place) => ({
     time: moment(time) ?? NaN, latitude: place.latitude, longitude: place.longitude, east: told.velocityEast, north: told.velocityNorth,

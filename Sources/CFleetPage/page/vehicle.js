@@ -137,7 +137,7 @@ const isBatteryLow = ({ battery }) => battery?.level !== undefined && battery.le
  */
 export function isConcerning(vehicle) {
   return vehicle.overdue === true || isBatteryLow(vehicle) || (vehicle.queue ?? 0) > 100
-    || vehicle.gap === true || !vehicle.position || vehicle.position.stale === true;
+    || !vehicle.position || vehicle.position.stale === true;
 }
 
 /** The concern of a vehicle that did not wake on time. */
@@ -152,7 +152,6 @@ export function concerns(vehicle) {
   if (vehicle.overdue) found.push(lateWaking);
   if (isBatteryLow(vehicle)) found.push("battery low");
   if ((vehicle.queue ?? 0) > 100) found.push("many messages queued");
-  if (vehicle.gap) found.push("messages missing");
   if (!vehicle.position) found.push("no position");
   else if (vehicle.position.stale) found.push("old position");
   return found;

@@ -43,8 +43,8 @@ declare namespace Server {
     null)> };
   type Session = { name: string; role: "view" | "operate"; scope: { fleets?: Array<string>; vehicles?: Array<string> }; csrf?: string; login: boolean;
     link?: boolean; expires?: string };
-  type Alert = { id: (string | number); rule: string; fleet: string; vehicle: string; severity?: string; summary?: string; began: string; ended?: string;
-    reason?: "forgotten" | "rule" | "operator"; place?: any; silenced?: string; value?: any };
+  type Alert = { id: (string | number); rule: string; fleet: string; vehicle: string; severity?: string; summary?: string; remedy?: string; began: string;
+    ended?: string; reason?: "forgotten" | "rule" | "operator"; place?: any; silenced?: string; value?: any };
   type Rule = { name: string; when: string; above?: number; below?: number; until?: number; severity: "info" | "warning" | "critical"; for?: number; quiet?:
     string; receivers?: Array<string> };
   type Share = { id: string; fleet: string; vehicle: string; by: string; began: string; expires: string };

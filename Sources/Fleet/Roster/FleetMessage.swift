@@ -131,7 +131,8 @@ extension VehicleEvent {
     let name = message.event == .deferralEnded ? "deferral ended" : "location \(message.event.name)"
     let isProblem = message.error != nil
     let summary = isProblem ? "\(name): \(message.reason ?? message.error ?? "?")" : name
-    self.init(summary: String(summary.prefix(80)), time: message.time)
+    self.init(summary: summary.abbreviated(to: 160), time: message.time)
+    remedy = isProblem ? message.remedy?.abbreviated(to: 300) : nil
   }
 
   init(_ message: RegionMessage) {

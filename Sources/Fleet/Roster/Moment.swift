@@ -49,6 +49,8 @@ public struct VehicleEvent: Hashable, Sendable {
   public var summary: String
   /// The time of the event by the vehicle's clock; nil if the vehicle did not report it.
   public var time: UTCTime?
+  /// The remedy for a failure; nil if there is none. Untrusted text, like the summary.
+  package var remedy: String?
   /// The region that the event concerns; nil for events that concern no region.
   package var region: String?
   /// True if the vehicle is in the region after the event; nil if the event does not concern a region.

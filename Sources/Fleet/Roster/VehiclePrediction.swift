@@ -25,6 +25,8 @@ package struct VehiclePrediction: Sendable {
 
   /// The time in s after the end of the guarantee for which positions are still predicted.
   private static let gracePeriod = 120.0
+  /// The minimum step in s by which the vehicle's clock was set back if a later report has an earlier time.
+  private static let clockStep = 60.0
 
   /// Processes a report.
   ///
@@ -36,6 +38,9 @@ package struct VehiclePrediction: Sendable {
     // Vehicles send a report when the display delay has passed since its time.
     let sent = report.moment.advanced(bySeconds: report.delay)
     skew = clocksAgree ? 0 : moment.time.nanoseconds &- sent.nanoseconds
+    if let last = newest, last.moment.seconds(since: report.moment) > Self.clockStep {
+      follower = ReportFollower()
+    }
     follower.receive(report)
     follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
   }
@@ -50,6 +55,25 @@ package struct VehiclePrediction: Sendable {
       time: UTCTime(nanoseconds: shown.moment.nanoseconds), coordinate: shown.coordinate, bound: shown.bound,
       isPromised: shown.isPromised)
   }
+
+  /// Returns whether the guarantee of the displayed position has ended. False before the first report takes
+  /// effect.
+  func hasLapsed(at now: Moment) -> Bool {
+    follower.position(now: vehicleTime(at: now)).map { !$0.isPromised } ?? false
+  }
+
+  /// The next time at which `hasLapsed(at:)` can change without a report; nil if it cannot.
+  func nextChange(after now: Moment) -> UTCTime? {
+    let delay = newest?.delay ?? 0
+    let ends = reports.flatMap { report in
+      [report.moment] + (report.validity.map { [report.moment.advanced(bySeconds: $0)] } ?? [])
+    }
+    // A millisecond later, because of rounding.
+    return ends.map { UTCTime(nanoseconds: $0.nanoseconds &+ skew).advanced(bySeconds: delay + 0.001) }
+      .filter { $0 > now.time }.min()
+  }
+
+  private var newest: ReportPredictor? { follower.report(for: Timestamp(nanoseconds: .max)) }
 
   /// The reports that are required for the positions from now on, in order of their time.
   var reports: [ReportPredictor] {

@@ -133,6 +133,8 @@ public struct VehicleRecord: Sendable {
   /// The maximum age in s at which a retained position without an error bound counts as current: a few
   /// intervals of a vehicle with a distance filter.
   private static let storedDuration = 30.0
+  /// The seconds by which the time of a position may be after its arrival. A later time is from a wrong clock.
+  package static let futureLimit = 60.0
   /// The time in s for which missing messages are displayed as a fault. Most of them arrive late within
   /// minutes; later they are lost for good, and no longer of current interest.
   package static let gapDuration = 900.0
@@ -199,16 +201,36 @@ public struct VehicleRecord: Sendable {
   }
 
   /// Returns whether the position is only the last known one, and must not be displayed as live. This is the
-  /// case if the vehicle is offline. It is also the case for a retained position that is older than
-  /// `storedDuration`, or whose error bound is not guaranteed any more.
+  /// case:
+  /// - for an offline vehicle;
+  /// - after the vehicle has reported that positions are unavailable, until the next position;
+  /// - with bounded reporting, from the end of the guarantee until the next position;
+  /// - for a retained position without an error bound that is older than `storedDuration`, or whose vehicle has
+  ///   no status.
+  ///
+  /// A live position without an error bound does not age: a vehicle with a distance filter is silent at rest.
   public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
-    if state == .offline { return true }
+    if state == .offline || hasLocationFailed { return true }
+    if let prediction = validPrediction { return prediction.hasLapsed(at: now) }
     guard location.isRetained else { return false }
     guard state == .online || state == .asleep else { return true }
-    if let predicted = predictedPosition(at: now) { return !predicted.isPromised }
     let age = now.time.seconds(since: location.message.time)
-    return !(0..<Self.storedDuration).contains(age)
+    return age >= Self.storedDuration || age < -Self.futureLimit
+  }
+
+  /// The next time at which `isLocationStale(at:)` can change without a message; nil if it cannot.
+  package func nextStaleChange(after now: Moment) -> UTCTime? {
+    guard let location, state != .offline, !hasLocationFailed else { return nil }
+    if let prediction = validPrediction { return prediction.nextChange(after: now) }
+    guard location.isRetained, !isLocationStale(at: now) else { return nil }
+    return location.message.time.advanced(bySeconds: Self.storedDuration)
+  }
+
+  /// True if the vehicle has reported that positions are unavailable, and has sent no position since.
+  private var hasLocationFailed: Bool {
+    guard let failure = locationEvent?.message, failure.event == .failed else { return false }
+    return location.map { $0.message.time <= failure.time } ?? true
   }
 
   /// Returns the seconds since the last live message. Without a live message, the seconds since the time in
@@ -435,13 +457,17 @@ extension VehicleRecord {
   /// it is not; the age of a position is then measured from its arrival.
   package var isLocationOfOurTime: Bool {
     guard let location else { return true }
-    return VehicleMessage.location(location.message).delay(at: location.receivedAt) != nil
+    return Self.isOfOurTime(location.message, at: location.receivedAt)
+  }
+
+  private static func isOfOurTime(_ message: LocationMessage, at moment: Moment) -> Bool {
+    VehicleMessage.location(message).delay(at: moment).map { $0 >= -futureLimit } ?? false
   }
 
   /// Updates the prediction with a location. The prediction ends if the location contains none, or if the
   /// location is a retained one from days ago.
   mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
-    let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil
+    let agrees = Self.isOfOurTime(message, at: arrival.moment)
     guard let report = message.predictor, agrees || !arrival.isRetained else {
       prediction = nil
       return

@@ -34,6 +34,7 @@ package enum AlertText {
     json.field("vehicle", alert.vehicle.vehicle)
     json.field("severity", alert.severity.rawValue)
     json.field("summary", alert.summary)
+    json.field("remedy", alert.remedy)
     json.field("began", alert.began.rfc3339)
     json.field("ended", alert.ended?.rfc3339)
     json.field("reason", alert.reason?.rawValue)
@@ -80,9 +81,13 @@ package enum AlertText {
   package static func line(_ item: Notice.Item) -> String {
     let reason = item.alert.reason.map { ": \($0.words)" } ?? ""
     let end = item.transition == .ended ? ", ended\(reason)" : ""
-    // Names come from the network and can contain line breaks, but each alert in a mail must be one line.
-    let text = "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
-    return String(text.map { $0.isNewline ? " " : $0 })
+    return singleLine("\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)")
+  }
+
+  /// Replaces line breaks by spaces. Texts come from the network and can contain some, but each alert in a mail
+  /// must be one line.
+  private static func singleLine(_ text: String) -> String {
+    String(text.map { $0.isNewline ? " " : $0 })
   }
 
   /// The maximum number of alerts that a mail lists.
@@ -95,6 +100,7 @@ package enum AlertText {
       let alert = item.alert
       let time = item.transition == .ended ? alert.ended ?? alert.began : alert.began
       text += "\(time.rfc3339)  \(line(item))"
+      if let remedy = alert.remedy { text += "; remedy: \(singleLine(remedy))" }
       if let place = alert.place { text += "  (\(place.latitude), \(place.longitude))" }
       text += "  [\(key(item, epoch: epoch))]\n"
     }

@@ -14,6 +14,8 @@ package struct Alert: Hashable, Sendable {
   package var severity: Severity
   /// A short description. Untrusted text, like the subject.
   package var summary: String
+  /// The remedy that the vehicle reported with a failure; nil if there is none. Untrusted text.
+  package var remedy: String?
   package var began: UTCTime
   /// The time at which the alert ended; nil while it is open.
   package var ended: UTCTime?

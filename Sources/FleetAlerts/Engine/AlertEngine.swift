@@ -107,6 +107,7 @@ package struct AlertEngine: Sendable {
       return changes
     }
     guard facts.topic != .removal else { return changes + forget(facts.key) }
+    if facts.topic == .position, let place = facts.place { complete(facts.key, place) }
     let isNews = facts.event.map { isNew($0, facts) } ?? true
     for rule in rulesOfTopic[facts.topic] ?? [] where rule.covers(facts.key) {
       guard rule.states.isEmpty || rule.states.contains(facts.state) else {
@@ -120,6 +121,18 @@ package struct AlertEngine: Sendable {
       }
     }
     return changes
+  }
+
+  /// Sets the position of satisfied conditions without an alert that have none. After a start, a retained status
+  /// can arrive before the retained location.
+  private mutating func complete(_ vehicle: VehicleKey, _ place: Coordinate) {
+    for rule in rules.keys {
+      for (subject, var entry) in entries[rule]?[vehicle] ?? [:]
+      where entry.holds && entry.alert == nil && entry.place == nil {
+        entry.place = place
+        store(entry, EntryKey(rule: rule, vehicle: vehicle, subject: subject))
+      }
+    }
   }
 
   /// Advances the time. An alert starts or ends if its condition has been satisfied, or not satisfied, for
@@ -279,7 +292,7 @@ package struct AlertEngine: Sendable {
     defer { nextNumber += 1 }
     return Alert(
       number: nextNumber, rule: rule.name, vehicle: facts.key, subject: event.name, severity: rule.severity,
-      summary: event.summary, began: time, ended: time, place: event.place)
+      summary: event.summary, remedy: event.remedy, began: time, ended: time, place: event.place)
   }
 
   /// Deletes satisfied conditions without an alert, because the vehicle is in a state that the rule does not

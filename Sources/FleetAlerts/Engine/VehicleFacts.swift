@@ -24,6 +24,8 @@ package struct VehicleFacts: Hashable, Sendable {
     package var name: String
     /// A description for an operator.
     package var summary: String
+    /// The remedy for a failure; nil if there is none.
+    package var remedy: String?
     package var time: UTCTime?
     package var place: Coordinate?
     /// A key that identifies the event in all messages about it.
@@ -126,6 +128,7 @@ extension VehicleFacts {
       event = Event(
         name: failure.event.name, summary: VehicleEvent.summary(failure), time: failure.time, place: place,
         key: Self.key(failure.identity, failure.time, failure.event.name))
+      event?.remedy = failure.remedy
     case .motion(let motion):
       event = Event(
         name: motion.event.name, summary: motion.event.name, time: motion.time, place: place,
@@ -163,13 +166,14 @@ extension VehicleFacts.Event {
   /// Truncates texts to the length that is displayed, so that a publisher cannot exhaust memory and disk.
   fileprivate mutating func shorten() {
     name = name.cut(80)
-    summary = summary.cut(120)
+    summary = summary.abbreviated(to: 160)
+    remedy = remedy?.abbreviated(to: 300)
     key = key.cut(120)
   }
 }
 
 extension VehicleEvent {
   fileprivate static func summary(_ message: LocationEventMessage) -> String {
-    "location \(message.event.name)" + ((message.reason ?? message.error).map { ": \($0.cut(80))" } ?? "")
+    "location \(message.event.name)" + ((message.reason ?? message.error).map { ": \($0)" } ?? "")
   }
 }

@@ -162,7 +162,8 @@ package final class AlertService: FleetObserver {
     let topics = asked.withLock { $0.topics }
     guard !topics.isEmpty,
       let facts = VehicleFacts(message, isRetained: isRetained, of: vehicle, at: moment),
-      topics.contains(facts.topic)
+      // Any rule uses the retained position, if the vehicle's status arrived before it.
+      topics.contains(facts.topic) || facts.topic == .position && isRetained
     else { return nil }
     return facts
   }

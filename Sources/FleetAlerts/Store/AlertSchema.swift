@@ -41,5 +41,6 @@ package enum AlertSchema {
     CREATE TABLE rules (name TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE ends (number INTEGER PRIMARY KEY);
     """,
+    "ALTER TABLE alerts ADD COLUMN remedy TEXT",
   ]
 }

@@ -138,8 +138,9 @@ extension AlertStore {
     guard let last = alerts.last else { return }
     var insert = try database.prepare(
       """
-      INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, reason)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+      INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, reason,
+        remedy)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
       ON CONFLICT (number) DO UPDATE SET ended = excluded.ended, reason = excluded.reason
       """)
     for alert in alerts {
@@ -156,6 +157,7 @@ extension AlertStore {
       insert.bind(11, alert.place?.longitude)
       insert.bind(12, alert.value)
       insert.bind(13, alert.reason?.rawValue)
+      insert.bind(14, alert.remedy)
       try insert.run()
     }
     try used(alerts.map(\.number).max() ?? last.number, "alerts")

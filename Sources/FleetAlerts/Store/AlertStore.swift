@@ -106,7 +106,7 @@ package struct AlertStore: ~Copyable {
     var statement = try database.prepare(
       """
       SELECT number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, held,
-        reason
+        reason, remedy
       FROM alerts WHERE \(condition)
       """, isPersistent: false)
     var found: [(alert: Alert, isHeld: Bool)] = []
@@ -115,7 +115,8 @@ package struct AlertStore: ~Copyable {
         number: statement.int64(0), rule: statement.text(1) ?? "",
         vehicle: VehicleKey(fleet: statement.text(2) ?? "", vehicle: statement.text(3) ?? ""),
         subject: statement.text(4) ?? "", severity: Severity(rawValue: statement.text(5) ?? "") ?? .warning,
-        summary: statement.text(6) ?? "", began: UTCTime(nanoseconds: statement.int64(7)),
+        summary: statement.text(6) ?? "", remedy: statement.text(14),
+        began: UTCTime(nanoseconds: statement.int64(7)),
         ended: statement.integer(8).map(UTCTime.init(nanoseconds:)), place: Self.place(statement, 9),
         value: statement.double(11), reason: statement.text(13).flatMap(EndReason.init(rawValue:)))
       found.append((alert, statement.int64(12) != 0))

@@ -47,16 +47,23 @@ struct LatestPositions {
   /// fix in a track. `fix` is nil for the position of a `location` message.
   private struct Entry {
     var time: UTCTime
+    /// The time of reception by the recorder's clock.
+    var received: UTCTime
     var message: Int
     var fix: Int?
     /// The accuracy in m of a `location` message's position; infinite if unknown, nil for a fix of a track.
     var accuracy: Double?
 
+    /// The time, or the time of reception if the vehicle's clock is ahead; see `RecordingColumns.follows`.
+    private var moment: UTCTime {
+      time.seconds(since: received) > MessageStamp.clockTolerance ? received : time
+    }
+
     /// Returns whether this position replaces another one: if it is later, or has the same time and is more
     /// accurate. A fix of a track does not replace a position of the same time, because tracks round their
     /// accuracy.
     func replaces(_ other: Entry) -> Bool {
-      guard time == other.time else { return time > other.time }
+      guard time == other.time else { return (moment, time) > (other.moment, other.time) }
       guard let accuracy, let known = other.accuracy else { return false }
       return accuracy < known
     }
@@ -74,12 +81,14 @@ struct LatestPositions {
       if let time = rows[index].fields.time, time <= limit, rows[index].fields.latitude != nil,
         rows[index].kind == MessageKind.location.rawValue
       {
-        entry = Entry(time: time, message: index, accuracy: rows[index].fields.accuracy ?? .infinity)
+        entry = Entry(
+          time: time, received: rows[index].received, message: index,
+          accuracy: rows[index].fields.accuracy ?? .infinity)
       }
       if !rows[index].fixes.isEmpty {
         for (place, fix) in rows[index].fixes.enumerated() where fix.time <= limit {
           if let known = entry, known.time >= fix.time { continue }
-          entry = Entry(time: fix.time, message: index, fix: place)
+          entry = Entry(time: fix.time, received: rows[index].received, message: index, fix: place)
         }
       }
       guard let entry, let fleet = rows[index].fleet, let vehicle = rows[index].vehicle else { continue }

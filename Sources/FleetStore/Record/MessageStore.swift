@@ -130,6 +130,25 @@ enum RecordingColumns {
     fleet, vehicle, time, received, latitude, longitude, altitude, accuracy, speed, course, source
     """
 
+  /// The time in s after which a report with a later time is not used for predictions.
+  static let futureLimit = 60
+
+  /// The SQL condition that a new row is later than the row in `latest`.
+  ///
+  /// A time more than five minutes after the reception is from a wrong clock. The time of reception replaces
+  /// it, so that the vehicle's next positions are later after the clock was set back. A repeated message
+  /// changes nothing.
+  /// - Parameter tolerance: the five minutes as an SQL expression.
+  static func follows(_ table: String, tolerance: String) -> String {
+    func moment(_ row: String) -> String {
+      "CASE WHEN \(row).time > \(row).received + \(tolerance) THEN \(row).received ELSE \(row).time END"
+    }
+    return """
+      excluded.time <> \(table).time
+        AND (\(moment("excluded")), excluded.time) > (\(moment(table)), \(table).time)
+      """
+  }
+
   /// The SQL condition that a new row has the same time as the row in `latest` and is more accurate. It is
   /// false if one of them is from a track.
   static func refines(_ table: String) -> String {

@@ -113,8 +113,8 @@ enum PostgreSQLSchema {
   /// The name of the prepared statement in `prepareLatest`.
   static let updateLatest = "odograph_latest"
 
-  /// The SQL that updates `latest` from arrays, one for each column. A position that is older, or of the same
-  /// time and not more accurate, changes nothing. The rows are sorted: two recorders then lock rows in the
+  /// The SQL that updates `latest` from arrays, one for each column. A position that does not follow the known
+  /// one (`RecordingColumns.follows`), or of the same time and not more accurate, changes nothing. The rows are sorted: two recorders then lock rows in the
   /// same order, without a deadlock.
   static let prepareLatest = """
     PREPARE \(updateLatest) AS INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
@@ -123,7 +123,7 @@ enum PostgreSQLSchema {
       ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
         latitude = excluded.latitude, longitude = excluded.longitude, altitude = excluded.altitude,
         accuracy = excluded.accuracy, speed = excluded.speed, course = excluded.course, source = excluded.source
-      WHERE excluded.time > known.time OR \(RecordingColumns.refines("known"))
+      WHERE \(RecordingColumns.follows("known", tolerance: "interval '5 minutes'")) OR \(RecordingColumns.refines("known"))
     """
 
   // MARK: Partitions

@@ -19,15 +19,25 @@ enum PostgreSQLViews {
     \(predicted)
     """
 
-  /// True if the function `predicted` is missing, as in databases that an older version created.
-  static let lacksPredicted = "SELECT to_regprocedure('odograph.predicted(timestamptz)') IS NULL"
+  /// True if the function `predicted` is missing or of an older version, which did not read the vehicle's status.
+  static let lacksPredicted = """
+    SELECT coalesce((SELECT prosrc NOT LIKE '%sessionStart%' FROM pg_proc
+      WHERE oid = to_regprocedure('odograph.predicted(timestamptz)')), true)
+    """
 
   /// The SQL of `predicted`, which computes the vehicles' predicted positions from their newest reports, with
   /// the model of `ReportPredictor`.
   ///
   /// 0.00669438 is the square of WGS 84's eccentricity. 110,574.2758 and 111,319.4908 are metres per degree
   /// to the north and to the east at the equator.
+  ///
+  /// A vehicle is offline if its newest status is `offline`, or if the broker has published the will of that
+  /// status's session. The time of a will is the start of its session. The newest status is never more than a
+  /// day older than the report: a vehicle publishes one at least that often (`status.interval`).
   static let predicted = """
+    CREATE OR REPLACE FUNCTION odograph.instant(text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT AS $$
+      BEGIN RETURN $1::timestamptz; EXCEPTION WHEN OTHERS THEN RETURN NULL; END $$;
+    COMMENT ON FUNCTION odograph.instant IS 'the time in a text; NULL if it is not a valid time';
     CREATE OR REPLACE FUNCTION odograph.predicted(at timestamptz DEFAULT now())
       RETURNS TABLE (fleet text, vehicle text, "time" timestamptz, latitude double precision,
         longitude double precision, radius double precision, accuracy double precision, speed double precision,
@@ -58,10 +68,19 @@ enum PostgreSQLViews {
                           AND l.source = 'location'
                         ORDER BY s.received DESC, s.seq DESC LIMIT 1) AS f
                     WHERE f.predict IS NOT NULL) AS p) AS r
-            WHERE r.elapsed - r.validity <= 120) AS m ON true
+            WHERE r.elapsed - r.validity <= 120 AND l.time <= $1 + interval '\(RecordingColumns.futureLimit) s'
+              AND NOT coalesce((
+                SELECT s.event = 'offline' OR EXISTS (
+                    SELECT FROM odograph.messages w
+                      WHERE w.vehicle = l.vehicle AND w.fleet = l.fleet AND w.kind = 'status' AND w.event = 'offline'
+                        AND w.time = odograph.instant(odograph.jsonb(s.payload)->>'sessionStart'))
+                  FROM odograph.messages s
+                  WHERE s.vehicle = l.vehicle AND s.fleet = l.fleet AND s.kind = 'status'
+                    AND s.time > l.time - interval '1 day' AND s.time <= s.received + interval '5 minutes'
+                  ORDER BY s.time DESC, s.seq DESC LIMIT 1), false)) AS m ON true
       $$;
     COMMENT ON FUNCTION odograph.predicted IS
-      'the rows of latest, with positions predicted for a time; radius in metres, NULL for a position that is not predicted';
+      'the rows of latest, with positions predicted for a time; radius in metres, NULL for a position that is not predicted, as that of an offline vehicle';
     """
 
   static let positions = """

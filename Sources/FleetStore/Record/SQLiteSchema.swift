@@ -90,14 +90,14 @@ package enum SQLiteSchema {
 
   static let insertFix = insertion("fixes", RecordingColumns.fixes)
 
-  /// A position that is older than the one in `latest`, or of the same time and not more accurate, changes
-  /// nothing.
+  /// A position that does not follow the one in `latest` (`RecordingColumns.follows`), or of the same time and
+  /// not more accurate, changes nothing.
   static let updateLatest =
     insertion("latest", RecordingColumns.latest) + """
        ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
         latitude = excluded.latitude, longitude = excluded.longitude, altitude = excluded.altitude,
         accuracy = excluded.accuracy, speed = excluded.speed, course = excluded.course, source = excluded.source
-      WHERE excluded.time > latest.time OR \(RecordingColumns.refines("latest"))
+      WHERE \(RecordingColumns.follows("latest", tolerance: "300000")) OR \(RecordingColumns.refines("latest"))
       """
 
   private static func insertion(_ table: String, _ columns: String) -> String {

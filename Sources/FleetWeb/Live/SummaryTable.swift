@@ -58,8 +58,6 @@ package struct SummaryTable: Sendable {
   /// The entries in order of the vehicles' first messages. The entry of a removed vehicle remains until
   /// streams have sent the removal; its index is reused later.
   package private(set) var entries: [Entry] = []
-  /// Seconds after which a retained position that was not stale is checked again.
-  private static let staleCheckInterval = 5.0
   /// Rises with each change of a vehicle.
   package private(set) var revision: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
@@ -183,9 +181,7 @@ package struct SummaryTable: Sendable {
       let left = VehicleRecord.gapDuration - now.timestamp.seconds(since: gap.timestamp)
       changes.append(now.time.advanced(bySeconds: left + 0.001))
     }
-    if vehicle.location?.isRetained == true, !vehicle.isLocationStale(at: now) {
-      changes.append(now.time.advanced(bySeconds: Self.staleCheckInterval))
-    }
+    if let change = vehicle.nextStaleChange(after: now) { changes.append(change) }
     entries[place].changesAt = changes.min()
     // Messages that the summary does not contain, such as frequent attitudes, do not change it.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }

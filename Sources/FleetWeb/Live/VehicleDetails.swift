@@ -60,6 +60,7 @@ extension VehicleRecord {
     json.field("recentEvents", objects: recentEvents) { json, event in
       json.field("summary", event.message.summary)
       json.field("time", (event.message.time ?? (event.isRetained ? nil : event.receivedAt.time))?.rfc3339)
+      json.field("remedy", event.message.remedy)
       json.field("region", event.message.region)
     }
     json.key("regions")

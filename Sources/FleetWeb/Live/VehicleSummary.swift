@@ -100,7 +100,9 @@ extension VehicleRecord {
     json.field("source", location.positionSource?.rawValue)
     let isStale = isLocationStale(at: now)
     if isStale { json.field("stale", true) }
-    if !isStale, !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
+    if !isStale || validPrediction != nil, !isLocationOfOurTime {
+      json.field("received", received.receivedAt.time.rfc3339)
+    }
   }
 }
 

@@ -12,17 +12,20 @@ extension Request {
       guard known.contains(name) else {
         throw .invalid(
           "query", "\(name.prefix(80)): unknown parameter",
-          remedy: "available: \(known.joined(separator: ", "))")
+          remedy: known.isEmpty
+            ? "write values into the JSON body" : "available: \(known.joined(separator: ", "))")
       }
     }
   }
 
-  /// Returns the request's body as JSON.
+  /// Returns the body as JSON of a request that has no query parameters.
   /// - Parameters:
   ///   - limit: the maximum size in bytes.
   ///   - types: the accepted media types; nil for any.
-  /// - Throws: `WebError`: 415 for another type, 413 for a longer body, 400 for invalid JSON.
+  /// - Throws: `WebError`: 415 for another type, 413 for a longer body, 400 for invalid JSON and for a query
+  ///   parameter.
   package func json(upTo limit: Int, types: [String]? = ["application/json"]) async throws -> JSONValue {
+    try refuseQueries(but: [])
     if let types {
       // A form on another server's page cannot send this type.
       let type = headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() }

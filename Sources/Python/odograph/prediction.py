@@ -10,6 +10,8 @@ from .messages import Location, Status
 
 _LONGEST_EXTENSION = 120
 """Seconds for which a prediction is extended beyond its validity."""
+_FUTURE_LIMIT = 60
+"""Seconds by which a report's time may be in the future; a later one is of a wrong clock."""
 _MOST_REPORTS = 256
 """Limit of the reports of a vehicle that wait for their moment."""
 
@@ -34,10 +36,11 @@ def predict(location: Location, at: datetime) -> Prediction | None:
     """Returns the position of a vehicle at a time, predicted from one report.
 
     Before the report takes effect, this is its own position; see `Follower` for the report before it.
-    Returns None if the message has no prediction, or if its validity ended two minutes ago.
+    Returns None if the message has no prediction, if its validity ended two minutes ago, or if its time is more
+    than a minute in the future.
     """
     report = location.predict
-    if report is None:
+    if report is None or (location.time - at).total_seconds() > _FUTURE_LIMIT:
         return None
     delay, validity = report.delay or 0, inf if report.validity is None else report.validity
     elapsed = max(0.0, (at - location.time).total_seconds() - delay)

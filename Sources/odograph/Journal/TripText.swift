@@ -34,8 +34,9 @@ struct TripLinesWriter: DocumentWriter {
           "\(told.vehicle)", "\(trip.trip.number)", JournalText.moment(trip.start.time),
           QuantityText.age((told.continuation?.end ?? trip.end.time).seconds(since: trip.start.time)),
           QuantityText.distance(trip.distance + (told.continuation?.distance ?? 0)),
-          trip.meanSpeed.map(QuantityText.speed) ?? "–",
-          trip.greatestSpeed.map(QuantityText.speed) ?? "–",
+          // The continuation of a trip under way has no speeds.
+          told.continuation == nil ? trip.meanSpeed.map(QuantityText.speed) ?? "–" : "–",
+          told.continuation == nil ? trip.greatestSpeed.map(QuantityText.speed) ?? "–" : "–",
         ], rest: rest.joined(separator: "  ")) + "\n")
   }
 

@@ -56,6 +56,17 @@ import Testing
       Set(try server.query("SELECT vehicle FROM odograph.latest").map { $0[0] }) == Set(names + ["van"]))
   }
 
+  @Test(.needs(.postgreSQL)) func latestFollowsAClockThatWasSetBack() throws {
+    let server = try PostgreSQLFixture()
+    let store = try store(server)
+    let batches = LatestCases.clockSetBack
+    for batch in batches { _ = try store.store(batch) }
+    #expect(try server.query("SELECT latitude FROM odograph.latest") == [["52"]])
+    _ = try server.query("TRUNCATE odograph.latest, odograph.messages")
+    _ = try store.store(Array(batches.joined()))
+    #expect(try server.query("SELECT latitude FROM odograph.latest") == [["52"]])
+  }
+
   @Test(.needs(.postgreSQL)) func aQueryReadsTheDaysThatItAsksFor() throws {
     let server = try PostgreSQLFixture()
     let store = try store(server)

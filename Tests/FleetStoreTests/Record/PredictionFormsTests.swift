@@ -20,7 +20,7 @@ import VehicleData
     var radius: Double
   }
 
-  /// Random location messages, one for each vehicle, from 10 s after to 500 s before the time of the prediction.
+  /// Random location messages, one for each vehicle, from 100 s after to 500 s before the time of the prediction.
   private static func messages() -> [String] {
     var random = SplitMix.announced()
     return (0..<vehicles).map { _ in
@@ -28,7 +28,7 @@ import VehicleData
       let coordinate = Coordinate(
         latitude: .random(in: -85...85, using: &random),
         longitude: isFarEast ? 179.9999 : .random(in: -180..<180, using: &random))
-      let time = noon.advanced(bySeconds: now - (.random(in: -10...500, using: &random) * 10).rounded() / 10)
+      let time = noon.advanced(bySeconds: now - (.random(in: -100...500, using: &random) * 10).rounded() / 10)
       let report = ReportPredictor(
         moment: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate,
         velocity: SIMD2(.random(in: -60...60, using: &random), .random(in: -60...60, using: &random)),
@@ -49,10 +49,10 @@ import VehicleData
   }
 
   /// The prediction of the newest report alone: its own position until it is in effect, nothing two minutes after
-  /// the end of its bound.
+  /// the end of its bound, and nothing for a time more than a minute in the future.
   private static func expected(_ payload: String) throws -> Predicted? {
     let message = try LocationMessage(json: JSONValue(parsing: Array(payload.utf8)))
-    guard let report = message.predictor else { return nil }
+    guard let report = message.predictor, message.time.seconds(since: noon) <= now + 60 else { return nil }
     let shown = Timestamp(nanoseconds: noon.advanced(bySeconds: now - report.delay).nanoseconds)
     let moment = max(shown, report.moment)
     if let validity = report.validity, moment.seconds(since: report.moment) > validity + 120 { return nil }
@@ -157,6 +157,73 @@ import VehicleData
     return found
   }
 
+  // MARK: Offline vehicles
+
+  /// The statuses of vehicles that are predicted or not, in the order of their arrival.
+  private static let statuses: [(payloads: [String], isPredicted: Bool)] = [
+    ([statusJSON("online", at: 580, epoch: "e", seq: 2)], true),
+    ([statusJSON("asleep", at: 580, epoch: "e", seq: 2)], true),
+    (
+      [
+        statusJSON("online", at: 570, epoch: "e", seq: 2), statusJSON("offline", at: 580, epoch: "e", seq: 3),
+      ], false
+    ),
+    (
+      [
+        statusJSON("offline", at: 570, epoch: "e", seq: 2), statusJSON("online", at: 580, epoch: "e", seq: 3),
+      ], true
+    ),
+    // The will of the session, whose time is the start of the session.
+    (
+      [
+        statusJSON("online", at: 580, session: -86_400, epoch: "e", seq: 2),
+        statusJSON("offline", at: 590, session: -86_400, will: true),
+      ], false
+    ),
+    // The will of an earlier session, which the broker published after the start of the next one.
+    (
+      [
+        statusJSON("online", at: 580, session: 500, epoch: "e", seq: 2),
+        statusJSON("offline", at: 590, session: 400, will: true),
+      ], true
+    ),
+    // Two hours ahead, then set back.
+    (
+      [
+        statusJSON("online", at: 7780, epoch: "e", seq: 2),
+        statusJSON("offline", at: 590, epoch: "e", seq: 3),
+      ], false
+    ),
+    (
+      [
+        #"{"state":"online","time":"\#(wireTime(580))","sessionStart":"2026-99-99T00:00:00Z","epoch":"e","seq":2}"#
+      ], true
+    ),
+    (["", "no JSON", #"{"state":"offline"}"#], true),
+    ([], true),
+  ]
+
+  private static var offlineRows: [RecordedMessage] {
+    let report =
+      #"{"time":"\#(wireTime(560))","latitude":48,"longitude":11.5,"epoch":"e","seq":1,"predict":"#
+      + #"{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":180,"growth":50}}"#
+    let messages = statuses.enumerated().flatMap { place, vehicle in
+      [("v\(place)/location", report)] + vehicle.payloads.map { ("v\(place)/status", $0) }
+    }
+    return RecordedRows.of(messages, at: now)
+  }
+
+  /// Checks rows with vehicle, latitude and radius: an offline vehicle has its reported position, without a radius.
+  private static func expectOffline(_ rows: [[String?]]) throws {
+    try #require(rows.count == statuses.count)
+    for row in rows {
+      let place = try #require(row[0].flatMap { Int($0.dropFirst()) })
+      let isPredicted = statuses[place].isPredicted
+      #expect((Double(row[1] ?? "") ?? 0 > 48.003) == isPredicted, "\(row): \(statuses[place])")
+      #expect((Double(row[2] ?? "") == 20) == isPredicted, "\(row): \(statuses[place])")
+    }
+  }
+
   @Test(.needs(.postgreSQL)) func postgreSQL() throws {
     let server = try PostgreSQLFixture()
     let store = PostgreSQLStore(address: server.url)
@@ -164,7 +231,7 @@ import VehicleData
     let payloads = Self.messages()
     _ = try store.store(Self.rows(payloads))
     // A recording of an older version gets the function at the next start.
-    _ = try server.query("DROP FUNCTION odograph.predicted")
+    _ = try server.query("DROP FUNCTION odograph.predicted; DROP FUNCTION odograph.instant")
     try PostgreSQLStore(address: server.url).open()
     let rows = try server.query(
       """
@@ -175,19 +242,56 @@ import VehicleData
     #expect(rows.allSatisfy { $0[5] == "t" && ($0[3] != "" || $0[4] == "t") })
   }
 
+  @Test(.needs(.postgreSQL)) func anOfflineVehicleIsNotPredictedInPostgreSQL() throws {
+    let server = try PostgreSQLFixture()
+    let store = PostgreSQLStore(address: server.url)
+    try store.open()
+    _ = try store.store(Self.offlineRows)
+    // The function of an older version, which does not read the status, is replaced.
+    _ = try server.query(
+      """
+      CREATE OR REPLACE FUNCTION odograph.predicted(at timestamptz DEFAULT now())
+        RETURNS TABLE (fleet text, vehicle text, "time" timestamptz, latitude double precision,
+          longitude double precision, radius double precision, accuracy double precision, speed double precision,
+          course double precision, source text, reported timestamptz)
+        LANGUAGE sql STABLE AS $$
+        SELECT fleet, vehicle, time, latitude, longitude, 20::float8, accuracy, speed, course, source, time
+          FROM odograph.latest
+        $$
+      """)
+    try PostgreSQLStore(address: server.url).open()
+    try Self.expectOffline(
+      server.query("SELECT vehicle, latitude, radius FROM odograph.predicted('2026-11-21 12:10:00Z')"))
+  }
+
   @Test func sqlite() throws {
     let directory = try TemporaryDirectory()
     let store = SQLiteStore(path: directory.file("fleet.sqlite"))
     try store.open()
     let payloads = Self.messages()
     _ = try store.store(Self.rows(payloads))
-    let parts = try Self.page("Config/database/README.md").components(separatedBy: "```sql sqlite\n")
-    let query = try #require(
-      parts.first { $0.contains("clock (now)") }?.components(separatedBy: "\n```").first)
-    let given = query.replacing("unixepoch('now') * 1000", with: "\(Int(Self.seconds * 1000))")
-    #expect(given != query)
-    let rows = try SQLiteReader(directory.file("fleet.sqlite")).rows(given)
+    let rows = try SQLiteReader(directory.file("fleet.sqlite")).rows(Self.query())
     try Self.compare(Self.predictions(rows.map { [$0[0], $0[2], $0[3], $0[4]] }), payloads)
     store.close()
+  }
+
+  @Test func anOfflineVehicleIsNotPredictedInSQLite() throws {
+    let directory = try TemporaryDirectory()
+    let store = SQLiteStore(path: directory.file("fleet.sqlite"))
+    try store.open()
+    _ = try store.store(Self.offlineRows)
+    let rows = try SQLiteReader(directory.file("fleet.sqlite")).rows(Self.query())
+    try Self.expectOffline(rows.map { [$0[0], $0[2], $0[4]] })
+    store.close()
+  }
+
+  /// The guide's query for SQLite, at the time of the prediction.
+  private static func query() throws -> String {
+    let parts = try page("Config/database/README.md").components(separatedBy: "```sql sqlite\n")
+    let query = try #require(
+      parts.first { $0.contains("clock (now)") }?.components(separatedBy: "\n```").first)
+    let given = query.replacing("unixepoch('now') * 1000", with: "\(Int(seconds * 1000))")
+    #expect(given != query)
+    return given
   }
 }

@@ -64,3 +64,18 @@ enum RecordedRows {
 
   static let day = 86_400.0
 }
+
+/// Positions whose newest one is not the one with the latest time.
+enum LatestCases {
+  /// The clock is right, then two hours ahead, then right again; then a track from before arrives. The newest
+  /// position has the latitude 52.
+  static var clockSetBack: [[RecordedMessage]] {
+    [
+      RecordedRows.of([RecordedRows.location(1, at: 0, latitude: 49)], at: 1),
+      RecordedRows.of([RecordedRows.location(2, at: 7211, latitude: 50)], at: 11),
+      RecordedRows.of([RecordedRows.location(3, at: 7221, latitude: 51)], at: 21),
+      RecordedRows.of([RecordedRows.location(5, at: 40, latitude: 52)], at: 41),
+      RecordedRows.of([RecordedRows.track(4, at: 3, latitudes: [47, 48])], at: 51),
+    ]
+  }
+}

@@ -31,6 +31,21 @@ import Testing
         == [["520.5", "13.37"], ["520.5", "13.37"]])
   }
 
+  /// A clock that was two hours ahead does not stop the vehicle for two hours.
+  @Test func latestFollowsAClockThatWasSetBack() throws {
+    for isOneBatch in [false, true] {
+      let directory = try TemporaryDirectory()
+      let (store, reader) = try opened(directory)
+      let batches = LatestCases.clockSetBack
+      if isOneBatch {
+        _ = try store.store(Array(batches.joined()))
+      } else {
+        for batch in batches { _ = try store.store(batch) }
+      }
+      #expect(try reader.rows("SELECT latitude FROM latest") == [["52.0"]], "one batch: \(isOneBatch)")
+    }
+  }
+
   /// What radios said is in every view, and told from fixes in each; what was recorded before, too.
   @Test func aCoarsePositionIsNoFix() throws {
     let directory = try TemporaryDirectory()

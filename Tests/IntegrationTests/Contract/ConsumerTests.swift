@@ -70,6 +70,12 @@ import Testing
     try await eventually {
       try OdographProcess.text(of: output).contains(#/demo/bus now 48\.50[0-9]{5} -11\.0000000 within 20 m/#)
     }
+    // A location that the broker repeats after the will does not bring it back.
+    try await publish(broker, "\(bus)/status", #"{"state":"offline","will":true}"#)
+    try await publish(
+      broker, "\(bus)/location",
+      #"{"time":"\#(reported)","latitude":49.5,"longitude":-11,"epoch":"0000000000000001","seq":2,"predict":"#
+        + #"{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":900,"growth":50}}"#)
     try await publish(broker, van, "no JSON")
     try await eventually {
       try OdographProcess.text(of: output).contains("demo/van/location: JSONDecodeError")
@@ -82,6 +88,7 @@ import Testing
     let messages = lines.text.split(separator: "\n").filter { !$0.contains("no JSON") }.joined(
       separator: "\n")
     #expect(try printed.count == positions(in: messages) - 1, "one position came twice")
+    #expect(!text.contains("demo/bus now 49.5"))
     #expect(
       printed.filter { $0.hasPrefix("demo/van 2026-11-22T08:00:00.000Z 48.5000000 -11.0000000") }.count == 5)
     // 9 and 11, and 65,536, which is the first number after the crash.
@@ -137,6 +144,8 @@ import Testing
       #"{"topic":"odograph/v1/demo/bus/location","payload":\#(payload)1}}"#,
       // 15 s, 45 s and 10 minutes later.
       #"{"tick":1795334415000}"#, #"{"tick":1795334445000}"#, #"{"tick":1795335000000}"#,
+      // 15 s again, after the vehicle went offline.
+      #"{"topic":"odograph/v1/demo/van/status","payload":{"state":"offline"}}"#, #"{"tick":1795334415000}"#,
     ]
     try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
     let flow = try run("node", [script("flow.js"), Self.example("node-red.json")], stdin: path)
