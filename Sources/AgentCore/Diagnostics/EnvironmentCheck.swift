@@ -209,13 +209,16 @@ package struct EnvironmentCheck {
             remedy: "name it in /etc/default/gpsd (DEVICES) or run gpsdctl add DEVICE")
         ]
       }
+      let paths = probe.devices.map(\.path).joined(separator: ", ")
       if let wanted = gpsd.device, !probe.devices.contains(where: { $0.path == wanted }) {
-        let paths = probe.devices.map(\.path).joined(separator: ", ")
         return [
           Finding(.problem, "gpsd", "\(name) has no \(wanted)", remedy: "set gpsd.device to one of: \(paths)")
         ]
       }
-      let found = Finding(.ok, "gpsd", "\(name) with \(probe.devices.map(\.path).joined(separator: ", "))")
+      let isChosen = gpsd.device == nil && probe.devices.count > 1
+      let found = Finding(
+        .ok, "gpsd", "\(name) with \(paths)\(isChosen ? ", of which one is used" : "")",
+        remedy: isChosen ? "set gpsd.device to select it" : nil)
       guard gpsd.assists, configuration.radio.isEmpty else { return [found] }
       return [
         found,
