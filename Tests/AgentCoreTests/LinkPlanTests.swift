@@ -1,4 +1,5 @@
 import MQTT
+import Platform
 import Spatial
 import Telemetry
 import Testing
