@@ -24,24 +24,27 @@ struct LatencyEstimator: Sendable {
 
   /// Weighted sums of the products of all terms.
   private struct Products: Sendable {
-    private var rows = InlineArray<4, Terms>(repeating: .zero)
+    private var (residual, bias, lever, slip) = (Terms.zero, Terms.zero, Terms.zero, Terms.zero)
 
     mutating func add(_ terms: Terms, share: Double) {
-      for index in 0..<4 { rows[index] = share * rows[index] + terms[index] * terms }
+      residual = share * residual + terms.x * terms
+      bias = share * bias + terms.y * terms
+      lever = share * lever + terms.z * terms
+      slip = share * slip + terms.w * terms
     }
 
     /// Returns the least sum of squares of the residual and of the parameters, which are multiplied by `penalties`.
     func leastSum(_ penalties: Terms) -> Double {
-      var rows = rows
-      for pivot in 1..<4 {
-        rows[pivot][pivot] += penalties[pivot]
-        let scale = rows[pivot][pivot]
-        guard scale > 0 else { continue }
-        for index in 0..<4 where index == 0 || index > pivot {
-          rows[index] -= rows[pivot] * (rows[index][pivot] / scale)
-        }
-      }
-      return max(0, rows[0][0])
+      var (residual, lever, slip) = (residual, lever, slip)
+      let first = bias / (bias.y + penalties.y)
+      residual -= residual.y * first
+      lever -= lever.y * first
+      slip -= slip.y * first
+      let second = lever / (lever.z + penalties.z)
+      residual -= residual.z * second
+      slip -= slip.z * second
+      residual -= slip * (residual.w / (slip.w + penalties.w))
+      return max(0, residual.x)
     }
   }
 
@@ -51,12 +54,9 @@ struct LatencyEstimator: Sendable {
     var speed: Double
     /// The time in s over which the course is the mean.
     var span: Double
-  }
-
-  /// Angle in rad and rate in rad/s of the vehicle about the vertical, to the right.
-  private struct Rotation {
-    var angle: Double
-    var rate: Double
+    /// The angle in rad and the rate in rad/s of the vehicle about the vertical, to the right, by each candidate; nil as long
+    /// as samples after the course are missing.
+    var rotations: InlineArray<25, SIMD2<Double>>?
   }
 
   /// The first candidate and the step in s.
@@ -82,7 +82,7 @@ struct LatencyEstimator: Sendable {
   /// The standard deviation in s of a latency that was known in an earlier run.
   private static let stored = 0.1
   /// The difference in s that the filter corrects itself.
-  private static let tolerance = 0.25
+  private static let tolerance = 0.3
   /// The number of courses from which candidates are compared; four of them determine the parameters of a candidate.
   private static let leastCourses = 8.0
   /// The least mean square of a residual in (m/s)².
@@ -119,18 +119,19 @@ struct LatencyEstimator: Sendable {
   private(set) var estimate: Estimate?
   /// The index of the most likely candidate; nil as long as there are too few courses.
   private var best: Int?
-  /// The likelihood of each candidate relative to the best.
-  private var likelihoods = InlineArray<25, Double>(repeating: 1)
-
-  /// The most likely latency without any course.
-  private var prior = Estimate(latency: 0, deviation: usual)
+  /// The log-likelihood ratio of the best candidate to each other one.
+  private var leads = InlineArray<25, Double>(repeating: 0)
+  /// The probability of each candidate by the prior, and by prior and courses, without a common factor.
+  private var prior = InlineArray<25, Double>(repeating: 1)
+  private var probabilities = InlineArray<25, Double>(repeating: 1)
 
   init(_ parameters: NavigationFilter.Parameters) {
     (lever, slip) = (parameters.antennaPrior, parameters.slipPrior)
+    setPrior(0, deviation: Self.usual)
   }
 
   /// Sets the latency of an earlier run in s. Another one remains possible, because the receiver may have been exchanged.
-  mutating func expect(_ latency: Double) { prior = Estimate(latency: latency, deviation: Self.stored) }
+  mutating func expect(_ latency: Double) { setPrior(latency, deviation: Self.stored) }
 
   /// Discards rotations and courses after a gap, and retains what was learned.
   mutating func interrupt() {
@@ -167,54 +168,62 @@ struct LatencyEstimator: Sendable {
     }
     if let last, time - last.time < Self.span.lowerBound - 1e-3 { return }
     // The rotation after a course is needed for a negative latency, so both are compared with the next course.
-    if let earlier, let last { compare(earlier, last) }
-    let course = Course(time: time, angle: atan2(velocity.x, velocity.y), speed: speed, span: span)
+    if let course = last {
+      let rotations = rotations(of: course)
+      last?.rotations = rotations
+      if let earlier, let last { compare(earlier, last) }
+    }
     earlier = last.flatMap { time - $0.time <= Self.span.upperBound ? $0 : nil }
-    last = course
+    last = Course(time: time, angle: atan2(velocity.x, velocity.y), speed: speed, span: span)
   }
 
   private mutating func compare(_ start: Course, _ end: Course) {
+    guard let before = start.rotations, let after = end.rotations else { return }
     let interval = end.time - start.time
-    let change = remainder(end.angle - start.angle, 2 * Double.pi)
+    let change = end.angle - start.angle
     let speed = min(start.speed, end.speed)
-    var terms = InlineArray<25, Terms>(repeating: .zero)
-    for index in 0..<Self.candidates {
-      let latency = Self.first + Self.step * Double(index)
-      guard let before = rotation(of: start, latency), let after = rotation(of: end, latency) else { return }
-      terms[index] =
-        speed
-        * Terms(
-          remainder(change - (after.angle - before.angle), 2 * Double.pi), interval,
-          after.rate / end.speed - before.rate / start.speed,
-          after.rate * end.speed - before.rate * start.speed)
-    }
     let share = exp(-interval / Self.memory)
     weight = share * weight + 1
+    // The residual itself has no prior.
     let penalties = noise / Terms(.infinity, Self.bias * Self.bias, lever * lever, slip * slip)
     for index in 0..<Self.candidates {
-      products[index].add(terms[index], share: share)
+      let (first, second) = (before[index], after[index])
+      let residual = change - (second.x - first.x)
+      let turns = (residual / (2 * Double.pi)).rounded()
+      let terms = Terms(
+        residual - 2 * Double.pi * turns, interval,
+        second.y / end.speed - first.y / start.speed, second.y * end.speed - first.y * start.speed)
+      products[index].add(speed * terms, share: share)
       costs[index] = products[index].leastSum(penalties)
     }
     judge()
   }
 
-  /// Returns the rotation at the time of a course, earlier by a latency in s; nil if it is not in the ring.
-  private func rotation(of course: Course, _ latency: Double) -> Rotation? {
+  /// Returns angle and rate at the time of a course, earlier by each candidate; nil if they are not in the ring.
+  private func rotations(of course: Course) -> InlineArray<25, SIMD2<Double>>? {
+    // The candidates follow each other in steps of the ring.
     let half = max(Self.interval, course.span / 2)
-    guard let middle = rotation(at: course.time - latency),
-      let start = rotation(at: course.time - latency - half),
-      let end = rotation(at: course.time - latency + half)
-    else { return nil }
-    let mean = course.span > 0 ? (start + 4 * middle + end) / 6 : middle
-    return Rotation(angle: mean, rate: (end - start) / (2 * half))
+    var (ends, middles, starts) = (0, 0, 0)
+    var rotations = InlineArray<25, SIMD2<Double>>(repeating: .zero)
+    for index in 0..<Self.candidates {
+      let time = course.time - Self.first - Self.step * Double(index)
+      guard let end = angle(at: time + half, &ends), let middle = angle(at: time, &middles),
+        let start = angle(at: time - half, &starts)
+      else { return nil }
+      let mean = course.span > 0 ? (start + 4 * middle + end) / 6 : middle
+      rotations[index] = SIMD2(mean, (end - start) / (2 * half))
+    }
+    return rotations
   }
 
   /// Returns the angle at a time in s; nil if the time is not in the ring.
-  private func rotation(at time: Double) -> Double? {
-    func entry(_ age: Int) -> SIMD2<Double> { angles[(newest + Self.capacity - age) % Self.capacity] }
-    guard count > 1, case let since = entry(0).x - time, since >= 0 else { return nil }
-    var age = Int(min(Double(count - 1), since / Self.interval))
-    while age > 0, entry(age).x < time { age -= 1 }
+  ///
+  /// - Parameter age: the index, from the newest entry, from which entries are searched for an earlier one.
+  private func angle(at time: Double, _ age: inout Int) -> Double? {
+    func entry(_ age: Int) -> SIMD2<Double> {
+      angles[newest >= age ? newest - age : newest + Self.capacity - age]
+    }
+    guard count > 1, entry(age).x >= time else { return nil }
     while age + 1 < count, entry(age + 1).x > time { age += 1 }
     guard age + 1 < count else { return nil }
     let (earlier, later) = (entry(age + 1), entry(age))
@@ -229,11 +238,14 @@ struct LatencyEstimator: Sendable {
     for index in 1..<Self.candidates where costs[index] < costs[best] { best = index }
     self.best = best
     noise = max(Self.leastSquare, costs[best] / (weight - 4))
-    for index in 0..<Self.candidates { likelihoods[index] = exp(-lead(of: best, index)) }
+    let least = noise * (weight - 4)
+    for index in 0..<Self.candidates {
+      leads[index] = 0.5 * (weight - 4) * log(max(1, costs[index] / least))
+      probabilities[index] = prior[index] * exp(-leads[index])
+    }
     guard best > 0, best < Self.candidates - 1 else { return }
     let distance = Int((Self.apart / Self.step).rounded())
-    for index in 0..<Self.candidates where abs(index - best) >= distance && lead(of: best, index) < Self.lead
-    {
+    for index in 0..<Self.candidates where abs(index - best) >= distance && leads[index] < Self.lead {
       return
     }
     let (before, after) = (costs[best - 1], costs[best + 1])
@@ -250,7 +262,7 @@ struct LatencyEstimator: Sendable {
     guard let best else { return nil }
     let index = Int(((min(10, max(-10, assumed)) - Self.first) / Self.step).rounded())
     let other = min(Self.candidates - 1, max(0, index))
-    guard abs(best - other) >= 2, lead(of: best, other) >= Self.likelyLead else { return nil }
+    guard abs(best - other) >= 2, leads[other] >= Self.likelyLead else { return nil }
     return Self.first + Self.step * Double(best)
   }
 
@@ -260,19 +272,18 @@ struct LatencyEstimator: Sendable {
     var (sum, total) = (0.0, 0.0)
     for index in 0..<Self.candidates {
       let latency = Self.first + Self.step * Double(index)
-      let ratio = (latency - prior.latency) / prior.deviation
-      let density = exp(-0.5 * ratio * ratio) * Self.usual / prior.deviation
-      let probability = (density + Self.unusual) * likelihoods[index]
       let difference = latency - assumed
-      total += probability
-      if abs(difference) > Self.tolerance { sum += probability * difference * difference }
+      total += probabilities[index]
+      if abs(difference) > Self.tolerance { sum += probabilities[index] * difference * difference }
     }
     return (sum / total).squareRoot()
   }
 
-  /// Returns the log-likelihood ratio of two candidates.
-  private func lead(of best: Int, _ other: Int) -> Double {
-    let least = max(costs[best], noise * (weight - 4))
-    return 0.5 * (weight - 4) * log(max(costs[other], least) / least)
+  private mutating func setPrior(_ expected: Double, deviation: Double) {
+    for index in 0..<Self.candidates {
+      let ratio = (Self.first + Self.step * Double(index) - expected) / deviation
+      prior[index] = exp(-0.5 * ratio * ratio) * Self.usual / deviation + Self.unusual
+      probabilities[index] = prior[index] * exp(-leads[index])
+    }
   }
 }
