@@ -279,6 +279,7 @@ import VehicleData
       #expect(abs(driven - 300) < 1, "\(ahead): \(driven)")
       #expect(roster.van?.promisedReports.last?.coordinate.latitude == latitude)
       #expect(roster.van?.isLocationStale(at: moment(now + 30)) == false)
+      #expect(roster.van?.clockLead == (ahead == 0 ? nil : ahead - 5), "\(ahead)")
       #expect(roster.van?.isLocationStale(at: moment(now + 90)) == true)
     }
   }
