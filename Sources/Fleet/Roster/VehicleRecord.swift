@@ -240,7 +240,8 @@ public struct VehicleRecord: Sendable {
       status.flatMap { $0.message.isWill ? nil : ($0.receivedAt, $0.message.time) },
       location.map { ($0.receivedAt, $0.message.time) },
     ].compactMap { $0 }
-    guard let (arrival, time) = leads.max(by: { $0.0.timestamp < $1.0.timestamp }) else { return nil }
+    let last = leads.max { ($0.0.timestamp, $0.1) < ($1.0.timestamp, $1.1) }
+    guard let (arrival, time) = last else { return nil }
     let lead = time.seconds(since: arrival.time)
     return lead > Self.futureLimit ? lead : nil
   }
