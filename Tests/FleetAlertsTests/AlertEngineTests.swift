@@ -2,6 +2,7 @@ import Fleet
 import FleetAlerts
 import FleetFixtures
 import Spatial
+import Telemetry
 import Testing
 
 /// Each condition on its own, in virtual time.
@@ -25,6 +26,35 @@ struct AlertEngineTests {
     #expect(engine.report(facts(.status, at: 900, state: .offline)).isEmpty)
     #expect(engine.report(facts(.status, at: 1000, state: .online)).isEmpty)
     #expect(engine.pass(to: 9000).isEmpty)
+  }
+
+  /// After a start, the retained status of a vehicle arrives before its retained position.
+  @Test func anAlertHasThePositionThatArrivesAfterTheStatus() {
+    var engine = engine(rule(.battery(below: 0.2, until: 0.3)) { $0.duration = 60 })
+    let place = Coordinate(latitude: 48, longitude: 11)
+    #expect(engine.report(battery(0.1, at: 0, retained: true)).isEmpty)
+    #expect(engine.report(facts(.position, at: 1, retained: true) { $0.place = place }).isEmpty)
+    #expect(engine.pass(to: 61) == ["began 60"])
+    #expect(engine.openAlerts.first?.place == place)
+  }
+
+  @Test func aFailureHasItsRemedyAndEndsAtAWord() throws {
+    let reason =
+      "localhost:2947 has had no report from a receiver for 60 s, "
+      + String(repeating: "and waits ", count: 20)
+    let message = LocationEventMessage(
+      time: noon, event: .failed, error: "positionUnknown", reason: reason, remedy: "check its cable")
+    let facts = try #require(
+      VehicleFacts(.locationEvent(message), isRetained: false, of: VehicleRecord(key: van), at: moment(0)))
+    #expect(facts.event?.remedy == "check its cable")
+    let summary = try #require(facts.event?.summary)
+    #expect(
+      summary.hasPrefix("location failed: localhost:2947 has had no report from a receiver for 60 s, and"))
+    #expect(
+      summary.count <= 160 && (summary.hasSuffix(" and…") || summary.hasSuffix(" waits…")), "\(summary)")
+    var engine = engine(rule(.event([])))
+    let change = try #require(engine.observe(facts).first)
+    #expect(change.alert.remedy == "check its cable")
   }
 
   @Test func whoeverSleepsIsOfflineOnceOverdue() {

@@ -1,9 +1,11 @@
 import Fleet
 import FleetAlerts
 import FleetFixtures
+import Foundation
 import Platform
 import SQLite
 import Spatial
+import Telemetry
 import TestSupport
 import Testing
 
@@ -92,6 +94,34 @@ import Testing
     #expect(waitUntil { fixture.told("ops").last == "1:ended critical" })
     service.stop()
     #expect(fixture.told("desk").count == 1)
+  }
+
+  /// No rule asks for positions, but the first alert after a start has one; and a receiver gets the remedy.
+  @Test func placeAndRemedyReachTheReceiver() throws {
+    var low = rule(.battery(below: 0.2, until: 0.3))
+    low.duration = 0.5
+    let service = try fixture.service([low, rule(.event(["failed"]))], [try fixture.receiver("ops")])
+    var roster = Roster()
+    let status = statusJSON("online", at: 0).dropLast() + #","battery":{"level":0.1}}"#
+    roster.receive("status", String(status), retained: true, at: 0)
+    let first = try #require(roster.van)
+    service.observe(
+      .message(.status(try #require(first.status?.message))), isRetained: true, of: first, at: .now)
+    roster.receive("location", locationJSON(48.5, at: 0), retained: true, at: 0)
+    let second = try #require(roster.van)
+    service.observe(
+      .message(.location(try #require(second.location?.message))), isRetained: true, of: second, at: .now)
+    #expect(waitUntil { fixture.told("ops") == ["1:began warning"] })
+    var failure = VehicleFacts(key: van, topic: .event, at: .now)
+    failure.event = VehicleFacts.Event(name: "failed", summary: "location failed: no fix", key: "e:1")
+    failure.event?.remedy = "check the antenna"
+    service.observe(failure)
+    #expect(waitUntil { fixture.told("ops").count == 2 })
+    service.stop()
+    let text = try String(contentsOfFile: fixture.directory.file("ops"), encoding: .utf8)
+    #expect(text.contains("48.5") && text.contains("check the antenna"), "\(text)")
+    let store = try AlertStore(path: fixture.directory.file("alerts.sqlite"), isReader: true)
+    #expect(try store.alerts(where: "1").map { $0.alert.remedy } == [nil, "check the antenna"])
   }
 
   @Test func rulesAndReceiversAreExchangedWhileItRuns() throws {

@@ -279,6 +279,7 @@ import VehicleData
       #expect(abs(driven - 300) < 1, "\(ahead): \(driven)")
       #expect(roster.van?.promisedReports.last?.coordinate.latitude == latitude)
       #expect(roster.van?.isLocationStale(at: moment(now + 30)) == false)
+      #expect(abs((roster.van?.clockLead ?? 0) - (ahead == 0 ? 0 : ahead - 5)) < 0.001, "\(ahead)")
       #expect(roster.van?.isLocationStale(at: moment(now + 90)) == true)
     }
   }

@@ -58,7 +58,7 @@ import Testing
       VEHICLE ▲   STATE       HEARD               POSITION   WITHIN      SPEED  COURSE  HEADING  REGION        LAST EVENT
       �[31mevil�  · unknown     9 s     1.00000    2.00000        –   120 km/h  ↑   0°        –  –             –
       van-1       ● online      1 s    48.16351   11.50000        –  47.7 km/h  ↗  43°   ↗  44°  depot         enter depot 6 s
-      van-2       ◐ asleep   10 min  ~-33.86000  151.20900        –          –       –        –  –             –
+      van-2       ◐ asleep   10 min  ~-33.86000  151.20900  ~11 min          –       –        –  –             –
       漢字 truck  ○ offline    10 s                      –        –          –       –        –  –             lost 8 s
 
       142 msg/s  31.2 kB/s  delay 0 ms, 95 % 1.0 s                   ? keys  q quit  / filter  s sort  r reverse  ⏎ details  m map

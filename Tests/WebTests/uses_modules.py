@@ -177,13 +177,17 @@ def trips_under_way(tab):
 
 def newest_odometer(tab):
     """The odometer is that of the newer one of location and status; missing numbers alone need no attention."""
-    told = module(tab, {"detail-sections": ["journeySection"], "vehicle": ["concerns", "isConcerning"]}, """
+    told = module(tab, {"detail-sections": ["journeySection", "connectionSection"], "vehicle": ["concerns", "isConcerning"]}, """
         const text = (location, status) => journeySection({summary: {}, details: {location, status}, now}).map((each) => each.textContent).join(" ");
         const one = {...vehicle(5), gap: true, missing: 3};
         return [text({time: at(5), odometer: 61000}, {time: at(60), odometer: 52000}), text({time: at(90), odometer: 61000}, {time: at(60), odometer: 52000}),
-          text({time: at(5)}, {time: at(60), odometer: 52000}), concerns(one), isConcerning(one)];""")
+          text({time: at(5)}, {time: at(60), odometer: 52000}), concerns(one), isConcerning(one),
+          concerns({...one, clockLead: 7200}), isConcerning({...one, clockLead: 7200}),
+          connectionSection({summary: {...one, clockLead: 7200}, details: {status: {clock: "system", clockStep: -7200}}, now}).map((each) => each.textContent).join(" ")];""")
     assert "61" in told[0] and "52" not in told[0] and "52" in told[1] and "52" in told[2], told
     assert told[3] == [] and told[4] is False, told
+    assert told[5] == ["clock ahead by 2\u202fh\u202f00"] and told[6] is True, told
+    assert "system clockahead by 2\u202fh\u202f00; last correction" in told[7] and "3 numbers" in told[7], told
 
 
 def gaps(tab):

@@ -83,6 +83,11 @@ const clocks = { receiver: "set by the receiver", system: "system clock", unsync
 /** @param {Facts} known */
 export function connectionSection({ summary, details, now, isLink }) {
   const status = details?.status, doing = activity(summary);
+  const clock = [
+    status?.clock ? clocks[status.clock] ?? words(status.clock) : null,
+    summary.clockLead ? `ahead by ${duration(summary.clockLead)}` : null,
+    status?.clockStep ? `last correction ${amount(status.clockStep, 1)}\u202fs` : null,
+  ].filter(Boolean);
   /** @type {import("./dom.js").Row[]} */
   const first = [
     ["State", `${activityWords[doing]}: ${activityMeanings[doing]}`],
@@ -98,7 +103,7 @@ export function connectionSection({ summary, details, now, isLink }) {
     details && ["Received", details.messages === undefined ? undefined : count(details.messages, "message"),
       details.unreadable ? `${amount(details.unreadable)} unreadable` : null],
     status?.sessionStart && ["Connected since", timeElement(status.sessionStart, now)],
-    status?.clock && ["Clock", clocks[status.clock] ?? words(status.clock)],
+    clock.length > 0 && ["Clock", clock[0], clock.slice(1).join("; ")],
     status?.deliveryProblem && ["Refused by the broker", safeName(status.deliveryProblem, 400)],
     status?.storeProblem && ["Message store", safeName(status.storeProblem, 400)],
   ])];

@@ -1,4 +1,5 @@
 /** Interprets a vehicle's summary: state, and quality of its position. Pure. */
+import { duration } from "./format.js";
 import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
 
 /**
@@ -29,6 +30,7 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {{level?: number, charging?: boolean}} [battery] level from 0 to 1
  * @property {number} [queue] number of messages in the vehicle's queue
  * @property {number} [missing] number of missing messages
+ * @property {number} [clockLead] seconds by which the vehicle's clock is ahead
  * @property {boolean} [gap] true if messages went missing within the last 15 minutes
  * @property {string[]} [inside] names of the regions that the vehicle is in
  * @property {{summary: string, time: string}} [event] newest event
@@ -137,7 +139,7 @@ const isBatteryLow = ({ battery }) => battery?.level !== undefined && battery.le
  */
 export function isConcerning(vehicle) {
   return vehicle.overdue === true || isBatteryLow(vehicle) || (vehicle.queue ?? 0) > 100
-    || !vehicle.position || vehicle.position.stale === true;
+    || vehicle.clockLead !== undefined || !vehicle.position || vehicle.position.stale === true;
 }
 
 /** The concern of a vehicle that did not wake on time. */
@@ -152,6 +154,7 @@ export function concerns(vehicle) {
   if (vehicle.overdue) found.push(lateWaking);
   if (isBatteryLow(vehicle)) found.push("battery low");
   if ((vehicle.queue ?? 0) > 100) found.push("many messages queued");
+  if (vehicle.clockLead !== undefined) found.push(`clock ahead by ${duration(vehicle.clockLead)}`);
   if (!vehicle.position) found.push("no position");
   else if (vehicle.position.stale) found.push("old position");
   return found;

@@ -31,7 +31,7 @@ declare namespace Server {
   type Summary = { fleet: string; vehicle: string; revision: number; state: "online" | "asleep" | "offline" | "unknown"; heard?: string; overdue?: boolean;
     position?: { latitude: number; longitude: number; time?: string; accuracy?: number; altitude?: number; speed?: number; course?: number; source?: string;
     stale?: boolean; received?: string; now?: PredictedPosition }; heading?: number; prediction?: Prediction; battery?: Record<string, any>; queue?: number;
-    missing?: number; gap?: boolean; inside?: Array<string>; event?: Record<string, any>; trip?: Record<string, any> };
+    missing?: number; gap?: boolean; clockLead?: number; inside?: Array<string>; event?: Record<string, any>; trip?: Record<string, any> };
   type PredictedPosition = { time: string; latitude: number; longitude: number; radius: number; expired?: boolean };
   type Promise = { velocityEast: number; velocityNorth: number; bound: number; validity?: number; growth?: number };
   type Prediction = (Promise & { delay: number; before?: Array<(Promise & { time: string; latitude: number; longitude: number })> });

@@ -233,6 +233,19 @@ public struct VehicleRecord: Sendable {
     return location.map { $0.message.time <= failure.time } ?? true
   }
 
+  /// The seconds by which the vehicle's clock is ahead of the local clock, according to the status or location
+  /// that arrived last; nil up to a minute.
+  public var clockLead: Double? {
+    let leads = [
+      status.flatMap { $0.message.isWill ? nil : ($0.receivedAt, $0.message.time) },
+      location.map { ($0.receivedAt, $0.message.time) },
+    ].compactMap { $0 }
+    let last = leads.max { ($0.0.timestamp, $0.1) < ($1.0.timestamp, $1.1) }
+    guard let (arrival, time) = last else { return nil }
+    let lead = time.seconds(since: arrival.time)
+    return lead > Self.futureLimit ? lead : nil
+  }
+
   /// Returns the seconds since the last live message. Without a live message, the seconds since the time in
   /// the latest retained message; nil without any message.
   public func age(at now: Moment) -> Double? {

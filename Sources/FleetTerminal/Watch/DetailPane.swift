@@ -87,6 +87,9 @@ extension DetailPane {
     if let age = record.age(at: now) {
       parts.append(StyledText("heard \(QuantityText.age(age)) ago", style: .dim))
     }
+    if let lead = record.clockLead {
+      parts.append(StyledText("clock ahead by \(QuantityText.age(lead))", style: TextStyle(.yellow)))
+    }
     if let version = status?["version"]?.string { parts.append(StyledText(version, style: .dim)) }
     if let uptime = status?["uptime"]?.double {
       parts.append(StyledText("up \(QuantityText.age(uptime))", style: .dim))

@@ -111,11 +111,15 @@ package struct VehicleRow: Sendable {
   }
 
   /// The error of the position: the bound guaranteed now, with a tilde if the guarantee has expired, or else
-  /// the accuracy of the last position.
+  /// the accuracy of the last position. A position that is only the last known one has its age instead.
   private var within: StyledText {
     if let predicted {
       let text = QuantityText.distance(predicted.bound)
       return predicted.isPromised ? StyledText(text) : StyledText("~" + text, style: .dim)
+    }
+    if let location = record.location, record.isLocationStale(at: now) {
+      let age = location.age(at: now, time: location.message.time)
+      return StyledText("~" + QuantityText.age(age), style: .dim)
     }
     guard let accuracy = record.location?.message.location.horizontalAccuracy else { return Self.absent }
     return StyledText(QuantityText.distance(accuracy), style: .dim)
@@ -171,6 +175,7 @@ extension VehicleRecord {
       json.field("messages", messageCount)
       json.field("missing", missing)
       json.field("unreadable", unreadable)
+      json.field("clockLead", clockLead, decimals: 0)
       if let location = location?.message.location, let shown = shownPosition(at: now) {
         json.field("latitude", shown.coordinate.latitude, decimals: 7)
         json.field("longitude", shown.coordinate.longitude, decimals: 7)

@@ -28,7 +28,10 @@ enum WatchHelp {
     ("◐ asleep", "disconnected; announced to reconnect"),
     ("○ offline", "disconnected, or the connection was lost"),
     ("· unknown", "no status received yet"),
-    ("~", "before a position: last known, not live; before a distance: no longer guaranteed"),
+    (
+      "~",
+      "before a position: last known or coarse; before a distance: no longer guaranteed; before a time: age"
+    ),
     ("–", "not reported, or unknown now"),
     ("▲ ▼", "sorted by this column: values rise, or fall, from row to row"),
     ("◆", "on the map: the chosen vehicle"),

@@ -276,6 +276,8 @@ import Testing
     ("POST", "commands", "{}", 400, #"key "command""#),
     ("POST", "commands", #"{"command":"explode"}"#, 422, #"unknown command "explode""#),
     ("POST", "commands", #"{"command":"locate","timeout":31}"#, 400, "from 1 to 30"),
+    // The timeout belongs into the body.
+    ("POST", "commands?timeout=20", #"{"command":"locate"}"#, 400, "timeout: unknown parameter"),
     ("POST", "commands", #"{"command":"locate","arguments":[]}"#, 400, "must be an object"),
     ("POST", "commands", #"{"command":"locate","arguments":{"accuracy":0}}"#, 422, "1 to 100000 m"),
     ("POST", "commands", #"{"command":"status","arguments":{"x":1}}"#, 422, "has no arguments"),

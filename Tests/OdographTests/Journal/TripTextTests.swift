@@ -47,7 +47,7 @@ import Testing
     continued.continuation = TripContinuation(
       distance: 1500, end: moving.trip.end.time.advanced(bySeconds: 300))
     let row = text(JournalFormat.text.tripWriter(isSheet: false), [continued]).split(separator: "\n")[1]
-    #expect(row.contains(" 15 min    2.0 km "))
+    #expect(row.contains(" 15 min    2.0 km           –           –  driven"), "\(row)")
     let sheet = text(JournalFormat.text.tripWriter(isSheet: true), [continued])
     #expect(sheet.contains("  reported  2026-11-21T12:10:00Z "))
     #expect(sheet.contains("  distance  500 m"))
