@@ -118,6 +118,7 @@ struct GPSDWorker: ~Copyable {
   private var generator = SystemRandomNumberGenerator()
   private var session: GPSDClientSession?
   private var assembler = GPSDFixAssembler()
+  private var speeds = SpeedCheck()
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
   private var assistance: ReceiverAssistance
@@ -239,11 +240,16 @@ struct GPSDWorker: ~Copyable {
     for action in watch.handle(event, at: .now, using: &generator) {
       switch action {
       case .disconnect: close()
-      case .report(let state):
-        sink(.status(SourceStatus(timestamp: now, source: name, kinds: [.positioning], state: state)))
+      case .report(let state): report(state)
       case .connect: connect()
       }
     }
+  }
+
+  private func report(_ state: SourceStatus.State) {
+    var status = SourceStatus(timestamp: now, source: name, kinds: [.positioning], state: state)
+    if case .active = state { status.restriction = speeds.restriction }
+    sink(.status(status))
   }
 
   private mutating func connect() {
@@ -281,6 +287,7 @@ struct GPSDWorker: ~Copyable {
       assistReceivers()
       let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
       handle(.reported(device: report.device))
+      if speeds.observe(fix) { self.report(.active(rates: [:])) }
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.drainsWithoutWaiting { handOver() }
     default: return

@@ -115,6 +115,20 @@ import Testing
     #expect(speed(8, 48.137970, 0) == 0)
   }
 
+  /// Twenty positions without a speed restrict the source, until there is one.
+  @Test func missingSpeedHasAReason() {
+    var check = SpeedCheck()
+    var fix = PositionFix(timestamp: Timestamp(seconds: 0), mode: .threeDimensional)
+    #expect((0..<30).allSatisfy { _ in !check.observe(fix) } && check.restriction == nil)
+    fix.coordinate = Coordinate(latitude: 48, longitude: 11)
+    let changes = (0..<40).map { _ in check.observe(fix) }
+    #expect(changes.enumerated().filter(\.element).map(\.offset) == [19])
+    #expect(check.restriction?.contains("RMC or VTG") == true)
+    fix.speed = 0
+    let isOver = check.observe(fix)
+    #expect(isOver && check.restriction == nil)
+  }
+
   /// Receivers that report a speed in some epochs and positions only in others.
   @Test(.needs(.recordings("gpsd-logs")), arguments: ["haicom-305N", "humminbird-M37"])
   func derivedSpeedsOfRecordedReceiversAreAbsent(log: String) throws {
