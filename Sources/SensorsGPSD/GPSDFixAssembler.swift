@@ -174,3 +174,27 @@ struct DerivedSpeed: Sendable {
     return isEqual
   }
 }
+
+/// Detects receivers that report positions and never a speed.
+struct SpeedCheck: Sendable {
+  /// Number of consecutive positions without a speed that show it. Some receivers report a speed only in some epochs.
+  private static let needed = 20
+
+  private var missing = 0
+
+  /// The reason and the remedy for the operator; nil if the receiver reports speeds, or if that is unknown yet.
+  var restriction: String? {
+    missing < Self.needed
+      ? nil
+      : "the receiver reports positions without speed and course, which are available only while navigation is "
+        + "aligned; configure it to send RMC or VTG sentences"
+  }
+
+  mutating func observe(_ fix: PositionFix) {
+    if fix.speed != nil {
+      missing = 0
+    } else if fix.coordinate != nil {
+      missing = min(missing + 1, Self.needed)
+    }
+  }
+}

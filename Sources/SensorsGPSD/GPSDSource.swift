@@ -124,11 +124,11 @@ struct GPSDWorker: ~Copyable {
   private var generator = SystemRandomNumberGenerator()
   private var session: GPSDClientSession?
   private var assembler = GPSDFixAssembler()
+  private var speeds = SpeedCheck()
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
   private var choice = ReceiverChoice()
-  /// The last reported notice of `choice`.
-  private var notice: String?
+  private var reportedRestriction: String?
   private var assistance: ReceiverAssistance
   /// Fixes collected until all waiting ones are read.
   private var gathered: [PositionFix] = []
@@ -252,16 +252,21 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  /// Reports the chosen receiver if the choice, or the other receivers, have changed.
-  private mutating func reportChoice() {
-    if watch.isActive, choice.notice != notice { send(.active(rates: [:])) }
+  /// What the operator must know of an active source: no speeds, or several receivers; nil if there is nothing.
+  private var restriction: String? {
+    let notices = [speeds.restriction, choice.notice].compactMap { $0 }
+    return notices.isEmpty ? nil : notices.joined(separator: "; ")
+  }
+
+  private mutating func reportRestriction() {
+    if watch.isActive, restriction != reportedRestriction { send(.active(rates: [:])) }
   }
 
   private mutating func send(_ state: SourceStatus.State, skipped: SkippedInput? = nil) {
-    notice = choice.notice
+    reportedRestriction = restriction
     var status = SourceStatus(
       timestamp: now, source: name, kinds: [.positioning], state: state, skipped: skipped)
-    if case .active = state { status.restriction = notice }
+    if case .active = state { status.restriction = reportedRestriction }
     sink(.status(status))
   }
 
@@ -310,9 +315,10 @@ struct GPSDWorker: ~Copyable {
       assistReceivers()
       let arrival = gathering.arrival(of: report.time, from: report.device ?? "", takenAt: now)
       let fix = assembler.fix(report, at: arrival)
-      guard choice.admits(fix) else { return reportChoice() }
+      guard choice.admits(fix) else { return reportRestriction() }
       handle(.reported(device: report.device))
-      reportChoice()
+      speeds.observe(fix)
+      reportRestriction()
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
       if !gathering.drainsWithoutWaiting { handOver() }
     case .error(let message): handle(.refused(message: message))

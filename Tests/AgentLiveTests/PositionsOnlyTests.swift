@@ -102,6 +102,7 @@ import Testing
         Run(agent, from: start), Run(try Self.replay(drive, from: start, isDated: isDated), from: start)
       )
       for run in [live, replay] { Self.check(run, drive) }
+      #expect(live.reasons.contains { $0.contains("RMC or VTG") }, "\(live.reasons)")
       for second in 8..<Self.length - 2 {
         let (one, other) = (try #require(live.locations[second]), try #require(replay.locations[second]))
         let distance = one.place.distance(to: other.place)
@@ -161,6 +162,8 @@ import Testing
     /// By seconds since the start of the drive.
     private(set) var locations: [Int: Location] = [:]
     private(set) var navigation: [[String: Any]] = []
+    /// Reasons of active sources in `status`.
+    private(set) var reasons: Set<String> = []
     /// Seconds until the first position by navigation, and until the first trip message.
     private(set) var aligned, tripTime: Double?
 
@@ -172,6 +175,10 @@ import Testing
         let seconds = Double(time.nanoseconds) / 1e9 - Double(start)
         if message.kind == "trip" { tripTime = tripTime ?? seconds }
         if let state = message.payload["navigation"] as? [String: Any] { navigation.append(state) }
+        for source in message.payload["sources"] as? [[String: Any]] ?? []
+        where source["state"] as? String == "active" {
+          if let reason = source["reason"] as? String { reasons.insert(reason) }
+        }
         guard message.kind == "location", let latitude = message.latitude, let longitude = message.longitude
         else { continue }
         let location = Location(

@@ -69,6 +69,26 @@ import Testing
     Location(timestamp: Timestamp(nanoseconds: fix.time.nanoseconds), coordinate: fix.coordinate)
   }
 
+  /// A receiver without an error estimate yields the same live, where gpsd derives one from the dilution, as in a recording.
+  @Test func errorThatGPSDDerivedIsNotUsed() throws {
+    var generator = SeededGenerator.announced()
+    let samples = SyntheticDrive(length: 150, mounting: generator.nextRotation()).samples(&generator)
+    let runs = try [false, true].map { isLive in
+      var pipeline = try pipeline()
+      return locations(
+        play(
+          &pipeline,
+          samples.map { sample in
+            var sample = sample
+            sample.fix?.horizontalDilution = 0.9
+            sample.fix?.horizontalError = isLive ? 17.1 : nil
+            sample.fix?.isHorizontalErrorFromDilution = isLive
+            return sample
+          }))
+    }
+    #expect(runs[0] == runs[1] && runs[0].last?.location.positionSource == .fused)
+  }
+
   /// Through a minute without a receiver positions go on, each within what it states, and say what they come from.
   @Test func tunnelIsBridged() throws {
     var generator = SeededGenerator.announced()

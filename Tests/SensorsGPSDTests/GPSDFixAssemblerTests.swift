@@ -115,6 +115,22 @@ import Testing
     #expect(speed(8, 48.137970, 0) == 0)
   }
 
+  /// Twenty positions without a speed restrict the source, until there is one.
+  @Test func missingSpeedHasAReason() {
+    var check = SpeedCheck()
+    var fix = PositionFix(timestamp: Timestamp(seconds: 0), mode: .threeDimensional)
+    for _ in 0..<30 { check.observe(fix) }
+    #expect(check.restriction == nil)
+    fix.coordinate = Coordinate(latitude: 48, longitude: 11)
+    for _ in 0..<19 { check.observe(fix) }
+    #expect(check.restriction == nil)
+    check.observe(fix)
+    #expect(check.restriction?.contains("RMC or VTG") == true)
+    fix.speed = 0
+    check.observe(fix)
+    #expect(check.restriction == nil)
+  }
+
   /// Receivers that report a speed in some epochs and positions only in others.
   @Test(.needs(.recordings("gpsd-logs")), arguments: ["haicom-305N", "humminbird-M37"])
   func derivedSpeedsOfRecordedReceiversAreAbsent(log: String) throws {
