@@ -1,4 +1,4 @@
-internal import Sensors
+package import Sensors
 internal import Spatial
 
 /// Chooses one of the receivers of a gpsd. The positions of several antennas would otherwise form one track.
@@ -8,11 +8,11 @@ internal import Spatial
 /// - after `patience` without a report of the chosen one;
 /// - with a fix, if the chosen one has had no fix for `patience`, or none yet;
 /// - with a fix, after `comparison` in which its error was at most half as large.
-struct ReceiverChoice: Sendable {
+package struct ReceiverChoice: Sendable {
   /// Time in s without a report or a fix, after which another receiver is chosen.
-  static let patience = 5.0
+  package static let patience = 5.0
   /// Time in s for which another receiver's error must be clearly smaller.
-  static let comparison = 30.0
+  package static let comparison = 30.0
   /// Ratio of two errors below which one is clearly smaller.
   private static let clearRatio = 0.5
   /// Maximum number of receivers, to limit memory; gpsd itself supports four.
@@ -36,15 +36,17 @@ struct ReceiverChoice: Sendable {
   private var newest: Timestamp?
   private var hasPaused = false
 
+  package init() {}
+
   /// A sentence for the operator that names the chosen receiver; nil unless there are several.
-  var notice: String? {
+  package var notice: String? {
     guard let chosen, receivers.count > 1 else { return nil }
     let others = receivers.keys.filter { $0 != chosen }.sorted().joined(separator: ", ")
     return "uses the receiver \(chosen) and ignores \(others); gpsd.device selects a receiver"
   }
 
   /// Processes a report. Returns true if its receiver is the chosen one, or is not named.
-  mutating func admits(_ fix: PositionFix) -> Bool {
+  package mutating func admits(_ fix: PositionFix) -> Bool {
     guard let name = fix.receiver else { return true }
     let now = fix.timestamp
     if hasPaused { resume(at: now) }
@@ -64,15 +66,15 @@ struct ReceiverChoice: Sendable {
   }
 
   /// Processes the end of a connection. Times between two connections do not count as silence.
-  mutating func pause() { hasPaused = true }
+  package mutating func pause() { hasPaused = true }
 
   /// Removes the receivers that are not in gpsd's list.
-  mutating func retain(_ paths: [String]) {
+  package mutating func retain(_ paths: [String]) {
     for name in receivers.keys where !paths.contains(name) { remove(name) }
   }
 
   /// Removes a receiver that gpsd has closed.
-  mutating func remove(_ name: String) {
+  package mutating func remove(_ name: String) {
     receivers[name] = nil
     if chosen == name { chosen = nil }
   }

@@ -1,9 +1,8 @@
 import Sensors
+import SensorsGPSD
 import Spatial
 import TestSupport
 import Testing
-
-@testable import SensorsGPSD
 
 /// The choice between the receivers of one gpsd, in virtual time.
 @Suite struct ReceiverChoiceTests {
