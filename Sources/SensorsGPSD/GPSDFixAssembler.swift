@@ -190,6 +190,7 @@ struct SpeedCheck: Sendable {
         + "aligned; configure it to send RMC or VTG sentences"
   }
 
+  /// Processes a report of the chosen receiver.
   mutating func observe(_ fix: PositionFix) {
     if fix.speed != nil {
       missing = 0

@@ -252,7 +252,7 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  /// What the operator must know of an active source: no speeds, or several receivers; nil if there is nothing.
+  /// The notices about an active source, for the operator: missing speeds, several receivers; nil if there are none.
   private var restriction: String? {
     let notices = [speeds.restriction, choice.notice].compactMap { $0 }
     return notices.isEmpty ? nil : notices.joined(separator: "; ")
