@@ -51,7 +51,7 @@ import Testing
         state: i.isMultiple(of: 2) ? .active(rates: [:]) : .unavailable(reason: "passive"))
       if let line = log.observe(status, at: now) { lines.append((now.seconds, line)) }
     }
-    #expect(lines.count == 9, "\(lines.map(\.second))")
+    #expect(lines.count == 8, "\(lines.map(\.second))")
     // Each change is either logged or counted, and the last state is logged.
     #expect(lines.reduce(0) { $0 + 1 + $1.line.suppressed } == 480)
     #expect(lines.last.map { $0.line.status.state } == .unavailable(reason: "passive"))

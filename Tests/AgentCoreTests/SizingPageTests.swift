@@ -34,7 +34,7 @@ import Testing
   private static func kilobytes(_ preset: Preset) throws -> String {
     let words = preset.text.split(whereSeparator: \.isWhitespace)
     let index = try #require(words.firstIndex(of: "data"))
-    #expect(words[index + 2] == "kB:")
+    #expect(words[index + 2] == "kB")
     return String(words[index + 1])
   }
 
