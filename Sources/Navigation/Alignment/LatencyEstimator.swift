@@ -66,7 +66,7 @@ struct LatencyEstimator: Sendable {
   private static let interval = 0.1
   private static let capacity = 96
   /// The speed in m/s from which a course is used.
-  private static let slowest = 3.0
+  static let slowest = 3.0
   /// The range of the time in s between two courses.
   private static let span = 0.9...3.0
   /// The time constant in s with which earlier courses lose weight.
