@@ -399,7 +399,7 @@ let package = Package(
       dependencies: [
         "Fleet", "FleetAlerts", "FleetFixtures", "FleetProgram", "JSON", "Platform",
         "SQLite", "Simulation",
-        "Spatial", "TestSupport", "Transfers",
+        "Spatial", "Telemetry", "TestSupport", "Transfers",
       ]),
     .testTarget(
       name: "FleetWebTests",
