@@ -5,6 +5,9 @@ internal import Glibc
 ///
 /// `Synchronization.Mutex` would suffice, but the thread sanitizer does not recognize its futex and reports
 /// false races. It checks a pthread mutex correctly.
+///
+/// The value must not be a closure, or an optional one: each access would wrap it in two more closures, because
+/// the type is generic, until the stack overflows. A structure with the closure is not affected.
 // Sendable: `value` is accessed only while its mutex is locked.
 @safe package final class Locked<Value>: @unchecked Sendable {
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>

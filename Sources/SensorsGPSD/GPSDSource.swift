@@ -22,10 +22,15 @@ public final class GPSDSource: SensorSource {
   private let assists: Bool
   private let orders = Locked(Orders())
   /// Nil before the start and after the stop, so that events of an abandoned thread are dropped.
-  private let sink = Locked<SensorSink?>(nil)
+  private let sink = Locked<Sink?>(nil)
 
   /// Time limit in s for stopping the thread. A thread that waits for the answer of a name server is then abandoned.
   private static let stopTimeout = 2.0
+
+  /// A closure alone, as the value of a generic type, would be wrapped once more by each access.
+  private struct Sink: Sendable {
+    let receive: SensorSink
+  }
 
   /// Requests of other threads.
   fileprivate struct Orders {
@@ -51,9 +56,9 @@ public final class GPSDSource: SensorSource {
   /// Starts the thread. Further calls have no effect.
   /// - Throws: `SystemError` if no thread can be created.
   public func start(_ sink: @escaping SensorSink) throws {
-    self.sink.withLock { $0 = sink }
+    self.sink.withLock { $0 = Sink(receive: sink) }
     try thread.start(name: "gpsd") { [self] heartbeat in
-      run({ [sink = self.sink] event in sink.withLock { $0 }?(event) }, heartbeat)
+      run({ [sink = self.sink] event in sink.withLock { $0 }?.receive(event) }, heartbeat)
     }
   }
 
@@ -66,7 +71,7 @@ public final class GPSDSource: SensorSource {
     } catch {
       reason = "\(error)"
     }
-    guard let reason, let sink = sink.withLock({ $0 }) else { return }
+    guard let reason, let sink = sink.withLock({ $0 })?.receive else { return }
     let now = Timestamp.now
     sink(
       .status(

@@ -204,9 +204,9 @@ final class BrokerDelivery: MessageDelivery {
     if isDrained { drain(until: end) }
     publish(last.suffix(1))
     session.wakeUp()
-    // The farewell is a state, which overtakes a long queue. The next start sends the rest.
+    // The lane of the farewell is sent before the long ones. The next start sends the rest.
     if isDrained || linkState.withLock({ $0.problem == nil }) {
-      drain(.state, until: .after(Self.farewellLimit))
+      drain(isDrained ? nil : last.last?.lane, until: .after(Self.farewellLimit))
     }
     session.stop(drain: Self.leavingLimit)
     let left = outbox.close()

@@ -37,14 +37,14 @@ package final class CommandWaiter: Sendable {
     /// reconnection.
     var hasLeft = false
     var refusals = 0
+    /// The action for SIGHUP. Nil if SIGHUP ends the command, as it does when the terminal is closed.
+    var reload: (@Sendable () -> Void)?
   }
 
   private let state = Locked(State())
   private let wake: EventDescriptor
   // Created on the main thread before any other thread, which then inherits the blocked signals.
   private let signals: SignalDescriptor
-  /// The action for SIGHUP. Nil if SIGHUP ends the command, as it does when the terminal is closed.
-  private let reload: Locked<(@Sendable () -> Void)?> = Locked(nil)
 
   package init() throws(FleetError) {
     do throws(SystemError) {
@@ -56,12 +56,14 @@ package final class CommandWaiter: Sendable {
   }
 
   /// Sets the action for SIGHUP, called on the waiting thread; the signal then does not end the command.
-  package func onHangUp(_ action: @escaping @Sendable () -> Void) { reload.withLock { $0 = action } }
+  package func onHangUp(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.reload = action }
+  }
 
   /// Returns the number of a received signal that ends the command. Nil if no signal was received, or only
   /// SIGHUP with an action, which is called.
   private func endingSignal() -> Int32? {
-    let action = reload.withLock { $0 }
+    let action = state.withLock { $0.reload }
     for number in signals.received() {
       guard number == SIGHUP, let action else { return number }
       action()

@@ -70,8 +70,12 @@ package final class AccessControl: Sendable {
   }
 
   let state: Locked<State>
-  /// A function that returns whether a vehicle exists; by default always true.
-  private let vehicles = Locked<@Sendable (VehicleKey) -> Bool>({ _ in true })
+  private struct Vehicles: Sendable {
+    /// Returns whether a vehicle exists; by default always true.
+    var isThere: @Sendable (VehicleKey) -> Bool = { _ in true }
+  }
+
+  private let vehicles = Locked(Vehicles())
   let passwords: PasswordChecker
   package let audit: AuditLog
   /// A random secret of this process, from which CSRF tokens and the choice of decoy hashes are derived.
@@ -127,10 +131,10 @@ package final class AccessControl: Sendable {
 
   /// Sets the function that checks whether a vehicle exists before a link is created.
   package func know(_ isThere: @escaping @Sendable (VehicleKey) -> Bool) {
-    vehicles.withLock { $0 = isThere }
+    vehicles.withLock { $0.isThere = isThere }
   }
 
-  func knows(_ vehicle: VehicleKey) -> Bool { vehicles.withLock { $0 }(vehicle) }
+  func knows(_ vehicle: VehicleKey) -> Bool { vehicles.withLock { $0.isThere }(vehicle) }
 
   // MARK: Identities
 
