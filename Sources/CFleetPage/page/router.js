@@ -79,7 +79,9 @@ export class Router {
     if (location.hash === this.#seen) return;
     const returning = this.#returning;
     this.#returning = undefined;
-    if (returning && parseRoute(location.hash).query.open === undefined) {
+    const found = parseRoute(location.hash);
+    // A link that is followed while a dialog closes leads to another view.
+    if (returning && found.query.open === undefined && routeAddress({ ...found, query: {} }) === routeAddress({ ...returning, query: {} })) {
       // Only a dialog was closed: keep the map position in the address.
       this.current = returning;
       history.replaceState(history.state, "", routeAddress(returning));
@@ -88,7 +90,7 @@ export class Router {
     }
     const before = this.#seen === undefined ? undefined : this.current;
     this.#seen = location.hash;
-    this.current = parseRoute(location.hash);
+    this.current = found;
     this.#run(this.current, before);
   }
 
