@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 . Deploy/packages.sh
 install_packages "${build_packages[@]}" binutils >&2
 
-# 20.32 MB of binary on 2026-11-28, 3.9 of them FoundationEssentials for ArgumentParser; the budget in the long run is 20.
+# 20.45 MB of binary on 2026-11-28, 3.9 of them FoundationEssentials for ArgumentParser; the budget in the long run is 20.
 binary_limit_mb=20.5
 limit_mb=21.5
 build=.build-static
