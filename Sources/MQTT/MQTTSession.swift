@@ -172,12 +172,13 @@ public final class MQTTSession: Sendable {
   ///   - final: the last messages, such as the status `offline`; at QoS 1, so that their arrival is
   ///     confirmed.
   ///   - drain: time in s after which the session ends regardless.
+  ///   - leavesWill: true to end the connection without DISCONNECT, so that the broker publishes the will.
   /// - Returns: true if all pending messages were acknowledged.
   @discardableResult
-  public func stop(final: [MQTTMessage] = [], drain: Double = 5) -> Bool {
+  public func stop(final: [MQTTMessage] = [], drain: Double = 5, leavesWill: Bool = false) -> Bool {
     guard let thread = thread.withLock({ $0 }) else { return true }
     mailbox.change {
-      if $0.stop == nil { $0.stop = StopRequest(final: final, drain: drain) }
+      if $0.stop == nil { $0.stop = StopRequest(final: final, drain: drain, leavesWill: leavesWill) }
     }
     // A name lookup cannot be interrupted. If one is in progress, the thread ends after it, and this call
     // does not wait for that.

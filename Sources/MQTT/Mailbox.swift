@@ -4,6 +4,8 @@ internal import Platform
 struct StopRequest {
   var final: [MQTTMessage]
   var drain: Double
+  /// True to end the connection without DISCONNECT, so that the broker publishes the will.
+  var leavesWill = false
 }
 
 /// Requests of other threads to the session's thread, and the state that they can read.

@@ -483,7 +483,7 @@ package struct AgentPipeline: Sendable {
     set { regionReports.monitor = newValue }
   }
 
-  /// Where the regions come from, for `regions/state`. Set it together with `regions`.
+  /// The origin of the regions, for `regions/state`. Set it together with `regions`.
   package var regionSource: RegionsStateMessage.Source? {
     get { regionReports.source }
     set { regionReports.source = newValue }

@@ -28,7 +28,7 @@ struct OdometerReports: PipelinePart {
   private var isBehind = false
   /// The newest reading that privacy permits to publish; nil if there is none.
   private(set) var shown: OdometerReading?
-  /// How much of the newest position may be published; nil before the first position.
+  /// The permitted accuracy of the newest position; nil before the first position.
   private var visibility: Visibility?
   /// Number of times that the odometer was set.
   private(set) var setCount = 0
@@ -112,7 +112,7 @@ struct OdometerReports: PipelinePart {
     reducedStep * (metres / reducedStep).rounded(.down)
   }
 
-  /// How much of a position privacy permits to publish.
+  /// The accuracy of a position that privacy permits.
   private enum Visibility {
     case exact
     /// Only the cell that contains the position.

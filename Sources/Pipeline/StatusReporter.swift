@@ -10,7 +10,7 @@ package struct AgentEnvironment: Sendable {
   package var counters: [String: Int]
   /// The reason why messages are stored in memory only; nil if they are stored on disk.
   package var storeProblem: String?
-  /// Which messages the broker rejects, and the reason; nil if it accepts all.
+  /// The messages that the broker rejects, and the reason; nil if it accepts all.
   package var deliveryProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?

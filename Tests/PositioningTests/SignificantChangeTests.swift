@@ -1,5 +1,6 @@
 import Motion
 import Positioning
+import Sensors
 import Spatial
 import TestSupport
 import Testing
@@ -37,6 +38,43 @@ import Testing
     #expect(try abs(#require(needs.distance) - 300) < 0.2)
     manager.stopMonitoringSignificantLocationChanges()
     #expect(manager.process(Place.location(2000, 5000)).isEmpty && !manager.needs.isWanted)
+  }
+
+  /// The receiver often has its fix before the interval has passed. The distance that has been driven is then not forgotten.
+  @Test func aFixBeforeTheIntervalKeepsTheDistance() throws {
+    var manager = LocationManager()
+    manager.startMonitoringSignificantLocationChanges()
+    _ = manager.process(Place.location(0, 0))
+    #expect(manager.process(Place.location(294, 4000)).isEmpty && manager.needs.distance == 0)
+    #expect(manager.process(Place.location(300, 4100)).count == 1)
+    #expect(try abs(#require(manager.needs.distance) - 500) < 0.2)
+  }
+
+  /// Manager and planner together: a tracker without other sensors at 14 m/s, whose receiver has its first fix some seconds after it
+  /// is switched on.
+  @Test(arguments: [1.0, 3, 6, 10]) func theReceiverServesEachChangeInTime(searchTime: Double) {
+    var manager = LocationManager()
+    manager.startMonitoringSignificantLocationChanges()
+    var planner = PowerPlanner()
+    var published: [Double] = []
+    var (onSince, secondsOn) = (Double?.none, 0)
+    for second in 0..<3600 {
+      let time = Double(second)
+      let demands = planner.demands(for: PowerNeeds(location: manager.needs), at: Timestamp(seconds: time))
+      guard demands[.positioning] != .off else {
+        onSince = nil
+        continue
+      }
+      secondsOn += 1
+      onSince = onSince ?? time
+      guard let since = onSince, time - since >= searchTime else { continue }
+      let events = manager.process(Place.location(time, 14 * time, speed: 14))
+      if !events.isEmpty { published.append(time) }
+    }
+    let gaps = zip(published, published.dropFirst()).map { $1 - $0 }
+    #expect(gaps.count >= 10 && gaps.allSatisfy { (300...305).contains($0) }, "\(gaps)")
+    // Twice the search time and ten seconds for each of twelve intervals.
+    #expect(secondsOn <= 12 * Int(2 * searchTime + 10), "\(secondsOn)")
   }
 
   @Test func continuesWhileUpdatesArePaused() {

@@ -205,10 +205,12 @@ final class BrokerDelivery: MessageDelivery {
     publish(last.suffix(1))
     session.wakeUp()
     // The lane of the farewell is sent before the long ones. The next start sends the rest.
+    let lane = last.last?.lane
     if isDrained || linkState.withLock({ $0.problem == nil }) {
-      drain(isDrained ? nil : last.last?.lane, until: .after(Self.farewellLimit))
+      drain(isDrained ? nil : lane, until: .after(Self.farewellLimit))
     }
-    session.stop(drain: Self.leavingLimit)
+    // Without the farewell, the broker would retain `online`. The will says `offline`, too.
+    session.stop(drain: Self.leavingLimit, leavesWill: outbox.status.records(in: lane) > 0)
     let left = outbox.close()
     if left.kept > 0 {
       log.warning(

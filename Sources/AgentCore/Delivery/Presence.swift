@@ -24,14 +24,14 @@ final class Presence: Sendable {
   /// distinguishes it from the will of an old session, which a broker may publish later.
   ///
   /// Its time is that of the last `status`, which may come from the receiver where the machine's clock is not
-  /// set, and is never before the start of the last session.
+  /// set, and is always after the start of the last session.
   func will() -> StatusMessage {
     let now = state.withLock { state in
       var now = UTCTime.now
       if let last = state.lastStatus, let observedAt = state.observedAt {
         now = last.time.advanced(bySeconds: Timestamp.now.seconds(since: observedAt))
       }
-      now = max(now, state.session ?? now)
+      now = max(now, state.session?.advanced(bySeconds: 0.001) ?? now)
       state.attempt = now
       return now
     }

@@ -355,12 +355,11 @@ extension VehicleRecord {
 
   /// Applies a will. The vehicle wrote it at the start of its session, and the broker published it when the
   /// session ended unexpectedly. It is valid unless a later session has started. Its time is the start of the
-  /// session, not that of the disconnection.
+  /// session, not that of the disconnection. After the farewell of the same session it is not news: a vehicle that
+  /// does not know whether its farewell arrived leaves the will.
   private mutating func applyWill(_ will: StatusMessage, _ arrival: Arrival) -> Roster.Outcome {
     if let sessionStart, will.sessionStart < sessionStart { return .outdated }
-    if state == .offline, status?.message.isWill == true, will.sessionStart == sessionStart {
-      return .duplicate
-    }
+    if state == .offline, will.sessionStart == sessionStart { return .duplicate }
     sessionStart = will.sessionStart
     status = Received(message: will, receivedAt: arrival.moment, isRetained: arrival.isRetained)
     state = .offline

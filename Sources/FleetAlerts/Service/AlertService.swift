@@ -24,7 +24,7 @@ package final class AlertService: FleetObserver {
     var ends: [Int64] = []
     /// New settings; nil if unchanged.
     var settings: AlertSettings?
-    /// Whether the broker is connected; nil if this has not changed.
+    /// True if the broker is connected; nil if this has not changed.
     var isConnected: Bool?
     var isStopping = false
     /// True while the store is not writable; reports and events must then wait.

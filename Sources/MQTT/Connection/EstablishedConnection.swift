@@ -48,6 +48,8 @@ final class EstablishedConnection {
     let cause: MQTTDisconnection.Cause
     /// Time at which the connection ends even if steps remain.
     let deadline: MonotonicTime
+    /// True to end the connection without DISCONNECT.
+    let leavesWill: Bool
     /// Time at which the clean end started.
     let began = MonotonicTime.now
     var unsubscribed = false
@@ -301,7 +303,9 @@ final class EstablishedConnection {
   private func considerLeaving(_ requests: Mailbox.Requests) {
     if let stop = requests.stop {
       // A stop takes precedence over every other reason.
-      if leaving?.cause != .stopped { beginLeaving(.stopped, final: stop.final, drain: stop.drain) }
+      if leaving?.cause != .stopped {
+        beginLeaving(.stopped, final: stop.final, drain: stop.drain, leavesWill: stop.leavesWill)
+      }
     } else if let change = requests.configuration {
       beginLeaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
@@ -313,10 +317,11 @@ final class EstablishedConnection {
   }
 
   private func beginLeaving(
-    _ cause: MQTTDisconnection.Cause, final: [MQTTMessage] = [], drain: Double = leavingLimit
+    _ cause: MQTTDisconnection.Cause, final: [MQTTMessage] = [], drain: Double = leavingLimit,
+    leavesWill: Bool = false
   ) {
     outflow.setFinal(final)
-    leaving = Leaving(cause: cause, deadline: .after(max(0, min(drain, 3600))))
+    leaving = Leaving(cause: cause, deadline: .after(max(0, min(drain, 3600))), leavesWill: leavesWill)
   }
 
   /// Time at which the burst ends if nothing changes; nil while something is in progress or the link is
@@ -354,8 +359,10 @@ final class EstablishedConnection {
     }
     loop.mailbox.setLeftCleanly(!isLate && outflow.isIdle)
     loop.measureLink(connection.client.socket, isLast: true)
-    connection.client.disconnect(endsSession: loop.configuration.endsSession)
-    _ = connection.client.loopWrite()
+    if !leaving.leavesWill {
+      connection.client.disconnect(endsSession: loop.configuration.endsSession)
+      _ = connection.client.loopWrite()
+    }
     return Ending(cause: leaving.cause, phase: .established)
   }
 

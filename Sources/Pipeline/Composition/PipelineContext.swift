@@ -5,7 +5,7 @@ internal import Sensors
 package import Spatial
 package import Telemetry
 
-/// What the parts of the pipeline share: settings with privacy, time, the state of the vehicle, and the output.
+/// The shared values of the pipeline's parts: settings with privacy, time, the state of the vehicle, and the output.
 package struct PipelineContext: Sendable {
   package var configuration: PipelineConfiguration
 

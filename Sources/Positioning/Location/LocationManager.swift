@@ -128,12 +128,13 @@ public struct LocationManager: Sendable {
     if !isCoarse { (failure, blindSince) = (nil, nil) }
     events += answerRequests(with: told, of: fresh.horizontalAccuracy)
     if isMonitoringSignificantChanges {
-      if metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin) <= 0 {
-        significantOrigin = fresh.coordinate
-      }
+      let isDue = significantChanges.notBefore.map { fresh.timestamp >= $0 } ?? true
       if let change = significantChanges.process(told) {
         significantOrigin = fresh.coordinate
         events.append(.significantChange(change))
+      } else if isDue, metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin) <= 0 {
+        // A moved position is not far enough from the last one. The next attempt is after the same distance.
+        significantOrigin = fresh.coordinate
       }
     }
     // Movement of the device is determined from the exact location.

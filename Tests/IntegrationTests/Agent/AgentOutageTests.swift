@@ -32,8 +32,10 @@ import Testing
     #expect(agent.log.contains("broker unreachable") && agent.log.contains("broker connected"))
   }
 
-  /// A service manager kills what has not ended in time, and the vehicle would be reported lost.
-  @Test(.timeLimit(.minutes(6))) func aStopDoesNotWaitForALongQueueOnASlowLink() throws {
+  /// A service manager kills what has not ended in time, and the vehicle would be reported lost. At 400 bytes/s not even
+  /// the farewell arrives in time, and the broker must publish the will.
+  @Test(.timeLimit(.minutes(6)), arguments: [4000, 400])
+  func aStopDoesNotWaitForALongQueueOnASlowLink(bytesPerSecond: Int) throws {
     let broker = try BrokerFixture()
     let proxy = try LinkProxy(to: broker.port)
     proxy.setOpen(false)
@@ -41,12 +43,13 @@ import Testing
     let agent = try AgentProcess(
       settings(broker, ["mqtt.broker": "127.0.0.1:\(proxy.port)", "input.speed": "300"]))
     waitUntil(atMost: 10) { false }
-    proxy.setRate(4000)
+    proxy.setRate(bytesPerSecond)
     proxy.setOpen(true)
     #expect(waitUntil(atMost: 60) { tail.messages.contains { $0.kind == "location" } }, "\(agent.log)")
     // Twenty seconds, as the packaged service grants.
     #expect(agent.child.terminate() == 0, "\(agent.log)")
     #expect(agent.log.contains("undelivered records remain"), "\(agent.log)")
+    proxy.setRate(nil)
     #expect(waitUntil(atMost: 20) { tail.messages.last { $0.kind == "status" }?.state == "offline" })
     tail.child.terminate()
   }
