@@ -319,8 +319,9 @@ struct GPSDWorker: ~Copyable {
       assistance.observe(report)
       assistReceivers()
       let arrival = gathering.arrival(of: report.time, from: report.device ?? "", takenAt: now)
-      let fix = assembler.fix(report, at: arrival)
+      var fix = assembler.fix(report, at: arrival)
       guard choice.admits(fix) else { return reportRestriction() }
+      fix.timestamp = gathering.delivery(of: arrival)
       handle(.reported(device: report.device))
       speeds.observe(fix)
       reportRestriction()

@@ -146,6 +146,8 @@ struct GPSDWatch: Sendable {
     case .reported(let device):
       guard case .watching(let since, _) = state else { return [] }
       lastReporter = device
+      // gpsd announces a receiver that is connected later without a new list.
+      paths = nil
       state = .watching(since: since, lastReport: now)
       if now >= since.advanced(bySeconds: Self.heldLongEnough) { backoff.reset() }
       return report(.active, .active(rates: [:])) + settle(at: now, restarting: false)

@@ -5,8 +5,8 @@ internal import Spatial
 /// Pure: time arrives with the reports.
 ///
 /// The first receiver that reports is chosen. Another one replaces it with its own report:
-/// - after `patience` without a report of the chosen one;
-/// - with a fix, if the chosen one has had no fix for `patience`, or none yet;
+/// - after `patience` without a report of the chosen one, or 2.5 of its intervals if these are longer;
+/// - with a fix, if the chosen one has had no fix for that time, or none yet;
 /// - with a fix, after `comparison` in which its error was at most half as large.
 package struct ReceiverChoice: Sendable {
   /// Time in s without a report or a fix, after which another receiver is chosen.
@@ -15,6 +15,10 @@ package struct ReceiverChoice: Sendable {
   package static let comparison = 30.0
   /// Ratio of two errors below which one is clearly smaller.
   private static let clearRatio = 0.5
+  /// Number of missing reports of a slow receiver that count as silence.
+  private static let intervals = 2.5
+  /// Longest interval in s between two reports of a receiver.
+  private static let longestInterval = 60.0
   /// Maximum number of receivers, to limit memory; gpsd itself supports four.
   private static let mostReceivers = 16
   /// Assumed horizontal error (95 %) in m: per unit of dilution, and of a fix without error and dilution.
@@ -22,6 +26,8 @@ package struct ReceiverChoice: Sendable {
 
   private struct Receiver {
     var lastReport: Timestamp
+    /// Time in s between the last two reports; zero before.
+    var interval = 0.0
     /// Time of the last fix; nil before the first.
     var lastFix: Timestamp?
     /// Horizontal error (95 %) in m of the last fix.
@@ -56,8 +62,9 @@ package struct ReceiverChoice: Sendable {
       self.chosen = name
       return true
     }
-    let isSilent = now.seconds(since: current.lastReport) >= Self.patience
-    let hasLostFix = current.lastFix.map { now.seconds(since: $0) >= Self.patience } ?? true
+    let patience = max(Self.patience, Self.intervals * current.interval)
+    let isSilent = now.seconds(since: current.lastReport) >= patience
+    let hasLostFix = current.lastFix.map { now.seconds(since: $0) >= patience } ?? true
     let isWorse = receivers[name].map { $0.advantage >= Self.comparison } ?? false
     guard isSilent || fix.coordinate != nil && (hasLostFix || isWorse) else { return false }
     self.chosen = name
@@ -94,6 +101,7 @@ package struct ReceiverChoice: Sendable {
       receivers = receivers.filter { $0.key == chosen }
     }
     var receiver = receivers[name] ?? Receiver(lastReport: fix.timestamp)
+    receiver.interval = min(Self.longestInterval, max(0, fix.timestamp.seconds(since: receiver.lastReport)))
     receiver.lastReport = fix.timestamp
     if fix.coordinate != nil {
       let error = Self.error(of: fix)

@@ -73,9 +73,14 @@ struct ReportGathering: Sendable {
       delays[receiver] = (shortest, now)
       arrival = Timestamp(nanoseconds: time.nanoseconds &+ shortest)
     }
-    // Arrival times never decrease, even if the receiver's clock goes back.
-    arrival = newest.map { max($0, arrival) } ?? arrival
-    newest = arrival
     return arrival
+  }
+
+  /// Returns the time of a report that is delivered. It never decreases, even if the receiver's clock goes back. Reports
+  /// of unused receivers have no effect.
+  mutating func delivery(of arrival: Timestamp) -> Timestamp {
+    let time = newest.map { max($0, arrival) } ?? arrival
+    newest = time
+    return time
   }
 }

@@ -258,6 +258,17 @@ import VehicleData
     #expect(roster.van?.isLocationStale(at: moment(11)) == true)
     roster.receive("location", locationJSON(1, at: 20, epoch: "a", seq: 3), at: 20)
     #expect(roster.van?.isLocationStale(at: moment(21)) == false)
+    // A guarantee remains valid until its end, also after a failure.
+    let promise =
+      #""predict":{"velocityEast":0,"velocityNorth":0,"bound":10,"delay":0,"validity":60,"growth":2}"#
+    roster.receive(
+      "location",
+      #"{"time":"\#(wireTime(30))","latitude":48,"longitude":11.5,\#(promise),"epoch":"a","seq":4}"#, at: 30)
+    roster.receive(
+      "location/event",
+      #"{"time":"\#(wireTime(40))","event":"failed","error":"positionUnknown","epoch":"a","seq":5}"#, at: 40)
+    #expect(roster.van?.isLocationStale(at: moment(80)) == false)
+    #expect(roster.van?.isLocationStale(at: moment(91)) == true)
   }
 
   /// A clock that is two minutes, then two hours ahead, and is then set back: the position moves on by this machine's clock.

@@ -52,7 +52,8 @@ import Testing
 
   /// Manager and planner together: a tracker without other sensors at 14 m/s, whose receiver has its first fix some seconds after it
   /// is switched on.
-  @Test(arguments: [1.0, 3, 6, 10]) func theReceiverServesEachChangeInTime(searchTime: Double) {
+  @Test(arguments: [1.0, 3, 6, 10], [Double?.none, 1_000_000])
+  func theReceiverServesEachChangeInTime(searchTime: Double, distanceToBoundary: Double?) {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     var planner = PowerPlanner()
@@ -60,7 +61,8 @@ import Testing
     var (onSince, secondsOn) = (Double?.none, 0)
     for second in 0..<3600 {
       let time = Double(second)
-      let demands = planner.demands(for: PowerNeeds(location: manager.needs), at: Timestamp(seconds: time))
+      let needs = PowerNeeds(location: manager.needs, distanceToBoundary: distanceToBoundary)
+      let demands = planner.demands(for: needs, at: Timestamp(seconds: time))
       guard demands[.positioning] != .off else {
         onSince = nil
         continue

@@ -53,6 +53,21 @@ import Testing
     #expect(try abs(#require(change) - 0.5 - ReceiverChoice.comparison) <= 1)
   }
 
+  /// Each one reports while the other one is silent.
+  @Test(arguments: [5.0, 10, 30]) func slowReceiversDoNotAlternate(interval: Double) {
+    let reports = Reports()
+    var used: [Bool] = []
+    for report in 0..<40 {
+      used.append(reports.at(Double(report) * interval, "a"))
+      #expect(reports.at((Double(report) + 0.5) * interval, "b") != used.last || report < 2)
+    }
+    #expect(Set(used.dropFirst(2)).count == 1)
+    // The used one ends.
+    let last = 40 * interval
+    let other = used.last == true ? "b" : "a"
+    #expect(!reports.at(last + interval, other) && reports.at(last + 3 * interval, other))
+  }
+
   @Test func aShortAdvantageChangesNothing() {
     let reports = Reports()
     for second in 0..<300 {

@@ -64,6 +64,24 @@ import Testing
     }
   }
 
+  @Test func deliveriesNeverGoBack() {
+    var gathering = ReportGathering()
+    #expect([5.0, 4, 6].map { gathering.delivery(of: Timestamp(seconds: $0)).seconds } == [5, 5, 6])
+  }
+
+  /// A receiver without satellites has no time, and its reports arrive when they are read.
+  @Test func aReportWithoutTimeChangesNoOther() {
+    var gathering = ReportGathering()
+    gathering.setDemand(demand(10), at: .start)
+    _ = gathering.arrival(of: Self.civil, from: "a", takenAt: Timestamp(seconds: 100.2))
+    for second in 1...9 {
+      _ = gathering.arrival(of: nil, from: "b", takenAt: Timestamp(seconds: 109.9))
+      let arrival = gathering.arrival(
+        of: Self.civil.advanced(bySeconds: Double(second)), from: "a", takenAt: Timestamp(seconds: 109.9))
+      #expect(abs(arrival.seconds - Double(second) - 100.2) < 0.002)
+    }
+  }
+
   @Test func aClockThatJumpsOrSaysNothingIsTakenAtItsComing() {
     var gathering = ReportGathering()
     gathering.setDemand(demand(10), at: .start)

@@ -98,7 +98,7 @@ export function connectionSection({ summary, details, now, isLink }) {
     ...first,
     status?.nextContact && ["Next contact", timeElement(status.nextContact, now)],
     ["Queued on the vehicle", summary.queue === undefined ? undefined : count(summary.queue, "message")],
-    ["Missing", summary.missing === undefined ? undefined : count(summary.missing, "number"),
+    ["Missing", summary.missing === undefined ? undefined : count(summary.missing, "sequence number"),
       summary.missing === undefined ? null : "messages that were replaced by newer ones before they were sent, are late, or were lost"],
     details && ["Received", details.messages === undefined ? undefined : count(details.messages, "message"),
       details.unreadable ? `${amount(details.unreadable)} unreadable` : null],

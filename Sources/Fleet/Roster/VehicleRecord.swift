@@ -203,16 +203,17 @@ public struct VehicleRecord: Sendable {
   /// Returns whether the position is only the last known one, and must not be displayed as live. This is the
   /// case:
   /// - for an offline vehicle;
-  /// - after the vehicle has reported that positions are unavailable, until the next position;
   /// - with bounded reporting, from the end of the guarantee until the next position;
+  /// - without, after the vehicle has reported that positions are unavailable, until the next position;
   /// - for a retained position without an error bound that is older than `storedDuration`, or whose vehicle has
   ///   no status.
   ///
   /// A live position without an error bound does not age: a vehicle with a distance filter is silent at rest.
   public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
-    if state == .offline || hasLocationFailed { return true }
+    if state == .offline { return true }
     if let prediction = validPrediction { return prediction.hasLapsed(at: now) }
+    if hasLocationFailed { return true }
     guard location.isRetained else { return false }
     guard state == .online || state == .asleep else { return true }
     let age = now.time.seconds(since: location.message.time)
@@ -221,9 +222,9 @@ public struct VehicleRecord: Sendable {
 
   /// The next time at which `isLocationStale(at:)` can change without a message; nil if it cannot.
   package func nextStaleChange(after now: Moment) -> UTCTime? {
-    guard let location, state != .offline, !hasLocationFailed else { return nil }
+    guard let location, state != .offline else { return nil }
     if let prediction = validPrediction { return prediction.nextChange(after: now) }
-    guard location.isRetained, !isLocationStale(at: now) else { return nil }
+    guard !hasLocationFailed, location.isRetained, !isLocationStale(at: now) else { return nil }
     return location.message.time.advanced(bySeconds: Self.storedDuration)
   }
 

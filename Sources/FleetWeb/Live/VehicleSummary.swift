@@ -99,9 +99,8 @@ extension VehicleRecord {
     json.field("speed", location.speed, decimals: 2)
     json.field("course", location.course, decimals: 1)
     json.field("source", location.positionSource?.rawValue)
-    let isStale = isLocationStale(at: now)
-    if isStale { json.field("stale", true) }
-    if !isStale || validPrediction != nil, !isLocationOfOurTime {
+    if isLocationStale(at: now) { json.field("stale", true) }
+    if !isLocationOfOurTime {
       json.field("received", received.receivedAt.time.rfc3339)
     }
   }

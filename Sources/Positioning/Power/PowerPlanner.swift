@@ -332,9 +332,10 @@ public struct PowerPlanner: Sendable {
     let speedError = 2 * min(location.speedAccuracy ?? Self.speedAccuracy, Self.speedAccuracy)
     let speed = location.speed.map { $0 + speedError } ?? mobility.topSpeed
     var seconds = Double.infinity
-    if location.isWanted, location.notBefore != nil, location.distance == 0 {
+    if location.isWanted, location.distance == 0, let seen = location.timestamp, let due = location.notBefore
+    {
       // The distance has been driven, so the location is published as soon as its interval has passed.
-      seconds = 0
+      seconds = max(0, due.seconds(since: seen))
     } else if location.isWanted {
       let room = needs.tolerance - position
       if let known = location.speed, location.distance == nil {

@@ -36,7 +36,8 @@ import Testing
 
   /// The sources that give counters their names, each by the line where that begins.
   private static let sources = [
-    ("AgentCore/Delivery/BrokerDelivery.swift", "static func counters("),
+    ("AgentCore/Delivery/BrokerDelivery.swift", "func counters(_ sent"),
+    ("AgentCore/Delivery/BrokerDelivery.swift", "func counters(_ store"),
     ("AgentCore/Delivery/PrintDelivery.swift", "var counters:"),
     ("AgentCore/Runtime/AgentLoop.swift", "func updateEnvironment("),
     ("Pipeline/LocationReports.swift", "var counters:"),

@@ -1,6 +1,7 @@
 import Foundation
 import Sensors
 import SensorsIIO
+import Spatial
 import TestSupport
 import Testing
 
@@ -26,9 +27,13 @@ import Testing
     for kind in kinds { source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: kind) }
     try source.start { recorder.receive($0) }
     defer { source.stop() }
-    // Samples at rest come first, so that the time line of the other machine has settled.
-    try await eventually { recorder.accelerometer.count > 100 && recorder.magnetometer.count > 100 }
-    try await eventually { recorder.gyroscope.count > 100 }
+    // Samples at rest come first, until the difference to the other machine's clock is known.
+    try await eventually {
+      [recorder.accelerometer, recorder.gyroscope, recorder.magnetometer].allSatisfy { samples in
+        let latest = samples.suffix(100).map(\.timestamp)
+        return latest.count == 100 && latest[99].nanoseconds - latest[0].nanoseconds == 990_000_000
+      }
+    }
     try rig.play(ramp.csv)
     // At rest again, the last block fills.
     try await eventually { try !rig.isPlaying }
