@@ -36,7 +36,8 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
-  /// A recorded receiver with two systems of satellites: clients have its satellites, also over NMEA and a second gpsd.
+  /// A recorded receiver with satellites of two systems. Clients receive its satellites, also over NMEA and a
+  /// second gpsd.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
   func clientsHaveTheSatellitesOfTheReceiver() throws {
     let folder = try #require(Shared.folder)
@@ -56,7 +57,7 @@ import Testing
     #expect(
       waitUntil(atMost: 120) { watchers[1].skies(members).filter { $0.count > 8 }.count >= 5 },
       "\(watchers[1].child.output.suffix(3000)) \(local.agent.log)")
-    // The first reports can be those from before the watcher of the receiver was connected.
+    // The first reports may be older than the connection of the receiver's watcher.
     let reported = Set(watchers[1].skies(members).dropFirst(3))
     #expect(
       waitUntil { Set(watchers[0].skies(members)).isSuperset(of: reported) },
@@ -72,7 +73,7 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
-  /// A drive through a tunnel, replayed: estimated positions continue, the same as published.
+  /// Replays a drive through a tunnel. Estimated positions continue and equal the published ones.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func positionsContinueThroughATunnel() throws {
     let directory = try TemporaryDirectory()
     let local = try LocalAgent(try LocalAgent.tunnelSettings(in: directory))
@@ -120,7 +121,7 @@ import Testing
     let reader = try LocalClient(port: local.nmeaPort)
     #expect(waitUntil { !vehicle.receiver.isUnwatched })
     #expect(!reader.readLines { $0.hasPrefix("$GNRMC") && $0.contains(",A,") }.isEmpty)
-    // A parked vehicle publishes nothing more for them.
+    // A parked vehicle publishes no additional positions for these programs.
     #expect(local.published.count <= published + 2, "\(local.published.count - published)")
     #expect(local.agent.child.terminate() == 0)
   }
