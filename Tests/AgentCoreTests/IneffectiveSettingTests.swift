@@ -62,7 +62,7 @@ import Testing
     #expect(try layers.configuration().pipeline.location.limits == sources.compactMap { limits[$0] })
   }
 
-  /// Set remotely, too.
+  /// A distance filter that is set remotely selects distance reporting, too.
   @Test func remoteDistanceFilterSelectsDistanceReporting() throws {
     let remote: [String: ConfigurationKey.Value] = ["location.distance_filter": .number(50)]
     func layers(_ file: String...) throws -> ConfigurationLayers {

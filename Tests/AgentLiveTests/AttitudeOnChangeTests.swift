@@ -58,7 +58,7 @@ import Testing
     let before = statuses()
     #expect(waitUntil(atMost: 60) { statuses() >= before + 5 }, "\(agent.output)")
     let atRest = early.received(Self.attitude).count
-    #expect(atRest <= 3, "the start, and what the first samples change")
+    #expect(atRest <= 3, "only the start and the first samples")
     // A late subscriber receives the retained attitude from the broker.
     let late = try Operator(broker)
     #expect(waitUntil(atMost: 20) { !late.received(Self.attitude).isEmpty })

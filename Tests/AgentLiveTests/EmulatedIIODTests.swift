@@ -113,7 +113,7 @@ import Testing
 
   /// A context that refuses the connection or does not answer leaves the sensors of the other context active.
   @Test(.timeLimit(.minutes(2)), arguments: [true, false])
-  func anUnreachableContextMakesNothingUnavailable(isSilent: Bool) throws {
+  func unreachableContextLeavesOtherSensorsActive(isSilent: Bool) throws {
     let silent = try isSilent ? FakeBroker { connection, _ in connection.waitForEnd() } : nil
     let server = try EmulatedIIOD()
     let statuses = Locked<[SourceStatus]>([])

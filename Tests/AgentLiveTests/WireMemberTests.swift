@@ -14,7 +14,7 @@ import Testing
     "heading.calibrationInstruction": "MotionLiveTests: an uncalibrated magnetometer",
     "heading.calibrationWanted": "MotionLiveTests: an uncalibrated magnetometer",
     "location.contradictsBeacons": "CoarsePipelineTests: radios",
-    "location.courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not pass it on from this receiver",
+    "location.courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not report it for this receiver",
     "location.floor": "AltitudePipelineTests: a garage",
     "location.suspect": "SuspectPositionTests: a jump of the receiver",
     "altitude.floor": "AltitudePipelineTests: a garage",

@@ -54,7 +54,7 @@ import Testing
     #expect(device.location.authorizationStatus == .authorized && device.location.locationServicesEnabled)
     #expect(device.location.isAvailable(.regions) && !device.location.headingAvailable)
     #expect(availability.reason(against: .heading) != nil)
-    #expect(!receiver.isUnwatched, "discovery watches nothing, so nothing ended")
+    #expect(!receiver.isUnwatched, "discovery does not watch the receiver")
 
     let port: UInt16 = try FreePort.next()
     let nothing = try LiveDevice(.gpsd(GPSDAddress(port: port)))
@@ -139,7 +139,7 @@ import Testing
     device.location.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 3)
     let told = await first(again) { $0.didFinishDeferredUpdates }
     #expect(told.last?.deferralError == nil)
-    #expect(told.count >= 3, "the fixes of three seconds come before the end")
+    #expect(told.count >= 3, "expected three fixes before the end")
     // A distance filter contradicts a deferral.
     device.location.withManager { $0.distanceFilter = 10 }
     let refused = device.location.liveUpdates()

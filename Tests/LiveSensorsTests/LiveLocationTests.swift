@@ -348,7 +348,7 @@ import Testing
   @Test func failuresReachConsumersOfRegions() async {
     let live = LiveLocation()
     let failures = live.failures()
-    #expect(!live.hasConsumers, "a failure powers nothing")
+    #expect(!live.hasConsumers, "consumers of failures need no sensor")
     let events = live.regionEvents()
     live.process(
       .status(
@@ -420,6 +420,6 @@ import Testing
     live.finish()
     let told = await collect(headings)
     #expect(told.count == 10)
-    #expect(told.allSatisfy { $0.trueHeading != nil }, "the fix gave the declination")
+    #expect(told.allSatisfy { $0.trueHeading != nil }, "the declination follows from the fix")
   }
 }

@@ -311,8 +311,8 @@ import Testing
   private static let elsewhere = [
     "positions without a receiver": "LiveRadioTests: radios",
     "floor": "FloorTests: a garage",
-    "courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not pass it on from this receiver",
-    "disallowDeferredLocationUpdates()": "DeferralTests: it cuts the deferral short that this device ends",
+    "courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not report it for this receiver",
+    "disallowDeferredLocationUpdates()": "DeferralTests: ends the deferral of this device early",
     "CLCircularRegion": "RegionCollectionTests: a value",
     "CLCircularRegion.contains(_:)": "RegionReplayTests: a function",
     "polygons with holes": "PolygonTests: a value",
@@ -394,7 +394,7 @@ import Testing
     #expect(rows.count > 40)
     for row in rows where Self.elsewhere[row.item] == nil {
       guard let check = checks.first(where: { $0.item == row.item }) else {
-        Issue.record("no check of \(row.item)")
+        Issue.record("no conditions for \(row.item)")
         continue
       }
       #expect((check.pull == nil) == row.cells["pull"]?.hasPrefix("none: "), "\(row.item)")

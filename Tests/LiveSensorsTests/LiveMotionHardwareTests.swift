@@ -83,7 +83,7 @@ import Testing
         == [.xArbitraryZVertical, .xArbitraryCorrectedZVertical, .xMagneticNorthZVertical])
     #expect(device.location.headingAvailable && device.location.authorizationStatus == .authorized)
     #expect(!device.location.locationServicesEnabled)
-    #expect(server.captures.isEmpty, "discovery powers nothing")
+    #expect(server.captures.isEmpty, "discovery powers no sensor")
   }
 
   @Test func discoveryReportsMissingSensors() async throws {

@@ -50,7 +50,7 @@ import Testing
   }
 
   /// An unreadable track does not change the position.
-  @Test func aTrackThatCannotBeReadIsRefused() throws {
+  @Test func unreadableTrackIsRejected() throws {
     let location = SimulatedLocation()
     var recording = try recording(SensorInput.Recording(place: Self.home), location)
     #expect(throws: (any Error).self) { try location.select(.track(path: "/nonexistent.gpx")) }

@@ -111,7 +111,7 @@ import Testing
       #expect(planner.next(using: &generator).version311)
       planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 100))
     }
-    #expect(planner.next(using: &generator).version311, "three in a row are enough")
+    #expect(planner.next(using: &generator).version311, "3.1.1 is kept after three attempts")
 
     // A successful connection with MQTT 5 resets the count.
     planner = self.planner()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PublishFlowTests {
   private func at(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
 
-  @Test func theWindowIsTheSmallerOfBothSides() {
+  @Test func windowIsTheSmallerOfBothSides() {
     var flow = PublishFlow(window: 20)
     flow.begin(receiveMaximum: nil)
     #expect(flow.room() == 20)

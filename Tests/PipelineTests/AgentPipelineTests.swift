@@ -198,7 +198,7 @@ import Testing
   }
 
   /// A chip whose buffer cannot be used is polled. The reason is in `status` once, even if the chip sleeps in between.
-  @Test func theReasonOfARestrictedSourceIsReportedOnce() throws {
+  @Test func reasonOfARestrictedSourceIsReportedOnce() throws {
     var pipeline = try pipeline(
       { $0.statusInterval = 3600 }, { $0.attitude.interval = 0.02 }, { $0.attitude.isEnabled = true })
     func status(_ seconds: Double, _ state: SourceStatus.State, _ restriction: String? = nil) -> SensorEvent {

@@ -185,7 +185,7 @@ import Testing
   }
 
   /// Hardware that is slower than the interval is reported.
-  @Test func anIntervalBelowTheSensorsIsReported() throws {
+  @Test func intervalShorterThanTheSensorsAllowIsReported() throws {
     let configuration = PipelineConfiguration(
       [
         { $0.attitude.isEnabled = true }, { $0.attitude.interval = 0.01 },

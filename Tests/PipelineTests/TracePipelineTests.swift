@@ -222,9 +222,9 @@ import Traces
     #expect(vehicle.begun.map(\.message.cause) == [.command, .impact, .impact])
     #expect(vehicle.ended.count == 3 && vehicle.ended.allSatisfy(\.isWhole))
     #expect(vehicle.ended.map(\.message.after).sorted() == [30, 60, 60])
-    expectWhole(vehicle.scans(asked.run), from: 60, to: 104.9, "asked for")
-    expectWhole(vehicle.scans(vehicle.begun[1].run), from: 65, to: 139.9, "first blow")
-    expectWhole(vehicle.scans(vehicle.begun[2].run), from: 105, to: 179.9, "second blow")
+    expectWhole(vehicle.scans(asked.run), from: 60, to: 104.9, "requested trace")
+    expectWhole(vehicle.scans(vehicle.begun[1].run), from: 65, to: 139.9, "first impact")
+    expectWhole(vehicle.scans(vehicle.begun[2].run), from: 105, to: 179.9, "second impact")
   }
 
   /// Power fails during an impact. An impact with sufficient samples is detected and stored immediately.

@@ -95,7 +95,7 @@ import Testing
     #expect(outbox.drain().map(\.text) == (40..<100).map { "t\($0)" } + ["later"])
   }
 
-  @Test func oneRecordCostsOneCommitAndManyTogetherCostOne() throws {
+  @Test func batchOfRecordsNeedsOneCommit() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.events, "first"))
     let before = outbox.status.commits
