@@ -93,7 +93,7 @@ import Testing
   }
 
   /// Drives with a kill at each of the given seconds. The agent restarts after some seconds.
-  /// - Parameter isPowerCut: true if files in memory and unsynchronized writes are lost, too.
+  /// - Parameter isPowerCut: true if the files in memory are lost, too.
   private func drive(
     _ way: Way, kills: Set<Int>, isPowerCut: Bool, _ configure: (inout OdometerStore) -> Void = { _ in }
   ) throws -> Run {
@@ -324,7 +324,7 @@ import Testing
       let first = store.keep(pipeline, at: Timestamp(seconds: 100))
       #expect(first?.state != nil)
       let before = pipeline.setOdometer(reading: 48_213_400)
-      // The odometer was stored without a position, so the pipeline has no reading yet.
+      // The stored odometer has no position: the previous reading may be private and is not returned.
       #expect(before == nil)
       let outcome = store.keep(pipeline, at: Timestamp(seconds: 100), isSet: true)
       #expect(outcome?.state?.offset == 48_212_400)

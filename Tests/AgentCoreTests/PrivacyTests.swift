@@ -18,7 +18,7 @@ import Testing
       settings: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
   }
 
-  /// Drives north at 11 m/s through 48.02° for 200 s, and returns all payloads as text with their kinds.
+  /// Drives north at 11 m/s for 400 s, through 48.02° after 200 s. Returns all payloads as text with their kinds.
   private func drive(_ configuration: AgentConfiguration) -> [(kind: MessageKind?, text: String)] {
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")

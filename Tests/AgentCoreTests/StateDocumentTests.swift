@@ -246,7 +246,7 @@ extension StateDocumentTests {
     #expect(Set(names).count == names.count, "\(names)")
     #expect(trips.filter { $0.phase == .ended }.map(\.trip.number) == [1, 2, 3])
     #expect(Set(trips.map(\.trip.series)).count == 1)
-    // The sum of the trip distances equals the odometer distance.
+    // The sum of the trip distances equals the distance driven, within 10 m per kill.
     let sum = trips.filter { $0.phase == .ended }.reduce(0) { $0 + $1.distance }
     #expect(abs(sum - way) < 10 * Double(kills), "\(sum) of \(way)")
   }

@@ -13,8 +13,8 @@ import Traces
 
 /// Traces with full disks, unconfirmed outboxes, and stricter privacy settings.
 @Suite struct TraceFaultTests {
-  /// Fills the disk temporarily and kills the agent, 100 times at random. After a restart, no message is
-  /// repeated with different content.
+  /// Fills the disk temporarily and kills the agent at a random time, in 100 rounds. After a restart, no
+  /// message is repeated with different content.
   @Test(.needs(.mounting)) func fullDiskCausesNoContradictoryMessages() throws {
     var random = SeededGenerator.announced()
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 7))

@@ -40,8 +40,8 @@ extension Need {
     sys.exit(application.exec_())
     """
 
-  /// GeoClue on a bus of its own, with the socket of the agent in its configuration. Its agent, which asks the user for
-  /// permission on a desktop, permits the demonstration client.
+  /// GeoClue on a separate bus, with the socket of the agent in its configuration. Its authorization agent,
+  /// which asks the user for permission on a desktop, permits the demonstration client.
   private static let geoclue = """
     set -e
     sed 's,^\\[network-nmea\\],&\\nnmea-socket='"$2"',' /etc/geoclue/geoclue.conf >"$1/geoclue.conf"
@@ -279,7 +279,7 @@ extension Need {
     return (Int(text.split(separator: " ")[1]) ?? 0) * Int(getpagesize())
   }
 
-  /// Permits as many open files as the system does.
+  /// Raises the limit on open files to 4096, or to the maximum that the system permits.
   private static func raiseOpenFiles() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

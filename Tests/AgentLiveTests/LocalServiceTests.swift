@@ -109,7 +109,7 @@ import Testing
       ]) { $1 })
     #expect(waitUntil(atMost: 90) { vehicle.receiver.isUnwatched }, "\(local.agent.log)")
     let published = local.published.count
-    // A program that is connected without a watch requires nothing.
+    // A connected program without a watch does not require the receiver.
     let idle = try LocalClient(port: local.gpsdPort)
     #expect(!idle.readLines { $0.contains("VERSION") }.isEmpty)
     #expect(vehicle.receiver.isUnwatched)
@@ -201,7 +201,7 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
-  /// The commands of the page on positions for other programs print positions.
+  /// The commands in `Config/local.md` print positions.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func commandsOfThePagePrintPositions() throws {
     let local = try LocalAgent(["input.mode": "simulation"])
     let page = try String(
@@ -217,7 +217,7 @@ import Testing
       for (port, free) in [("10110", local.nmeaPort), ("2948", local.gpsdPort), ("2950", second)] {
         commands = commands.replacing(port, with: "\(free)")
       }
-      // A client that starts before the gpsd of the line above is started again.
+      // Waits for the gpsd of the previous line before the client starts.
       commands = commands.replacing(
         "&\n", with: "&\nwhile ! gpspipe -w -n 1 127.0.0.1:\(second) >/dev/null 2>&1; do :; done\n")
       let child = try ChildProcess("bash", ["-c", "\(commands)\nkill $(jobs -p) 2>/dev/null; true"])

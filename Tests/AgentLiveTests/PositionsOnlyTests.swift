@@ -153,7 +153,7 @@ import Testing
     struct Location {
       var place: Coordinate
       var radius: Double
-      /// m/s
+      /// Speed in m/s; nil if unknown.
       var speed: Double?
       var odometer: Double?
       var isFused: Bool

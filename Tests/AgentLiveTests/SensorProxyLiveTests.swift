@@ -149,7 +149,7 @@ import Testing
     allowed.stop()
   }
 
-  /// The commands of the page on positions for other programs print orientations.
+  /// The commands in `Config/local.md` print orientations.
   @Test(.timeLimit(.minutes(5))) func commandsOfThePagePrintOrientations() throws {
     let page = try String(contentsOf: Self.repository.appending(path: "Config/local.md"), encoding: .utf8)
     let blocks = page.components(separatedBy: "```sh dbus\n").dropFirst().compactMap {

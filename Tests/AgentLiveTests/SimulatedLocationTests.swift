@@ -39,7 +39,7 @@ import Testing
     #expect(range.status == 78 && range.log.contains("[latitude, longitude] in degrees"), "\(range.log)")
   }
 
-  /// A recording of samples ends with the samples, with and without positions from a file that has no track.
+  /// Input ends with the samples if there are no positions, no receiver, or only a single waypoint.
   @Test(arguments: ["", "none", "place.gpx"]) func inputEndsWithTheSamples(position: String) throws {
     try directory.write("place.gpx", gpx("<wpt lat=\"47.5\" lon=\"8.5\"><name>Home</name></wpt>"))
     let rows = (0..<1000).map { "\(Double($0) / 50),0,0,9.81,0,0,0" }.joined(separator: "\n")

@@ -17,8 +17,8 @@ import Testing
 
   private let unreachable = Ending(cause: .unreachable("no route"), phase: .tcp)
 
-  /// Two brokers redirect the client to each other for ten minutes; fewer than 60 connections are allowed. An
-  /// earlier planner made 292 connections in 10 s.
+  /// Two brokers have retained settings that refer to each other. At most 60 connections are made in ten
+  /// minutes. An earlier planner made 292 connections in 10 s.
   @Test func repeatedBrokerChangesAreDelayed() {
     var generator = SplitMix.announced()
     let other = MQTTConfiguration(brokers: [.init(host: "b", port: 1)], clientID: "v")

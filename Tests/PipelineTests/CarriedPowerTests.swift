@@ -83,8 +83,9 @@ import Testing
     return hypot(offset.x - truth.x, offset.y - truth.y)
   }
 
-  /// With sufficient error margin, the receiver sleeps while navigation continues the position. Published
-  /// positions stay within the requested accuracy, contain their source, and are not corrected later.
+  /// With sufficient error margin, the receiver sleeps while navigation continues the position. 95 % of the
+  /// published positions are within the requested accuracy. They contain their source and are not corrected
+  /// later.
   @Test(arguments: [(DesiredAccuracy.nearestTenMeters, 10.0), (.hundredMeters, 100.0)])
   func receiverSleepsWhileDriving(_ accuracy: DesiredAccuracy, _ meters: Double) throws {
     var generator = SeededGenerator.announced()

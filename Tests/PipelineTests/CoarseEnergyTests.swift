@@ -235,7 +235,7 @@ import Testing
   @Test func expensiveScanIsSkippedWithGNSSReception() throws {
     let today = try run([], radios: [], until: 86_400)
     let coarse = try run([], radios: [.wifi], until: 86_400)
-    // The first scan is not counted.
+    // Only the first scan adds energy.
     #expect(coarse.total <= today.total + 0.278 * 4.2 + 0.1)
   }
 }
