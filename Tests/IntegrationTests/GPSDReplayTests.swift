@@ -53,7 +53,7 @@ import Testing
 
     let said = Self.positionReports(pipe.output)
     let fixes = listener.fixes
-    #expect(!fixes.isEmpty)
+    #expect(!fixes.isEmpty, "\(listener.states), gpspipe: \(said.count) reports")
     for fix in fixes {
       if fix.mode == nil || fix.mode == .noFix {
         #expect(fix.coordinate == nil && fix.speed == nil && fix.altitudeMeanSeaLevel == nil)
