@@ -31,7 +31,7 @@ import Testing
     #expect(altimeter.absoluteAltitudeData == nil && altimeter.floor == nil)
   }
 
-  /// A climb is followed without delay at 1 Hz and 25 Hz.
+  /// A climb is followed within about a second at 1 Hz and 25 Hz.
   @Test(arguments: [1.0, 25]) func climbIsFollowed(rate: Double) throws {
     var altimeter = Altimeter()
     for index in 0..<Int(60 * rate) {

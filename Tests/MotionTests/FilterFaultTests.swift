@@ -216,7 +216,7 @@ import Testing
   }
 
   /// The field determined before a magnet was attached is retained; the difference is attributed to the magnet.
-  @Test func evidenceOfNewIronKeepsTheField() throws {
+  @Test func newHardIronPreservesTheField() throws {
     let (field, iron) = (Vector3(0, 16, -42), Vector3(9, -6, 2))
     var evidence = FieldEvidence(disturbance: 1.2)
     for i in 0..<12 {

@@ -57,7 +57,7 @@ import Testing
   }
 
   /// A single clipped sample, seconds after a long spin, does not discard the attitude.
-  @Test func aLongSpinIsForgotten() {
+  @Test func longSpinDoesNotAffectLaterSamples() {
     var filter = ScreenedFilter()
     var before: Int?
     for i in 0..<7400 {
@@ -93,7 +93,7 @@ import Testing
   /// A field that contradicts a proven mean counts as a disturbance for as long as the mean agreed before, at most 45 s (previously 15 s).
   /// A mean that no rotation has proven is replaced after 15 s.
   @Test(arguments: [(isProven: true, time: 45.0), (isProven: false, time: 15.0)])
-  func provenMeanIsDefended(isProven: Bool, time: Double) {
+  func provenMeanOutlastsADisturbance(isProven: Bool, time: Double) {
     var watch = FieldWatch()
     let (mean, across) = (Vector3(0, 15.5, -42), Vector3(5, 14.67, -42))
     for _ in 0..<600 { _ = watch.observe(mean, mean: mean, noise: 0.1, isStill: false, 0.1) }

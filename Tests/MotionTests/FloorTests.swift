@@ -32,7 +32,7 @@ import Testing
     return altimeter
   }
 
-  /// The stated confidence of the level equals the share of correct levels.
+  /// The share of correct levels is at least the stated confidence, less 5 %.
   @Test func levelConfidenceIsCalibrated() {
     var generator = SeededGenerator.announced()
     var (stated, right, expected, all, far) = (0.0, 0.0, 0.0, 0.0, 0.0)

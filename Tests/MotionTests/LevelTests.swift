@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [(0.0, 0.0), (5, -3), (-30, 10), (0, 89), (90, 0), (175, 4)])
-  func tiltIsMeasuredToAHundredthOfADegree(roll: Double, pitch: Double) throws {
+  func tiltIsMeasuredAtRest(roll: Double, pitch: Double) throws {
     let gravity = tilted(roll: roll, pitch: pitch)
     guard case .done(let level)? = measure(gravity, vibration: 0.1) else {
       Issue.record("not measured")

@@ -97,11 +97,11 @@ import Testing
     arguments: [0.1, 1, 5, 10],
     // gpsd derives this accuracy from positions; it is far too large.
     [0.1, 8.5, nil])
-  func restDoesNotStartAgainstTheReceiver(interval: Double, accuracy: Double?) throws {
+  func receiverReportingMotionPreventsRest(interval: Double, accuracy: Double?) throws {
     let told = brake(from: 15, interval: interval, accuracy: accuracy)
     #expect(told.allSatisfy { $0.speed < 0.6 }, "\(told)")
     let rest = try #require(told.first)
-    // Detected soon after the first fix that permits it; the stated start of the rest is not before the stop.
+    // Detected soon after the first fix that permits it; the stated start is at most about one interval before the stop.
     #expect(rest.0 < 25 + interval + 2.5 && rest.since > 25 - interval - 0.6, "\(rest)")
   }
 

@@ -145,7 +145,7 @@ import Testing
   }
 
   /// After a change to a quarter of the sampling rate, the samples do not count as gaps, and rest corrects the bias.
-  @Test(arguments: [nil, Vector3.zero]) func aLowerRateIsNoSeriesOfGaps(iron: Vector3?) {
+  @Test(arguments: [nil, Vector3.zero]) func lowerSamplingRateIsNoGap(iron: Vector3?) {
     var filter = ScreenedFilter()
     process(&filter, 0..<10, hertz: 400, iron: iron)
     let bias = Vector3(0.1, -0.1, 0)

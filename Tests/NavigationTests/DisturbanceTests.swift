@@ -91,7 +91,7 @@ import Testing
   }
 
   /// The detected vibration of a rough road decays with time, independently of the rate of the receiver.
-  @Test(arguments: [1, 10]) func shakingOfARoadIsForgottenByTime(rate: Int) {
+  @Test(arguments: [1, 10]) func roadVibrationDecaysWithTime(rate: Int) {
     var walk = WalkDetector()
     var time = 0.0
     func drive(seconds: Double, shaking amplitude: Double, isObserved: Bool) {
@@ -131,7 +131,7 @@ import Testing
 
   /// A vehicle that shakes at the frequency of steps, such as a motorcycle, is aligned, and an outage is bridged.
   @Test(arguments: [1.7, 2.1], UInt64(1)...3)
-  func shakingVehicleIsNoWalk(_ amplitude: Double, _ seed: UInt64) {
+  func vibratingVehicleIsNoWalk(_ amplitude: Double, _ seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let drive = SyntheticDrive(mounting: generator.nextRotation())
     var filter = NavigationFilter()

@@ -91,7 +91,7 @@ import Testing
   }
 
   /// Wheels at rest contradict a receiver that reports motion.
-  @Test func receiverMovingWithoutTheWheelsIsContradicted() {
+  @Test func wheelsAtRestContradictAMovingReceiver() {
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
     for second in 0...90 {
@@ -212,7 +212,7 @@ import Testing
     #expect(parked(seconds: 700, ignition: true) { $0 > 400 ? 3 : 0 }.isEmpty)
   }
 
-  @Test func windPeopleAndWarmthAreNoTow() {
+  @Test func windPersonsAndBiasDriftCauseNoEvents() {
     #expect(parked(seconds: 3600) { 1.5 * sin(2 * .pi * 1.3 * $0) + sin(2 * .pi * $0 / 25) }.isEmpty)
     // A person in the vehicle for 20 s; an accelerometer bias that drifts by 1.5° in two hours.
     #expect(parked(seconds: 900) { $0 > 400 && $0 < 420 ? 2.5 : 0 }.isEmpty)

@@ -247,7 +247,7 @@ import Testing
   }
 
   /// A speed in only every n-th sample preserves the distance in between.
-  @Test(arguments: [7, 10, 15, 30], [3.0, 5, 14]) func rareSpeedsKeepTheWay(every: Int, speed: Double) {
+  @Test(arguments: [7, 10, 15, 30], [3.0, 5, 14]) func rareSpeedsAreBridged(every: Int, speed: Double) {
     var odometer = Odometer()
     for time in 0...1200 {
       odometer.process(
@@ -288,7 +288,7 @@ import Testing
   }
 
   /// Wheels at rest suppress the noise of the receiver. Wheels that contradict its motion, as of a towed vehicle, are ignored.
-  @Test func stationaryWheelsAreBelieved() {
+  @Test func stationaryWheelsSuppressNoise() {
     var (parked, towed) = (Odometer(), Odometer())
     for time in 0...300 {
       parked.process(wheel(Double(time), 0))

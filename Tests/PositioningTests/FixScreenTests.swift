@@ -165,7 +165,7 @@ import Testing
 
   /// A second receiver with its antenna 18 m beside that of the first one, in motion and at rest: the accuracy and the plausibility learned
   /// for one receiver do not affect fixes of the other.
-  @Test(arguments: [0.0, 15]) func aChangedReceiverStartsAnew(speed: Double) throws {
+  @Test(arguments: [0.0, 15]) func changedReceiverResetsLearnedAccuracy(speed: Double) throws {
     func fix(_ second: Int, _ receiver: String, beside: Double) -> PositionFix {
       var fix = Place.fix(
         Double(second), speed * Double(second), beside, speed: speed, course: 90, dilution: 0.9)
@@ -185,7 +185,7 @@ import Testing
   }
 
   /// The largest possible distance does not depend on the receiver.
-  @Test func aChangedReceiverIsStillHeldToTheSpeed() {
+  @Test func changedReceiverHasTheSameSpeedLimit() {
     var screen = FixScreen()
     for second in 0..<10 { _ = screen.process(Place.fix(Double(second), 0, speed: 0)) }
     var fix = Place.fix(10, 5000, speed: 0)

@@ -41,7 +41,7 @@ import Testing
   }
 
   /// A receiver often has a fix before the interval has passed. The distance driven until then still counts.
-  @Test func aFixBeforeTheIntervalKeepsTheDistance() throws {
+  @Test func fixBeforeTheIntervalPreservesTheDistance() throws {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     _ = manager.process(Place.location(0, 0))
@@ -52,7 +52,7 @@ import Testing
 
   /// Manager and planner together: a tracker without other sensors at 14 m/s, whose receiver has its first fix some seconds after power-on.
   @Test(arguments: [1.0, 3, 6, 10], [Double?.none, 1_000_000])
-  func theReceiverServesEachChangeInTime(searchTime: Double, distanceToBoundary: Double?) {
+  func receiverHasAFixForEachChangeInTime(searchTime: Double, distanceToBoundary: Double?) {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     var planner = PowerPlanner()

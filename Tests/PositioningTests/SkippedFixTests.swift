@@ -147,7 +147,7 @@ import Testing
   }
 
   /// The reporter waits longer for a receiver that often omits three seconds than for one without gaps.
-  @Test func aReceiverWithGapsIsAwaited() {
+  @Test func receiverWithGapsIsAwaited() {
     let plane = PlaneTrack()
     func fix(_ second: Int) -> Location {
       var fix = plane.location(Double(second), 12 * Double(second), speed: 12, course: 90)
@@ -230,7 +230,7 @@ import Testing
   }
 
   /// A parked vehicle renews its bound after three minutes, then each time its rest has doubled.
-  @Test func theBoundIsRenewedRarelyAtRest() {
+  @Test func boundIsRenewedRarelyAtRest() {
     let plane = PlaneTrack()
     var fixes = (0..<20).map { plane.location(Double($0), 12 * Double($0), speed: 12, course: 90) }
     fixes += (20..<7220).map { plane.location(Double($0), 228, speed: 0, course: 90) }

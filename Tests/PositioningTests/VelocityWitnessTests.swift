@@ -171,7 +171,7 @@ import Testing
   }
 
   /// The suspicion starts 30 to 60 s after the start of a drift and ends at most 130 s after its end.
-  @Test func driftEnds() {
+  @Test func suspicionEndsAfterTheDrift() {
     var screen = FixScreen()
     var suspect: [Int] = []
     for second in 0..<400 {

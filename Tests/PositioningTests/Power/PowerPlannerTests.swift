@@ -319,7 +319,7 @@ import Testing
 
   /// A fix may arrive before the interval has passed. Once the distance has been driven, the location is published at the end of the
   /// interval, and not later because of that fix.
-  @Test(arguments: [305.0, 309]) func aSignificantChangeIsPublishedWhenItsIntervalHasPassed(fix: Double) {
+  @Test(arguments: [305.0, 309]) func significantChangeIsPublishedAfterItsInterval(fix: Double) {
     var planner = planner()
     var fixed = needs(.kilometer, seen: 10, speed: 14, distance: 500)
     fixed.location.notBefore = Timestamp(seconds: 310)

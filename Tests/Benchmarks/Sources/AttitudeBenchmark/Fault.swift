@@ -96,7 +96,7 @@ enum Fault: String, CaseIterable {
     }
   }
 
-  /// Bursts start at random times after the first second; each removes its full length, and they may overlap.
+  /// Removes bursts that start at random times after the first second and may overlap.
   private static func drop(
     _ fraction: Double, inBurstsOf length: Int, from trial: inout Trial, _ random: inout SeededRandom
   ) {

@@ -4,7 +4,7 @@ import Support
 /// Requests a day of 86,400 positions, out of a recording of millions, from a server, and compares this with the method of peers: all
 /// points of the day as one JSON document with an object for each, as sent by the OwnTracks recorder and read by its frontend.
 ///
-/// Fifty-eight vehicles report every second of a day, and the recording contains their messages in the order of arrival: each row of a
+/// By default, 57 vehicles report every second of a day, and the recording contains their messages in the order of arrival: each row of a
 /// vehicle is on another page, which is the worst case. The last vehicle reports tracks instead of locations.
 @MainActor struct HistoryBenchmark {
   private let options: WebBenchmarkOptions
