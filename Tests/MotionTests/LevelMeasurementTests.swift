@@ -35,7 +35,7 @@ import Testing
     var generator = SeededGenerator.announced()
     let mounted = gravity(roll: roll, pitch: pitch)
     guard case .done(let calibration)? = measure(mounted, &generator) else {
-      Issue.record("nothing was measured")
+      Issue.record("level not measured")
       return
     }
     // The attitude during the measurement reads as level.

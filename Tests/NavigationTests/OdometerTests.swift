@@ -192,7 +192,7 @@ import Testing
       known.process(OdometerSample(timestamp: timestamp, coordinate: coordinate, accuracy: accuracy))
     }
     print(
-      "way of positions without speed: \(odometer.distance / way), accuracy known \(known.distance / way)")
+      "distance from positions only: \(odometer.distance / way), accuracy known \(known.distance / way)")
     #expect(abs(odometer.distance / way - 1) < 0.03)
     #expect(abs(known.distance / way - 1) < 0.03)
     #expect(odometer.estimated == odometer.distance)

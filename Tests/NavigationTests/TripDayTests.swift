@@ -38,7 +38,7 @@ import Testing
     }
     print(
       "seed \(seed): \(tally.found) of \(tally.trips) trips found,",
-      "sum and odometer differ by \(tally.greatestGap) m, \(tally.greatestRest) m crept at most; missed:",
+      "sum and odometer differ by \(tally.greatestGap) m, at most \(tally.greatestRest) m since; missed:",
       tally.missed.joined(separator: "; "))
     #expect(Double(tally.found) >= least * Double(tally.trips), "seed \(seed)")
     #expect(tally.greatestGap < 0.001 && tally.greatestRest < 10, "seed \(seed)")

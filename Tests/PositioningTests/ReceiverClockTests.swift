@@ -36,7 +36,7 @@ import Testing
       testDescription: "a rollover at the start is corrected from another clock",
       offsets: [-rollover, -rollover], used: [0, 0], last: .weekRollover, hasReference: true),
     Row(
-      testDescription: "two rollovers are, too", offsets: [-2 * rollover], used: [0], last: .weekRollover,
+      testDescription: "two rollovers at the start", offsets: [-2 * rollover], used: [0], last: .weekRollover,
       hasReference: true),
     Row(
       testDescription: "a date one rollover in the future is corrected, too", offsets: [rollover], used: [0],

@@ -45,7 +45,7 @@ public final class ClusterFixture: Sendable {
   ///   - isApart: runs each node in its own network namespace, from which it can be disconnected (root only); else on loopback.
   ///   - members: FLEET/VEHICLE, or users of the access list.
   ///   - extra: additional lines of the access list.
-  ///   - fleets: mosquitto only: further fleets for which a site's bridges may publish to the centre, besides those of the members.
+  ///   - fleets: mosquitto only: fleets that a site's bridges may access at the centre, in addition to those of the members.
   public init(
     _ engine: Engine = .rabbitMQ, _ members: [String], extra: [String] = [], fleets: [String] = [],
     isApart: Bool = false
