@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A GeoJSON file with circles on the way of the simulated drive, so that a day has crossings.
+/// A GeoJSON file with circles on the route of the simulated drive, so that vehicles cross them.
 struct RegionsOnTheWay {
   let path: String
 
