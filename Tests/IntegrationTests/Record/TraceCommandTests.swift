@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 import Traces
 
-/// Traces from a drive to the files that `odograph trace` writes: told over a broker, recorded in both databases, put together again.
+/// Traces from a simulated drive to the files of `odograph trace`: published at a broker, recorded in both databases, and reassembled.
 @Suite(.timeLimit(.minutes(6))) struct TraceCommandTests {
   private let broker: BrokerFixture
   private let state: TemporaryDirectory
@@ -32,7 +32,7 @@ import Traces
     told = try Self.tell(drive)
   }
 
-  /// Half a minute of all sensors.
+  /// 25 s of samples from all sensors.
   private static func samples() throws -> [TraceSample] {
     var configuration = SimulatedDrive.Configuration()
     (configuration.seed, configuration.duration, configuration.parkingTime) = (
@@ -54,7 +54,7 @@ import Traces
     return samples
   }
 
-  /// As the vehicle packs it, cuts it and tells of it.
+  /// Packs the samples and splits them into messages, as a vehicle does.
   private static func tell(_ samples: [TraceSample]) throws -> Entry {
     var ring = TraceRing()
     for sample in samples { ring.append(sample) }
@@ -97,7 +97,7 @@ import Traces
     return message
   }
 
-  /// What the vehicle tells; pieces before the message, and one twice.
+  /// Messages of the vehicle: pieces before the final trace message, and a repeated piece.
   private func messages(without missing: Int? = nil) -> [(topic: String, payload: String)] {
     let root = "odograph/v1/delivery/van-1/"
     let pieces = told.pieces.reversed().filter { $0.piece != missing } + [told.pieces[0]]
@@ -112,7 +112,7 @@ import Traces
 
   private func record(into store: String, without missing: Int? = nil) async throws {
     let messages = messages(without: missing)
-    // The piece that comes twice is there once.
+    // The repeated piece is stored once.
     let recorder = RecordProcess(broker, into: store, ["--count", "\(messages.count)"], state: state)
     try recorder.start()
     try await broker.waitForLog("Sending SUBACK")
@@ -159,7 +159,7 @@ import Traces
     #expect(read.output.contains(#""schema": "foxglove.LocationFix", "count": \#(fixes),"#), "\(read.output)")
   }
 
-  /// What the agent plays of it is what was recorded, as many and to the step.
+  /// The samples that the agent replays equal the recorded ones within the resolution, in number and value.
   private func compare(_ csv: String) throws {
     var (scans, pressures): ([InertialScan], [PressureData]) = ([], [])
     var recording = try CSVSensorRecording(path: csv)
@@ -176,7 +176,7 @@ import Traces
     try #require(scans.count == before.count && before.count > 9000)
     let step = TraceResolution()
     var worst = [0.0, 0, 0]
-    // Sensors that spoke at one moment have no order among each other.
+    // Samples with the same time stamp have no defined order.
     let (played, driven) = (
       Self.byTime(scans, since: Timestamp(nanoseconds: 0)), Self.byTime(before, since: first)
     )
@@ -191,7 +191,7 @@ import Traces
         if let a = pair.0, let b = pair.1 { worst[index] = max(worst[index], (a - b).length) }
       }
     }
-    // Half a step by axis.
+    // Half a step per axis.
     let half = 0.5 * 3.0.squareRoot()
     #expect(worst[0] <= half * step.specificForce.x + 1e-9 && worst[1] <= half * step.rotationRate.x + 1e-9)
     #expect(worst[2] <= half * step.magneticField.x + 1e-9, "\(worst)")
@@ -202,7 +202,7 @@ import Traces
     }
   }
 
-  /// What was said at each moment, by whole microseconds, as a trace has them.
+  /// Merges the samples by time in whole microseconds, the resolution of traces.
   private static func byTime(_ scans: [InertialScan], since start: Timestamp) -> [Int64: InertialScan] {
     func microseconds(_ timestamp: Timestamp) -> Int64 { (timestamp.nanoseconds + 500) / 1000 }
     var merged: [Int64: InertialScan] = [:]
@@ -223,7 +223,7 @@ import Traces
     try await check(server.url)
   }
 
-  @Test func aMissingPieceAndADamagedFileAreSaid() async throws {
+  @Test func missingPieceAndDamagedFileAreReported() async throws {
     let store = state.file("fleet.sqlite")
     try await record(into: store, without: 2)
     let file = state.file("crash.odotrace")
