@@ -59,8 +59,8 @@ import Traces
     let agent = try AgentProcess(
       recording.settings(speed: 1, more: ["mqtt.broker": "127.0.0.1:\(broker.port)", "trace.after": "2"]))
     #expect(agent.child.waitForExit() == 0, "\(agent.log)")
-    #expect(waitUntil { wire.told("van").contains { $0.state == "offline" } })
-    let told = wire.told("van")
+    #expect(waitUntil { wire.received("van").contains { $0.state == "offline" } })
+    let told = wire.received("van")
     let index = try #require(told.firstIndex { $0.kind == "trace" }, "\(agent.log)")
     let impact = try #require(Impact(told[index]))
     let newest = told[..<index].filter { $0.kind == "attitude" }.compactMap(Self.time).max()
@@ -96,7 +96,7 @@ import Traces
         ])
       let agent = try AgentProcess(settings, directory: directory)
       func seconds() -> Double? {
-        let times = wire.told(vehicle).filter { $0.kind == "attitude" }.compactMap(Self.time)
+        let times = wire.received(vehicle).filter { $0.kind == "attitude" }.compactMap(Self.time)
         return times.first.flatMap { first in times.last.map { $0 - first } }
       }
       let isThere = waitUntil(atMost: 60) { seconds().map { $0 >= kill } ?? false }
@@ -107,8 +107,8 @@ import Traces
       let second = try AgentProcess(
         settings.merging(["replay.sensors": quiet, "input.speed": "0"]) { $1 }, directory: directory)
       #expect(second.child.waitForExit() == 0, "\(second.log)")
-      #expect(waitUntil { wire.told(vehicle).contains { $0.state == "offline" } }, "\(second.log)")
-      let outcome = try judge(wire.told(vehicle), recording, seen: seen, "\(vehicle), killed at \(seen)")
+      #expect(waitUntil { wire.received(vehicle).contains { $0.state == "offline" } }, "\(second.log)")
+      let outcome = try judge(wire.received(vehicle), recording, seen: seen, "\(vehicle), killed at \(seen)")
       outcomes[outcome] += 1
     }
     print(
@@ -176,7 +176,7 @@ import Traces
       "remote.enabled": "true",
     ])
     let address = ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
-    try await eventually { wire.told("van").contains { $0.kind == "attitude" } }
+    try await eventually { wire.received("van").contains { $0.kind == "attitude" } }
     agent.child.signal(SIGPWR)
     let (file, output) = (state.file("asked.odotrace"), state.file("wait.out"))
     let subscribed = broker.logCount("Sending SUBACK")
@@ -210,7 +210,8 @@ import Traces
       let wrong = try await OdographProcess.run(["trace", "request", "van"] + arguments + address)
       #expect(wrong.status == 64, "\(wrong.output)")
     }
-    #expect(wire.told("van").contains { $0.kind == "trace" && $0.payload["cause"] as? String == "command" })
+    #expect(
+      wire.received("van").contains { $0.kind == "trace" && $0.payload["cause"] as? String == "command" })
     agent.child.terminate()
     wire.stop()
   }
@@ -251,7 +252,7 @@ import Traces
       try session.start()
     }
 
-    func told(_ vehicle: String) -> [Message] {
+    func received(_ vehicle: String) -> [Message] {
       recorder.messages.filter { $0.topic.hasPrefix("odograph/v1/test/\(vehicle)/") }.compactMap { message in
         let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
         return object.map { Message(topic: message.topic, payload: $0) }

@@ -63,7 +63,7 @@ import Testing
           #"{"event":"moving","time":"\#(FleetPayload.time())","epoch":"6f1d0a41c08e7b52","seq":\#(number)}"#)
       }
     }
-    func told() -> [String] {
+    func receivedMessages() -> [String] {
       let text = (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
       // A message accepted just before a kill is sent again with the same key; the receiver marks it as repeated.
       return text.split(separator: "\n").map(String.init).filter { $0.contains(#""again": false"#) }
@@ -75,19 +75,19 @@ import Testing
     var server = try start()
     try await broker.waitForLog("Sending SUBACK to odograph-alerts-")
     try await move(1...1)
-    try await eventually { told().count == 1 }
+    try await eventually { receivedMessages().count == 1 }
     server.kill()
     try await move(2...20)
     server = try start()
-    try await eventually { told().count == 20 }
+    try await eventually { receivedMessages().count == 20 }
     #expect(server.terminate() == 143)
     try await move(21...30)
     server = try start()
-    try await eventually { told().count >= 30 }
+    try await eventually { receivedMessages().count >= 30 }
     try await move(31...31)
-    try await eventually { told().count >= 31 }
+    try await eventually { receivedMessages().count >= 31 }
     #expect(server.terminate() == 143)
-    #expect(told().count == 31)
+    #expect(receivedMessages().count == 31)
   }
 
   /// Commands of an operator: list, test and silence.

@@ -33,8 +33,8 @@ import Testing
       """)
   }
 
-  /// Processed transitions, for example `gone ended forgotten`; repeated entries were processed repeatedly.
-  private var told: [String] {
+  /// Alert transitions that the receiver has processed, in order, for example `gone ended forgotten`.
+  private var transitions: [String] {
     let text = (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
     return text.split(separator: "\n").flatMap { line -> [String] in
       let entry = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -68,7 +68,7 @@ import Testing
     let file = try configure("[rules.offline]\nwhen = \"offline\"")
     for vehicle in ["gone", "stays", "kept"] { try await publishState(vehicle, "offline") }
     let server = try ServeProcess(broker, ["--config", file])
-    try await eventually { told.count == 3 }
+    try await eventually { transitions.count == 3 }
     let stream = try await onThread {
       let connection = try HTTPConnection(port: server.port)
       connection.send("GET", "/api/v1/stream")
@@ -79,16 +79,16 @@ import Testing
     let at = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "demo"]
     let forgotten = try await OdographProcess.run(["forget", "--vehicle", "gone", "--yes"] + at)
     #expect(forgotten.status == 0, "\(forgotten.output)")
-    try await eventually { told.contains("gone ended forgotten") }
+    try await eventually { transitions.contains("gone ended forgotten") }
     try await onThread { try Self.read(stream, until: #""vehicle":"gone","removed":true"#) }
     #expect(try await server.get("/api/v1/vehicles").list("vehicles").count == 2)
     #expect(try await server.get("/api/v1/alerts").list("alerts").count == 2)
     // A late message registers the vehicle again, and its state raises a new alert.
     try await publishState("gone", "offline")
-    try await eventually { told.count { $0 == "gone began" } == 2 }
+    try await eventually { transitions.count { $0 == "gone began" } == 2 }
     let again = try await OdographProcess.run(["forget", "--vehicle", "gone", "--yes"] + at)
     #expect(again.status == 0, "\(again.output)")
-    try await eventually { told.count { $0 == "gone ended forgotten" } == 2 }
+    try await eventually { transitions.count { $0 == "gone ended forgotten" } == 2 }
 
     // A stopped server misses the removal: an operator ends the alert.
     #expect(server.child.terminate() == 143)
@@ -103,15 +103,15 @@ import Testing
     let ended = try await OdographProcess.run(["alerts", "end", "--config", file, name])
     #expect(
       ended.status == 0 && ended.output.contains("\(name) ends: offline: demo/stays"), "\(ended.output)")
-    try await eventually { told.contains("stays ended operator") }
+    try await eventually { transitions.contains("stays ended operator") }
     // Also through the HTTP API.
     let open = try await next.get("/api/v1/alerts").list("alerts")
     let other = try #require(open.first?["id"] as? String)
     #expect(open.count == 1)
     #expect(try await next.ask("POST", "/api/v1/alerts/\(other)/end").status == 204)
-    try await eventually { told.contains("kept ended operator") }
+    try await eventually { transitions.contains("kept ended operator") }
     #expect(next.child.terminate() == 143)
-    #expect(told.count == 8, "\(told)")
+    #expect(transitions.count == 8, "\(transitions)")
   }
 
   @Test func rulesAreReloaded() async throws {
@@ -122,7 +122,7 @@ import Testing
     let server = try ServeProcess(broker, ["--config", file])
     func said(_ text: String) -> Bool { server.child.output.contains(text) }
     func reload() { server.child.signal(SIGHUP) }
-    try await eventually { told == ["van began"] }
+    try await eventually { transitions == ["van began"] }
     // An invalid rule leaves all rules unchanged.
     _ = try rules("[rules.offline]\nwhen = \"offlin\"")
     reload()
@@ -131,10 +131,10 @@ import Testing
     _ = try rules(low + "[users.ann]\nroll = \"view\"\n")
     reload()
     try await eventually { said("serve.toml:8") }
-    #expect(try await server.get("/api/v1/rules").list("rules").count == 2 && told == ["van began"])
+    #expect(try await server.get("/api/v1/rules").list("rules").count == 2 && transitions == ["van began"])
     _ = try rules(low + "[rules.moved]\nwhen = \"event\"\nevents = [\"moving\"]\n")
     reload()
-    try await eventually { told == ["van began", "van ended rule"] }
+    try await eventually { transitions == ["van began", "van ended rule"] }
     #expect(said("2 rules"))
     let names = try await server.get("/api/v1/rules").list("rules").compactMap { $0["name"] as? String }
     #expect(names == ["low", "moved"])
@@ -143,8 +143,8 @@ import Testing
     try await publish(
       broker, "odograph/v1/demo/van/motion",
       #"{"event":"moving","time":"\#(FleetPayload.time())","epoch":"6f1d0a41c08e7b52","seq":1}"#)
-    try await eventually { told.last == "van happened" }
-    #expect(server.child.terminate() == 143 && told.count == 3)
+    try await eventually { transitions.last == "van happened" }
+    #expect(server.child.terminate() == 143 && transitions.count == 3)
   }
 
   @Test func alertsAddedAfterTheStartRequireARestart() async throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct OwnTracksDayTests {
   @Test(.timeLimit(.minutes(15))) func dayMatchesTheFormat() throws {
     let directory = try TemporaryDirectory()
-    let regions = try RegionsOnTheWay(in: directory)
+    let regions = try RegionsOnRoute(in: directory)
     let agent = try AgentProcess(
       [
         "regions.path": regions.path, "mqtt.profile": "owntracks", "owntracks.tid": "v1",

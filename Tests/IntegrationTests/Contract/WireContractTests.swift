@@ -30,7 +30,7 @@ import Testing
       "simulation.start": "2026-11-21T00:00:00Z", "log.level": "warning",
     ]
     let directory = try TemporaryDirectory()
-    let regions = ["regions.path": try RegionsOnTheWay(in: directory).path]
+    let regions = ["regions.path": try RegionsOnRoute(in: directory).path]
     let agent = try AgentProcess(drive.merging(settings) { $1 }.merging(regions) { $1 }, print: true)
     #expect(agent.child.waitForExit() == 0, "\(agent.log)")
     let validator = try ContractScript.start("validate.py", stdin: agent.directory.file("lines"))

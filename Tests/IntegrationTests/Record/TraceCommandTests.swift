@@ -17,7 +17,7 @@ import Traces
   private let broker: BrokerFixture
   private let state: TemporaryDirectory
   private let drive: [TraceSample]
-  private let told: Entry
+  private let trace: Entry
 
   private struct Entry {
     var bytes: [UInt8]
@@ -29,7 +29,7 @@ import Traces
     broker = try BrokerFixture()
     state = try TemporaryDirectory()
     drive = try Self.samples()
-    told = try Self.tell(drive)
+    trace = try Self.pack(drive)
   }
 
   /// 25 s of samples from all sensors.
@@ -55,7 +55,7 @@ import Traces
   }
 
   /// Packs the samples and splits them into messages, as a vehicle does.
-  private static func tell(_ samples: [TraceSample]) throws -> Entry {
+  private static func pack(_ samples: [TraceSample]) throws -> Entry {
     var ring = TraceRing()
     for sample in samples { ring.append(sample) }
     let times = try #require(ring.times)
@@ -89,7 +89,7 @@ import Traces
   }
 
   private var recording: TraceMessage {
-    var message = told.message
+    var message = trace.message
     (message.revision, message.state, message.size, message.pieces, message.checksum) = (
       1, .recording, nil, nil, nil
     )
@@ -100,10 +100,10 @@ import Traces
   /// Messages of the vehicle: pieces before the final trace message, and a repeated piece.
   private func messages(without missing: Int? = nil) -> [(topic: String, payload: String)] {
     let root = "odograph/v1/delivery/van-1/"
-    let pieces = told.pieces.reversed().filter { $0.piece != missing } + [told.pieces[0]]
+    let pieces = trace.pieces.reversed().filter { $0.piece != missing } + [trace.pieces[0]]
     return [(root + "trace", text(recording.payload))]
       + pieces.map { (root + "trace/piece", text($0.payload)) }
-      + [(root + "trace", text(told.message.payload))]
+      + [(root + "trace", text(trace.message.payload))]
   }
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -127,13 +127,13 @@ import Traces
   private func check(_ store: String) async throws {
     let list = try await run(["list", "--recording", store])
     #expect(list.status == 0 && list.lines.count == 3, "\(list.output)")
-    for text in ["complete", "\(told.pieces.count) pieces", "moderate  at 50.0 km/h  26.4 km/h from 3°"] {
+    for text in ["complete", "\(trace.pieces.count) pieces", "moderate  at 50.0 km/h  26.4 km/h from 3°"] {
       #expect(list.output.contains(text), "\(list.output)")
     }
     let file = state.file("\(UInt32.random(in: 0 ... .max)).odotrace")
     let fetched = try await run(["fetch", "van-1", "3", "--recording", store, "-o", file])
     #expect(fetched.status == 0, "\(fetched.output)")
-    #expect(try Array(Data(contentsOf: URL(filePath: file))) == told.bytes)
+    #expect(try Array(Data(contentsOf: URL(filePath: file))) == trace.bytes)
     let verified = try await run(["verify", file])
     #expect(
       verified.status == 0 && verified.output.contains("ok: the checksum of each block"), "\(verified.output)"
@@ -231,9 +231,10 @@ import Traces
     #expect(partial.status == 64 && partial.output.contains("these are missing: 2;"), "\(partial.output)")
     #expect(!FileManager.default.fileExists(atPath: file))
     let list = try await run(["list", "--recording", store])
-    #expect(list.output.contains("\(told.pieces.count - 1) of \(told.pieces.count) pieces"), "\(list.output)")
+    #expect(
+      list.output.contains("\(trace.pieces.count - 1) of \(trace.pieces.count) pieces"), "\(list.output)")
 
-    try Data(told.bytes.dropLast(100)).write(to: URL(filePath: file))
+    try Data(trace.bytes.dropLast(100)).write(to: URL(filePath: file))
     let damaged = try await run(["verify", file])
     #expect(damaged.status == 1 && damaged.output.contains("are an incomplete block"), "\(damaged.output)")
     try Data("t,ax\n1,2\n".utf8).write(to: URL(filePath: file))
@@ -263,7 +264,7 @@ import Traces
     try await eventually { !child.isRunning }
     let said = try OdographProcess.text(of: output)
     #expect(child.waitForExit() == 0 && said.contains("delivery/van-1"), "\(said)")
-    #expect(try Array(Data(contentsOf: URL(filePath: file))) == told.bytes)
+    #expect(try Array(Data(contentsOf: URL(filePath: file))) == trace.bytes)
     let late = try await run(["wait", "van-2", "--timeout", "0.3"] + address)
     #expect(late.status == 75 && late.output.contains("no trace was announced"), "\(late.output)")
   }

@@ -84,7 +84,7 @@ final class PoweredVehicle {
       "gpsd.host=10.0.2.2", "gpsd.port=\(receiver.port)",
       // The host's loopback address in a QEMU guest.
       "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
-      // Sufficient, and possible on a shared emulated processor.
+      // A rate that a shared, emulated processor can handle.
       "iio.rate=25",
       // The HID drivers keep sensors on for 3 s, which the kernel rounds up to whole seconds of its clock.
       "energy.sensor_linger=3.5",

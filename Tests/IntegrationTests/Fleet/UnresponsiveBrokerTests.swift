@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Brokers that do not answer, or close the connection instead of answering.
-@Suite(.timeLimit(.minutes(4))) struct WordlessBrokerTests {
+@Suite(.timeLimit(.minutes(4))) struct UnresponsiveBrokerTests {
   @Test func silentQueueTimesOut() async throws {
     let folder = try TemporaryDirectory()
     let password = folder.file("password")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// A GeoJSON file with circles on the route of the simulated drive, so that vehicles cross them.
-struct RegionsOnTheWay {
+struct RegionsOnRoute {
   let path: String
 
   init(in directory: TemporaryDirectory) throws {

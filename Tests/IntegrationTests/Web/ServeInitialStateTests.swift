@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// State of `odograph serve` before it has received a message.
-@Suite struct ServeBeginningTests {
+@Suite struct ServeInitialStateTests {
   /// A broker without persistence loses its retained messages with a restart; parked vehicles are silent for hours.
   @Test(.timeLimit(.minutes(2))) func startsFromItsRecordingIfTheBrokerLostItsMessages() async throws {
     let directory = try TemporaryDirectory()

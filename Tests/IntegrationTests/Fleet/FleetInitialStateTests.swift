@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A broker without retained messages: the initial state comes from a recording.
-@Suite struct FleetBeginningTests {
+@Suite struct FleetInitialStateTests {
   private struct Fixture {
     let broker: BrokerFixture
     let state: TemporaryDirectory

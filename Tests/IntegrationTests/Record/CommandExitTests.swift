@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Long-running commands exit on a signal while they wait, with the exit code in their help, and report their results.
-@Suite(.serialized, .timeLimit(.minutes(4))) struct CommandEndTests {
+@Suite(.serialized, .timeLimit(.minutes(4))) struct CommandExitTests {
   private let folder: TemporaryDirectory
 
   init() throws { folder = try TemporaryDirectory() }

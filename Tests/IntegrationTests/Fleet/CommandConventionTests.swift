@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Common behaviour of all commands: help with examples, completions, profiles and clear errors.
-@Suite struct FleetMannersTests {
+@Suite struct CommandConventionTests {
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
