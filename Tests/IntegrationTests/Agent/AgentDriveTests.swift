@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Complete drives from the receiver to `odograph tail`.
+/// Complete drives: a recorded one from gpsd to `odograph tail`, and simulated ones.
 @Suite(.serialized) struct AgentDriveTests {
   @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")))
   func everyFixArrivesOnceAndInOrder() throws {

@@ -15,8 +15,8 @@ struct CrashRecording {
   let scans: [InertialScan]
 
   /// - Parameters:
-  /// - seconds: Duration of the recording in s.
-  /// - start: Start of the impact in s.
+  ///   - seconds: Duration of the recording in s.
+  ///   - start: Start of the impact in s.
   init(_ directory: TemporaryDirectory, seconds: Double, blow start: Double) throws {
     blow = start...(start + 0.1)
     var configuration = SimulatedDrive.Configuration()

@@ -9,8 +9,8 @@ final class VehicleResponder: Sendable {
   private let ready = Locked(false)
 
   /// - Parameters:
-  /// - name: Name in the form `fleet/vehicle`.
-  /// - refuses: A setting, region or command that it refuses.
+  ///   - name: Name in the form `fleet/vehicle`.
+  ///   - refuses: A setting, region or command that it refuses.
   init(port: Int, name: String, refuses: String? = nil, version311: Bool = false) throws {
     var configuration = MQTTConfiguration(
       brokers: [.init(host: "127.0.0.1", port: port)], clientID: "vehicle-\(name)")

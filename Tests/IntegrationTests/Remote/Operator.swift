@@ -94,8 +94,8 @@ final class Operator {
 
   /// Sends a command and waits for its response; nil if none arrives.
   /// - Parameters:
-  /// - topic: Response topic; nil: a topic below the command's own response topic.
-  /// - place: Topic on which the response is expected; nil: the response topic.
+  ///   - topic: Response topic; nil: a topic below the command's own response topic.
+  ///   - place: Topic on which the response is expected; nil: the response topic.
   func command(
     _ name: String, _ arguments: String = "", topic: String? = nil, place: String? = nil,
     atMost seconds: Double = 60

@@ -26,7 +26,7 @@ extension SensorRigTests {
     let settled = isShort ? parked.afterSettling : parked.whole
     #expect(settled.receiver <= 0.05, "\(parked)")
     #expect(settled.gyroscope <= 0.02 && settled.magnetometer <= 0.02, "\(parked)")
-    // One-time work such as the first status adds 0.3 wakeups per second in the short form.
+    // One-time work such as the first status adds about a third of a wakeup per second in the short form.
     #expect(parked.wakeupsPerSecond <= (isShort ? 2.4 : 2), "\(parked)")
 
     let drive = try DriveRecording.shared(seconds: seconds)
