@@ -98,7 +98,7 @@ struct RouteWalkTests {
     }.joined()
   }
 
-  @Test func everyRouteRefusesWhoMayNot() async throws {
+  @Test func everyRouteChecksPermissions() async throws {
     try await run { web, _, routes in
       #expect(routes.count > 10)
       func bearer(_ token: String) -> [String] {
@@ -111,9 +111,9 @@ struct RouteWalkTests {
         let isChange = body != nil
         let isOwn = path.hasPrefix("/api/v1/session") || path.hasPrefix("/api/v1/stream")
         if path != "/api/v1/session" || method != "POST" {
-          #expect(try web.ask(method, place, body: body).status == 401, "\(name) by nobody")
+          #expect(try web.ask(method, place, body: body).status == 401, "\(name) without a login")
         }
-        // A stream does not end by itself: its events are looked at below.
+        // A stream does not end: its events are tested below.
         if path == "/api/v1/stream" || path == "/api/v1/session" { continue }
         let other = try web.ask(method, place, bearer(Self.otherToken), body: body)
         if path.contains("{vehicle}") { #expect(other.status == 404, "\(name) by another: \(other.text)") }
@@ -121,7 +121,7 @@ struct RouteWalkTests {
           (path.contains("{vehicle}") || !other.text.contains("van-1\"")) && !other.text.contains("t-1"),
           "\(name) by another: \(other.text)")
         let screen = try web.ask(method, place, bearer(AccessFixture.viewToken), body: body)
-        if isChange, !isOwn { #expect(screen.status == 403, "\(name) by one who looks: \(screen.text)") }
+        if isChange, !isOwn { #expect(screen.status == 403, "\(name) by a viewer: \(screen.text)") }
         let robot = try web.ask(method, place, bearer(AccessFixture.operateToken), body: body)
         #expect(robot.status != 401 && (robot.status != 403 || path == "/metrics"), "\(name): \(robot.text)")
         #expect(!robot.text.contains("t-1"), "\(name) by who operates the other fleet: \(robot.text)")
@@ -129,8 +129,8 @@ struct RouteWalkTests {
     }
   }
 
-  /// Who does not see a vehicle is answered as if there were none.
-  @Test func whatIsNotSeenIsNotThere() async throws {
+  /// A hidden vehicle is answered like a missing one.
+  @Test func hiddenVehiclesAreAnsweredLikeMissingOnes() async throws {
     try await run { web, _, routes in
       let other = ["Authorization: Bearer \(Self.otherToken)", "Content-Type: application/json"]
       for (method, path) in routes where path.contains("{vehicle}") && method != "HEAD" {
@@ -144,7 +144,7 @@ struct RouteWalkTests {
     }
   }
 
-  @Test func eventsAreOfWhatIsSeenAndEndWithTheRight() async throws {
+  @Test func eventsAreOfVisibleVehiclesAndEndWithThePermission() async throws {
     try await run { web, feed, _ in
       let bob = try #require(try web.logIn("bob").cookie)
       let stream = try RawClient(port: web.port)
