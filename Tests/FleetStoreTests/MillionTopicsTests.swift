@@ -58,7 +58,7 @@ import Testing
     #expect(frame.lines.joined().contains("\(Self.count - 2000) without room"))
   }
 
-  /// At the capacity, a vehicle that can be read replaces the oldest one that never could.
+  /// At the capacity, a readable vehicle replaces the oldest one without a readable message.
   @Test func unreadableVehiclesAreReplaced() {
     var roster = Roster(capacity: 3)
     func send(_ vehicle: String, _ path: String, _ payload: String) -> Roster.Outcome {

@@ -54,7 +54,7 @@ import VehicleData
       at: 5001)
     #expect(roster.van?.trip?.message.trip.number == 1)
     guard case .malformed(let reason) = roster.receive("trip", #"{"series":1}"#, at: 6) else {
-      Issue.record("a trip without a series was read")
+      Issue.record("a trip with an invalid series was accepted")
       return
     }
     #expect(reason.contains("series") && roster.van?.unreadable == 1)

@@ -63,7 +63,7 @@ import VehicleData
         Step(latitude: 1, at: 50, epoch: "a", seq: 900, retained: true, outcome: .outdated),
       ], shown: 2),
     Case(
-      testDescription: "without numbers time orders",
+      testDescription: "without numbers, times determine the order",
       steps: [
         Step(latitude: 1, at: 100, outcome: .applied),
         Step(latitude: 2, at: 90, outcome: .outdated),

@@ -99,7 +99,7 @@ struct NamedAccess: AccessPolicy {
   }
 }
 
-/// An open stream, as a browser reads it.
+/// An open stream of events, read like by a browser.
 final class EventReader: Sendable {
   struct Event: Sendable {
     var name: String

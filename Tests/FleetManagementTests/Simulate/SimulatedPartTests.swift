@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Topics and payloads without the epoch, which differs between processes.
-  private func said(_ fleet: inout SimulatedFleet) throws -> [String] {
+  private func published(_ fleet: inout SimulatedFleet) throws -> [String] {
     var outputs = fleet.status(.online, at: noon)
     fleet.advance(to: 120, into: &outputs)
     return try outputs.map { output in
@@ -39,9 +39,9 @@ import Testing
     for part in 1...count {
       var fleet = try fleet("\(part)/\(count)")
       #expect((23 / count...(23 + count - 1) / count).contains(fleet.vehicles.count))
-      parts += try said(&fleet)
+      parts += try published(&fleet)
     }
-    #expect(try parts.sorted() == said(&whole).sorted())
+    #expect(try parts.sorted() == published(&whole).sorted())
   }
 
   /// Each part publishes in the order of time, at an even rate.

@@ -231,7 +231,7 @@ import VehicleData
 
   private func key(_ number: Int) -> VehicleKey { VehicleKey(fleet: "f", vehicle: "v\(number)") }
 
-  @Test func oneRequestPerVehicleWaitsTheNewest() {
+  @Test func theNewestRequestOfEachVehicleWaits() {
     var requests = PieceRequests(most: 3)
     for second in 0..<1000 as Range<Int64> {
       for number in 0..<3 { #expect(requests.append(wanted(second), from: key(number)) == true) }

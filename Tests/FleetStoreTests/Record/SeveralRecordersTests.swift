@@ -24,7 +24,7 @@ import Testing
   }
 
   /// Stores messages like a recorder, which retries after a failure.
-  private static func keep(_ messages: [RecordedMessage], in store: PostgreSQLStore) throws -> (
+  private static func storeWithRetries(_ messages: [RecordedMessage], in store: PostgreSQLStore) throws -> (
     added: Int, failures: Int
   ) {
     var failures = 0
@@ -93,7 +93,7 @@ import Testing
     var random = SplitMix.announced()
     let all = messages(&random)
     let single = try PostgreSQLFixture()
-    #expect(try Self.keep(all, in: PostgreSQLStore(address: single.url)).added == all.count)
+    #expect(try Self.storeWithRetries(all, in: PostgreSQLStore(address: single.url)).added == all.count)
     let wanted = try content(single)
     for _ in 0..<3 {
       let server = try PostgreSQLFixture()
@@ -113,7 +113,8 @@ import Testing
             let store = PostgreSQLStore(address: url)
             var (added, failures) = (0, 0)
             for begin in stride(from: 0, to: share.count, by: size) {
-              let kept = try Self.keep(Array(share[begin..<min(begin + size, share.count)]), in: store)
+              let kept = try Self.storeWithRetries(
+                Array(share[begin..<min(begin + size, share.count)]), in: store)
               (added, failures) = (added + kept.added, failures + kept.failures)
             }
             return (added, failures)
@@ -150,7 +151,7 @@ import Testing
         ready.withLock { $0 += 1 }
         while !isBegun.withLock({ $0 }) { usleep(1000) }
         while !isOver.withLock({ $0 }) {
-          // Each day is new to all of them once.
+          // Each day is new for every recorder once.
           let rows = (0..<50).map { vehicle in
             Rows.location(
               "van-\(recorder)-\(vehicle)", number + 1, at: -Double(number % 40) * Rows.day + Double(number))

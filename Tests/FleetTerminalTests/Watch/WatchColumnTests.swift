@@ -13,9 +13,9 @@ import Testing
     let rest =
       #""version":"1.10.0","temperature":41.2,"battery":{"level":0.87,"voltage":12.4,"charging":true},"#
       + #""counters":{"queue.records":1234},"energy":{"total":12345,"receiver":{"seconds":9,"joules":12345}}"#
-    tell(
+    report(
       #""version":"1.9.0","battery":{"voltage":11.96},"counters":{"queue.records":0}"#, of: "van-2", &roster)
-    tell(rest, of: "van-10", &roster)
+    report(rest, of: "van-10", &roster)
     roster.receive("location", locationJSON(48, at: 0), at: 0, vehicle: "van-1")
     roster.receive(
       "region",
@@ -24,7 +24,7 @@ import Testing
     return roster
   }
 
-  private func tell(_ members: String, of vehicle: String, _ roster: inout Roster) {
+  private func report(_ members: String, of vehicle: String, _ roster: inout Roster) {
     let status = statusJSON("online", at: 0, epoch: "e", seq: 1).dropLast()
     roster.receive("status", status + "," + members + "}", at: 0, vehicle: vehicle)
   }

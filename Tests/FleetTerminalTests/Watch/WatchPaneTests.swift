@@ -113,22 +113,22 @@ import Testing
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
         + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 0)
     #expect(regionLine(roster)?.contains("not reported") == true, "\(regionLine(roster) ?? "-")")
-    func tell(_ state: String, _ seq: Int, _ rest: String = "") {
+    func report(_ state: String, _ seq: Int, _ rest: String = "") {
       roster.receive(
         "regions/state",
         #"{"time":"\#(wireTime(1))","count":2,"regions":[{"region":"depot","state":"\#(state)"\#(rest)},"#
           + #"{"region":"yard","state":"\#(state == "inside" ? "outside" : state)"}],"epoch":"a","seq":\#(seq)}"#,
         retained: true, at: 1)
     }
-    tell("unknown", 3)
+    report("unknown", 3)
     #expect(regionLine(roster)?.contains("not known yet") == true, "\(regionLine(roster) ?? "-")")
-    tell("inside", 5, #","since":"\#(wireTime(-75))""#)
+    report("inside", 5, #","since":"\#(wireTime(-75))""#)
     #expect(regionLine(roster)?.contains("inside depot for 2 min") == true, "\(regionLine(roster) ?? "-")")
     #expect(regionLine(roster)?.contains("(watches 2)") == true)
     // A late message changes nothing.
-    tell("outside", 4)
+    report("outside", 4)
     #expect(regionLine(roster)?.contains("inside depot") == true)
-    tell("outside", 6)
+    report("outside", 6)
     #expect(regionLine(roster)?.contains("outside") == true)
     // An event arrives before the next list.
     roster.receive(

@@ -165,7 +165,7 @@ struct GateTests {
     }
   }
 
-  /// Cookies that no server has set have no effect, whatever they contain.
+  /// Cookies that no server has set have no effect, or are refused as malformed.
   @Test(arguments: [
     "odograph", "odograph=", "odograph==", "=", ";;;", "odograph=\u{7F}", "odograph=\"; Path=/",
     "odograph=%00",

@@ -118,7 +118,7 @@ struct LinkWalkTests {
     try await run { web, operations, _ in
       for operation in operations {
         let answer = try operation.ask(web, about: "t-1", [])
-        // Login itself requires no session; the empty body is malformed.
+        // A login requires no session; the body of this request has neither name nor password.
         let status = Self.open[operation.name] ?? (operation.name == "POST /api/v1/session" ? 400 : 401)
         #expect(answer.status == status, "\(operation.name): \(answer.text.prefix(300))")
         guard operation.path != "/openapi.json" else { continue }

@@ -67,8 +67,8 @@ struct RouteWalkTests {
     }
     defer { client.stop(drain: 0) }
     defer { for part in parts.parts.reversed() { part.stop() } }
-    tell(feed, "delivery", "van-1")
-    tell(feed, "taxi", "t-1")
+    locate(feed, "delivery", "van-1")
+    locate(feed, "taxi", "t-1")
     try hub.start()
     defer { hub.stop(reason: "the test ends") }
     try await AccessFixture.serve(router, access.connections(ConnectionLimits()), access.control) { web in
@@ -76,7 +76,7 @@ struct RouteWalkTests {
     }
   }
 
-  private func tell(_ feed: FleetFeed, _ fleet: String, _ vehicle: String) {
+  private func locate(_ feed: FleetFeed, _ fleet: String, _ vehicle: String) {
     let now = Moment.now
     let payload = #"{"time":"\#(now.time.rfc3339)","latitude":48.1,"longitude":11.5,"speed":50}"#
     feed.receive(
@@ -150,13 +150,13 @@ struct RouteWalkTests {
       let stream = try RawClient(port: web.port)
       stream.send("GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: \(bob)\r\n\r\n")
       #expect(stream.waits(for: "\"t-1\"", seconds: 20))
-      tell(feed, "delivery", "van-2")
-      tell(feed, "taxi", "t-2")
+      locate(feed, "delivery", "van-2")
+      locate(feed, "taxi", "t-2")
       #expect(stream.waits(for: "\"t-2\"", seconds: 20))
       let session = try web.ask("GET", "/api/v1/session", ["Cookie: \(bob)"])
       let proof = "X-CSRF-Token: \(try #require(session.json["csrf"]?.string))"
       #expect(try web.ask("DELETE", "/api/v1/session", ["Cookie: \(bob)", proof]).status == 204)
-      tell(feed, "taxi", "t-3")
+      locate(feed, "taxi", "t-3")
       let answer = try stream.receive()
       #expect(answer.text.contains("event: bye") && answer.text.contains("login-required"))
       #expect(!answer.text.contains("van-") && !answer.text.contains("t-3"), "\(answer.text)")

@@ -164,7 +164,7 @@ import Testing
         client.withState { $0.documents.documents(.regions, of: key).reported } == Array(report.utf8)
       }
     }
-    func told(_ name: String) async throws -> (watching: [String], accepted: [String]) {
+    func watchers(_ name: String) async throws -> (watching: [String], accepted: [String]) {
       let answer = try await probe.ask(.get, "/regions?region=\(name)")
       let vehicles = answer.json?["regions"]?.array?.first?["vehicles"]?.array ?? []
       return (
@@ -175,7 +175,7 @@ import Testing
     for (name, watching, accepted) in [
       ("d", ["bus"], []), ("b", ["van"], []), ("c", [], ["van"]), ("none", [], []),
     ] as [(String, [String], [String])] {
-      let found = try await told(name)
+      let found = try await watchers(name)
       #expect(found == (watching, accepted), "\(name)")
     }
     let unknown = try await probe.ask(.get, "/regions?regions=c")

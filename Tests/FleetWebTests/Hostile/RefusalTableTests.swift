@@ -3,7 +3,7 @@ import JSON
 import Platform
 import Testing
 
-/// The table of refusals in `Config/serve.md`, row by row, against a server with the routes of all subjects' forms.
+/// The table of refusals in `Config/serve.md`, row by row, against a server with all kinds of routes.
 struct RefusalTableTests {
   private struct Row {
     var who: String
