@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func aMillionTopicsAreBounded() {
+  @Test func inventedVehiclesAreBounded() {
     var roster = Roster(capacity: 500)
     let payload = Array(statusJSON("online", at: 0).utf8)
     for number in 0..<20_000 {
