@@ -1,4 +1,4 @@
-"""The parts that a page needs to show something: a broker, the server, and vehicles."""
+"""The environment of a page: a broker, the server, and vehicles."""
 import json
 import os
 import shutil
@@ -19,7 +19,7 @@ def free_port():
 
 
 def program(name):
-    """The built program; ODOGRAPH_PROGRAM names another one."""
+    """Returns the path of the built program; ODOGRAPH_PROGRAM overrides it."""
     chosen = os.environ.get("ODOGRAPH_PROGRAM")
     if chosen:
         return chosen
@@ -31,7 +31,7 @@ def program(name):
 
 
 class Fleet:
-    """A broker with simulated vehicles and the server before it; all of it ends with the `with`."""
+    """A broker with simulated vehicles and the server, which exit at the end of the `with` block."""
 
     def __init__(self, vehicles=50, recording=False, configuration="", rate=1.0, speed=1.0, arguments=(), extra=(), map_file=None, name="simulation"):
         self.folder = tempfile.mkdtemp(prefix="odograph-web-")
@@ -39,7 +39,7 @@ class Fleet:
         self.broker_port, self.port = free_port(), free_port()
         self.address = f"http://127.0.0.1:{self.port}/"
         try:
-            # What it keeps outlives a restart, as with a broker in use.
+            # Retained messages survive a restart, as with a broker in production.
             self.broker_file = self.file("broker.conf", f"listener {self.broker_port} 127.0.0.1\nallow_anonymous true\nuser root\n"
                                          f"persistence true\npersistence_location {self.folder}/\nmax_queued_messages 0\nmax_inflight_messages 0\n")
             self.start_broker()
@@ -72,7 +72,7 @@ class Fleet:
         self.children = [each for each in self.children if each[1] is not self.broker]
 
     def agent(self, vehicle="van", speed=5):
-        """A real odographd on its simulated drive, which may be managed remotely; returns once it is online."""
+        """Starts a real odographd with a simulated drive and remote management; returns once it is online."""
         folder = os.path.join(self.folder, vehicle)
         os.mkdir(folder)
         configuration = self.file(f"{vehicle}.toml", f"""
@@ -127,7 +127,7 @@ path = "{folder}/remote"
             "--rate", str(rate), "--speed", str(speed), *arguments])
 
     def publish(self, topic, payload, retain=False):
-        """An empty payload takes back what the broker keeps."""
+        """Publishes a message. An empty payload deletes the retained message."""
         data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         subprocess.run(
             ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s" if data else "-n", *(["-r"] if retain else [])],
@@ -169,7 +169,7 @@ path = "{folder}/remote"
         raise SystemExit(f"nothing listens at port {port}")
 
     def get(self, path):
-        """The server's answer as JSON, or the status that refuses it."""
+        """Returns the server's answer as JSON, or the status of an error."""
         try:
             with urllib.request.urlopen(self.address + path, timeout=20) as answer:
                 return json.load(answer)
@@ -180,7 +180,7 @@ path = "{folder}/remote"
         return self
 
     def __exit__(self, *_):
-        # Each says goodbye while those that it speaks to are there still: the broker ends last.
+        # The broker exits last, so that the others can disconnect.
         for name, child in reversed(self.children):
             if child.poll() is not None:
                 print(f"{name} ended by itself with {child.returncode}:\n{self.log(name)}", flush=True)

@@ -1,4 +1,4 @@
-"""A day of the past: slider, plots, trips, stops, events, playback, files; and the ways of all as a background."""
+"""A recorded day: slider, plots, trips, stops, events, playback, files; and the routes of all vehicles as a background."""
 import csv
 import os
 import tempfile
@@ -10,7 +10,7 @@ from samples import Day
 
 
 def prepare(fleet):
-    """A recorded day, once for all uses of this fleet."""
+    """Publishes a recorded day, once for all uses of this fleet."""
     if not hasattr(fleet, "day"):
         day = Day()
         day.publish(fleet, "van-9")
@@ -30,29 +30,29 @@ def clock(tab):
 
 
 def use_history(page):
-    """The day with its plots, and what happened in it; each entry leads there."""
+    """The day with its plots and its events; each entry leads to its time."""
     tab, _ = open_day(page)
     tab.wait("document.getElementById('journal-Trips').textContent === 'Trips 2'")
     tab.wait("document.querySelector('.day-summary').textContent.includes('2 trips')", "the trips in the day's summary")
-    # The charts and the slider span what was recorded: 08:00 to 10:45 and half a minute around it, not 24 hours.
+    # The charts and the slider cover the recorded time, 08:00 to 10:45 with half a minute at both ends, not 24 hours.
     span = "Number(document.querySelector('.time-slider').max)"
     tab.wait(f"Math.abs({span} - 9957) < 5", f"the span of the day: {tab.run(span)}", 5)
     painted = tab.run(painted_pixels(".plots"))
     assert painted > 3000, f"the plots are empty: {painted}"
     page.picture("history")
     page.check()
-    # The map is low here on a phone: its buttons, one by one, by their lower edge.
+    # The map is low on a phone: its buttons are checked one by one at their lower edges.
     assert tab.run("""[...document.querySelectorAll(".map-buttons button")].every((each) => {
       const { x, width, bottom } = each.getBoundingClientRect();
       return each === document.elementFromPoint(x + width / 2, bottom - 4);
     })"""), "something lies over a button of the map"
-    # The slider, by its keys.
+    # The slider is moved with the keyboard.
     tab.run("document.querySelector('.time-slider').focus()")
     before = clock(tab)
     tab.key("PageUp")
     tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "the slider moves the moment")
     hash_has(tab, "time=")
-    # A trip: its own plots, and the way back to the whole day.
+    # A trip has its own plots, and a link to the whole day.
     tab.click(".journal-items .entry")
     tab.wait("[...document.querySelectorAll('.dock button')].some((e) => e.textContent === 'Whole day' && e.checkVisibility())", "the trip's span")
     hash_has(tab, "from=", "to=")
@@ -71,7 +71,7 @@ def use_history(page):
     hash_has(tab, "list=events")
     page.picture("events")
     page.check()
-    # A reload leads back to the same.
+    # A reload shows the same.
     told = clock(tab)
     time.sleep(0.6)
     tab.reload()
@@ -80,25 +80,25 @@ def use_history(page):
 
 
 def use_playback(page):
-    """The day is played back, leaves out what is not known, and stops when asked to."""
+    """The day is played back, gaps are skipped, and playback stops on request."""
     tab, _ = open_day(page)
     tab.set(".dock select", "300")
     before = clock(tab)
     tab.click_text("Play", ".dock")
-    tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "it goes on")
+    tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "playback continues")
     tab.wait("document.querySelector('.dock [aria-pressed=true]').textContent === 'Pause'")
     tab.click_text("Pause", ".dock")
     told = clock(tab)
     time.sleep(0.4)
-    assert clock(tab) == told, "it stops"
-    # The day before: nothing, and said so.
+    assert clock(tab) == told, "playback did not stop"
+    # The previous day has no data, and the page reports that.
     tab.click("[aria-label='Previous day']")
     tab.wait("document.querySelector('.history-panel').textContent.includes('No positions recorded on this day')")
     page.check()
 
 
 def use_download(page):
-    """The whole day as GPX and CSV, made in the page, and as GeoJSON by the server."""
+    """The whole day as GPX and CSV, created by the page, and as GeoJSON from the server."""
     with tempfile.TemporaryDirectory() as folder:
         page.chrome.download_to(folder, page.person)
         tab, day = open_day(page)
@@ -122,7 +122,7 @@ def use_download(page):
 
 
 def use_ways(page):
-    """Without a base map, the fleet's own recorded ways are the background, on a graticule with a scale."""
+    """Without a base map, the fleet's recorded routes are the background, on a graticule with a scale."""
     prepare(page.fleet)
     tab = page.open("#/map?at=48.137,11.575&zoom=13")
     tab.wait(painted_pixels(".leaflet-ways-pane canvas") + " > 500", "the ways are drawn")
@@ -133,10 +133,10 @@ def use_ways(page):
 
 
 def use_figures(page):
-    """The fleet's figures, with what the recording adds up."""
+    """The statistics of the fleet, with the totals of the recording."""
     prepare(page.fleet)
     tab = page.open("#/fleet")
     tab.wait("document.querySelector('.fleet-view table')?.textContent.includes('van-9')", "the days of the recording")
-    assert "unreadable" not in tab.text(".fleet-view"), "the day has messages that nobody can read"
+    assert "unreadable" not in tab.text(".fleet-view"), "the day has unreadable messages"
     page.picture("figures")
     page.check()

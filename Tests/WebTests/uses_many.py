@@ -1,18 +1,18 @@
-"""Ten thousand vehicles: found, sorted, scrolled, chosen, and moved about on the map."""
+"""10,000 vehicles: search, order, scrolling, selection, and panning of the map."""
 import time
 
 from page import is_full, middle_of_map, rows, vehicles_known
 
 
 def use_many_map(page):
-    """The map puts them together, tells how many they are, and opens what is clicked."""
+    """The map shows clusters with their counts, and a click opens them."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(2)
     page.picture("many")
     page.check()
     zoom = tab.run("Number(new URLSearchParams(location.hash.split('?')[1]).get('zoom'))")
-    # While positions still come in, what is under the pointer may have moved before it is clicked.
+    # While positions arrive, the cluster under the pointer may move before the click.
     for _ in range(6):
         tab.click_at(*cluster(tab))
         time.sleep(1.5)
@@ -26,7 +26,7 @@ def use_many_map(page):
 
 
 def cluster(tab):
-    """A place where the page says that several vehicles are."""
+    """Returns a point of the map where the page reports several vehicles."""
     x, y = middle_of_map(tab)
     tab.mouse("mouseMoved", x, y)
     for step in range(-160, 200, 24):
@@ -38,7 +38,7 @@ def cluster(tab):
 
 
 def use_many_list(page):
-    """Search, order, the list's far end, and a vehicle out of the middle of them."""
+    """Search, order, the end of the list, and a vehicle from the middle."""
     tab = page.open("#/map")
     count = page.fleet.count
     vehicles_known(tab, count)
@@ -53,7 +53,7 @@ def use_many_list(page):
     tab.wait("Number(document.querySelector('.vehicle-list [aria-posinset=\"1\"]:not([hidden]) .speed')?.textContent.split('\\u202f')[0]) >= 50", "the fastest first")
     tab.set("#panel select", "name")
     tab.set("#panel .search", "sim-77")
-    tab.wait("document.querySelector('.list-status').textContent.startsWith('111 of')", "those that match")
+    tab.wait("document.querySelector('.list-status').textContent.startsWith('111 of')", "the matching vehicles")
     tab.run("document.querySelector('.vehicle-list .scroll').scrollTop = 0")
     tab.wait("document.querySelector('.vehicle-list .rows > :not([hidden]) .name')?.textContent.startsWith('sim-77')")
     tab.click(".vehicle-list [aria-posinset='1']:not([hidden])")
@@ -64,9 +64,9 @@ def use_many_list(page):
 
 
 def use_many_table(page):
-    """The table of all, scrolled to its end."""
+    """The table of all vehicles, scrolled to its end."""
     tab = page.open("#/vehicles")
-    tab.wait(f"document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '{page.fleet.count + 1}'", "all of them", 90)
+    tab.wait(f"document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '{page.fleet.count + 1}'", "all vehicles", 90)
     tab.run("document.querySelector('.table-scroll').scrollTop = 1e9")
     tab.wait(f"[...document.querySelectorAll('.vehicles-view .rows .name')].some((e) => e.textContent === 'sim-{page.fleet.count}')", "the last one")
     page.picture("many-table")
@@ -74,7 +74,7 @@ def use_many_table(page):
 
 
 def use_frames(page):
-    """Panning with all vehicles keeps the frames coming; the page stays small."""
+    """Panning with all vehicles keeps the frame rate, and the page's memory is bounded."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(2)

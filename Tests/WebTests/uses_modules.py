@@ -1,7 +1,7 @@
 """The page's pure modules, imported in a tab: where a vehicle is shown and what that means, for values that no simulated fleet brings about in seconds."""
 import math
 
-# A vehicle at 0, 0 whose position is `age` seconds old when `now` is asked.
+# A vehicle at 0, 0 with a position that is `age` seconds old at `now`.
 prelude = """
 const now = Date.parse("2026-01-01T12:00:00Z"), at = (age) => new Date(now - age * 1000).toISOString();
 const degree = 111319.49, east = (place) => place.longitude * degree;
@@ -11,28 +11,28 @@ const promised = (age, prediction = {}, position = {}, more = {}) => vehicle(age
 const shown = (one) => { const told = reckoned(one, now); return [east(told), told.radius, told.ahead, told.bound ?? null, told.left ?? null]; };
 """
 
-# What is asked, and metres east, radius, seconds carried on, bound and seconds left.
+# An expression, and metres east, radius, extrapolated seconds, bound and remaining seconds.
 reckonings = [
-    ("shown(promised(20))", [150, 19, 15, 15, 15], "the moment that is promised lies the delay ago"),
+    ("shown(promised(20))", [150, 19, 15, 15, 15], "the predicted moment is the delay ago"),
     ("shown(promised(20, {delay: 0}))", [200, 19, 20, 15, 10], "without a delay, now"),
     ("shown(promised(2, {velocityEast: 0, before: [{time: at(32), latitude: 0, longitude: 0, velocityEast: 10, velocityNorth: 0, bound: 12, validity: 60, growth: 2}]}, {longitude: 1}))",
-     [270, 16, 27, 12, 33], "a report waits until it is in effect: the one before it counts"),
-    ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, as far around as it can have come"),
-    ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of a promise that has lapsed grows"),
-    ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a promise holds until the next report"),
-    ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "what lapsed long ago is no ground"),
-    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "nobody keeps the promise of a vehicle that is gone"),
-    ("shown(promised(45, {}, {stale: true}))", [400, 4 + 15 + 20, 40, 35, -10], "the bound of an old position grows, too"),
-    ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "of another clock, a report is as old as its message"),
-    ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are carried on"),
+     [270, 16, 27, 12, 33], "a report applies once it is in effect: until then, the previous one applies"),
+    ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, the radius includes all positions that can be reached"),
+    ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of an expired prediction increases"),
+    ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a prediction is valid until the next report"),
+    ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "an expired prediction is not used after a long time"),
+    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "an offline vehicle is not predicted"),
+    ("shown(promised(45, {}, {stale: true}))", [400, 4 + 15 + 20, 40, 35, -10], "the bound of an old position increases, too"),
+    ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "the age of a report with another clock is that of its message"),
+    ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are extrapolated"),
     ("shown(vehicle(11, {speed: 10, course: 90}))", [0, 4, 0, None, None], "for ten seconds"),
-    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "not those of a vehicle that stands"),
-    ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "nor without a course"),
+    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "not at rest"),
+    ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "not without a course"),
 ]
 
 kinds = [
     ("{}", "fix"), ("{source: 'fused'}", "fused"), ("{source: 'inertial'}", "inertial"), ("{source: 'coarse'}", "coarse"), ("{source: 'fused', stale: true}", "stale"),
-    # It moved when it was last heard to, and that is long ago.
+    # It moved at its last report, which is long ago.
     ("{speed: 9}", "stale"), ("{speed: 0.2}", "fix"),
 ]
 
@@ -42,13 +42,13 @@ def close(found, wanted):
 
 
 def module(tab, imports, script):
-    """The value of a script that begins with what it imports from the page's own modules."""
+    """Returns the value of a script with imports from the page's own modules."""
     names = " ".join(f"const {{{', '.join(each)}}} = await import('/{name}.js');" for name, each in imports.items())
     return tab.run(f"(async () => {{ {names} {prelude} {script} }})()")
 
 
 def use_modules(page):
-    """Promises, reckoning, kinds of positions, what a vehicle does, and tracks across the 180th meridian."""
+    """Predictions, extrapolation, kinds of positions, activities of a vehicle, and tracks across the 180th meridian."""
     tab = page.open("#/fleet")
     for question, wanted, why in reckonings:
         found = module(tab, {"reckoning": ["reckoned"]}, f"return {question};")
@@ -66,7 +66,7 @@ def use_modules(page):
     views_and_timers(tab)
     settings_without_range(tab)
     other_fragment(tab)
-    # Yaw 0 has the axis to the right in the north: the front is in the west then.
+    # At yaw 0 the axis to the right points north, so the front points west.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
                              ("{yaw: 1, frame: 'xArbitraryZVertical', axes: 'device'}", "pitch 0.0° up, axes of the device")):
@@ -75,7 +75,7 @@ def use_modules(page):
 
 
 def activities(tab):
-    """A speed counts while it is fresh: list, filter, order and figures read the same mark, which time changes without a message."""
+    """A speed applies while it is fresh: list, filter, order and statistics use the same mark, which changes with time alone."""
     told = module(tab, {"store": ["Store"], "vehicle": ["activity", "speedOf"], "filters": ["tally", "sorted", "matcher", "noFilter"], "clusters": ["ClusterGrid"]}, """
         const store = new Store(), told = [];
         store.apply({now: new Date(now).toISOString(), vehicles: [
@@ -97,7 +97,8 @@ def activities(tab):
     assert before["doing"] == {"plain": "moving", "kept": "connected", "old": "connected", "silent": "connected", "promised": "moving", "parked": "standing"}, before
     assert before["moving"] == 2 and before["filtered"] == ["plain", "promised"] and before["fastest"] == "plain" and before["known"] == ["parked", "plain", "promised"], before
     assert set(after["doing"].values()) == {"connected"} and after["moving"] == 0 and after["filtered"] == [] and after["known"] == [], after
-    # Who is told what changed draws it: map, list and figures. The vehicle without a speed is as it was, but its position is old, too.
+    # Subscribers of changes redraw map, list and statistics. The vehicle without a speed is included, as its position has become old,
+    # too.
     assert changes == 4, changes
 
 
@@ -138,7 +139,7 @@ def clock_steps(tab):
 
 
 def meridian(tab):
-    """Across the 180th meridian, each step goes the short way round."""
+    """Each step across the 180th meridian is on the shorter side."""
     told = module(tab, {"track": ["Track"], "fleet-layer": ["FleetLayer"], "mercator": ["worldX", "narrowest", "turned"], "reckoning": ["reckoned"], "format": ["place"]}, """
         const track = new Track({from: at(40), time: [0, 10_000, 20_000, 30_000], latitude: [-17, -17, -17, -17], longitude: [179.98, 179.99, -179.99, -179.98]});
         const members = [179.9, -179.9, 179.95].map((longitude) => ({x: worldX(longitude), y: 0.55}));
@@ -169,7 +170,7 @@ def trips_under_way(tab):
           distances: [tripDistance(trip, track, now), tripDistance(ended, track, now), tripDistance(trip, track, later), tripDistance(trip, undefined, now)]};""")
     assert told["lost"] == [["ended", 20_000], ["unfinished", 10_000]], told
     assert math.isclose(told["whole"], 2223.9, rel_tol=1e-3), told
-    # A distance up to now has no speed of a minute ago.
+    # An extrapolated distance has no speed of a minute ago.
     assert told["figures"] == [None, 8, 8], told
     assert told["states"] == ["underway", "unfinished", "ended"], told
     assert math.isclose(told["distances"][0], 50 + 1111.95, rel_tol=1e-3) and told["distances"][1:] == [50, 50, 50], told
@@ -201,14 +202,14 @@ def gaps(tab):
 
 
 def joined_days(tab):
-    """What the server, which counts by one offset, puts into the next day belongs to the day that was asked for."""
+    """A trip that the server counts on the next day, as it uses a single time offset, belongs to the requested day."""
     row = "{fleet: 'f', vehicle: 'v', kind: 'drive', trips: 1, day: '2026-10-25', distance: 5, moving: 60}"
     found = module(tab, {"fleet-view": ["joinedDays"]}, f"""
         const row = {row}, other = {{...row, fleet: 'g'}};
         return joinedDays([{{day: '2026-10-25', rows: [row, other, {{...row, day: '2026-10-26', moving: undefined}}]}}, {{day: '2026-10-26', rows: [row]}}])
           .map((one) => [one.fleet, one.day, one.trips, one.distance, one.moving]);""")
     wanted = [["f", "2026-10-25", 2, 10, 60], ["g", "2026-10-25", 1, 5, 60], ["f", "2026-10-26", 1, 5, 60]]
-    assert found == wanted, f"days of a clock that is set: {found}"
+    assert found == wanted, f"days with a clock change: {found}"
 
 
 def views_and_timers(tab):

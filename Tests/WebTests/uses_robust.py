@@ -1,4 +1,4 @@
-"""Addresses that lead anywhere, keys alone, large letters, less motion, a server and a broker that go away, names with markup."""
+"""Links, keyboard only, large text, reduced motion, lost server and broker, names with markup."""
 import json
 import signal
 import time
@@ -8,7 +8,7 @@ from page import dialog_closed, gone, hash_has, rows, sizes, vehicles_known
 
 
 def use_links(page):
-    """What is filtered, ordered and looked at stands in the address: a reload and another browser show the same."""
+    """Filters, order and selection are in the address: a reload and another browser show the same."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.set("#panel .search", "sim-1")
@@ -38,7 +38,7 @@ def use_links(page):
         other.quiet()
     finally:
         other.close()
-    # Filters go along to a vehicle and to the table, and away with one touch.
+    # Filters stay for a vehicle and for the table, and can be removed with one click.
     tab.click(".vehicle-list [aria-posinset='1']:not([hidden])")
     hash_has(tab, "#/vehicle/", "q=sim-1")
     tab.click("#header nav a[data-view=vehicles]")
@@ -54,7 +54,7 @@ def use_links(page):
 
 
 def use_keyboard(page):
-    """From the first Tab on: the skip link, nothing without a visible focus; and a whole errand without a pointer."""
+    """The keyboard only: the skip link first, always a visible focus, and a complete task without a pointer."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.run("document.body.focus(); document.activeElement.blur()")
@@ -93,10 +93,10 @@ def use_keyboard(page):
     tab.wait("document.activeElement?.matches('dialog select')", "the dialog has the focus")
     for _ in range(12):
         tab.key("Tab")
-        assert tab.run("document.activeElement === document.body || document.activeElement.closest('dialog') !== null"), "the focus stays in the dialog"
+        assert tab.run("document.activeElement === document.body || document.activeElement.closest('dialog') !== null"), "the focus left the dialog"
     tab.key("Escape")
     dialog_closed(tab)
-    assert tab.run("document.activeElement.textContent") == "Command…", "the focus goes back to where it was"
+    assert tab.run("document.activeElement.textContent") == "Command…", "the focus did not return"
     tab.key("h")
     tab.wait("location.hash.includes('/history')")
     tab.key("Escape")
@@ -106,7 +106,7 @@ def use_keyboard(page):
 
 
 def focus(tab):
-    """What has the focus; none where it has left the page."""
+    """Returns the focused element; none if the focus is outside of the page."""
     told = tab.run("(() => { const e = document.activeElement, s = getComputedStyle(e);"
                    " return [e === document.body, e.outerHTML.slice(0, 90), s.outlineStyle, e.checkVisibility() && !e.closest('[inert]')]; })()")
     if told[0]:
@@ -116,7 +116,7 @@ def focus(tab):
 
 
 def use_large_letters(page):
-    """At 200 %, in every view, nothing is cut off and nothing lies beside the window."""
+    """At 200 % text size nothing is cut off or outside of the window, in every view."""
     page.tab.size(640, 400, scale=2)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-1")
     tab.wait("document.querySelector('.details .facts dd')")
@@ -132,7 +132,7 @@ def use_large_letters(page):
 
 
 def use_less_motion(page):
-    """Who asks for less motion sees none: nothing is carried on between reports, nothing glides."""
+    """With reduced motion, positions are not extrapolated between reports, and the map does not glide."""
     page.tab.prefer(page.scheme, "reduce")
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
@@ -148,9 +148,9 @@ def use_less_motion(page):
 
 
 def use_many_tabs(page):
-    """More tabs than a browser has connections: those that nobody looks at give theirs back, and go on when somebody returns."""
+    """More tabs than a browser has connections: hidden tabs close theirs, and reconnect when they are shown."""
     tabs = [page.tab, *(page.chrome.tab(page.person) for _ in range(6))]
-    # Half a minute is some tenths here.
+    # The limit of half a minute is reduced to some tenths of a second.
     quick = "{ const own = window.setTimeout; window.setTimeout = (run, wait, ...rest) => own(run, wait === 30_000 ? 300 : wait, ...rest); }"
     first = tabs[0]
     for tab in tabs:
@@ -161,7 +161,7 @@ def use_many_tabs(page):
         vehicles_known(tab, page.fleet.count)
         if tab is not first:
             before = tabs[tabs.index(tab) - 1]
-            before.wait("document.hidden && document.querySelector('.live').textContent === 'Paused'", "the tab behind gives its connection back")
+            before.wait("document.hidden && document.querySelector('.live').textContent === 'Paused'", "the hidden tab closes its connection")
     told = first.text("#banner")
     assert told.startswith("Paused while the tab was hidden. Reconnecting… Data as of "), told
     first.call("Page.bringToFront")
@@ -172,19 +172,19 @@ def use_many_tabs(page):
 
 
 def use_lost_server(page):
-    """A server that goes away is told, and as of when what is shown is; it is found again, and goes on."""
+    """A lost server is reported with the age of the data; the page reconnects and continues."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-4")
     vehicles_known(tab, page.fleet.count)
     page.allowed += gone
     page.fleet.stop_server()
-    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('No connection to the server')", "the page says that it is not live")
+    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('No connection to the server')", "the page reports that it is not live")
     tab.wait("document.querySelector('.live').textContent === 'Not live'")
     page.picture("lost")
     assert tab.run("document.getElementById('banner').textContent.includes('as of')"), tab.text("#banner")
     page.fleet.start_server()
     tab.wait("document.getElementById('banner').hidden && document.querySelector('.live').textContent === 'Live'", "it is live again", 60)
     vehicles_known(tab, page.fleet.count)
-    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "the vehicle that was looked at")
+    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "the selected vehicle")
     page.check()
 
 
@@ -207,25 +207,25 @@ def use_silent_server(page):
 
 
 def use_lost_broker(page):
-    """A broker that goes away is told: nothing new is heard since when, and each vehicle's age grows."""
+    """A lost broker is reported with the time of the last message, and the age of each vehicle increases."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     page.fleet.stop_broker()
-    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('no connection to the broker since')", "the page says so", 40)
+    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('no connection to the broker since')", "the page reports it", 40)
     tab.wait("[...document.querySelectorAll('.vehicle-list .age')].some((e) => Number(e.textContent.match(/(\\d+)\u202fs ago/)?.[1]) > 4)", "ages grow", 30)
     page.picture("broker-lost")
     page.check()
     tab.run("location.hash = '#/fleet'")
-    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the figures say so, too")
+    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the statistics report it, too")
     page.fleet.start_broker()
-    tab.wait("document.getElementById('banner').hidden", "it is heard again", 60)
+    tab.wait("document.getElementById('banner').hidden", "messages arrive again", 60)
 
 
 hostile = "<img src=x onerror=\"window.pwned='name'\">"
 
 
 def publish_hostile(fleet):
-    """A vehicle all of whose texts are markup, in every message that the page shows something of."""
+    """A vehicle whose texts all are markup, in every message that the page shows."""
     now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     topic, numbers = f"odograph/v1/{fleet.name}/{hostile}", iter(range(1, 100))
 
@@ -254,14 +254,14 @@ def publish_hostile(fleet):
 
 
 def use_hostile(page):
-    """Names and texts with markup and scripts stay text, in every view."""
+    """Names and texts with markup and scripts remain text, in every view."""
     topic = publish_hostile(page.fleet)
-    # A name that a server finds nothing for is answered with 404, and so is a setting of what is none.
+    # Names without data are answered with 404, and so are settings of unknown vehicles.
     page.allowed += ["404 (Not Found)", "422 (Unprocessable", "409 (Conflict)"]
     vehicle = f"#/vehicle/{page.fleet.name}/" + quote(hostile, safe="")
     tab = page.open(vehicle)
-    tab.wait(f"document.querySelector('.details h2')?.textContent === {json.dumps(hostile)}", "the name as it is")
-    tab.wait("document.querySelector('.details').textContent.includes('<svg onload')", "what it says, as text")
+    tab.wait(f"document.querySelector('.details h2')?.textContent === {json.dumps(hostile)}", "the unchanged name")
+    tab.wait("document.querySelector('.details').textContent.includes('<svg onload')", "its texts as text")
     tab.wait("document.querySelector('.details').textContent.includes('</script>')")
     page.picture("hostile")
     page.check()
@@ -281,7 +281,7 @@ def use_hostile(page):
 
 
 def use_base_map(page):
-    """Tiles, of a file or of an address that the operator has configured: with whose they are, below the vehicles, light and dark."""
+    """Tiles from a file or a configured address: with attribution, below the vehicles, light and dark."""
     if page.fleet.tiles is not None:
         page.elsewhere = (page.fleet.tiles.origin,)
     tab = page.open("#/map")
@@ -291,7 +291,7 @@ def use_base_map(page):
         assert tab.text(".attribution") == "Drawn by a test", tab.text(".attribution")
     else:
         assert tab.text(".attribution") == "© A test" and page.fleet.tiles.asked, tab.text(".attribution")
-        # Who asks, as providers demand, and nothing of what is looked at.
+        # The referrer contains the origin, as providers require, and not the viewed position.
         assert page.fleet.tiles.referers == {page.fleet.address}, page.fleet.tiles.referers
     time.sleep(0.5)
     page.picture("tiles-file" if page.fleet.tiles is None else "tiles-address")
