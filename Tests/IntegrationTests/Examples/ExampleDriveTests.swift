@@ -24,7 +24,8 @@ import Testing
       let differing = zip(there, here).first { a, b in
         guard a != b else { return false }
         guard let x = Double(a), let y = Double(b) else { return true }
-        return abs(x - y) > 0.11
+        let decimals = a.split(separator: ".").dropFirst().first?.count ?? 0
+        return abs(x - y) > 1.1 * pow(10, -Double(decimals))
       }
       #expect(differing == nil, "\(name): \(String(describing: differing))")
     }
