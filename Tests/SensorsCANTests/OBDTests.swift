@@ -192,6 +192,21 @@ import Testing
     #expect((5...8).contains(sent.count { $0.identifier == 0x42 }))
   }
 
+  /// The voltage is that of a lithium battery at rest. Requests without an answer would discharge it.
+  @Test func unansweredRequestsBecomeRareAtALastingVoltage() throws {
+    var requester = OBDRequester(.standard, paths: Self.paths)
+    let day = run(&requester, seconds: 86_400, voltage: 13.3)
+    #expect(day.prefix { $0.time < 60 }.count >= 9)
+    #expect(day.count { $0.time >= 3600 } <= 2 * 23 * 12 + 2)
+    // The engine starts.
+    let drive = run(&requester, from: 86_400, seconds: 600, voltage: 14.1, engineSpeed: 800)
+    #expect(try #require(drive.first).time < 86_401 && drive.count > 2000)
+    // The vehicle answers a probe at the lasting voltage.
+    _ = run(&requester, from: 87_000, seconds: 3600, voltage: 13.3)
+    let charging = run(&requester, from: 90_600, seconds: 900, voltage: 13.3, engineSpeed: 800)
+    #expect(charging.count > 2000)
+  }
+
   @Test func theVoltageOfAChargingAlternatorBeginsIt() {
     var requester = OBDRequester(.standard, paths: Self.paths)
     #expect(run(&requester, seconds: 10, voltage: 14.1, engineSpeed: 800).count > 30)

@@ -17,6 +17,7 @@ import Testing
 
     BO_ 257 Other: 2 E
      SG_ Speed : 0|16@1+ (1,0) [0|0] "km/h" E
+     SG_ Signed : 0|8@1- (1,0) [0|0] "km/h" E
      SG_ Far : 8|16@1+ (1,0) [0|0] "km" E
      SG_ Alone m3 : 0|8@1+ (1,0) [0|0] "" E
 
@@ -169,6 +170,13 @@ import Testing
     #expect(silent.first { $0.path == "Vehicle.LowVoltageSystemState" }?.value == .text("OFF"))
     #expect(silent.allSatisfy { $0.origin == .derived && $0.timestamp == Timestamp(seconds: 13) })
     #expect(decoder.nextDeadline == nil)
+  }
+
+  @Test func reversingVehiclesMove() throws {
+    var decoder = try decoder(["Vehicle.IsMoving", "Vehicle.Speed = Other.Signed"])
+    let frame = CANFrame(CANFrame.Identifier(257), data: [0xFB, 0])
+    let moving = decoder.process(frame, at: Timestamp(seconds: 0)).first { $0.path == "Vehicle.IsMoving" }
+    #expect(moving?.value == .flag(true))
   }
 
   /// Control units that are asked once in forty seconds are not switched off in between.

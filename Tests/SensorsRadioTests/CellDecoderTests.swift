@@ -131,14 +131,18 @@ import Testing
       ]),
       .text(path + "0"): modem(
         ["State": .integer(-1), "AccessTechnologies": .unsigned(1 << 5), "Ports": port(7)], location: false),
+      .text(path + "2"): modem(["State": .integer(8), "AccessTechnologies": .unsigned(1 << 16)]),
+      .text(path + "3"): modem(["State": .integer(8), "AccessTechnologies": .unsigned(1 << 17)]),
       .text("/org/freedesktop/ModemManager1/Bearer/0"): .dictionary([:]),
     ])
     let modems = Modem.all(in: objects)
-    try #require(modems.count == 2)
+    try #require(modems.count == 4)
     #expect(modems[0].path == path + "0" && !modems[0].isEnabled && modems[0].technology == .umts)
     #expect(modems[0].name == "modem" && !modems[0].canLocate && modems[0].timingAdvance == .steps)
     #expect(modems[1].name == "Quectel EG25-G" && modems[1].isEnabled && modems[1].technology == .lte)
     #expect(modems[1].canLocate && modems[1].locationSources == 1 && modems[1].timingAdvance == .microseconds)
+    // LTE-M and NB-IoT.
+    #expect(modems[2].technology == .lte && modems[3].technology == .lte)
     #expect(Modem.all(in: .list([])).isEmpty)
   }
 

@@ -3,8 +3,8 @@ package import Spatial
 /// Schedules OBD-II requests. The caller provides the time and sends the requests.
 ///
 /// A request wakes control units and discharges a parked vehicle's battery. Therefore nothing is sent on a
-/// silent bus, unless the voltage shows that the engine charges the battery. On an active bus, a probe at
-/// growing intervals checks whether the engine runs. While it runs, or the vehicle moves, each parameter is
+/// silent bus, unless the voltage shows that the engine charges the battery. On an active bus, and if the voltage
+/// is high but requests remain unanswered, a probe at growing intervals checks whether the engine runs. While it runs, or the vehicle moves, each parameter is
 /// requested at its own interval.
 package struct OBDRequester: Sendable {
   private enum Phase: Hashable, Sendable {
@@ -38,6 +38,10 @@ package struct OBDRequester: Sendable {
   private var probesVoltage = false
   /// Time of the last sign of a running engine.
   private var lastRunning: Timestamp?
+  /// Time of the first request since the last answer.
+  private var unansweredSince: Timestamp?
+  /// Lowest voltage in V of a vehicle that charges its battery but does not answer.
+  private var silentVoltage: Double?
 
   /// Maximum time in s for an answer (P2 of ISO 15765-4 is 0.05, a long answer requires more).
   private static let answerLimit = 0.3
@@ -48,6 +52,11 @@ package struct OBDRequester: Sendable {
   private static let engineTimeout = 30.0
   /// Number of unanswered requests after which a parameter is requested rarely, at this interval in s.
   private static let (mostMisses, rareInterval) = (3, 60.0)
+  /// Time in s without any answer after which a charging voltage is no sign of an engine. Lithium batteries at rest have
+  /// 13.2 to 13.4 V, and maintenance chargers more.
+  private static let answerTimeout = 60.0
+  /// Rise of the voltage in V by which an alternator shows itself nevertheless.
+  private static let startRise = 0.4
   /// Voltage in V above which an alternator or a converter charges a 12 V battery; 24 V systems have twice
   /// the value.
   static let chargingVoltage = 13.2
@@ -75,10 +84,9 @@ package struct OBDRequester: Sendable {
   /// - Returns: the frame to send now; nil for none.
   package mutating func advance(to now: Timestamp, isBusAwake: Bool, voltage: Double?) -> CANFrame? {
     settle(at: now)
-    let isCharging = voltage.map(Self.isCharging) ?? false
-    if isCharging { lastRunning = now }
+    let isCharging = observe(voltage, at: now)
     let runs = lastRunning.map { now.seconds(since: $0) <= Self.engineTimeout } ?? false
-    let next: Phase = runs ? .asking : isBusAwake ? .probing : .asleep
+    let next: Phase = runs ? .asking : isBusAwake || isCharging ? .probing : .asleep
     if next != phase {
       // The bus is probed soon if it wakes after a long sleep or if the engine has stopped. Occasional
       // traffic of a parked vehicle does not count as waking.
@@ -93,6 +101,23 @@ package struct OBDRequester: Sendable {
     case .probing: return probe(at: now)
     case .asking: return ask(at: now)
     }
+  }
+
+  /// Returns whether the voltage is that of a battery that is being charged.
+  private mutating func observe(_ voltage: Double?, at now: Timestamp) -> Bool {
+    guard let voltage, Self.isCharging(voltage) else {
+      silentVoltage = nil
+      return false
+    }
+    if let unansweredSince, now.seconds(since: unansweredSince) > Self.answerTimeout {
+      let lowest = min(silentVoltage ?? voltage, voltage)
+      silentVoltage = lowest
+      guard voltage >= lowest + Self.startRise else { return true }
+      self.unansweredSince = nil
+    }
+    silentVoltage = nil
+    lastRunning = now
+    return true
   }
 
   /// Current interval in s between probes. 0 if no requests are sent, and while parameters are requested,
@@ -116,6 +141,7 @@ package struct OBDRequester: Sendable {
 
   /// Processes an answer.
   package mutating func observe(_ answer: OBDAnswer, at time: Timestamp) {
+    unansweredSince = nil
     switch answer {
     case .value(let parameter, let value):
       switch parameter.identifier {
@@ -158,14 +184,14 @@ package struct OBDRequester: Sendable {
     let identifier = probesVoltage ? OBDParameter.voltage : OBDParameter.engineSpeed
     probesVoltage.toggle()
     outstanding = (nil, now)
-    return request([0x01, identifier])
+    return request([0x01, identifier], at: now)
   }
 
   private mutating func ask(at now: Timestamp) -> CANFrame? {
     if wantsIdentification, identificationDue.map({ now >= $0 }) ?? true {
       identificationDue = now.advanced(bySeconds: Self.rareInterval)
       outstanding = (nil, now)
-      return request(OBDAnswer.identificationRequest)
+      return request(OBDAnswer.identificationRequest, at: now)
     }
     // Requests the parameter that has been due for the longest time.
     let due = items.indices.filter { items[$0].due.map { now >= $0 } ?? true }
@@ -173,11 +199,12 @@ package struct OBDRequester: Sendable {
     else { return nil }
     items[index].due = now.advanced(bySeconds: items[index].parameter.interval)
     outstanding = (index, now)
-    return request([0x01, items[index].parameter.identifier])
+    return request([0x01, items[index].parameter.identifier], at: now)
   }
 
   /// Returns a single frame, padded as ISO 15765-4 requires.
-  private func request(_ message: [UInt8]) -> CANFrame {
+  private mutating func request(_ message: [UInt8], at now: Timestamp) -> CANFrame {
+    unansweredSince = unansweredSince ?? now
     let data = [UInt8(message.count)] + message
     return CANFrame(
       addressing.request, data: data + [UInt8](repeating: 0xCC, count: 8 - data.count))

@@ -41,7 +41,7 @@ struct DerivedSignals: Sendable {
     var changes: [VehicleReading] = []
     if case .number(let number)? = reading.value {
       if reading.path == VehicleSignal.speed {
-        let isMoving = number > Self.standing
+        let isMoving = abs(number) > Self.standing
         wasOn = wasOn || isMoving
         tell(VehicleSignal.isMoving, .flag(isMoving), reading.timestamp, &changes)
       } else if reading.path == VehicleSignal.engineSpeed {

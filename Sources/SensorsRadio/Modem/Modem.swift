@@ -57,7 +57,8 @@ public struct Modem: Hashable, Sendable {
 
   /// Decodes the flags of MMModemAccessTechnology. If LTE and NR are combined, the cell is that of LTE.
   private static func technology(_ flags: UInt64) -> Beacon.Technology? {
-    if flags & 1 << 14 != 0 { return .lte }
+    // LTE, LTE-M and NB-IoT.
+    if flags & 0b1101 << 14 != 0 { return .lte }
     if flags & 1 << 15 != 0 { return .nr }
     // UMTS to HSPA+.
     if flags & 0b11_1110_0000 != 0 { return .umts }
