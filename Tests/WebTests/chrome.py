@@ -1,4 +1,4 @@
-"""Chromium without a window, driven over its DevTools protocol."""
+"""Headless Chromium, controlled over its DevTools protocol."""
 import base64
 import json
 import os
@@ -11,20 +11,20 @@ import websocket
 
 
 class PageError(Exception):
-    """What a script in the page has thrown."""
+    """An error of a script in the page."""
 
 
 class Chrome:
-    """A browser with a fresh profile; it ends with the `with`."""
+    """A browser with a fresh profile, for use in a `with` statement."""
 
     def __init__(self, size=(1280, 800)):
         self.folder = tempfile.mkdtemp(prefix="odograph-chrome-")
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         if not program:
-            raise SystemExit("chromium is not installed: apt-get install chromium")
+            raise SystemExit("chromium is not installed; run apt-get install chromium")
         self.log = open(os.path.join(self.folder, "log"), "w")
-        # No sandbox where tests run as root in a container; the page comes from this machine. Features that would ask for
-        # something elsewhere are off: what the network log shows is the page's own.
+        # No sandbox, since tests may run as root in a container; the page comes from this machine. Features that
+        # contact other servers are off, so that the network log contains only the page's requests.
         self.process = subprocess.Popen(
             [program, "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={self.folder}/profile",
              f"--window-size={size[0]},{size[1]}", "--no-first-run", "--no-default-browser-check", "--no-sandbox",
@@ -37,7 +37,7 @@ class Chrome:
         self.number = 0
 
     def call(self, method, **parameters):
-        """Of the browser as a whole."""
+        """Sends a command to the browser."""
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
@@ -48,7 +48,7 @@ class Chrome:
                 return message["result"]
 
     def person(self):
-        """A profile of its own within the browser: its cookies and choices are nobody else's."""
+        """Creates a separate profile in the browser, with its own cookies and settings."""
         return self.call("Target.createBrowserContext")["browserContextId"]
 
     def leave(self, person):
@@ -89,7 +89,7 @@ class Chrome:
 
 
 class Tab:
-    """A page: what it asked for, what it said on its console, and what is done in it."""
+    """A tab: its requests, its console output, and input to its page."""
 
     def __init__(self, address):
         self.socket = websocket.create_connection(address, timeout=60, suppress_origin=True)
@@ -124,7 +124,7 @@ class Tab:
             self.console.append(f"{told['entry']['level']}: {told['entry']['text']} {told['entry'].get('url', '')}")
 
     def run(self, expression, wait=True):
-        """The value of an expression; a promise is waited for."""
+        """Returns the value of an expression; waits for a promise."""
         told = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait, userGesture=True)
         if "exceptionDetails" in told:
             details = told["exceptionDetails"]
@@ -136,7 +136,7 @@ class Tab:
         end = time.monotonic() + seconds
         while True:
             value = self.run(expression)
-            # An element comes as an empty object.
+            # An element is returned as an empty object.
             if value or value == {}:
                 return value
             if time.monotonic() > end:
@@ -160,7 +160,7 @@ class Tab:
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent")
 
     def set(self, selector, value):
-        """Writes into a field, or chooses of a list, as somebody would: with its events."""
+        """Fills in a field or selects from a list, with the events of user input."""
         self.wait(f"document.querySelector({json.dumps(selector)})", f"{selector} is there")
         self.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.focus(); e.value = {json.dumps(value)};"
                  " e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new Event('change', {bubbles: true})); })()")
@@ -193,7 +193,7 @@ class Tab:
         self.mouse("mouseReleased", x, y)
 
     def click(self, selector):
-        """Clicks the middle of an element, as a hand would: what lies over it takes the click, and what moves is let come to rest."""
+        """Clicks the middle of an element as a user does: elements above it get the click. Waits until the element stops moving."""
         middle = (f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
                   " e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
                   " return b.width ? [b.x + b.width / 2, b.y + b.height / 2] : null; })()")
@@ -206,7 +206,7 @@ class Tab:
         self.click_at(*place)
 
     def click_text(self, text, within="body"):
-        """Clicks the button or link that says so."""
+        """Clicks the button or link with a text."""
         found = json.dumps(text)
         self.wait(
             f"(() => {{ const e = [...document.querySelectorAll({json.dumps(within)} + ' :is(button, a, summary, label)')]"

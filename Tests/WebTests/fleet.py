@@ -1,4 +1,4 @@
-"""The parts that a page needs to show something: a broker, the server, and vehicles."""
+"""Environment of the page: a broker, the server, and vehicles."""
 import json
 import os
 import shutil
@@ -19,7 +19,7 @@ def free_port():
 
 
 def program(name):
-    """The built program; ODOGRAPH_PROGRAM names another one."""
+    """Returns the path of the built program; ODOGRAPH_PROGRAM overrides it."""
     chosen = os.environ.get("ODOGRAPH_PROGRAM")
     if chosen:
         return chosen
@@ -27,11 +27,11 @@ def program(name):
         path = os.path.join(repository, ".build", kind, name)
         if os.path.exists(path):
             return path
-    raise SystemExit(f"{name} is not built: swift build")
+    raise SystemExit(f"{name} is not built; run swift build")
 
 
 class Fleet:
-    """A broker with simulated vehicles and the server before it; all of it ends with the `with`."""
+    """A broker with simulated vehicles and a server, for use in a `with` statement."""
 
     def __init__(self, vehicles=50, recording=False, configuration="", rate=1.0, speed=1.0, arguments=(), extra=(), map_file=None, name="simulation"):
         self.folder = tempfile.mkdtemp(prefix="odograph-web-")
@@ -39,7 +39,7 @@ class Fleet:
         self.broker_port, self.port = free_port(), free_port()
         self.address = f"http://127.0.0.1:{self.port}/"
         try:
-            # What it keeps outlives a restart, as with a broker in use.
+            # Retained messages survive a restart, as in production.
             self.broker_file = self.file("broker.conf", f"listener {self.broker_port} 127.0.0.1\nallow_anonymous true\nuser root\n"
                                          f"persistence true\npersistence_location {self.folder}/\nmax_queued_messages 0\nmax_inflight_messages 0\n")
             self.start_broker()
@@ -72,7 +72,7 @@ class Fleet:
         self.children = [each for each in self.children if each[1] is not self.broker]
 
     def agent(self, vehicle="van", speed=5):
-        """A real odographd on its simulated drive, which may be managed remotely; returns once it is online."""
+        """Starts a real odographd with a simulated drive and remote management; returns when it is online."""
         folder = os.path.join(self.folder, vehicle)
         os.mkdir(folder)
         configuration = self.file(f"{vehicle}.toml", f"""
@@ -127,7 +127,7 @@ path = "{folder}/remote"
             "--rate", str(rate), "--speed", str(speed), *arguments])
 
     def publish(self, topic, payload, retain=False):
-        """An empty payload takes back what the broker keeps."""
+        """Publishes a message; an empty payload deletes a retained one."""
         data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         subprocess.run(
             ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s" if data else "-n", *(["-r"] if retain else [])],
@@ -164,12 +164,12 @@ path = "{folder}/remote"
             except OSError:
                 for name, child in self.children:
                     if child.poll() is not None:
-                        raise SystemExit(f"{name} ended with {child.returncode}:\n{self.log(name)}")
+                        raise SystemExit(f"{name} exited with {child.returncode}:\n{self.log(name)}")
                 time.sleep(0.05)
-        raise SystemExit(f"nothing listens at port {port}")
+        raise SystemExit(f"no program listens on port {port}")
 
     def get(self, path):
-        """The server's answer as JSON, or the status that refuses it."""
+        """Returns the server's response as JSON, or its error status."""
         try:
             with urllib.request.urlopen(self.address + path, timeout=20) as answer:
                 return json.load(answer)
@@ -180,15 +180,15 @@ path = "{folder}/remote"
         return self
 
     def __exit__(self, *_):
-        # Each says goodbye while those that it speaks to are there still: the broker ends last.
+        # Clients close their sessions before the broker stops.
         for name, child in reversed(self.children):
             if child.poll() is not None:
-                print(f"{name} ended by itself with {child.returncode}:\n{self.log(name)}", flush=True)
+                print(f"{name} exited unexpectedly with {child.returncode}:\n{self.log(name)}", flush=True)
             child.terminate()
             try:
                 child.wait(15)
             except subprocess.TimeoutExpired:
-                print(f"{name} did not end within 15 s", flush=True)
+                print(f"{name} did not exit within 15 s", flush=True)
                 child.kill()
                 child.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A day of 86,400 positions from the click to the picture, and the peers' way beside it; `web-benchmark --history` runs it.
+"""Time from a click until a day of 86,400 positions is drawn, compared with another method; run by `web-benchmark --history`.
 
-history_benchmark.py ADDRESS PEER_JSON [ROUNDS]: a page of the server at ADDRESS asks for a day of vehicle bench/van-7; beside it a page of
-its own reads all points of that day as one JSON and gives them to Leaflet as a line, as the OwnTracks frontend does. Prints CSV: figure, median
-and worst in ms, limit, verdict. Both begin with what would be a click and end with the frame behind the one that draws.
+history_benchmark.py ADDRESS PEER_JSON [ROUNDS]: a page of the server at ADDRESS shows a day of vehicle bench/van-7. For
+comparison, a simple page reads all points of that day as one JSON and gives them to Leaflet as a line, as the OwnTracks frontend does.
+Prints CSV: figure, median and worst in ms, limit, verdict. Both times start with the click and end with the frame after the drawing.
 """
 import functools
 import http.server
@@ -68,19 +68,19 @@ def main(address, peer, rounds=7):
     with tempfile.TemporaryDirectory() as folder, Chrome() as chrome:
         tab = chrome.tab()
         tab.size(1280, 800)
-        # The day is one of UTC.
+        # The day is in UTC.
         tab.call("Emulation.setTimezoneOverride", timezoneId="UTC")
         tab.call("Network.setCacheDisabled", cacheDisabled=True)
         tab.go(address + "#/map")
         times = []
-        # The first opens what a browser keeps.
+        # The first run fills the browser's caches.
         for _ in range(rounds + 1):
             tab.run("location.hash = '#/map'")
             tab.wait("!document.querySelector('.history-panel')?.checkVisibility()")
-            # What it said the time before is no answer.
+            # The text of the previous run must not count.
             tab.run("document.querySelector('.day-summary')?.replaceChildren()")
             times.append(timed(tab, ours))
-            # Nobody's next click comes before what the last one asked for.
+            # The next click comes only after the requests of the last one.
             tab.wait("/\\d/.test(document.getElementById('journal-Stops').textContent)", "the day's stops")
         good = report("day_shown", times[1:], 500)
         report_heap(tab, "page_heap")

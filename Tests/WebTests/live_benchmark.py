@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a large fleet costs a page in Chromium and the server behind it; `web-benchmark --live` runs it.
+"""Costs of a large fleet for a page in Chromium and for the server; run by `web-benchmark --live`.
 
 live_benchmark.py [--vehicles 10000] [--rate 2900] [--clients 50] [--seconds 60] [--loads 5] [--odograph FILE]: a broker, `odograph simulate` and
-`odograph serve`, one page, and readers of streams for the other clients. Prints CSV: figure, value, unit, limit, verdict. Times are
-of the machine as it is: its load stands beside them, and processor time is what holds on a busy one.
+`odograph serve`, one page, and readers of streams for the other clients. Prints CSV: figure, value, unit, limit, verdict. Elapsed
+times depend on the load of the machine, which is printed, too; processor times are reliable also on a busy machine.
 """
 import argparse
 import os
@@ -22,7 +22,8 @@ from fleet import Fleet
 
 tick = os.sysconf("SC_CLK_TCK")
 
-# Before the page's own scripts: how many vehicles each frame of the fleet's canvas shows, by what is drawn on it, and when frames come.
+# Runs before the page's scripts: counts the vehicles in each frame of the fleet's canvas by its drawing calls, and
+# records the times of frames.
 watch = """
 (() => {
   const told = window.benchmark = { shown: 0, paints: 0, pending: [], delays: [], wanted: VEHICLES };
@@ -53,7 +54,7 @@ watch = """
 })();
 """
 
-# Each change of a vehicle, from when its message was written until the frame after the one that draws it.
+# Time of each change of a vehicle, from writing its message until the frame after the one that draws it.
 listen = """
 import("/fleet-layer.js").then(({ FleetLayer }) => {
   const update = FleetLayer.prototype.update;
@@ -73,7 +74,7 @@ window.benchmark.intervals = []; window.benchmark.paints = 0;
 
 
 def ticks(path):
-    """Seconds of processor time of a process or a thread."""
+    """Returns the processor time of a process or a thread in seconds."""
     fields = open(f"{path}/stat").read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / tick
 
@@ -86,7 +87,7 @@ def memory(pid, name, file="status"):
 
 
 class Renderer:
-    """The process of the page: of all that draw pages, the one with the most memory."""
+    """The process of the page: the renderer with the most memory."""
 
     def __init__(self, chrome):
         found = []
@@ -103,7 +104,7 @@ class Renderer:
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             if open(f"/proc/{self.pid}/task/{thread}/comm").read().strip() == "CrRendererMain":
                 self.main = f"/proc/{self.pid}/task/{thread}"
-        # Pages that are drawn without a display card cost this process, too.
+        # Without a graphics card, this process also rasterizes pages.
         self.others = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if self.is_gpu(pid, chrome.process.pid)]
 
     def is_gpu(self, pid, root):
@@ -136,7 +137,7 @@ class Report:
 
     def line(self, figure, value, unit, limit=None, least=False):
         holds = None if limit is None else (value >= limit if least else value <= limit)
-        # What is not a number holds nothing.
+        # NaN meets no limit.
         verdict = "" if holds is None else "holds" if holds else "FAILS"
         self.failed |= verdict == "FAILS"
         sign = "" if limit is None else (">=" if least else "<=") + f"{limit:g}"
@@ -144,7 +145,7 @@ class Report:
 
 
 def read_streams(port, count):
-    """Opens streams as pages do, some of the whole fleet and some of a part, and reads whatever comes."""
+    """Opens streams as pages do, some for the whole fleet and some for a part, and reads all data."""
     chooser, generator, total = selectors.DefaultSelector(), random.Random(1), 0
     for number in range(count):
         view = ""
@@ -187,12 +188,12 @@ def close(tab):
     try:
         tab.call("Page.close")
     except websocket.WebSocketConnectionClosedException:
-        # The page goes, and its answer with it.
+        # The reload discards the page and the result of its script.
         pass
 
 
 def drag(tab, seconds):
-    """A hand that moves the map to and fro, sixty times a second where the page keeps up."""
+    """Moves the map back and forth with up to 60 events per second."""
     x, y = tab.run("(() => { const b = document.getElementById('map').getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()")
     tab.mouse("mouseMoved", x, y)
     tab.mouse("mousePressed", x, y)
@@ -203,7 +204,7 @@ def drag(tab, seconds):
         tab.mouse("mouseMoved", x + place, y + place / 3, buttons=1)
         time.sleep(max(0, 1 / 60 - (time.monotonic() - begun)))
         step += 1
-    # At rest first: the map would fly on.
+    # Waits until the map stops moving.
     time.sleep(0.3)
     tab.mouse("mouseReleased", x + place, y + place / 3)
 
@@ -245,7 +246,7 @@ def measure(options, report):
 
 def run(options, report, fleet, chrome):
     server = f"/proc/{fleet.server.pid}"
-    # The first page starts a process of its own and warms what a browser has open all day.
+    # The first page starts a separate process and fills the browser's caches.
     close(load_page(chrome, fleet, True)[0])
     for name, is_cached in (("without_cache", False), ("with_cache", True)):
         loads = []
@@ -260,7 +261,7 @@ def run(options, report, fleet, chrome):
     tab.run(listen)
     renderer = Renderer(chrome)
     time.sleep(2)
-    # DevTools would be told each event, which no reader's browser does.
+    # Without DevTools, which would receive each event of the stream.
     tab.call("Network.disable")
     tab.run("benchmark.delays = []; benchmark.since = performance.now()")
     before, main, start, load = ticks(server), ticks(renderer.main), time.monotonic(), os.getloadavg()

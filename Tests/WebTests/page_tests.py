@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The page of `odograph serve` in a real Chromium, on a real server, broker, agent and simulated vehicles.
+"""Tests of the page of `odograph serve` in Chromium, with a real server, broker and agent, and simulated vehicles.
 
-page_tests.py FOLDER [NAME...] [--program PATH]: runs the uses (all of them, or those named), keeps pictures of each in FOLDER, and fails on the first line
-that the browser's console says, on a request to anywhere else, on a finding of the accessibility rules, and on a use that does not work.
-ODOGRAPH_FULL=1 shows every use in every size and both colours.
+page_tests.py FOLDER [NAME...] [--program PATH]: runs all uses or the named ones, and stores pictures of each in FOLDER. A use fails
+for a console message, an external request, a finding of the accessibility rules, or an error. ODOGRAPH_FULL=1 runs every use in every
+size and both color schemes.
 """
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ from page import Page, is_full, sizes
 from samples import TileServer, write_mbtiles
 
 everywhere = [(size, scheme) for size in sizes for scheme in ("light", "dark")]
-# Without ODOGRAPH_FULL each size and each colour is seen, and each use once at least.
+# Without ODOGRAPH_FULL, each size and each color scheme is covered, and each use at least once.
 bounded = [("phone", "dark"), ("wall", "light"), ("desk", "dark")]
 
 
@@ -37,7 +37,7 @@ def shown(uses, *bounded_looks, among=everywhere):
     return [(use, size, scheme) for use in uses for size, scheme in looks]
 
 
-# Where the list stands beside the map; a phone shows one thing at a time.
+# Sizes with the list beside the map. A phone shows only one of them.
 beside = [(size, scheme) for size, scheme in everywhere if size != "phone"]
 
 
@@ -64,16 +64,16 @@ def managed():
 
 
 def plan():
-    """Fleets in turn, with the uses, sizes and colours that each is shown in."""
+    """Yields fleets with their uses, sizes and color schemes."""
     basics = (basic.use_map, basic.use_details, basic.use_table, basic.use_views)
     desk, phone, dark = ("desk", "light"), ("phone", "light"), ("desk", "dark")
     yield lambda: Fleet(50), [
         *shown(basics, *bounded), *shown((basic.use_list,), desk, among=beside), *shown((robust.use_links,), desk, among=beside),
-        # Their windows are their own, or what they do is about no window.
+        # These uses set their own window sizes, or need no window.
         (modules.use_modules, *desk), (robust.use_many_tabs, *desk),
         *shown((dialogs.use_back,), desk), *shown((dialogs.use_slash,), desk, ("phone", "dark")), *shown((dialogs.use_no_rules,), desk),
         *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_silent_server, robust.use_lost_broker)],
-        # A vehicle that was heard stays in the list: the hostile one comes last.
+        # Vehicles remain in the list. The one with hostile texts is therefore the last.
         (robust.use_hostile, *desk)]
     yield lambda: Fleet(1), [*shown((basic.use_map,), desk), *shown((basic.use_details,), ("phone", "dark"))]
     yield lambda: Fleet(5, configuration=access.configuration), [*shown((access.use_login,), phone), *shown((access.use_share,), dark)]
@@ -90,17 +90,17 @@ def plan():
     yield lambda: Fleet(alerts.vehicles, rate=0.1, configuration=alerts.configuration), [*shown((alerts.use_many_alerts,), desk), *shown((alerts.use_retired,), ("phone", "dark"))]
     yield tiles_of_a_file, shown((robust.use_base_map,), dark)
     yield tiles_of_an_address, shown((robust.use_base_map,), phone)
-    # A report of each in a minute: what a build for debugging takes beside a browser on two cores.
+    # One report per vehicle and minute: more would overload a debug build beside a browser on two cores.
     yield lambda: Fleet(10_000, rate=0.29 if is_full else 0.017), [
         *shown((many.use_many_map,), ("wall", "dark")), *shown((many.use_many_list,), desk, among=beside), *shown((many.use_many_table,), phone), (many.use_frames, *desk)]
 
 
-# What they leave behind, a second look would take for its own: a link, an ended alert, commands that were given.
+# Uses whose state would disturb a second run: a link, an ended alert, commands.
 changing = (access.use_share, alerts.use_many_alerts, alerts.use_retired, control.use_commands)
 
 
 def by_fleet(uses):
-    """Uses that share a fleet; each further look of what changes it has one of its own."""
+    """Uses that share a fleet. Further runs of uses that change it have separate fleets."""
     shared, own = [], []
     for each in uses:
         (own if each[0] in changing and any(each[0] == one[0] for one in shared) else shared).append(each)
@@ -108,11 +108,11 @@ def by_fleet(uses):
 
 
 def run(chrome, fleet, folder, use, size, scheme):
-    """@returns whether the use works."""
+    """Runs a use. Returns True if it works."""
     name, began = use.__name__.removeprefix("use_"), time.monotonic()
     page = Page(chrome, fleet, folder, size, scheme)
     with contextlib.suppress(FileNotFoundError):
-        # Of an earlier run.
+        # Pictures of an earlier run.
         os.remove(os.path.join(folder, f"failed-{name}-{size}-{scheme}.png"))
     try:
         use(page)

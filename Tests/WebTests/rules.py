@@ -1,4 +1,4 @@
-"""Accessibility rules, applied by axe-core in the page: through the debugger, so that the page's own policy stays in force."""
+"""Accessibility rules of axe-core, run in the page through the debugger, so that the page's content security policy remains in effect."""
 import os
 
 import axe_core_python
@@ -8,7 +8,7 @@ with open(os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js"),
 
 
 def findings(tab):
-    """What the rules of WCAG 2.2 A and AA and the good practices find, each as a line; none is what is wanted."""
+    """Returns the findings of the rules of WCAG 2.2 A and AA and of best practices, one line each."""
     if not tab.run("typeof axe !== 'undefined'"):
         tab.run(script + "; 0")
     told = tab.run(

@@ -1,4 +1,4 @@
-"""What tests hand to the server beside simulated vehicles: a recorded day, a base map."""
+"""Data for the server in addition to simulated vehicles: a recorded day, a base map."""
 import http.server
 import json
 import math
@@ -9,7 +9,7 @@ import time
 import zlib
 
 epoch = "00000000000000da"
-# Where simulated vehicles drive.
+# Area of the simulated drives.
 origin = (48.137, 11.575)
 
 
@@ -18,13 +18,13 @@ def at(moment):
 
 
 def yesterday():
-    """Its name, and the second at which it began, in UTC."""
+    """Returns the date of yesterday, and its first second in UTC."""
     start = (int(time.time()) // 86_400 - 1) * 86_400
     return time.strftime("%Y-%m-%d", time.gmtime(start)), start
 
 
 def streets():
-    """Directions in degrees and lengths in metres, round and round, each time by other streets."""
+    """Yields directions in degrees and lengths in metres of a loop, each time along other streets."""
     block = [(12, 700), (102, 450), (12, 300), (102, 900), (192, 600), (102, 350), (192, 800), (282, 500), (192, 250), (282, 900), (12, 650), (282, 300)]
     while True:
         for scale in (1.0, 1.35, 0.8):
@@ -33,7 +33,7 @@ def streets():
 
 
 class Day:
-    """Two trips of yesterday with a stop of an hour between, an event, and a trace: 08:00 to 10:45 UTC."""
+    """A recorded day: two trips of yesterday with a stop of an hour in between, an event, and a trace, from 08:00 to 10:45 UTC."""
 
     def __init__(self, driver="Ann"):
         self.name, self.start = yesterday()
@@ -50,7 +50,7 @@ class Day:
         self.event = {"time": at(self.start + 8 * 3600 + 1200), "event": "harshBraking", "series": "0c9a51f2d4e8b736", "number": 1, "severity": "high", "confidence": 0.9, "latitude": origin[0], "longitude": origin[1],
                       "speed": 12.4, **self._sequence()}
 
-        # More than a page of the interface has.
+        # More than one page of the interface.
         stays = [(8 * 3600 + 61 + number, "dwell", 1) for number in range(520)]
         self.crossings = [
             {"time": at(self.start + second), "event": event, "region": "depot", "name": "Depot <north>", "latitude": origin[0], "longitude": origin[1], "confidence": confidence,
@@ -68,7 +68,7 @@ class Day:
             "horizontalAccuracy": 3.2, "speed": round(speed, 2), "course": self.course, **self._sequence()})
 
     def _drive(self, begin, end):
-        """Along streets, slower towards corners. @returns metres"""
+        """Drives along streets, slower near corners. Returns the distance in metres."""
         before = self.driven
         for second in range(begin, end, 3):
             left = self.leg_end - self.driven
@@ -99,7 +99,7 @@ class Day:
             "distance": distance, "moving": end - begin - 60, "standing": 60, "greatestSpeed": 14.0, "meanSpeed": 9.0, "driver": driver, **self._sequence()})
 
     def publish(self, fleet, vehicle):
-        """Takes the way that a vehicle's messages take; returns once the recording has them."""
+        """Publishes the messages to the broker; returns when they are recorded."""
         topic = f"odograph/v1/{fleet.name}/{vehicle}"
         fleet.publish_lines(topic + "/location", self.locations)
         fleet.publish_lines(topic + "/trip", self.trips)
@@ -118,7 +118,7 @@ class Day:
 
 
 def picture(red, green, blue, side=256):
-    """A tile of one colour with a darker edge, as PNG."""
+    """Returns a PNG tile of one color with a darker edge."""
     line = bytes([0] + [channel // 2 for channel in (red, green, blue)] * side)
     inner = bytes([0]) + bytes([red // 2, green // 2, blue // 2]) + bytes([red, green, blue] * (side - 1))
     data = line + inner * (side - 1)
@@ -130,7 +130,7 @@ def picture(red, green, blue, side=256):
 
 
 def write_mbtiles(path, zooms=range(8, 15), around=origin, radius=6):
-    """Tiles around the simulated streets, each with a shade of its own."""
+    """Writes an MBTiles file with tiles around the simulated streets, each with its own shade."""
     database = sqlite3.connect(path)
     database.executescript("CREATE TABLE metadata (name text, value text); CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);"
                            "CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);")
@@ -151,7 +151,7 @@ def write_mbtiles(path, zooms=range(8, 15), around=origin, radius=6):
 
 
 class TileServer:
-    """Tiles at an address of their own on this machine, as an operator may configure one."""
+    """A tile server on another port of this machine, for the configuration of an operator."""
 
     def __enter__(self):
         tile = picture(225, 220, 200)

@@ -1,11 +1,11 @@
-"""Who may what: login, roles, scopes, logout, links to one vehicle."""
+"""Permissions: login, roles, scopes, logout, links to one vehicle."""
 import json
 import time
 
 import page as pages
 from page import dialog_closed, hash_has, log_in, vehicles_known
 
-# By `odograph access password`: "correct horse battery".
+# Output of `odograph access password` for "correct horse battery".
 password = "correct horse battery"
 entry = 'password = "$y$jAT$zJU17ZCYtS.qti/qVPjY7.$4u/yn0MW3n36xx0cjv6L1Ah2Ujttg34xn7/leFUq72."'
 configuration = f"""
@@ -24,13 +24,13 @@ when = "speed"
 above = 2.0
 severity = "critical"
 """
-# Browsers write each refusal of a login into the console themselves.
+# The browser itself logs each refused login to the console.
 refused = ["401 (Unauthorized)"]
 buttons = "[...document.querySelectorAll('.details .actions :is(button, a)')].filter((e) => e.checkVisibility()).map((e) => e.textContent)"
 
 
 def use_login(page):
-    """A wrong password is refused in words; who may view changes nothing; who may operate does; the logout ends it."""
+    """A wrong password is refused with a message. Viewers cannot change vehicles, operators can. The logout ends the session."""
     page.allowed += refused
     tab = page.tab
     tab.go(page.fleet.address + "#/vehicle/simulation/sim-1")
@@ -65,12 +65,12 @@ def use_login(page):
     tab.wait("document.querySelector('.fleet-view dl')", "the statistics, which the view requests every two seconds")
     log_out(tab)
     before = len(tab.requests)
-    # As long as two polls: the timers of the page run in the same ticks.
+    # Waits for two polling intervals; all timers of the page run in the same ticks.
     tab.run("import('/timers.js').then(({every}) => new Promise((done) => { let count = 0; const stop = every(1, () => { if ((count += 1) === 5) { stop(); done(true); } }); }))")
     later = [url for url in tab.requests[before:] if url.endswith("/statistics")]
     assert not later, f"requests after the logout: {later}"
     log_in(page, "eve", password)
-    # Somebody else: the page begins anew.
+    # Another user logs in: the page restarts.
     tab.wait("document.querySelector('.list-status')?.textContent.startsWith('1 vehicle')", "what she may see")
     tab.run("location.hash = '#/vehicles'")
     tab.wait("document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '2'", "the one vehicle that she may see")
@@ -84,7 +84,7 @@ def log_out(tab):
 
 
 def use_share(page):
-    """A link shows somebody else one vehicle, and nothing any more once it is revoked."""
+    """A link shows another user one vehicle, until it is revoked."""
     page.allowed += refused
     tab = page.tab
     tab.go(page.fleet.address + "#/vehicle/simulation/sim-3")
@@ -93,7 +93,7 @@ def use_share(page):
     page.picture("share")
     page.check()
     other = page.another()
-    # The page looks at once whether somebody else is logged in now.
+    # The page immediately checks for another login.
     other.allowed += refused + ["404 (Not Found)", "403 (Forbidden)"]
     try:
         seen = other.tab
@@ -104,7 +104,7 @@ def use_share(page):
         other.picture("shared")
         other.check()
         assert seen.run(buttons) == ["Follow", "Centre"], seen.run(buttons)
-        # What a link does not show is omitted, and not called unknown or missing.
+        # Parts that a link does not include are omitted, and not shown as unknown or missing.
         sections = seen.run("[...document.querySelectorAll('.details .sections h3')].filter((e) => e.checkVisibility()).map((e) => e.textContent)")
         assert [each for each in sections if each != "Power"] == ["Position", "Connection"], sections
         text = seen.run("document.querySelector('.details').textContent").lower()
@@ -140,7 +140,7 @@ def make_link(tab):
 
 
 def expiry(page):
-    """The shortest link lasts for a minute; then it is over by itself."""
+    """The shortest link expires after a minute."""
     link = page.tab.run(
         "fetch('api/v1/session').then((r) => r.json()).then((s) => fetch('api/v1/shares', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-CSRF-Token': s.csrf},"
         f" body: {json.dumps(json.dumps({'fleet': 'simulation', 'vehicle': 'sim-3', 'seconds': 60}))}}})).then((r) => r.json()).then((a) => new URL(a.url, location.href).href)")

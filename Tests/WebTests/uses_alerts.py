@@ -1,4 +1,4 @@
-"""Thousands of open alerts: counted, looked at by rule, paged, and never all in the page; a retired vehicle goes with its own."""
+"""Thousands of open alerts: counts, filter by rule, pages with a part of them, and removal with their vehicle."""
 import json
 import time
 import urllib.request
@@ -6,7 +6,7 @@ import urllib.request
 from page import dialog_closed, vehicles_known
 
 vehicles = 1500
-# One or two of each vehicle.
+# One or two alerts per vehicle.
 configuration = """
 [alerts]
 group = "none"
@@ -24,7 +24,7 @@ severity = "info"
 
 
 def told_by_the_stream(page):
-    """The first event of alerts, and its bytes."""
+    """Returns the first event of alerts, and its size in bytes."""
     with urllib.request.urlopen(page.fleet.address + "api/v1/stream", timeout=60) as stream:
         name = ""
         for line in stream:
@@ -32,13 +32,13 @@ def told_by_the_stream(page):
                 name = line[7:].strip()
             elif line.startswith(b"data: ") and name == b"alerts":
                 return json.loads(line[6:]), len(line)
-    raise AssertionError("the stream tells no alerts")
+    raise AssertionError("the stream has no event of alerts")
 
 
 def use_many_alerts(page):
-    """Counts, the most severe first, one rule alone, the next ones, and the alert of a vehicle that is far behind."""
+    """Counts, order by severity, filter by rule, further pages, and the alert of a vehicle at the end of the list."""
     fleet, tab = page.fleet, page.open("#/alerts")
-    # Each vehicle has one that stays; those of speed come and go.
+    # Each vehicle has one permanent alert; alerts of speed begin and end.
     end = time.monotonic() + 120
     while (count := fleet.get("api/v1/alerts?rule=vague&limit=1")["count"]) < fleet.count or not fleet.get("api/v1/alerts?rule=moving")["count"]:
         assert time.monotonic() < end, f"{count} alerts are open"
@@ -52,7 +52,7 @@ def use_many_alerts(page):
     tab.wait(f"{shown} === 300", "the first of them")
     page.picture("many-alerts")
     page.check()
-    # Alerts come and go meanwhile: what has the focus keeps it.
+    # While alerts begin and end, the focus remains on its element.
     moving = "[...document.querySelectorAll('.alerts-view button')].find((e) => e.textContent.startsWith('moving'))?.textContent"
     tab.run("(window.held = [...document.querySelectorAll('.alerts-view button')].find((e) => e.textContent.startsWith('vague'))).focus()")
     before = tab.run(moving)
@@ -68,7 +68,7 @@ def use_many_alerts(page):
     page.check()
     tab.click_text("Show the most severe", ".alerts-view")
     tab.wait("document.querySelector('.alerts-view [role=status]')?.textContent.includes('alerts are open')")
-    # The oldest is in no stream's event: its address and its vehicle show it all the same.
+    # The oldest alert is in no event of the stream. Its address and its vehicle still show it.
     last, after = None, None
     while True:
         told = fleet.get("api/v1/alerts?order=severity&rule=vague&limit=1000" + (f"&after={after}" if after else ""))
@@ -80,7 +80,7 @@ def use_many_alerts(page):
     tab.run(f"location.hash = {json.dumps('#/vehicle/' + last['fleet'] + '/' + last['vehicle'])}")
     tab.wait("[...document.querySelectorAll('.concerns a')].some((e) => e.href.includes(%s))" % json.dumps(last["id"]), "the vehicle's own alert", 30)
     page.check()
-    # It is ended from where it can be silenced.
+    # Its details offer to end and to silence it.
     tab.run(f"location.hash = '#/alerts?alert={last['id']}'")
     tab.wait("document.querySelector('.alert[aria-current] button')", "its button")
     tab.click(".alert[aria-current] button")
@@ -95,7 +95,7 @@ def use_many_alerts(page):
 
 
 def use_retired(page):
-    """What the broker keeps of a vehicle is deleted: it goes from the list, its details and the alerts."""
+    """A vehicle whose retained messages are deleted disappears from the list, its details and the alerts."""
     fleet, tab = page.fleet, page.open("#/map")
     topic, now = f"odograph/v1/{fleet.name}/retired", time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     fleet.publish(topic + "/status", {"state": "offline", "time": now, "sessionStart": now}, retain=True)

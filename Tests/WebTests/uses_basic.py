@@ -1,4 +1,4 @@
-"""What everybody does: the map, the list, a vehicle, the table, every view."""
+"""Basic uses: map, list, a vehicle, table, and every view."""
 import json
 import time
 
@@ -6,7 +6,7 @@ from page import middle_of_map, rows, vehicles_known
 
 
 def use_map(page):
-    """The map shows the fleet; a click on the map chooses what is there; the map can be panned and zoomed."""
+    """The map shows the fleet, can be panned and zoomed, and a click on a vehicle selects it."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(1)
@@ -28,7 +28,7 @@ def use_map(page):
 
 
 def use_list(page):
-    """Search, filters, order and keys of the list."""
+    """Search, filters, order and keyboard control of the list."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     names = rows(tab)
@@ -54,7 +54,7 @@ def use_list(page):
 
 
 def use_details(page):
-    """All that is known of a vehicle, at its own address."""
+    """Details of a vehicle at its address."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-1")
     tab.wait("document.querySelector('.details h2')?.textContent === 'sim-1'")
     tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "its place")
@@ -64,7 +64,7 @@ def use_details(page):
     time.sleep(2)
     page.picture("details")
     page.check()
-    # The panel hides a part of the map: the vehicle stays where it is seen.
+    # The panel covers a part of the map: the vehicle remains in the visible part.
     tab.click_text("Centre", ".details")
     time.sleep(0.6)
     for _ in range(2):
@@ -84,7 +84,7 @@ def use_details(page):
 
 
 def use_table(page):
-    """The map's other form: a table that a screen reader reads. In every size / goes to a search that is seen."""
+    """The table, an alternative to the map for screen readers. In every size, the key / moves the focus to a visible search field."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.key("/")
@@ -104,7 +104,7 @@ def use_table(page):
 
 
 def use_views(page):
-    """Every view by its address: regions, alerts, the fleet in figures, help and settings."""
+    """Views by address: regions, alerts, fleet figures, help and settings."""
     tab = page.open("#/alerts")
     tab.wait("document.querySelector('.alerts-view h1')?.checkVisibility()")
     time.sleep(1)

@@ -1,4 +1,4 @@
-"""What changes a vehicle: regions, commands, settings; and alerts. The vehicle is a real agent."""
+"""Regions, commands, settings and alerts of a vehicle, which is a real agent."""
 import json
 import time
 
@@ -9,7 +9,7 @@ alert_rules = """
 when = "speed"
 above = 2.0
 severity = "critical"
-# A vehicle that stops again keeps its alert, so that there is one to look at.
+# The alert does not end when the vehicle stops again, so that one remains.
 hold = "10m"
 [rules.silent]
 when = "offline"
@@ -18,7 +18,7 @@ for = "1s"
 
 
 def use_regions(page):
-    """A region is drawn with the pointer, given to vehicles, answered, changed, and taken away."""
+    """A region is drawn with the pointer, assigned to vehicles, acknowledged, changed, and removed."""
     tab = page.open("#/regions")
     tab.wait("document.querySelector('.regions-panel [role=status]').textContent.length > 3")
     tab.click_text("New circle", ".regions-panel")
@@ -27,7 +27,7 @@ def use_regions(page):
     tab.click_at(x + 60, y - 40)
     tab.wait("document.querySelector('.draft-shape')", "the circle is on the map")
     tab.set(".regions-panel form input[min='1']", "250")
-    # What no vehicle would accept is refused before anybody is asked.
+    # A region that no vehicle would accept is refused without a confirmation dialog.
     limit = tab.run("[...document.querySelectorAll('.regions-panel form label')].find((e) => e.textContent.startsWith('Speed limit')).htmlFor")
     tab.set(f"#{limit}", "0")
     tab.wait("document.querySelector('.regions-panel form').textContent.includes('must be above 0 km/h') && document.querySelector('.regions-panel button[type=submit]').disabled", "a limit of 0")
@@ -42,7 +42,7 @@ def use_regions(page):
     tab.click_text("Close", ".regions-panel form")
     tab.wait("document.querySelector('.region-card')?.textContent.includes('yard 1')", "the region's card")
     tab.wait("document.querySelector('.region-card .who a')?.textContent === 'van'")
-    # Its own address leads back to it.
+    # The address of the region shows it.
     tab.reload()
     tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 250 m radius, at most 30 km/h')", f"the region by its address: {tab.text('.region-card')}")
     tab.click_text("Edit", ".region-card")
@@ -60,7 +60,7 @@ def use_regions(page):
 
 
 def polygon_by_keys(page):
-    """A polygon with the keyboard alone: the map is moved by arrows, corners come at its middle, and arrows move them."""
+    """A polygon is drawn with the keyboard: arrow keys move the map, corners are added in its middle, and arrow keys move them."""
     tab = page.tab
     tab.run("location.hash = '#/regions'")
     tab.wait("!document.querySelector('.region-card')")
@@ -98,7 +98,7 @@ def polygon_by_keys(page):
 
 
 def press(tab, text):
-    """By the keyboard: it can have the focus, and Enter does it."""
+    """Activates a control with the keyboard: it gets the focus, and Enter activates it."""
     found = tab.run("(() => { const e = [...document.querySelectorAll('.regions-panel button')].find((e) => e.checkVisibility() && e.textContent === %s);"
                     " e?.focus(); return document.activeElement === e; })()" % json.dumps(text))
     assert found, f"{text} cannot have the focus"
@@ -115,7 +115,7 @@ def give(tab, vehicle):
 
 
 def use_commands(page):
-    """A command is chosen, confirmed, answered, and stands in the list of what was given; an empty text can be sent."""
+    """A command is selected, confirmed, answered, and listed. An empty text can be sent."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/van")
     tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
     tab.click_text("Command…", ".details")
@@ -151,9 +151,9 @@ def use_commands(page):
 
 
 def command_with_times(page):
-    """Times are meant in the zone that the page shows, which their labels name, and are asked back before they are sent."""
+    """Times are in the page's time zone, which their labels name, and are confirmed before sending."""
     tab = page.tab
-    # The browser's zone is Berlin's.
+    # The browser's time zone is Europe/Berlin.
     for utc, zone, asked, sent in ((False, "Europe/Berlin", "2026-01-15 10:30:00 Europe/Berlin2026-01-15 09:30:00Z", "2026-01-15T09:30:00"), (True, "UTC", "2026-01-15 10:30:00Z", "2026-01-15T10:30:00")):
         if utc:
             tab.key("u")
@@ -181,7 +181,7 @@ def command_with_times(page):
 
 
 def use_attitude(page):
-    """How the agent lies: the horizon is drawn, and says the same in words."""
+    """The attitude of the agent: a drawn horizon with a text alternative."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/van")
     tab.wait("document.querySelector('.details .horizon')?.checkVisibility()", "the horizon", 40)
     tab.wait("document.querySelector('.horizon').ariaLabel?.match(/^Roll \\d+\\.\\d° to the (left|right), pitch \\d+\\.\\d° (up|down)/)", "the words")
@@ -195,7 +195,7 @@ def use_attitude(page):
 
 
 def use_without_control(page):
-    """A server that cannot manage its vehicles offers none of it: no command, no settings, no regions, wherever one comes from."""
+    """A server without management offers no commands, settings or regions in any view."""
     page.fleet.publish("owntracks/fleet/phone", {"_type": "location", "tst": int(time.time()), "lat": 48.1, "lon": 11.5, "acc": 10}, retain=True)
     tab = page.open("#/vehicle/fleet/phone?open=command")
     tab.wait("document.querySelector('.details .facts dd')?.textContent.includes('48.1')", "the vehicle")
@@ -221,7 +221,7 @@ def use_without_control(page):
 
 
 def use_sleeper(page):
-    """A command to a vehicle that sleeps is shown as queued, and its answer when it comes."""
+    """A command to a sleeping vehicle is shown as queued, and later with its response."""
     topic, now = f"odograph/v1/{page.fleet.name}/sleeper", time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     page.fleet.publish(topic + "/status", {"state": "asleep", "time": now, "sessionStart": now, "remote": True, "epoch": "00000000000000ab", "seq": 1}, retain=True)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sleeper?open=command")
@@ -231,7 +231,7 @@ def use_sleeper(page):
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
     tab.wait("document.querySelector('dialog .outcome.good')?.textContent.startsWith('Queued.')", "it is queued")
-    tab.wait("document.querySelector('.command-entry.waiting')?.textContent.includes('queued: the vehicle is asleep')", "the list says so")
+    tab.wait("document.querySelector('.command-entry.waiting')?.textContent.includes('queued: the vehicle is asleep')", "the list shows it as queued")
     page.picture("queued")
     page.check()
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/sleeper/commands")["answers"][0]
@@ -242,7 +242,7 @@ def use_sleeper(page):
 
 
 def use_settings(page):
-    """A setting is changed after a question; what is in force, what is wanted, and the agent's answer stand side by side."""
+    """A setting is changed after a confirmation. The page shows active value, desired value and the agent's response."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/van?open=settings")
     tab.wait("document.querySelector('dialog form')", "the form")
     tab.set("dialog input[list]", "location.distance_filter")
@@ -254,7 +254,7 @@ def use_settings(page):
     tab.wait(f"{row}?.textContent.includes('accepted')", "the agent's answer", 30)
     page.picture("settings")
     page.check()
-    # What cannot be set is refused before anybody is asked.
+    # An invalid value is refused without a confirmation dialog.
     for key, value, why in (("location.distance_filter", "-1", "from 0 to 1"), ("location.distance_filter", "far", "Valid: a number"), ("location.distance", "25", "is not a remote setting"),
                             ("heading.enabled", "1", "true or false"), ("events.vehicle", "ship", "one of car")):
         tab.set("dialog input[list]", key)
@@ -263,7 +263,7 @@ def use_settings(page):
         tab.wait(f"document.querySelector('dialog .outcome.bad')?.textContent.includes({json.dumps(why)})", f"{key} = {value}: {tab.text('dialog .outcome')}", 5)
         assert tab.run("document.querySelectorAll('dialog').length") == 1, "a question although it cannot be done"
     page.picture("setting-refused")
-    # Speeds are read and written in km/h, whatever unit is typed.
+    # Speeds are shown and entered in km/h in any unit.
     tab.set("dialog input[list]", "events.speed_limit")
     tab.wait("document.querySelector('dialog').textContent.includes('a number from 0 to 500 km/h')", "the unit of a speed")
     for value, shown in (("60 km/h", "60"), ("25 m/s", "90")):
@@ -278,7 +278,7 @@ def use_settings(page):
 
 
 def use_alerts(page):
-    """Open alerts with where they began; one is silenced; its address shows it; the vehicle says that it has one."""
+    """Open alerts with their position; one is silenced. Its address shows it, and the vehicle shows that it has an alert."""
     tab = page.open("#/alerts")
     tab.wait("document.querySelector('.alert-list li')", "an alert", 40)
     tab.wait("document.querySelector('.rules')?.textContent.includes('fast Critical: speed · above 7 km/h')", f"the rules: {tab.text('.rules')}")

@@ -1,9 +1,9 @@
-"""Dialogs and the browser's Back, keys typed after the search's, and a fleet without rules."""
+"""Dialogs and the browser's Back, typing after the search key, and a fleet without rules."""
 from page import dialog_closed, hash_has, vehicles_known
 
 
 def use_back(page):
-    """Back and every other change of the address close a dialog; closing one leaves no step behind."""
+    """Back and every other change of the address close a dialog. Closing it removes its entry from the browser's history."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.run(f"location.hash = '#/vehicle/{page.fleet.name}/sim-1'")
@@ -18,14 +18,14 @@ def use_back(page):
     assert "/sim-1" in tab.run("location.hash"), "Back closes the dialog, not the vehicle"
     tab.run("history.forward()")
     tab.wait("document.querySelector('dialog[open]')", "Forward opens it again")
-    # Closed by hand, the step is taken back.
+    # Closing it manually removes the entry from the history.
     tab.key("Escape")
     dialog_closed(tab)
     tab.wait("!location.hash.includes('open=')")
     tab.run("history.back()")
     tab.wait("location.hash.startsWith('#/map')", "the step before the vehicle")
     page.picture("back")
-    # A question within a dialog is not answered by leaving.
+    # Leaving the page does not confirm a question within a dialog.
     tab.run(f"location.hash = '#/vehicle/{page.fleet.name}/sim-2'")
     tab.wait("document.querySelector('.details h2')?.textContent === 'sim-2'")
     tab.click_text("Command…", ".details")
@@ -48,7 +48,7 @@ def use_back(page):
 
 
 def use_slash(page):
-    """What is typed directly after / is searched for, in every view, and is no shortcut."""
+    """Text typed directly after / is a search in every view, and not a shortcut."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     for route in ("#/alerts", "#/fleet", "#/regions", "#/map", "#/vehicles", f"#/vehicle/{page.fleet.name}/sim-1", f"#/vehicle/{page.fleet.name}/sim-1/history"):
@@ -68,7 +68,7 @@ def use_slash(page):
 
 
 def use_no_rules(page):
-    """Where no rule checks anything, nothing is said to be in order."""
+    """Without rules, the page states that no rules are configured."""
     tab = page.open("#/alerts")
     tab.wait("document.querySelector('#alerts-rules').parentElement.textContent.includes('No rules configured')", "that there are no rules")
     tab.wait("document.querySelector('.calm')?.textContent === 'No alerts: no rules are configured.'", "that nothing is checked: " + str(tab.text(".calm")), 5)

@@ -1,4 +1,4 @@
-"""A day of the past: slider, plots, trips, stops, events, playback, files; and the ways of all as a background."""
+"""A recorded day: slider, plots, trips, stops, events, playback, files; and recorded tracks as a background."""
 import csv
 import os
 import tempfile
@@ -10,7 +10,7 @@ from samples import Day
 
 
 def prepare(fleet):
-    """A recorded day, once for all uses of this fleet."""
+    """Returns the recorded day, shared by all uses of this fleet."""
     if not hasattr(fleet, "day"):
         day = Day()
         day.publish(fleet, "van-9")
@@ -30,29 +30,29 @@ def clock(tab):
 
 
 def use_history(page):
-    """The day with its plots, and what happened in it; each entry leads there."""
+    """The day with its plots and events; each entry moves the slider to its time."""
     tab, _ = open_day(page)
     tab.wait("document.getElementById('journal-Trips').textContent === 'Trips 2'")
     tab.wait("document.querySelector('.day-summary').textContent.includes('2 trips')", "the trips in the day's summary")
-    # The charts and the slider span what was recorded: 08:00 to 10:45 and half a minute around it, not 24 hours.
+    # The charts and the slider span the recording: 08:00 to 10:45 with half a minute before and after, not 24 hours.
     span = "Number(document.querySelector('.time-slider').max)"
     tab.wait(f"Math.abs({span} - 9957) < 5", f"the span of the day: {tab.run(span)}", 5)
     painted = tab.run(painted_pixels(".plots"))
     assert painted > 3000, f"the plots are empty: {painted}"
     page.picture("history")
     page.check()
-    # The map is low here on a phone: its buttons, one by one, by their lower edge.
+    # The map is low on a phone: each of its buttons is tested near its lower edge.
     assert tab.run("""[...document.querySelectorAll(".map-buttons button")].every((each) => {
       const { x, width, bottom } = each.getBoundingClientRect();
       return each === document.elementFromPoint(x + width / 2, bottom - 4);
-    })"""), "something lies over a button of the map"
-    # The slider, by its keys.
+    })"""), "an element covers a button of the map"
+    # Keyboard control of the slider.
     tab.run("document.querySelector('.time-slider').focus()")
     before = clock(tab)
     tab.key("PageUp")
     tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "the slider moves the moment")
     hash_has(tab, "time=")
-    # A trip: its own plots, and the way back to the whole day.
+    # A trip with its own plots, and the return to the whole day.
     tab.click(".journal-items .entry")
     tab.wait("[...document.querySelectorAll('.dock button')].some((e) => e.textContent === 'Whole day' && e.checkVisibility())", "the trip's span")
     hash_has(tab, "from=", "to=")
@@ -71,7 +71,7 @@ def use_history(page):
     hash_has(tab, "list=events")
     page.picture("events")
     page.check()
-    # A reload leads back to the same.
+    # A reload shows the same.
     told = clock(tab)
     time.sleep(0.6)
     tab.reload()
@@ -80,7 +80,7 @@ def use_history(page):
 
 
 def use_playback(page):
-    """The day is played back, leaves out what is not known, and stops when asked to."""
+    """Playback of the day skips unknown times, and stops on request."""
     tab, _ = open_day(page)
     tab.set(".dock select", "300")
     before = clock(tab)
@@ -91,7 +91,7 @@ def use_playback(page):
     told = clock(tab)
     time.sleep(0.4)
     assert clock(tab) == told, "it stops"
-    # The day before: nothing, and said so.
+    # The day before has no data, which the page states.
     tab.click("[aria-label='Previous day']")
     tab.wait("document.querySelector('.history-panel').textContent.includes('No positions recorded on this day')")
     page.check()
@@ -122,7 +122,7 @@ def use_download(page):
 
 
 def use_ways(page):
-    """Without a base map, the fleet's own recorded ways are the background, on a graticule with a scale."""
+    """Without a base map, the recorded tracks of the fleet are the background, with a graticule and a scale."""
     prepare(page.fleet)
     tab = page.open("#/map?at=48.137,11.575&zoom=13")
     tab.wait(painted_pixels(".leaflet-ways-pane canvas") + " > 500", "the ways are drawn")
@@ -133,7 +133,7 @@ def use_ways(page):
 
 
 def use_figures(page):
-    """The fleet's figures, with what the recording adds up."""
+    """The fleet's figures, with totals of the recording."""
     prepare(page.fleet)
     tab = page.open("#/fleet")
     tab.wait("document.querySelector('.fleet-view table')?.textContent.includes('van-9')", "the days of the recording")

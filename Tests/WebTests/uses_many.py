@@ -1,18 +1,18 @@
-"""Ten thousand vehicles: found, sorted, scrolled, chosen, and moved about on the map."""
+"""Ten thousand vehicles: search, order, scrolling, selection, and panning of the map."""
 import time
 
 from page import is_full, middle_of_map, rows, vehicles_known
 
 
 def use_many_map(page):
-    """The map puts them together, tells how many they are, and opens what is clicked."""
+    """The map shows clusters with their counts, and opens a clicked cluster."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(2)
     page.picture("many")
     page.check()
     zoom = tab.run("Number(new URLSearchParams(location.hash.split('?')[1]).get('zoom'))")
-    # While positions still come in, what is under the pointer may have moved before it is clicked.
+    # While positions arrive, a cluster may move before it is clicked.
     for _ in range(6):
         tab.click_at(*cluster(tab))
         time.sleep(1.5)
@@ -26,7 +26,7 @@ def use_many_map(page):
 
 
 def cluster(tab):
-    """A place where the page says that several vehicles are."""
+    """Returns a point at which the page shows a cluster."""
     x, y = middle_of_map(tab)
     tab.mouse("mouseMoved", x, y)
     for step in range(-160, 200, 24):
@@ -38,7 +38,7 @@ def cluster(tab):
 
 
 def use_many_list(page):
-    """Search, order, the list's far end, and a vehicle out of the middle of them."""
+    """Search, order, the end of the list, and a vehicle from its middle."""
     tab = page.open("#/map")
     count = page.fleet.count
     vehicles_known(tab, count)
@@ -64,7 +64,7 @@ def use_many_list(page):
 
 
 def use_many_table(page):
-    """The table of all, scrolled to its end."""
+    """The table of all vehicles, scrolled to its end."""
     tab = page.open("#/vehicles")
     tab.wait(f"document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '{page.fleet.count + 1}'", "all of them", 90)
     tab.run("document.querySelector('.table-scroll').scrollTop = 1e9")
@@ -74,7 +74,7 @@ def use_many_table(page):
 
 
 def use_frames(page):
-    """Panning with all vehicles keeps the frames coming; the page stays small."""
+    """The frame rate while panning with all vehicles, and the memory of the page."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(2)

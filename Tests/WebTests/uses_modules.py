@@ -1,7 +1,7 @@
-"""The page's pure modules, imported in a tab: where a vehicle is shown and what that means, for values that no simulated fleet brings about in seconds."""
+"""Tests of the page's modules without DOM in a tab, with values that a simulated fleet does not reach in seconds."""
 import math
 
-# A vehicle at 0, 0 whose position is `age` seconds old when `now` is asked.
+# A vehicle at 0, 0 whose position is `age` seconds old at the time `now`.
 prelude = """
 const now = Date.parse("2026-01-01T12:00:00Z"), at = (age) => new Date(now - age * 1000).toISOString();
 const degree = 111319.49, east = (place) => place.longitude * degree;
@@ -11,7 +11,7 @@ const promised = (age, prediction = {}, position = {}, more = {}) => vehicle(age
 const shown = (one) => { const told = reckoned(one, now); return [east(told), told.radius, told.ahead, told.bound ?? null, told.left ?? null]; };
 """
 
-# What is asked, and metres east, radius, seconds carried on, bound and seconds left.
+# Arguments, and expected metres east, radius, extrapolated seconds, bound and remaining seconds.
 reckonings = [
     ("shown(promised(20))", [150, 19, 15, 15, 15], "the moment that is promised lies the delay ago"),
     ("shown(promised(20, {delay: 0}))", [200, 19, 20, 15, 10], "without a delay, now"),
@@ -32,7 +32,7 @@ reckonings = [
 
 kinds = [
     ("{}", "fix"), ("{source: 'fused'}", "fused"), ("{source: 'inertial'}", "inertial"), ("{source: 'coarse'}", "coarse"), ("{source: 'fused', stale: true}", "stale"),
-    # It moved when it was last heard to, and that is long ago.
+    # Moving at its last report, which is old.
     ("{speed: 9}", "stale"), ("{speed: 0.2}", "fix"),
 ]
 
@@ -42,13 +42,13 @@ def close(found, wanted):
 
 
 def module(tab, imports, script):
-    """The value of a script that begins with what it imports from the page's own modules."""
+    """Runs a script after imports of the page's modules, and returns its value."""
     names = " ".join(f"const {{{', '.join(each)}}} = await import('/{name}.js');" for name, each in imports.items())
     return tab.run(f"(async () => {{ {names} {prelude} {script} }})()")
 
 
 def use_modules(page):
-    """Promises, reckoning, kinds of positions, what a vehicle does, and tracks across the 180th meridian."""
+    """Error bounds, dead reckoning, kinds of positions, activities of a vehicle, and tracks across the antimeridian."""
     tab = page.open("#/fleet")
     for question, wanted, why in reckonings:
         found = module(tab, {"reckoning": ["reckoned"]}, f"return {question};")
@@ -66,7 +66,7 @@ def use_modules(page):
     views_and_timers(tab)
     settings_without_range(tab)
     other_fragment(tab)
-    # Yaw 0 has the axis to the right in the north: the front is in the west then.
+    # At yaw 0 the axis to the right points north, and the front west.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
                              ("{yaw: 1, frame: 'xArbitraryZVertical', axes: 'device'}", "pitch 0.0° up, axes of the device")):
@@ -75,7 +75,7 @@ def use_modules(page):
 
 
 def activities(tab):
-    """A speed counts while it is fresh: list, filter, order and figures read the same mark, which time changes without a message."""
+    """A speed is valid only while it is fresh. List, filter, order and figures use the same flag, which changes with time."""
     told = module(tab, {"store": ["Store"], "vehicle": ["activity", "speedOf"], "filters": ["tally", "sorted", "matcher", "noFilter"], "clusters": ["ClusterGrid"]}, """
         const store = new Store(), told = [];
         store.apply({now: new Date(now).toISOString(), vehicles: [
@@ -97,12 +97,13 @@ def activities(tab):
     assert before["doing"] == {"plain": "moving", "kept": "connected", "old": "connected", "silent": "connected", "promised": "moving", "parked": "standing"}, before
     assert before["moving"] == 2 and before["filtered"] == ["plain", "promised"] and before["fastest"] == "plain" and before["known"] == ["parked", "plain", "promised"], before
     assert set(after["doing"].values()) == {"connected"} and after["moving"] == 0 and after["filtered"] == [] and after["known"] == [], after
-    # Who is told what changed draws it: map, list and figures. The vehicle without a speed is as it was, but its position is old, too.
+    # Changed vehicles are redrawn in map, list and figures. The vehicle without a speed is one of them, since its
+    # position became old, too.
     assert changes == 4, changes
 
 
 def clock_steps(tab):
-    """The offset of the server's clock is that of the fastest message of the last minute, also after a step of the browser's clock."""
+    """The offset of the server's clock follows the fastest message of the last minute, also after a step of the browser's clock."""
     told = module(tab, {"store": ["Store"]}, """
         const store = new Store(), own = Date.now, ownElapsed = performance.now;
         const delays = [900, 100, 1500, 400, 1200, 700, 300, 1800];
@@ -138,7 +139,7 @@ def clock_steps(tab):
 
 
 def meridian(tab):
-    """Across the 180th meridian, each step goes the short way round."""
+    """Across the antimeridian, each step uses the shorter path."""
     told = module(tab, {"track": ["Track"], "fleet-layer": ["FleetLayer"], "mercator": ["worldX", "narrowest", "turned"], "reckoning": ["reckoned"], "format": ["place"]}, """
         const track = new Track({from: at(40), time: [0, 10_000, 20_000, 30_000], latitude: [-17, -17, -17, -17], longitude: [179.98, 179.99, -179.99, -179.98]});
         const members = [179.9, -179.9, 179.95].map((longitude) => ({x: worldX(longitude), y: 0.55}));
@@ -156,7 +157,7 @@ def meridian(tab):
 
 
 def trips_under_way(tab):
-    """A trip under way counts the positions since its last message; one whose end was never received ends after a day or with the next trip."""
+    """An active trip includes positions since its last message. A trip without a received end ends after a day or with the next trip."""
     told = module(tab, {"track": ["Track"], "journal": ["markFollowed", "tripState", "tripDistance", "tripFigures"]}, """
         const track = new Track({from: at(100), time: [0, 10_000, 20_000], latitude: [48, 48.01, 48.02], longitude: [11, 11, 11]});
         const last = new Date(track.time[1]).toISOString(), trip = {phase: "underway", distance: 50, end: {time: last}};
@@ -169,14 +170,14 @@ def trips_under_way(tab):
           distances: [tripDistance(trip, track, now), tripDistance(ended, track, now), tripDistance(trip, track, later), tripDistance(trip, undefined, now)]};""")
     assert told["lost"] == [["ended", 20_000], ["unfinished", 10_000]], told
     assert math.isclose(told["whole"], 2223.9, rel_tol=1e-3), told
-    # A distance up to now has no speed of a minute ago.
+    # The distance extends to now, so that the maximum speed of the last message does not apply.
     assert told["figures"] == [None, 8, 8], told
     assert told["states"] == ["underway", "unfinished", "ended"], told
     assert math.isclose(told["distances"][0], 50 + 1111.95, rel_tol=1e-3) and told["distances"][1:] == [50, 50, 50], told
 
 
 def newest_odometer(tab):
-    """The odometer is that of the newer one of location and status; missing numbers alone need no attention."""
+    """The odometer is that of the newer of location and status. Missing sequence numbers alone are no concern."""
     told = module(tab, {"detail-sections": ["journeySection", "connectionSection"], "vehicle": ["concerns", "isConcerning"]}, """
         const text = (location, status) => journeySection({summary: {}, details: {location, status}, now}).map((each) => each.textContent).join(" ");
         const one = {...vehicle(5), gap: true, missing: 3};
@@ -191,7 +192,7 @@ def newest_odometer(tab):
 
 
 def gaps(tab):
-    """The server reports the gaps: omitted positions are none. Within a gap the position before it is shown for five minutes."""
+    """The server reports gaps; omitted positions are not gaps. Within a gap the previous position is shown for five minutes."""
     told = module(tab, {"track": ["Track"]}, """
         const columns = {from: at(10_000), time: [0, 7_000_000, 9_000_000], latitude: [48, 48, 48.02], longitude: [11, 11, 11]};
         const track = new Track({...columns, gaps: [2]}), whole = new Track(columns);
@@ -201,7 +202,7 @@ def gaps(tab):
 
 
 def joined_days(tab):
-    """What the server, which counts by one offset, puts into the next day belongs to the day that was asked for."""
+    """The server uses a constant UTC offset. Data that it assigns to the next day are added to the requested day."""
     row = "{fleet: 'f', vehicle: 'v', kind: 'drive', trips: 1, day: '2026-10-25', distance: 5, moving: 60}"
     found = module(tab, {"fleet-view": ["joinedDays"]}, f"""
         const row = {row}, other = {{...row, fleet: 'g'}};
@@ -212,7 +213,7 @@ def joined_days(tab):
 
 
 def views_and_timers(tab):
-    """The subscriptions of a view exist while it is open, and a stopped timer does not run again."""
+    """Subscriptions of a view exist only while it is open, and a stopped timer does not run again."""
     told = module(tab, {"view": ["View"], "timers": ["every", "inNextFrame"]}, """
         const calls = [], element = document.createElement("p");
         class Example extends View {
@@ -238,7 +239,7 @@ def views_and_timers(tab):
 
 
 def other_fragment(tab):
-    """A page that is opened with a fragment that is no route shows the map."""
+    """A fragment that is not a route shows the map."""
     view = module(tab, {"router": ["Router"]}, """
         history.replaceState(null, "", "#content");
         let view;

@@ -1,4 +1,4 @@
-"""Addresses that lead anywhere, keys alone, large letters, less motion, a server and a broker that go away, names with markup."""
+"""Addresses of states, keyboard-only use, zoom, reduced motion, loss of server and broker, names with markup."""
 import json
 import signal
 import time
@@ -8,7 +8,7 @@ from page import dialog_closed, gone, hash_has, rows, sizes, vehicles_known
 
 
 def use_links(page):
-    """What is filtered, ordered and looked at stands in the address: a reload and another browser show the same."""
+    """The address contains filters, order and view: a reload and another browser show the same."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.set("#panel .search", "sim-1")
@@ -38,7 +38,7 @@ def use_links(page):
         other.quiet()
     finally:
         other.close()
-    # Filters go along to a vehicle and to the table, and away with one touch.
+    # Filters also apply to a vehicle and to the table, and are removed with one tap.
     tab.click(".vehicle-list [aria-posinset='1']:not([hidden])")
     hash_has(tab, "#/vehicle/", "q=sim-1")
     tab.click("#header nav a[data-view=vehicles]")
@@ -54,7 +54,7 @@ def use_links(page):
 
 
 def use_keyboard(page):
-    """From the first Tab on: the skip link, nothing without a visible focus; and a whole errand without a pointer."""
+    """Keyboard-only use from the first Tab: skip link, visible focus on every element, and a complete task."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.run("document.body.focus(); document.activeElement.blur()")
@@ -106,7 +106,7 @@ def use_keyboard(page):
 
 
 def focus(tab):
-    """What has the focus; none where it has left the page."""
+    """Returns the focused element; None if the focus has left the page."""
     told = tab.run("(() => { const e = document.activeElement, s = getComputedStyle(e);"
                    " return [e === document.body, e.outerHTML.slice(0, 90), s.outlineStyle, e.checkVisibility() && !e.closest('[inert]')]; })()")
     if told[0]:
@@ -116,7 +116,7 @@ def focus(tab):
 
 
 def use_large_letters(page):
-    """At 200 %, in every view, nothing is cut off and nothing lies beside the window."""
+    """At a zoom of 200 %, no content of any view is cut off or outside of the window."""
     page.tab.size(640, 400, scale=2)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-1")
     tab.wait("document.querySelector('.details .facts dd')")
@@ -132,7 +132,7 @@ def use_large_letters(page):
 
 
 def use_less_motion(page):
-    """Who asks for less motion sees none: nothing is carried on between reports, nothing glides."""
+    """With reduced motion there are no animations, and no extrapolation between reports."""
     page.tab.prefer(page.scheme, "reduce")
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
@@ -148,9 +148,9 @@ def use_less_motion(page):
 
 
 def use_many_tabs(page):
-    """More tabs than a browser has connections: those that nobody looks at give theirs back, and go on when somebody returns."""
+    """More tabs than a browser has connections: hidden tabs close their streams, and reconnect when they become visible."""
     tabs = [page.tab, *(page.chrome.tab(page.person) for _ in range(6))]
-    # Half a minute is some tenths here.
+    # Half a minute is shortened to tenths of a second here.
     quick = "{ const own = window.setTimeout; window.setTimeout = (run, wait, ...rest) => own(run, wait === 30_000 ? 300 : wait, ...rest); }"
     first = tabs[0]
     for tab in tabs:
@@ -172,12 +172,12 @@ def use_many_tabs(page):
 
 
 def use_lost_server(page):
-    """A server that goes away is told, and as of when what is shown is; it is found again, and goes on."""
+    """The page reports a lost server with the time of its data, and reconnects after a restart."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-4")
     vehicles_known(tab, page.fleet.count)
     page.allowed += gone
     page.fleet.stop_server()
-    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('No connection to the server')", "the page says that it is not live")
+    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('No connection to the server')", "the page reports the lost connection")
     tab.wait("document.querySelector('.live').textContent === 'Not live'")
     page.picture("lost")
     assert tab.run("document.getElementById('banner').textContent.includes('as of')"), tab.text("#banner")
@@ -192,7 +192,7 @@ def use_silent_server(page):
     """A server that stops without closing its connections counts as lost after 25 s without an event; the page reconnects when it responds again."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
-    # A change of the view that waited for the server is answered after its stream has ended.
+    # A change of the view that waits for the server is answered after its stream has ended.
     page.allowed += [*gone, "404 (Not Found) " + page.fleet.address + "api/v1/stream/"]
     page.fleet.server.send_signal(signal.SIGSTOP)
     try:
@@ -207,16 +207,16 @@ def use_silent_server(page):
 
 
 def use_lost_broker(page):
-    """A broker that goes away is told: nothing new is heard since when, and each vehicle's age grows."""
+    """The page reports a lost broker with the time of the loss, and each vehicle's age grows."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     page.fleet.stop_broker()
-    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('no connection to the broker since')", "the page says so", 40)
+    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('no connection to the broker since')", "the page reports the lost broker", 40)
     tab.wait("[...document.querySelectorAll('.vehicle-list .age')].some((e) => Number(e.textContent.match(/(\\d+)\u202fs ago/)?.[1]) > 4)", "ages grow", 30)
     page.picture("broker-lost")
     page.check()
     tab.run("location.hash = '#/fleet'")
-    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the figures say so, too")
+    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the figures report it, too")
     page.fleet.start_broker()
     tab.wait("document.getElementById('banner').hidden", "it is heard again", 60)
 
@@ -225,7 +225,7 @@ hostile = "<img src=x onerror=\"window.pwned='name'\">"
 
 
 def publish_hostile(fleet):
-    """A vehicle all of whose texts are markup, in every message that the page shows something of."""
+    """Publishes a vehicle with markup in all texts of all messages that the page uses."""
     now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     topic, numbers = f"odograph/v1/{fleet.name}/{hostile}", iter(range(1, 100))
 
@@ -256,12 +256,13 @@ def publish_hostile(fleet):
 def use_hostile(page):
     """Names and texts with markup and scripts stay text, in every view."""
     topic = publish_hostile(page.fleet)
-    # A name that a server finds nothing for is answered with 404, and so is a setting of what is none.
+    # A request with a name unknown to the server gets a 404, and so does a request for settings of an unknown
+    # vehicle.
     page.allowed += ["404 (Not Found)", "422 (Unprocessable", "409 (Conflict)"]
     vehicle = f"#/vehicle/{page.fleet.name}/" + quote(hostile, safe="")
     tab = page.open(vehicle)
     tab.wait(f"document.querySelector('.details h2')?.textContent === {json.dumps(hostile)}", "the name as it is")
-    tab.wait("document.querySelector('.details').textContent.includes('<svg onload')", "what it says, as text")
+    tab.wait("document.querySelector('.details').textContent.includes('<svg onload')", "the markup is shown as text")
     tab.wait("document.querySelector('.details').textContent.includes('</script>')")
     page.picture("hostile")
     page.check()
@@ -281,7 +282,7 @@ def use_hostile(page):
 
 
 def use_base_map(page):
-    """Tiles, of a file or of an address that the operator has configured: with whose they are, below the vehicles, light and dark."""
+    """Tiles of a file or of a configured address: below the vehicles, with attribution, in light and dark."""
     if page.fleet.tiles is not None:
         page.elsewhere = (page.fleet.tiles.origin,)
     tab = page.open("#/map")
@@ -291,7 +292,7 @@ def use_base_map(page):
         assert tab.text(".attribution") == "Drawn by a test", tab.text(".attribution")
     else:
         assert tab.text(".attribution") == "© A test" and page.fleet.tiles.asked, tab.text(".attribution")
-        # Who asks, as providers demand, and nothing of what is looked at.
+        # The referrer is only the page's origin, which providers require, without the current view.
         assert page.fleet.tiles.referers == {page.fleet.address}, page.fleet.tiles.referers
     time.sleep(0.5)
     page.picture("tiles-file" if page.fleet.tiles is None else "tiles-address")

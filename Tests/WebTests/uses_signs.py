@@ -1,11 +1,11 @@
-"""What the map draws for how a position is known, and what the details tell of it: each by messages that say so."""
+"""Map symbols and details for the different kinds of positions, each with suitable messages."""
 import json
 import time
 
 from page import vehicles_known
 
 epoch = "00000000000000e1"
-# Far from one another: each has the map for itself.
+# Far apart, so that each has the map for itself.
 origin, apart = 50.0, 0.2
 
 
@@ -30,13 +30,13 @@ class Vehicle:
         self.fleet.publish(f"{self.topic}/{kind}", {**payload, "epoch": epoch, "seq": self.number}, retain)
 
     def open(self, page, zoom=17):
-        """The map with this vehicle in its middle, without anything over it."""
+        """Shows the map with this vehicle in its middle, without covering elements."""
         latitude, longitude = self.place
         return page.open(f"#/map?at={latitude:.6f},{longitude:.6f}&zoom={zoom}")
 
 
 def pixels(radius):
-    """An expression: the colours around the middle of the map's canvas, as [x, y, "r,g,b"] of what is painted."""
+    """Returns an expression for the painted pixels around the middle of the map's canvas, as [x, y, "r,g,b"]."""
     return ("(() => { const c = document.querySelector('.leaflet-fleet-pane canvas'), r = %d; const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', {willReadFrequently: true});"
             " copy.drawImage(c, 0, 0); const w = 2 * r + 1, d = copy.getImageData(Math.round(c.width / 2) - r, Math.round(c.height / 2) - r, w, w).data, found = [];"
             " for (let i = 0; i < w * w; i += 1) if (d[4 * i + 3] > 0) found.push([i %% w - r, Math.floor(i / w) - r, [...d.slice(4 * i, 4 * i + 3)].join(','), d[4 * i + 3]]);"
@@ -49,17 +49,17 @@ def colour(tab, name):
 
 
 def alike(found, paint, tolerance):
-    """Whether a colour is another one, but for the smoothing of edges."""
+    """True if two colors are equal within the smoothing of edges."""
     return sum(abs(int(a) - int(b)) for a, b in zip(found.split(","), paint.split(","), strict=True)) < tolerance
 
 
 def ring(painted, paint, least, greatest, tolerance=120):
-    """Pixels of a colour between two distances from the middle."""
+    """Returns the pixels of a color between two distances from the middle."""
     return sum(1 for x, y, found, alpha in painted if alike(found, paint, tolerance) and alpha > 150 and least <= (x * x + y * y) ** 0.5 <= greatest)
 
 
 def use_signs(page):
-    """Measured, inertial, coarse, old and carried on look each as the legend says; circles and trails."""
+    """Symbols of the legend: measured, inertial, coarse, old and extrapolated positions; circles and trails."""
     fleet = page.fleet
     vehicles = {name: Vehicle(fleet, f"car-{index}", index) for index, name in enumerate(("fix", "inertial", "coarse", "old", "ahead"))}
     for vehicle in vehicles.values():
@@ -89,7 +89,7 @@ def use_signs(page):
                 return painted
             time.sleep(0.1)
 
-    # A disc of its colour; around it, at 20 m, the circle: a pixel is 0.77 m here.
+    # A disc of its color with a circle of 20 m; a pixel is 0.77 m here.
     found = look("fix", 40, lambda painted: ring(painted, standing, 0, 6) > 60)
     assert ring(found, standing, 0, 6) > 60 and ring(found, standing, 11, 15) == 0, "a measured position"
     assert any(abs((x * x + y * y) ** 0.5 - 20 / 0.7676) < 1 and 60 < alpha < 220 for x, y, _, alpha in found), "its circle"
@@ -100,14 +100,14 @@ def use_signs(page):
     below = lambda painted: sum(1 for x, y, each, _ in painted if alike(each, connected, 120) and 11 <= y <= 13 and abs(x) < 9)
     found = look("old", 40, lambda painted: below(painted) > 20)
     assert below(found) > 20, "a line below"
-    # Carried on for seconds: hollow, away from its report, with a dotted line between.
+    # Extrapolated for seconds: hollow, away from its report, with a dotted line in between.
     vehicles["ahead"].location(age=3, speed=10, course=90, horizontalAccuracy=3)
     ahead = lambda painted: [(x, each) for x, y, each, alpha in painted if alpha > 150 and x > 30 and abs(y) < 12]
     found = look("ahead", 150, lambda painted: any(alike(each, moving, 60) for _, each in ahead(painted)))
     painted, hollow = (sum(1 for _, each in ahead(found) if alike(each, paint, 60)) for paint in (moving, paper))
     assert painted > 15 and hollow > painted, f"a hollow arrow beside its report: {painted}, {hollow}"
     assert sum(1 for x, y, each, alpha in found if alike(each, moving, 200) and alpha > 60 and abs(y) <= 1 and 4 < x < 30) > 8, "a line from its report"
-    # The trail of who is looked at.
+    # The trail of the selected vehicle.
     for step in range(3):
         vehicles["fix"].place = (origin, 8.0 + step * 0.0004)
         vehicles["fix"].location(speed=0)
@@ -127,17 +127,17 @@ def use_signs(page):
 
 
 def use_labels(page):
-    """Names stand beside the signs as far as there is room, however many vehicles there are."""
+    """Names are beside the symbols where there is space, with any number of vehicles."""
     fleet, side = page.fleet, 12
     vehicles = [Vehicle(fleet, f"van-{index + 1}", 0) for index in range(side * side)]
     for index, vehicle in enumerate(vehicles):
-        # 43 by 84 pixels apart at zoom 16.
+        # Distances of 43 and 84 pixels at zoom 16.
         vehicle.place = (origin + 0.0006 * (index % side), 8.0 + 0.0018 * (index // side))
         vehicle.location(speed=0)
         if index in (39, 69, 143):
             tab = page.open(f"#/map?at={origin + 0.0033},{8.0099}&zoom=16")
             vehicles_known(tab, index + 1)
-            # The names that the next frames write.
+            # Names that the next frames draw.
             named = tab.run("""new Promise((resume) => {
               const names = new Set(), write = CanvasRenderingContext2D.prototype.fillText;
               CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { names.add(text); return write.call(this, text, ...rest); };
@@ -149,7 +149,7 @@ def use_labels(page):
 
 
 def use_promise(page):
-    """A vehicle that reports within bounds is shown as of its delay ago, and the details say so, and say when the promise has lapsed."""
+    """A vehicle with an error bound is shown with its delay. The details state the bound, and later that it has expired."""
     vehicle = Vehicle(page.fleet, "bounded", 7)
     vehicle.status()
     predict = {"velocityEast": 10, "velocityNorth": 0, "bound": 15, "delay": 5, "validity": 25, "growth": 2}
@@ -159,11 +159,11 @@ def use_promise(page):
     tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "what is promised, and of when")
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/bounded")
     assert told["prediction"]["delay"] == 5, told
-    # The place is the one that the map shows, and not the last report.
+    # The position is the one on the map, and not that of the last report.
     place = "Number([...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Coordinates').nextElementSibling.textContent.match(/, (\\d+\\.\\d{5})/)[1])"
     tab.wait(f"{place} > 8.00005", f"the predicted place: {tab.run(place)}")
     assert told["position"]["longitude"] == 8 and told["position"]["now"]["longitude"] > 8 and told["position"]["now"]["radius"] == 15, told["position"]
-    # The next one comes before it is in effect: until then, the one before counts.
+    # The next report arrives before it takes effect. Until then, the previous one applies.
     vehicle.location(age=1, speed=0, predict={**predict, "velocityEast": 0, "validity": 1})
     tab.wait("document.querySelector('.details .raw')")
     tab.wait(f"{fact}?.includes('expired')", "that it has lapsed", 20)
@@ -175,7 +175,7 @@ def use_promise(page):
 
 
 def use_sections(page):
-    """Energy, sensors, a queue that grows, and how the vehicle lies: what a status and an attitude tell."""
+    """Details from status and attitude: energy, sensors, a growing queue, and the attitude."""
     vehicle = Vehicle(page.fleet, "lorry", 9)
     vehicle.status(
         uptime=7200, counters={"queue.records": 140}, externalPower=False, battery={"level": 0.15, "charging": False, "voltage": 11.4},
