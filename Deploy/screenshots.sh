@@ -1,5 +1,5 @@
 #!/bin/bash
-# Takes README's pictures of the page (Config/pictures): a simulated fleet on the real server, in light, in dark, on a
+# Makes README's pictures of the page (Config/pictures): a simulated fleet on the real server, in light, in dark, on a
 # phone. Uses the program of .build/release, or otherwise of .build/debug.
 set -euo pipefail
 cd "$(dirname "$0")/.."

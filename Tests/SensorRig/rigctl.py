@@ -21,7 +21,7 @@ class RigError(Exception):
 
 
 class Rig:
-    """One connection to the rig."""
+    """A connection to the rig."""
 
     def __init__(self, port, timeout=60):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)

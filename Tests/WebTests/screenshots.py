@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes README's pictures: a simulated fleet with an agent and a recording, in light, in dark and on a phone."""
+"""Makes README's pictures: a simulated fleet with an agent and a recording, in light, in dark and on a phone."""
 import os
 import sys
 import time

@@ -80,7 +80,7 @@ def use_login(page):
 def log_out(tab):
     tab.click("[aria-label='Page settings']")
     tab.click_text("Log out", "dialog")
-    tab.wait("document.querySelector('.login-form')?.textContent.includes('You are logged out')", "the logout is told")
+    tab.wait("document.querySelector('.login-form')?.textContent.includes('You are logged out')", "the page reports the logout")
 
 
 def use_share(page):

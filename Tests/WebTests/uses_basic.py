@@ -19,7 +19,7 @@ def use_map(page):
     for step in range(10):
         tab.mouse("mouseMoved", x + 10 * step, y + 5 * step, buttons=1)
     tab.mouse("mouseReleased", x + 90, y + 45)
-    tab.wait(f"location.hash !== {json.dumps(before)} && location.hash.includes('at=')", "the address tells the map's place")
+    tab.wait(f"location.hash !== {json.dumps(before)} && location.hash.includes('at=')", "the address contains the map's position")
     tab.click("[aria-label='Zoom in']")
     tab.click(".legend summary")
     time.sleep(0.5)

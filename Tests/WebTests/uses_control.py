@@ -141,7 +141,7 @@ def use_commands(page):
     tab.click_text("Set driver", "dialog")
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
-    tab.wait("document.querySelectorAll('.command-entry.done').length === 2", "a driver who is nobody is taken", 30)
+    tab.wait("document.querySelectorAll('.command-entry.done').length === 2", "an empty driver is accepted", 30)
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/van/commands")["answers"][0]
     assert told["command"] == "set-trip" and told["arguments"].get("driver") == "" and "purpose" not in told["arguments"], told
     tab.key("Escape")
@@ -226,7 +226,7 @@ def use_sleeper(page):
     page.fleet.publish(topic + "/status", {"state": "asleep", "time": now, "sessionStart": now, "remote": True, "epoch": "00000000000000ab", "seq": 1}, retain=True)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sleeper?open=command")
     tab.wait("document.querySelector('dialog .note')", "the address opens the dialog")
-    tab.wait("document.querySelector('dialog').textContent.includes('The vehicle is asleep')", "it is told before")
+    tab.wait("document.querySelector('dialog').textContent.includes('The vehicle is asleep')", "the page states this before sending")
     tab.set("dialog select", "locate")
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
@@ -246,7 +246,7 @@ def use_settings(page):
     tab = page.open(f"#/vehicle/{page.fleet.name}/van?open=settings")
     tab.wait("document.querySelector('dialog form')", "the form")
     tab.set("dialog input[list]", "location.distance_filter")
-    tab.wait("document.querySelector('dialog').textContent.includes('Valid: a')", "what the key takes")
+    tab.wait("document.querySelector('dialog').textContent.includes('Valid: a')", "the permitted values of the key")
     tab.set("dialog form .field:nth-of-type(2) input", "25")
     tab.click_text("Change…", "dialog")
     tab.click_text("Change", "dialog:last-of-type")

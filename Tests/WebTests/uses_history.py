@@ -137,6 +137,6 @@ def use_figures(page):
     prepare(page.fleet)
     tab = page.open("#/fleet")
     tab.wait("document.querySelector('.fleet-view table')?.textContent.includes('van-9')", "the days of the recording")
-    assert "unreadable" not in tab.text(".fleet-view"), "the day has messages that nobody can read"
+    assert "unreadable" not in tab.text(".fleet-view"), "the day has unreadable messages"
     page.picture("figures")
     page.check()

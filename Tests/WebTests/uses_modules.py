@@ -21,12 +21,12 @@ reckonings = [
     ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of a promise that has lapsed grows"),
     ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a promise holds until the next report"),
     ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "what lapsed long ago is no ground"),
-    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "nobody keeps the promise of a vehicle that is gone"),
+    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "no error bound for an offline vehicle"),
     ("shown(promised(45, {}, {stale: true}))", [400, 4 + 15 + 20, 40, 35, -10], "the bound of an old position grows, too"),
     ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "of another clock, a report is as old as its message"),
     ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are carried on"),
     ("shown(vehicle(11, {speed: 10, course: 90}))", [0, 4, 0, None, None], "for ten seconds"),
-    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "not those of a vehicle that stands"),
+    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "no extrapolation of a vehicle at rest"),
     ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "nor without a course"),
 ]
 

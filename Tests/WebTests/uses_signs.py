@@ -156,7 +156,7 @@ def use_promise(page):
     vehicle.location(age=6, speed=10, course=90, predict=predict)
     tab = page.open(f"#/vehicle/{page.fleet.name}/bounded")
     fact = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Error bound')?.nextElementSibling.textContent"
-    tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "what is promised, and of when")
+    tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "error bound and delay")
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/bounded")
     assert told["prediction"]["delay"] == 5, told
     # The position is the one on the map, and not that of the last report.

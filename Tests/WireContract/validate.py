@@ -65,7 +65,7 @@ def main():
             if not contract.problems(name, broken):
                 problems.append(f"{name}.json accepts a message {what}")
         if contract.problems(name, message | {"addedInALaterVersion": 1}):
-            problems.append(f"{name}.json refuses a field that it does not know")
+            problems.append(f"{name}.json refuses an unknown field")
     for name in sorted(counts):
         print(f"{name},{counts[name]}")
     for problem in problems[:30]:
