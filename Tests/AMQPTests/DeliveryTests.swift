@@ -18,7 +18,7 @@ struct DeliveryTests {
     ("a+/b", "whole level"),
     ("a/b#", "whole level"), (String(repeating: "a/", count: 128) + "b", "1 to 255"),
   ])
-  func refusesWhatAnExchangeCannotSelect(_ filter: String, _ cause: String) {
+  func refusesUnsupportedFilters(_ filter: String, _ cause: String) {
     let error = #expect(throws: OperationError.self) { try RoutingKey.pattern(for: filter) }
     #expect(error?.description.contains(cause) == true, "\(error?.description ?? "")")
   }
@@ -28,7 +28,7 @@ struct DeliveryTests {
       RoutingKey.topic(of: "odograph.v1.acme.van-1.location.event") == "odograph/v1/acme/van-1/location/event"
     )
     #expect(RoutingKey.topic(of: "") == "" && RoutingKey.topic(of: "é..b") == "é//b")
-    // The plugin takes what MQTT forbids, and no database keeps it in a text.
+    // The plugin accepts characters that MQTT forbids and that no database stores as text.
     #expect(RoutingKey.topic(of: "a.b\0.c") == "a/b\u{FFFD}/c")
   }
 
@@ -50,8 +50,8 @@ struct DeliveryTests {
       PrefetchWindow(most: .max, bound: 1).most == 65_535 && PrefetchWindow(most: -1, bound: 1).size == 1)
   }
 
-  /// Of large messages fewer are taken ahead, and as many as before when they are small again.
-  @Test func windowsGoByBytesToo() {
+  /// Large messages reduce the window, and small ones restore it.
+  @Test func windowsDependOnBytesToo() {
     var window = PrefetchWindow(most: 4000, bound: 10_000)
     let isSmaller = window.acknowledged(100, bytes: 100 << 20, rest: 0)
     #expect(isSmaller && window.size == 16)
@@ -64,15 +64,15 @@ struct DeliveryTests {
     #expect(!isLarger && window.size == 4000)
   }
 
-  /// Against a broker that always sends all that it may: each larger window is another consumer's, and what was sent to those before
-  /// comes on top.
+  /// Model of a broker that always sends as many messages as it may. Each larger window belongs to another consumer, and the messages
+  /// that were sent to former consumers are added.
   @Test(arguments: [1, 250, 500, 600, 4000, 10_000, 100_000])
-  func neverHoldsMoreThanTheBuffer(bound: Int) {
+  func neverExceedsTheBuffer(bound: Int) {
     var generator = SeededGenerator.announced()
     var largest = 0
     for _ in 0..<50 {
       var window = PrefetchWindow(most: min(4000, bound), bound: bound)
-      // Unacknowledged, of former consumers and of this one; how many of all were read.
+      // Unacknowledged messages of former consumers and of this one, and the number of read messages of all.
       var (former, own, read) = (0, window.size, 0)
       for _ in 0..<200 {
         read = Int.random(in: read...former + own, using: &generator)
@@ -89,7 +89,7 @@ struct DeliveryTests {
     #expect(largest <= max(bound, 1), "\(largest)")
   }
 
-  /// Against a plain model: batches settled in any order of calls, channels that go, and what is acknowledged then.
+  /// Comparison with a simple model: batches settled in random order, channels that close, and the acknowledgements.
   @Test func acknowledgesOnlyWhatIsSettled() {
     var generator = SeededGenerator.announced()
     for _ in 0..<200 {
@@ -108,7 +108,7 @@ struct DeliveryTests {
           settled = max(settled, through)
           ledger.settle(through: through)
         case 8:
-          // Another channel: what an old batch's number settles is nothing of it.
+          // Another channel: the number of an old batch settles none of its messages.
           (ledger, model, tag) = (DeliveryLedger(), [], 0)
           ledger.settle(through: settled)
         default: break

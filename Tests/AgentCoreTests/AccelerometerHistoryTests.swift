@@ -11,7 +11,7 @@ import Testing
 
 @testable import AgentCore
 
-/// The recorder as the agent runs it: on the pipeline's thread, from what the sensors say.
+/// The accelerometer recorder, run on the pipeline's thread as in the agent.
 @Suite struct AccelerometerHistoryTests {
   private final class NoDelivery: MessageDelivery {
     func accept(_ messages: [VehicleMessage]) throws {}
@@ -25,7 +25,7 @@ import Testing
     try AgentConfiguration(settings: ["vehicle.id=v", "input.mode=simulation"] + settings)
   }
 
-  /// A run of the agent over a simulated drive, from its start to its clean end.
+  /// Runs the agent over a simulated drive, from its start to its regular end.
   private func run(_ configuration: AgentConfiguration) throws {
     let feed = try SensorFeed(configuration)
     let (start, time) = try feed.startOfTime(configuration.sensorInput)
@@ -58,11 +58,11 @@ import Testing
         from: #require(UTCTime(rfc3339: from)), to: #require(UTCTime(rfc3339: to)))
     }
     let all = try history("2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z")
-    // 30 s at 50 Hz in each run; the drive's own rate need not be a multiple.
+    // 30 s at 50 Hz in each run; the sample rate of the drive may not be a multiple.
     #expect((2500...3100).contains(all.samples.count))
     #expect(all.gaps.count == 1 && all.gaps.first?.isRestart == true && all.undatedSegments == 0)
     #expect(abs(all.samples.reduce(0) { $0 + $1.acceleration.z } / Double(all.samples.count) + 1) < 0.1)
-    // A range in the second run alone, and one in which the agent was not running.
+    // A range within the second run, and one while the agent was not running.
     let part = try history("2026-11-21T09:00:10Z", "2026-11-21T09:00:12Z")
     #expect((80...105).contains(part.samples.count) && part.gaps.isEmpty)
     #expect(try history("2026-11-21T08:10:00Z", "2026-11-21T08:50:00Z").samples.isEmpty)
@@ -79,8 +79,8 @@ import Testing
     }
   }
 
-  /// Nothing before the command, so many seconds after it, and a later command extends a recording and never shortens it. After a
-  /// restart the samples are still there.
+  /// Recording starts with the command and lasts the requested time. A later command can extend, but not
+  /// shorten it. The samples remain after a restart.
   @Test func recordsForADurationOnCommand() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "odograph-\(UUID().uuidString)")
@@ -124,8 +124,8 @@ import Testing
     #expect(try count(MotionMemory(plan, log: Self.log)) ?? 0 >= 300)
   }
 
-  /// Recording alone is reason enough to power the accelerometer, and nothing else.
-  @Test func theRecorderDemandsTheAccelerometer() throws {
+  /// The recorder alone powers the accelerometer, but no other sensor.
+  @Test func recorderDemandsTheAccelerometer() throws {
     let off = ["location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events="]
     let configuration = try configuration(off + ["recorder.enabled=true", "store.path=/tmp/x/outbox"])
     #expect(configuration.recorder?.path == "/tmp/x/accelerometer.history")

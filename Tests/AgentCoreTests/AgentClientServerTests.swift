@@ -60,12 +60,12 @@ import Testing
     fixture.publish(3)
     let line = client.readLines { $0.contains("SCANS") }.last ?? ""
     #expect(line.contains("[10000000,0,0,9.8,null,"), "\(line)")
-    // A pressure was not requested.
+    // The client did not request pressure samples.
     fixture.server.publish(.barometer([PressureData(timestamp: Timestamp(nanoseconds: 1), pressure: 1e5)]))
     fixture.server.publish(LocalSources(sensors: [], isLocationEnabled: false))
     let next = client.readLines { $0.contains("\"ODOGRAPH\"") }
     #expect(next.count == 1 && next[0].contains(#""location":false,"sensors":[]"#), "\(next)")
-    // The client of gpsd has received neither.
+    // The client of the gpsd protocol has received neither message.
     other.write(Array("?VERSION;\n".utf8))
     var greetings = 0
     let lines = other.readLines {
@@ -119,7 +119,7 @@ import Testing
     #expect(!rest.contains { $0.contains("SCANS") }, "\(rest)")
   }
 
-  /// A long latency delivers large blocks, of which nothing is lost.
+  /// With a long latency, blocks are large. None is lost.
   @Test(arguments: [(200.0, 2.0), (1000, 5)]) func wholeBlocksFit(hertz: Double, latency: Double) throws {
     let fixture = try Fixture()
     let client = try fixture.connect()

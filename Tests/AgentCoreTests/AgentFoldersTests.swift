@@ -1,7 +1,7 @@
 import AgentCore
 import Testing
 
-/// Where things are that nothing names: the system's folders, or the user's own.
+/// Default folders: those of the system or of the user.
 @Suite struct AgentFoldersTests {
   private static func folders(
     _ environment: [String: String], isRoot: Bool = false, writable: Set<String> = []
@@ -25,7 +25,7 @@ import Testing
     #expect(folders.state == "/var/lib/a" && folders.socket == "/run/a/control.socket")
   }
 
-  /// Without a service manager, as in a container: the folders that the package made are that user's.
+  /// Without a service manager, as in a container, the service user uses the folders created by the package.
   @Test func serviceUserWithoutSystemdUsesSystemFolders() {
     let folders = Self.folders(Self.own, writable: ["/var/lib/odographd", "/run/odographd"])
     #expect(folders.state == "/var/lib/odographd" && folders.socket == "/run/odographd/control.socket")
@@ -43,7 +43,7 @@ import Testing
     #expect(plain.socket == "/run/odographd/control.socket")
   }
 
-  /// The XDG specification: a path that is not absolute is to be ignored.
+  /// XDG specification: paths that are not absolute are ignored.
   @Test func relativePathsAreIgnored() {
     let folders = Self.folders([
       "HOME": "", "XDG_STATE_HOME": "s", "XDG_CONFIG_HOME": ".", "XDG_RUNTIME_DIR": "r",
@@ -52,7 +52,7 @@ import Testing
     #expect(folders.newConfiguration == nil)
   }
 
-  /// Only what is below the user's own folder is made as a whole.
+  /// Parent folders are created only below the user's home folder.
   @Test func onlyParentsBelowTheHomeFolderAreCreated() {
     let plain = Self.folders(["HOME": "/home/ann"])
     #expect(plain.parents(of: plain.state) == ["/home/ann/.local", "/home/ann/.local/state"])
@@ -64,7 +64,7 @@ import Testing
     #expect(Self.folders(Self.own).parents(of: "/s/odograph") == ["/s"])
     let root = Self.folders(Self.own, isRoot: true)
     #expect(root.parents(of: "/var/lib/odographd").isEmpty && root.parents(of: "/data/odograph").isEmpty)
-    // Where the store is elsewhere, nothing else has made it.
+    // If the store is elsewhere, this folder does not exist yet.
     #expect(root.parents(of: "/var/lib/odographd/remote") == ["/var/lib/odographd"])
   }
 }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import AgentCore
 
-/// The agent's one queue between threads.
+/// The agent's input queue between threads.
 @Suite struct AgentInboxTests {
   private static let idle = AgentInput.sensor(
     .status(SourceStatus(timestamp: Timestamp(nanoseconds: 0), source: "s", kinds: [], state: .idle)))
 
-  /// Two threads flood it, one with sensor events and one with requests. Whoever takes ten inputs after a stop was pushed has
-  /// it, and inputs of both kinds come through.
+  /// Floods the queue with sensor events from one thread and requests from another. A stop is among the next
+  /// ten inputs, and inputs of both kinds are processed.
   @Test func stopPassesTwoFloods() throws {
     let inbox = AgentInbox()
     let isOver = Locked(false)
@@ -33,7 +33,7 @@ import Testing
       switch try #require(inbox.pop(until: nil)) {
       case .sensor: counts.sensors += 1
       case .request: counts.requests += 1
-      default: Issue.record("nobody pushed anything else")
+      default: Issue.record("unexpected input")
       }
     }
     inbox.push(.stop)
@@ -50,7 +50,7 @@ import Testing
     #expect(late == nil && none == nil)
     inbox.push(.tick)
     guard case .tick? = inbox.pop(until: nil) else {
-      Issue.record("a tick ends a wait")
+      Issue.record("expected the tick")
       return
     }
   }

@@ -11,7 +11,7 @@ import Testing
 
 @testable import AgentCore
 
-/// The metrics as Prometheus reads them.
+/// Metrics in the format of Prometheus.
 @Suite struct AgentMetricsTests {
   private var snapshot: AgentSnapshot {
     let time = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -86,7 +86,7 @@ import Testing
     #expect(!text.contains("odograph_location_age_seconds"))
   }
 
-  /// The rules of the text format and of Prometheus' naming, without its own parser.
+  /// Checks the rules of the text format and the naming rules of Prometheus without its parser.
   @Test func metricsFollowTheFormat() throws {
     var types: [Substring: Substring] = [:]
     var helped: Set<Substring> = []
@@ -106,7 +106,7 @@ import Testing
               /([a-z][a-z0-9_]*)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)/
           ),
           "\(line)")
-        // A family stands in one piece.
+        // All lines of a metric family are contiguous.
         #expect(match.1 == current && series.insert(line.dropLast(match.3.count)).inserted, "\(line)")
         #expect(Double(match.3) != nil)
       }
@@ -128,7 +128,7 @@ import Testing
     #expect(try String(contentsOfFile: path, encoding: .utf8) == MetricsText(snapshot).text)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o644)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["odograph.prom"])
-    // A folder that is not there is no reason to stop.
+    // A missing folder does not stop the agent.
     MetricsFile(path: folder.file("none/odograph.prom"), interval: 1).write(snapshot, log: log)
   }
 

@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// From a radio's scans beside a receiver's fixes to the vehicle's map, and to what is told of it.
+/// From radio scans near fixes to the vehicle's beacon map, and to published scans.
 @Suite struct BeaconMemoryTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
@@ -25,7 +25,7 @@ import Testing
     try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64(number)))
   }
 
-  /// Drives to the east at 10 m/s for so many seconds, hears five access points each 100 m, and gives what is told.
+  /// Drives east at 10 m/s with scans of five access points every 100 m. Returns the published messages.
   private func drive(
     _ plan: BeaconMemory.Plan, _ settings: [String] = [], seconds: Int, optedOut: [Beacon] = []
   )
@@ -93,7 +93,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: directory.file("beacons.sqlite")))
   }
 
-  /// A network that says no after it was learned leaves the map and what is about to be told.
+  /// Networks that opt out after they were learned are removed from the map and from pending messages.
   @Test func beaconsThatOptOutAreNoLongerLearnedOrShared() throws {
     var plan = BeaconMemory.Plan(store: store(), log: log)
     plan.shares = true
@@ -104,7 +104,7 @@ import Testing
     #expect(Set(store().lookUp(try (5..<25).map(Self.beacon)).map(\.beacon)) == beacons)
   }
 
-  /// Neither the map nor what is told has anything of a privacy zone.
+  /// Neither the map nor published scans contain beacons of a privacy zone.
   @Test func beaconsInPrivacyZonesAreNeitherLearnedNorShared() throws {
     var plan = BeaconMemory.Plan(store: store(), log: log)
     plan.shares = true
@@ -126,7 +126,8 @@ import Testing
     #expect(try isLearning("beacons.learn=false", "beacons.share=true"))
   }
 
-  /// What `check` says of what leaves the vehicle, and where nothing is heard at all; the radios that are asked are those that are named.
+  /// `check` lists the beacon data that leaves the vehicle, or warns that no radio is configured. Only
+  /// configured radios are used.
   @Test(
     arguments: [
       ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "no addresses and cell numbers"),

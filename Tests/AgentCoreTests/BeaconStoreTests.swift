@@ -9,7 +9,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The vehicle's map of beacons: how large, how much work, what it forgets, and what a bad disk does to it.
+/// The vehicle's beacon map: size, disk access, eviction, and damaged files.
 @Suite struct BeaconStoreTests {
   private static let day = 20_780
   private static let place = Coordinate(latitude: 48.137431, longitude: 11.575490)
@@ -30,7 +30,7 @@ import Testing
   }
 
   private static func beacon(_ number: Int) -> Beacon? {
-    // A maker's numbers, one after the other, as they are heard in a street.
+    // Consecutive addresses of one manufacturer, as in a street.
     Beacon(accessPoint: 0x0012_3400_0000 + UInt64(number))
   }
 
@@ -48,7 +48,7 @@ import Testing
     store.learn(Self.scan(numbers), at: place, accuracy: 5, day: day)
   }
 
-  /// At each turn what waits is due.
+  /// Advances the store by one write interval per turn.
   private func write(_ store: BeaconStore, turn: Double, day: Int? = day, zones: [PrivacyPolicy.Zone] = []) {
     store.advance(to: Timestamp(seconds: BeaconStore.pace * turn), day: day, zones: zones)
   }
@@ -77,7 +77,7 @@ import Testing
     #expect(known((0..<20).map { 997 * $0 }, store).count == 20)
     let after = try #require(store.work)
     #expect(after.reads - before.reads == 20 && after.writes == before.writes)
-    // Ten scans before the next turn are one writing, of a row for each beacon at most.
+    // Ten scans within an interval cause one write of at most one row per beacon.
     for start in 0..<10 { learn(start * 20..<start * 20 + 20, in: store) }
     #expect(store.work?.writes == after.writes)
     write(store, turn: 300)
@@ -99,7 +99,7 @@ import Testing
     let found = known(0..<25, second)
     #expect(found.count == 20)
     #expect(found.allSatisfy { $0.coordinate.distance(to: Self.place) < 0.1 && $0.lastSeen == Self.day })
-    // It goes on with what it knew.
+    // Learning continues from the stored evidence.
     learn(0..<20, in: second, day: Self.day + 1)
     #expect(known(0..<20, second).allSatisfy { $0.sightings == 2 && $0.lastSeen == Self.day + 1 })
   }
@@ -116,7 +116,7 @@ import Testing
   @Test func rareAndOldBeaconsAreReplaced() throws {
     let store = store(limit: 1000)
     write(store, turn: 0)
-    // Heard each day for ten days, and once long ago.
+    // Beacons seen every day for ten days, and others seen once, long ago or today.
     for day in 0..<10 { learn(0..<100, in: store, day: Self.day - 10 + day) }
     write(store, turn: 1)
     for start in stride(from: 1000, to: 2200, by: 100) {
@@ -137,7 +137,7 @@ import Testing
     learn(100..<200, in: store, day: Self.day - 20)
     write(store, turn: 1)
     #expect(known(0..<200, store).count == 100)
-    // Once a day, also where nothing new is heard.
+    // Removal runs once a day, even without new scans.
     write(store, turn: 2, day: Self.day + 15)
     #expect(known(0..<200, store).isEmpty && store.work?.beacons == 0)
   }
@@ -155,7 +155,7 @@ import Testing
     write(second, turn: 0, zones: [zone])
     #expect(known(0..<40, second).count == 20)
     second.close()
-    // Not a byte of it is left in the file.
+    // The file contains no trace of the removed beacons.
     let bytes = try Data(contentsOf: URL(filePath: path))
     for number in 0..<20 {
       let identity = withUnsafeBytes(of: try #require(Self.beacon(number)).rawValue.littleEndian) { Data($0) }
@@ -180,14 +180,14 @@ import Testing
     for beacon in known(10..<20, store) {
       #expect(beacon.coordinate.distance(to: far) < 1 && beacon.lastSeen == Self.day)
     }
-    // A newer word of the fleet takes the place of an older one; a privacy zone is no reason to forget it.
+    // A newer position from the fleet replaces an older one. A privacy zone does not remove positions from the fleet.
     store.accept(told(Self.place))
     let zone = PrivacyPolicy.Zone(
       area: .circle(try #require(Circle(center: Self.place, radius: 300))))
     write(store, turn: 1, zones: [zone])
     #expect(known(0..<10, store).isEmpty)
     for beacon in known(10..<20, store) { #expect(beacon.coordinate.distance(to: Self.place) < 1) }
-    // What the fleet cannot know is not taken.
+    // Invalid positions from the fleet are rejected.
     var wrong = told(Self.place)
     for index in wrong.indices { wrong[index].coordinate.latitude = .nan }
     store.accept(wrong)
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  /// Eight pieces are written with what was learned, each row once, and are used before.
+  /// Eight pieces are written together with learned beacons, one write per row. They are used before they are written.
   @Test func piecesAreWrittenInOrder() throws {
     let store = store()
     write(store, turn: 0)
@@ -212,7 +212,7 @@ import Testing
     store.setVersion("0123456789abcdef", of: "u281")
     #expect(store.work?.writes == before.writes && store.versions() == ["u281": "0123456789abcdef"])
     #expect(known(0..<16_000, store).count == 16_000)
-    #expect(known(0..<100, store).allSatisfy { $0.sightings == 1 }, "own evidence goes before")
+    #expect(known(0..<100, store).allSatisfy { $0.sightings == 1 }, "own observations have precedence")
     write(store, turn: 1.5)
     #expect(store.work?.writes == before.writes)
     write(store, turn: 2)
@@ -220,14 +220,14 @@ import Testing
     #expect(after.writes - before.writes <= Int(BeaconFile.bucketCount) && after.beacons == 16_000)
     #expect(known(0..<100, store).allSatisfy { $0.sightings == 1 })
     #expect(store.drainLost().isEmpty && store.versions() == ["u281": "0123456789abcdef"])
-    // More than that does not wait for memory.
+    // More pieces are written immediately to limit memory.
     for part in 0..<9 { store.accept(told(part * 100..<part * 100 + 100, sightings: 9)) }
     #expect(try #require(store.work).writes > after.writes)
     store.close()
     #expect(self.store().versions() == ["u281": "0123456789abcdef"])
   }
 
-  /// A map that is larger than what is kept is not taken for whole.
+  /// A map that exceeds the limit is marked as incomplete.
   @Test func evictedCellsAreIncomplete() throws {
     let store = store(limit: 1000)
     write(store, turn: 0)
@@ -242,7 +242,7 @@ import Testing
     #expect(store.versions() == ["9q8y": "1123456789abcdef", "u281": "-0123456789abcdef"])
   }
 
-  /// What a service says of a place counts for less than having been there.
+  /// Own observations replace positions of services with a single sighting.
   @Test func singleSightingIsReplacedByOwnObservation() throws {
     let store = store()
     write(store, turn: 0)
@@ -268,7 +268,8 @@ import Testing
         == ((0..<5).map { $0 } + (15..<20)).compactMap(Self.beacon))
   }
 
-  /// A zone is searched for also in where a beacon was heard meanwhile, and what nobody can search is deleted.
+  /// A new zone also removes beacons with a second position inside, and deletes damaged files, which cannot be
+  /// searched.
   @Test func newZoneRemovesOtherPositionsAndDamagedEntries() throws {
     let home = Coordinate(latitude: 48.2, longitude: 11.6)
     let first = store()
@@ -295,7 +296,7 @@ import Testing
     #expect(store().versions() == ["u281": "0123456789abcdef"])
   }
 
-  /// A million beacons in a scan, and a thousand addresses made for one row of the file.
+  /// A scan of a million beacons, and a thousand addresses with the same row of the file.
   @Test func hugeScansAreBounded() throws {
     let store = store(limit: 1000)
     write(store, turn: 0)
@@ -329,9 +330,9 @@ import Testing
       bytes.indices.dropLast(8).first { Array(bytes[$0..<$0 + 8]) == identity })
     switch damage {
     case .header: for index in 0..<100 { bytes[index] = 0x55 }
-    // All of the page but what tells that it is one.
+    // Overwrites the page except its type.
     case .page: for index in entry / 4096 * 4096 + 1..<entry / 4096 * 4096 + 4096 { bytes[index] = 0xaa }
-    // One bit of a place: SQLite does not see it.
+    // A flipped bit in a position, which SQLite does not detect.
     case .row: bytes[entry + 10] ^= 0x10
     case .text: bytes = Array("not a database".utf8) + bytes
     }
@@ -357,7 +358,7 @@ import Testing
       write(store, turn: Double(turn))
     }
     #expect(recorder.lines.count { $0.contains("beacons not stored") } == 1)
-    // What waits is bounded, and is used all the same.
+    // Pending beacons are limited in number, but used.
     #expect(known(100..<10_200, store).count == 4096)
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     write(store, turn: 102)
@@ -365,7 +366,7 @@ import Testing
   }
 }
 
-/// Keeps what is logged.
+/// Collects log messages.
 private final class LogRecorder: @unchecked Sendable {
   private let lock = NSLock()
   private var kept: [String] = []

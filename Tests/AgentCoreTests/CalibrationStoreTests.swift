@@ -25,7 +25,7 @@ import Testing
       start: Timestamp(nanoseconds: 0), time: Self.start, version: "1", calibration: calibration)
   }
 
-  /// A device at rest for some seconds, with a bias of its gyroscope.
+  /// Plays a device at rest with a gyroscope bias in rad/s.
   private func rest(_ pipeline: inout AgentPipeline, seconds: Range<Int>, bias: Double) {
     for index in (seconds.lowerBound * 100)..<(seconds.upperBound * 100) {
       let time = Timestamp(seconds: Double(index) / 100)
@@ -53,7 +53,7 @@ import Testing
       #expect(nothing == nil)
       var before = try pipeline(nil)
       first.save(before, at: Timestamp(seconds: 0))
-      // Nothing was learned, so nothing is kept.
+      // Nothing has been learned, so nothing is stored.
       #expect(try files(folder).isEmpty)
       rest(&before, seconds: 0..<30, bias: 0.02)
       first.save(before, at: Timestamp(seconds: 30))
@@ -83,7 +83,7 @@ import Testing
       let level = try #require(before.level)
       first.keep(before, at: Timestamp(seconds: 8))
       #expect(kept() == level)
-      // After a restart it is in force again.
+      // The level is in effect after a restart.
       var second = store(path)
       let loaded = second.load(now: Self.start)
       var restarted = try pipeline(loaded)
@@ -107,7 +107,7 @@ import Testing
       store.keep(pipeline, at: Timestamp(seconds: 30 + CalibrationStore.pace))
       #expect(try files(folder) == ["calibration"])
 
-      // The next start finds another bias, far from what was kept.
+      // After a restart, the bias differs strongly from the stored one.
       var again = self.store(folder + "/calibration")
       var next = try self.pipeline(again.load(now: Self.start))
       again.keep(next, at: Timestamp(seconds: 0))

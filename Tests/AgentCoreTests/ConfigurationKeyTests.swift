@@ -4,9 +4,9 @@ import Settings
 import Telemetry
 import Testing
 
-/// `ConfigurationKey.all` lists the keys, and `AgentConfiguration` reads them: none may be in one and not in the other.
+/// `ConfigurationKey.all` and the keys that `AgentConfiguration` reads are the same.
 @Suite struct ConfigurationKeyTests {
-  /// Values that stand for others, for keys that take more than their type says.
+  /// Valid values other than the default, for keys with restrictions beyond their type.
   private static let values = [
     "iio.accelerometer": "off", "iio.gyroscope": "off", "iio.magnetometer": "off", "iio.barometer": "off",
     "can.interface": "can0", "can.signals": "Vehicle.Speed", "can.speed": "none",
@@ -25,7 +25,7 @@ import Testing
     "regions.notify": "/run/parcels.socket",
   ]
 
-  /// What a key goes by; without it, it has no effect. What is assigned later counts.
+  /// Returns settings without which a key has no effect. A later assignment overrides them.
   private static func needed(for key: String) -> [String] {
     let secure = ["mqtt.broker=mqtts://h"]
     return switch key {
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// Another value than the default's.
+  /// Returns a value other than the default.
   private static func other(_ key: ConfigurationKey) -> String {
     if let value = values[key.path] { return value }
     switch (key.kind, key.defaultValue) {

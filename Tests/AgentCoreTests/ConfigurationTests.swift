@@ -62,8 +62,7 @@ import Testing
     #expect(problem.hasSuffix(ending), "\(problem)")
   }
 
-  /// An array is written on the command line and in the environment as in a file, or with commas.
-  /// A barometer is missed aloud only where somebody asked for it by name or for its messages.
+  /// A missing barometer is reported only if it is configured by name or required for messages.
   @Test(
     arguments: [
       ([], true), (["altitude.interval=5"], false), (["iio.barometer=press"], false),
@@ -87,7 +86,7 @@ import Testing
     #expect(environment["motion.events"]?.value == .texts(texts))
   }
 
-  /// Table: a wrong array, and the place and remedy that are named.
+  /// Columns: an invalid array, and the expected position and remedy.
   @Test(arguments: [
     (#"["impact""#, "is not TOML", #"write it as in ["a", "b"]"#),
     (#"["impact" "shake"]"#, "(character 11)", #"write it as in ["a", "b"]"#),
@@ -190,7 +189,7 @@ import Testing
     #expect(message.hasPrefix(expected), "\(message)")
   }
 
-  /// Ignored, as it may be another program's; but not silently.
+  /// Unknown variables may belong to another program. They are ignored with a warning.
   @Test func unknownVariableIsReported() throws {
     let layers = try ConfigurationLayers(
       file: nil,
@@ -218,7 +217,7 @@ import Testing
     #expect(matrix.rows * Vector3(1, 2, 3) == Vector3(2, -1, 3))
   }
 
-  /// The example is the documentation: it loads, names every key there is, and states each default truly.
+  /// The example is the documentation: it can be loaded, and contains each key with its default.
   @Test func exampleListsEveryKeyWithItsDefault() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

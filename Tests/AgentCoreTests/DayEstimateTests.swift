@@ -10,14 +10,14 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What `odographd check` estimates: the presets' own words, and what is repeated instead of simulated.
+/// `odographd check --estimate`: agreement with the comments of the presets, and extrapolation of repeated sections.
 @Suite struct DayEstimateTests {
   private static func configuration(_ preset: Preset, _ settings: [String] = []) throws -> AgentConfiguration
   {
     try AgentConfiguration(settings: ["vehicle.id=v", "preset=\(preset.rawValue)"] + settings)
   }
 
-  /// The hours that the head comment's command names.
+  /// Hours of driving in the command of the head comment.
   private static func hours(_ preset: Preset) throws -> Double {
     let words = preset.text.split(separator: " ")
     let index = try #require(words.firstIndex(of: "--driving-hours"))
@@ -37,7 +37,7 @@ import Testing
     #expect(comment == lines, "write:\n\(lines.map { "#   \($0)" }.joined(separator: "\n"))")
   }
 
-  /// Whoever sets nothing is told what a car's day costs, not a laboratory's.
+  /// Without settings, the estimate is that of a car, not of a test bench.
   @Test func defaultsUseLittleDataAndEnergy() throws {
     let plain = try AgentConfiguration(settings: ["vehicle.id=v"])
     #expect(try plain == Self.configuration(.car))
@@ -56,9 +56,9 @@ import Testing
   @Test func unusedRadioSleeps() throws {
     let rare = try Self.use(.assetTracker, ["mqtt.burst_interval=86400"], hours: 0)
     let often = try Self.use(.assetTracker, hours: 0)
-    // A burst at the beginning of the day and one at its end.
+    // One burst at the start of the day and one at its end.
     #expect(try #require(rare.joules[.radio]) * 10 < (try #require(often.joules[.radio])))
-    // Every hour a burst, each with a status at its beginning and one at its end.
+    // A burst every hour, each with a status at its start and its end.
     #expect(try #require(often.messages["status"]) > 20 * (try #require(rare.messages["status"])) / 3)
   }
 
@@ -70,7 +70,7 @@ import Testing
     #expect(none.joules == less.joules && none.messages == less.messages)
   }
 
-  /// Repeated laps use what the whole way uses in the agent's ledger, within 3 %.
+  /// The extrapolation of repeated laps agrees with the agent's ledger of the complete drive within 3 %.
   @Test(arguments: Shared.isFullRun ? Preset.allCases : [.car, .assetTracker])
   func drivingEstimateMatchesTheLedger(preset: Preset) throws {
     let configuration = try Self.configuration(preset)
@@ -87,7 +87,7 @@ import Testing
     check("messages", estimate.messageCount, ledger.messageCount)
   }
 
-  /// What repeats itself at rest need not be simulated.
+  /// Repetition at rest need not be simulated: consumption is extrapolated.
   @Test(arguments: [Preset.car, .assetTracker]) func longRestNeedsNoSamples(preset: Preset) throws {
     let configuration = try Self.configuration(preset)
     let parked = try SimulatedStretch(configuration, .parked)
@@ -103,7 +103,7 @@ import Testing
 }
 
 extension SimulatedDay.Use {
-  /// Joules.
+  /// Energy in joules.
   fileprivate var total: Double { joules.values.reduce(0, +) }
   fileprivate var messageCount: Double { counts.values.reduce(0, +) }
 }

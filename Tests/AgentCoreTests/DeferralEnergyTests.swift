@@ -4,7 +4,8 @@ import Positioning
 import Simulation
 import Testing
 
-/// Energy of deferral on an hour's simulated drive, by the agent's ledger. The figures stand in `Config/odograph.toml`.
+/// Energy of deferral on a simulated drive of one hour, from the agent's ledger. The figures are in
+/// `Config/odograph.toml`.
 @Suite struct DeferralEnergyTests {
   private func joules(_ settings: [String]) throws -> [EnergyComponent: Double] {
     let common = [
@@ -15,7 +16,7 @@ import Testing
     return try SimulatedStretch(configuration, .drive).advance(to: 3600).joules
   }
 
-  /// A batch costs the radio less than its fixes, and the receiver sleeps between them as it does without deferral.
+  /// A batch uses less radio energy than its single fixes. The receiver sleeps between fixes as without deferral.
   @Test(arguments: [
     ("best", 0), ("best", 50), ("best", 500), ("nearestTenMeters", 0), ("hundredMeters", 0),
     ("hundredMeters", 500), ("kilometer", 0),

@@ -4,7 +4,7 @@ import StoreAndForward
 import Telemetry
 import Testing
 
-/// The keys of the broker's link and of the store, and what becomes of them.
+/// Configuration keys of the broker connection and of the store, and the resulting settings.
 @Suite struct DeliveryConfigurationTests {
   private func load(_ settings: String...) throws -> AgentConfiguration {
     try AgentConfiguration(settings: ["vehicle.id=v"] + settings)

@@ -2,9 +2,9 @@ import AgentCore
 import Foundation
 import Testing
 
-/// What `Config/odograph.toml` shows in comments, for keys without a default, must work when the comment sign is taken away.
+/// Commented-out examples in `Config/odograph.toml`, for keys without a default, are valid when uncommented.
 @Suite struct ExampleConfigurationTests {
-  /// Neighbouring lines `# key = value` of one table: those belong together, as a certificate and its key.
+  /// Consecutive lines `# key = value` of one table, which belong together, for example a certificate and its key.
   struct Example: CustomTestStringConvertible, Sendable {
     var table: String
     var line: Int
@@ -35,7 +35,7 @@ import Testing
   @Test func examplesExist() { #expect(Self.examples.count > 10) }
 
   @Test(arguments: examples) func commentedOutExamplesAreValid(_ example: Example) throws {
-    // What an example goes by: the vehicle's name, and TLS where its files are named.
+    // Settings required by the example: the name of the vehicle, and TLS for files of credentials.
     let needed = example.table == "[vehicle]" ? "" : "[vehicle]\nid = \"v\"\n"
     let usesTLS = example.keys.contains {
       $0.contains("_file") || $0.hasPrefix("alpn") || $0.hasPrefix("psk")
@@ -44,7 +44,7 @@ import Testing
     let broker = usesTLS && !named ? "broker = \"mqtts://h\"\n" : ""
     let mode = example.keys.contains { $0.hasPrefix("place") } ? "mode = \"simulation\"\n" : ""
     let user = example.keys.contains { $0.hasPrefix("password_file") } ? "user = \"v\"\n" : ""
-    // Private places are read with the configuration, so that their file has to be there.
+    // The file of private zones must exist, because it is read with the configuration.
     let folder = FileManager.default.temporaryDirectory
     let places = folder.appending(path: "odograph-\(UUID()).geojson")
     try #"{"type": "FeatureCollection", "features": []}"#.write(to: places, atomically: true, encoding: .utf8)

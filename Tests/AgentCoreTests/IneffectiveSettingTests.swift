@@ -62,7 +62,7 @@ import Testing
     #expect(try layers.configuration().pipeline.location.limits == sources.compactMap { limits[$0] })
   }
 
-  /// Set remotely, too.
+  /// A distance filter that is set remotely selects distance reporting, too.
   @Test func remoteDistanceFilterSelectsDistanceReporting() throws {
     let remote: [String: ConfigurationKey.Value] = ["location.distance_filter": .number(50)]
     func layers(_ file: String...) throws -> ConfigurationLayers {
@@ -115,7 +115,7 @@ import Testing
     #expect(idle.map { $0.remedy.hasSuffix(", or remove the key") } ?? true)
   }
 
-  /// Every setting that leaves the configuration as it would be without it is reported. Prints its seed.
+  /// Each setting that does not change the configuration is reported. Prints its seed.
   @Test func noSettingWithoutEffectIsMissed() throws {
     var random = SeededGenerator.announced()
     let enabling = [
@@ -164,7 +164,7 @@ import Testing
 }
 
 extension PipelineConfiguration.Location {
-  /// Nil without bounded reporting.
+  /// Displacement limits; nil without bounded reporting.
   fileprivate var limits: [DisplacementLimit]? {
     if case .bounded(_, _, let limits) = policy { limits } else { nil }
   }

@@ -27,7 +27,7 @@ import Testing
     .status(StatusMessage(state: .online, time: utc(seconds), sessionStart: utc(0)))
   }
 
-  /// Live values neither hold a link open nor open one, and are lost while it is closed.
+  /// Live values neither open a link nor keep it open, and are dropped while it is closed.
   @Test func liveValuesDoNotKeepTheLinkOpen() throws {
     var link = try link("mqtt.link=bursts", "mqtt.burst_interval=600", "mqtt.burst_linger=5")
     for second in 0..<600 {
@@ -38,7 +38,7 @@ import Testing
     #expect(link.radio.starts == 1 && link.radio.seconds < 17)
   }
 
-  /// At rest the link follows after its patience, whatever live values come.
+  /// At rest, the link closes after its timeout despite live values.
   @Test func parkedLinkSleepsDespiteLiveValues() throws {
     var link = try link("mqtt.link=bursts-at-rest", "mqtt.burst_interval=1800")
     for second in 0..<3000 {
@@ -50,7 +50,7 @@ import Testing
     #expect((300...350).contains(link.radio.seconds), "\(link.radio.seconds) s")
   }
 
-  /// An event opens the link and brings what waits; a track alone does not.
+  /// An event opens the link and delivers pending messages; a track alone does not.
   @Test func eventsOpenTheLink() throws {
     var link = try link("mqtt.link=bursts", "mqtt.burst_interval=3600", "mqtt.burst_linger=2")
     link.advance(to: Timestamp(seconds: 0), isAtRest: false)
@@ -69,7 +69,7 @@ import Testing
     #expect(link.radio.starts == 2)
   }
 
-  /// Table: the settings of a link. Its use does not depend on how often somebody looks.
+  /// Parameters are link settings. The use of the link does not depend on the time step.
   @Test(arguments: [
     ["mqtt.link=bursts", "mqtt.burst_interval=600"], ["mqtt.link=always", "mqtt.keepalive=30"],
     ["mqtt.link=bursts-at-rest", "mqtt.burst_interval=700", "mqtt.keepalive_at_rest=300"],

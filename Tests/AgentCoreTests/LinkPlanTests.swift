@@ -38,7 +38,7 @@ import Testing
 }
 
 @Suite struct PresenceTests {
-  /// The burst has just emptied the queue.
+  /// The status `asleep` contains the counters after the burst, which has just emptied the queue.
   @Test func asleepHasTheCountersOfTheEndOfTheBurst() throws {
     let presence = Presence()
     #expect(presence.asleep(nextContactIn: 60) == nil)
@@ -51,9 +51,9 @@ import Testing
     #expect(asleep.uptime ?? 0 >= 662.5 && asleep.time >= status.time)
   }
 
-  /// A machine without a battery for its clock: the receiver knows the time, and a will of 1970 would be taken for that of an old
-  /// session.
-  @Test func theWillHasTheTimeOfTheStatus() {
+  /// On a machine without a clock battery, the receiver provides the time. A will with a time in 1970 would be
+  /// attributed to an earlier session.
+  @Test func willHasTheTimeOfTheStatus() {
     let presence = Presence()
     let true2026 = UTCTime.now.advanced(bySeconds: 3e7)
     presence.observe(StatusMessage(state: .online, time: true2026, sessionStart: true2026))

@@ -119,7 +119,7 @@ import VehicleData
     fixture.waitForDemand { $0 == LocalDemand() }
   }
 
-  @Test func aProgramThatLeavesEndsItsDemand() throws {
+  @Test func disconnectedProgramEndsItsDemand() throws {
     let fixture = try Fixture("nmea.rate=5")
     do {
       let client = try LocalClient(port: fixture.nmeaPort)
@@ -180,7 +180,7 @@ import VehicleData
   }
 
   /// In a user namespace, a restricted user looks like any other, so none receives positions.
-  @Test func usersThatANamespaceLacksReceiveNoPositions() throws {
+  @Test func usersMissingInANamespaceReceiveNoPositions() throws {
     func access(_ rules: String, lacksUsers: Bool) throws -> LocalAccess.Accuracy {
       let layer = try ConfigurationLayer(
         assignments: ["vehicle.id=v", "nmea.socket=/run/n", "nmea.accuracy=exact"]
@@ -195,7 +195,7 @@ import VehicleData
     #expect(try access("", lacksUsers: true) == .exact)
   }
 
-  /// The kernel reports who connects.
+  /// The kernel reports the credentials of a client.
   @Test func ownCredentialsSelectTheRule() throws {
     let fixture = try Fixture(
       "gpsd_server.accuracy=none", "gpsd_server.access=\(getuid())=reduced", "nmea.accuracy=none",
@@ -254,7 +254,7 @@ import VehicleData
     #expect(
       report.disconnected == 1 && report.connections == 1 && report.dropped >= LocalConnection.dropLimit)
     #expect(second > LocalConnection.dropLimit && second < 5000, "\(second)")
-    // What the program has not read consists of whole sentences.
+    // The unread data consists of complete sentences.
     let rest = String(decoding: deaf.readAll(), as: UTF8.self)
     #expect(
       rest.hasSuffix("\r\n")

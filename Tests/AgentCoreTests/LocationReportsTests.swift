@@ -11,7 +11,8 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// From a receiver's reports to messages, and from messages to what a subscriber shows, in exact virtual time.
+/// From reports of a receiver to messages, and from messages to the position that a subscriber shows, in exact
+/// virtual time.
 @Suite struct LocationReportsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -31,7 +32,7 @@ import Testing
       version: "1")
   }
 
-  /// A fix metres east of a place.
+  /// Returns a fix `east` metres east of the origin.
   private func fix(_ seconds: Double, _ east: Double, speed: Double = 0) -> SensorEvent {
     let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
     var fix = PositionFix(
@@ -68,7 +69,7 @@ import Testing
     #expect(track.fixes.map(\.time) == (0...60).map { Self.start.advanced(bySeconds: Double($0)) })
     #expect(track.bound == nil && track.fixes.allSatisfy { $0.horizontalAccuracy != nil })
     #expect(try LocationMessage(json: json(messages[1])).time == Self.start.advanced(bySeconds: 60))
-    // The next batch begins at once.
+    // The next batch starts immediately.
     #expect(run(&pipeline, (61...100).map { fix(Double($0), 10 * Double($0), speed: 10) }).isEmpty)
     #expect(pipeline.nextDeadline.map { $0 <= Timestamp(seconds: 120) } == true)
     let last = finish(&pipeline)
@@ -77,7 +78,8 @@ import Testing
     #expect(finish(&pipeline).isEmpty)
   }
 
-  /// Each batch starts where the last one ended, whatever the jitter of the fixes: no fix is in two batches or alone in one.
+  /// Each batch starts where the previous one ended, for any jitter of the fixes: no fix is in two batches or
+  /// forms a batch alone.
   @Test(arguments: [0.0, 0.35, 0.9]) func tracksAreContiguous(phase: Double) throws {
     var pipeline = try pipeline("location.deferral_timeout=60")
     let jitter = [0.0, 0.02, -0.03, 0.01, -0.02]
@@ -92,7 +94,7 @@ import Testing
     #expect(counts.dropLast().allSatisfy { (59...61).contains($0) }, "\(counts)")
   }
 
-  /// A batch is due by time, and the next starts at that time, also where the time passes between two fixes.
+  /// The end of a batch and the start of the next are determined by time, even between two fixes.
   @Test func tracksAreEqualIfEndedByTimeOrByAFix() throws {
     func counts(isWoken: Bool) throws -> [Int] {
       var pipeline = try pipeline("location.deferral_timeout=60", "status.interval=86400")
@@ -169,7 +171,7 @@ import Testing
     let tracks = try messages.filter { $0.kind == .track }.map { try TrackMessage(json: json($0)) }
     let points = tracks.flatMap(\.fixes)
     #expect(tracks.count >= 4 && points.count < 160)
-    // The rest at the end, and a fix alone after a silence, leave nothing out.
+    // A track of a single fix or of a rest omits no fixes, so it needs no bound.
     #expect(tracks.allSatisfy { $0.bound == bound || $0.fixes.count <= 2 })
     #expect(tracks.count { $0.bound == bound } >= 4)
     let located = fixes.filter { $0.coordinate != nil }
@@ -265,13 +267,14 @@ import Testing
 
   // MARK: Bounded reporting
 
-  /// A subscriber: a roster that takes the messages as they are sent and looks at each fix's moment when it is due.
+  /// A subscriber with a roster that receives the messages as they are sent and evaluates the shown position of
+  /// each fix when it is due.
   private struct Subscriber {
     var roster = Roster()
     var seq: UInt64 = 0
-    /// Fixes that are not due yet.
+    /// Fixes that are not yet due.
     var fixes: [(due: UTCTime, coordinate: Coordinate)] = []
-    /// Every report there was, as one who writes them down has them.
+    /// Every report, as stored by a recorder.
     var kept = ReportFollower()
     var worst = 0.0
     var shown = 0
@@ -292,13 +295,13 @@ import Testing
       }
     }
 
-    /// Metres that the reports written down are wrong for a fix; nil for one before them.
+    /// Returns the error in metres of the stored reports for a fix; nil for a fix before the first report.
     func keptError(of fix: (due: UTCTime, coordinate: Coordinate), delay: Double) -> Double? {
       let moment = Timestamp(nanoseconds: fix.due.nanoseconds).advanced(bySeconds: -delay)
       return kept.report(for: moment)?.error(of: fix.coordinate, at: moment)
     }
 
-    /// Looks at what is shown for the moments of the fixes that were due before a time.
+    /// Evaluates the shown positions for the fixes that were due before a time.
     mutating func look(before time: UTCTime) {
       while let first = fixes.first, first.due < time {
         fixes.removeFirst()
@@ -319,10 +322,10 @@ import Testing
     }
   }
 
-  /// Through the whole pipeline and the wire's text, what a subscriber shows is never more than the bound wrong
-  /// for the promised moment, at every fix of the track that is believed, whatever the latency between the receiver's
-  /// time and the device's. A fix that is in doubt when its moment is shown belongs to that track from when it is believed:
-  /// one who keeps the reports then finds its moment within the bound, too.
+  /// Through the complete pipeline and the wire format, the position that a subscriber shows for the delayed
+  /// time is within the error bound at every accepted fix, for any latency of the receiver. A fix that is still
+  /// in doubt when its position is shown is accepted later: the stored reports then contain its position within
+  /// the bound.
   @Test(
     .needs(.recordings("tracks")),
     arguments: [(10.0, 0.0), (10, 2.5), (10, 5), (20, 5), (50, 10)],
@@ -334,14 +337,14 @@ import Testing
     var pipeline = try pipeline(
       "location.reporting=bounded", "location.error_bound=\(bound)", "location.delay_bound=\(delay)",
       "input.mode=replay", "replay.position=x.nmea")
-    // Believes what the pipeline's believes, as it is given the same.
+    // The screen receives the same fixes as the pipeline and so accepts the same ones.
     var screen = FixScreen(clock: ReceiverClock(earliest: nil))
     var believed: [(due: UTCTime, coordinate: Coordinate)] = []
     var believedLate = 0
     var subscriber = Subscriber()
     var last = Timestamp(nanoseconds: 0)
     let first = try #require(fixes.first?.time)
-    // The receiver's reports take up to this long, never twice equally, and the device's time line is its own.
+    // The latency of the receiver's reports is random, up to 0.3 s. The device has its own time base.
     let latency = 0.3
     func civil(_ timestamp: Timestamp) -> UTCTime { first.advanced(bySeconds: timestamp.seconds - 1000) }
     func take(at timestamp: Timestamp, _ body: (inout AgentPipeline, (VehicleMessage) -> Void) -> Void) {
@@ -374,16 +377,16 @@ import Testing
     print("\(track) \(bound) m \(delay) s: \(subscriber.reports) reports, worst \(subscriber.worst) m")
     #expect(subscriber.fixes.isEmpty && subscriber.missing == 0)
     #expect(subscriber.worst <= bound)
-    // Nothing of either drive is dropped. Munich's jump is in doubt for five seconds, longer than a promise for
-    // now.
+    // No fix of either drive is dropped. The jump in Munich is in doubt for five seconds, longer than a bound
+    // without delay permits.
     #expect(believed.count == fixes.count { $0.coordinate != nil } - screen.counts.duplicates)
     #expect(believedLate == (track.hasPrefix("munich") ? max(0, Int((5 - delay).rounded(.up))) : 0))
     #expect(subscriber.shown == believed.count - believedLate)
     for fix in believed { #expect(try #require(subscriber.keptError(of: fix, delay: delay)) <= bound) }
   }
 
-  /// A vehicle that parks where only a receiver sees it, which is switched off: it stands where it was last, and nothing is
-  /// promised of that.
+  /// A vehicle without an accelerometer parks and its receiver is switched off. The last position is shown,
+  /// without an error bound.
   @Test func pauseLeavesAPositionWithoutErrorBound() throws {
     var pipeline = try pipeline(
       "location.reporting=bounded", "location.error_bound=20", "location.delay_bound=5")
@@ -441,7 +444,7 @@ import Testing
     #expect(reports.process(location, time: Self.start).count == 1)
     let earlier = Self.start.advanced(bySeconds: -3600)
     let again = reports.process(location.dated(Timestamp(seconds: 101), time: nil), time: earlier)
-    // What was promised on the old time line ends with it.
+    // The prediction on the old time line ends.
     #expect(again.map(\.predictor.moment.nanoseconds) == [Self.start, earlier].map(\.nanoseconds))
     #expect(again.first.flatMap(\.predictor.validity).map { $0 < 5 } == true)
   }
@@ -450,7 +453,7 @@ import Testing
 
   private func recorded(_ name: String) throws -> [PositionFix] { try #require(Self.drives[name]).get() }
 
-  /// Each is read once for all tests.
+  /// Each recording is read once for all tests.
   private static let drives = Dictionary(
     uniqueKeysWithValues: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"].map { name in
       (name, Result { try read(name) })
@@ -471,7 +474,7 @@ import Testing
 }
 
 extension AgentPipeline {
-  /// An `online` status.
+  /// An `online` status of the pipeline.
   fileprivate var statusMessage: VehicleMessage {
     var copy = self
     var messages: [VehicleMessage] = []

@@ -2,7 +2,7 @@ import AgentCore
 import Foundation
 import Testing
 
-/// The names by which log messages are searched for.
+/// Names of the events in the log.
 @Suite struct LogEventTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// Level and values stand in the page as they are in the calls.
+  /// Levels and fields in the documentation are the same as in the calls.
   @Test func eachLogLineHasTheDocumentedFields() throws {
     let page = try String(contentsOf: Self.root.appending(path: "Config/log-events.md"), encoding: .utf8)
     var documented: [String: (level: String, text: String)] = [:]
@@ -36,7 +36,7 @@ import Testing
       for call in text.matches(of: /log\.(debug|info|notice|warning|error)\(\s*\.([a-zA-Z]+)/) {
         guard let name = names[String(call.2)], let row = documented[name] else { continue }
         #expect(row.level == call.1, "\(name): \(call.1) in \(file.lastPathComponent)")
-        // To the end of the call.
+        // Reads to the end of the call.
         var depth = 1
         let rest = text[call.range.upperBound...].prefix { character in
           if character == "(" { depth += 1 }
@@ -45,7 +45,7 @@ import Testing
         }
         guard let metadata = rest.range(of: "metadata:") else { continue }
         for value in rest[metadata.upperBound...].matches(of: /"([a-z_]+)":/) {
-          #expect(row.text.contains("`\(value.1)`"), "\(name) does not tell of \(value.1)")
+          #expect(row.text.contains("`\(value.1)`"), "\(name) does not document \(value.1)")
           checked += 1
         }
       }
@@ -53,7 +53,7 @@ import Testing
     #expect(checked > 40)
   }
 
-  /// Every message of the agent has a name, and every name has a message.
+  /// Each log message of the agent has an event name, and each event name is used.
   @Test func everyLogMessageHasAnEventName() throws {
     let folder = Self.root.appending(path: "Sources/AgentCore")
     var used: Set<String> = []
@@ -66,7 +66,7 @@ import Testing
         #expect(name.hasPrefix(".") || name.hasSuffix(".event"), "\(file.lastPathComponent): \(call.0)")
         used.insert(String(name.dropFirst()))
       }
-      // The outbox's notices have theirs from a table.
+      // Events of the outbox's notices are in a table.
       if file.lastPathComponent == "AgentLog.swift" {
         for match in text.matches(of: /: \.([a-zA-Z]+)\n/) { used.insert(String(match.1)) }
       }

@@ -39,7 +39,7 @@ import Testing
 }
 
 @Suite struct SourceLogTests {
-  @Test func aSourceThatComesAndGoesIsLoggedOnceAMinuteAfterSixLines() {
+  @Test func flappingSourceIsLoggedOncePerMinuteAfterSixLines() {
     var log = SourceLog()
     var lines: [(second: Double, line: SourceLog.Line)] = []
     for i in 0..<1200 {
@@ -55,13 +55,13 @@ import Testing
     // Each change is either logged or counted, and the last state is logged.
     #expect(lines.reduce(0) { $0 + 1 + $1.line.suppressed } == 480)
     #expect(lines.last.map { $0.line.status.state } == .unavailable(reason: "passive"))
-    // Another source has a credit of its own.
+    // Each source has its own limit.
     let other = SourceStatus(timestamp: Timestamp(seconds: 300), source: "gpsd", kinds: [], state: .idle)
     #expect(log.observe(other, at: Timestamp(seconds: 300))?.suppressed == 0)
   }
 }
 
-/// Which lines that libraries write reach the log, by virtual time.
+/// Rate limit for log lines written by libraries, in virtual time.
 @Suite struct LibraryMessageLimitTests {
   private func at(_ second: Int) -> MonotonicTime { .start.advanced(bySeconds: Double(second)) }
 
@@ -79,7 +79,7 @@ import Testing
     for index in 0..<100_000 where limit.admit("line \(index)", at: .start) != nil { said += 1 }
     #expect(said == 10)
     #expect(limit.leftOut == 99_990)
-    // A day of a library that never writes the same twice.
+    // One day of a library that never writes the same line twice.
     for second in 0..<86_400 where limit.admit("second \(second)", at: at(second)) != nil {
       said += 1
     }

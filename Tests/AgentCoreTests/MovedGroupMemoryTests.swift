@@ -8,10 +8,10 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// An office whose access points are known moves: from scans beside fixes to the map in its file, over days.
+/// An office with known access points moves. Covers scans near fixes and the map in its file over several days.
 @Suite struct MovedGroupMemoryTests {
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
-  /// Access points of the office; metres east where it is, and where it moves.
+  /// Access points of the office, and its old and new position in metres to the east.
   private static let office = 1000..<1008
   private static let (old, new) = (2400.0, 6500.0)
 
@@ -28,14 +28,14 @@ import Testing
 
   private static func east(_ metres: Double) -> Coordinate { frame.coordinate(at: SIMD2(metres, 0)) }
 
-  /// The agent of one day, as it starts in the morning: the map is what its file has.
+  /// The agent of one day. Its map is loaded from the file.
   private struct Agent {
     var pipeline: AgentPipeline
     var memory: BeaconMemory
     let midnight: Double
     var second = 0.0
     var shared: [ScanMessage.Scan] = []
-    /// Whether the newest location said that beacons contradict it.
+    /// True if the newest location is marked as contradicted by beacons.
     var isContradicted = false
 
     static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -57,7 +57,7 @@ import Testing
       memory = BeaconMemory(plan)
     }
 
-    /// A second later the receiver says so, and the radio hears these.
+    /// Advances one second. The receiver reports the given position, and the radio reports the given beacons.
     mutating func go(
       to east: Double, north: Double = 0, speed: Double, course: Double = 90, hears numbers: [Int] = []
     ) {
@@ -88,7 +88,8 @@ import Testing
     }
   }
 
-  /// Along the street from the origin at 10 m/s: five access points each 100 m up to 2000 m, and the office around where it is.
+  /// Drives along the street from the origin at 10 m/s. There are five access points every 100 m up to 2000 m,
+  /// and those of the office near its position.
   private func drive(_ agent: inout Agent, to end: Double, office: Double) {
     for east in stride(from: 10.0, through: end, by: 10) {
       let block = Int(east / 100)
@@ -122,29 +123,29 @@ import Testing
     for place in known(Self.office) { #expect(place.coordinate.distance(to: Self.east(Self.old)) < 30) }
 
     let second = try day(1, office: Self.new, to: 6600)
-    // The beacons are believed, and the fleet is told nothing of it.
+    // The beacons are trusted, and their scans are not shared with the fleet.
     #expect(second.isContradicted && known(Self.office).count == 8)
     let office = Set(Self.beacons(Self.office))
     #expect(second.shared.allSatisfy { office.isDisjoint(with: $0.sightings.map(\.beacon)) })
-    // From the first sighting of the second day on they are believed no more.
+    // From the first sighting of the second day on, they are no longer trusted.
     let next = try day(2, office: Self.new, to: 6600)
     #expect(!next.isContradicted && known(Self.office).isEmpty)
     let third = try day(3, office: Self.new, to: 6600)
     #expect(!third.isContradicted)
     #expect(known(Self.office).count == 8)
     for place in known(Self.office) { #expect(place.coordinate.distance(to: Self.east(Self.new)) < 60) }
-    // The street is what it was.
+    // The beacons in the street are unchanged.
     #expect(known(5..<100).count == 95)
     let fourth = try day(4, office: Self.new, to: 6600)
     #expect(!fourth.isContradicted && fourth.shared.contains { $0.sightings.count == 8 })
   }
 
-  /// Days on which an office moves are days on which a receiver can be deceived: in the street it is told as before.
+  /// A spoofed receiver in the street is reported even on days when an office moves.
   @Test func spoofedReceiverIsReportedMeanwhile() throws {
     _ = try day(0, office: Self.old, to: 2600)
     for number in 1...3 {
       let agent = try day(number, office: Self.new, to: 1500) { agent in
-        // It stays in the street, while its receiver is led to the north.
+        // The vehicle stays in the street while its receiver is spoofed to the north.
         for step in 1...100 {
           agent.go(
             to: 1500, north: 20 * Double(step), speed: 20, course: 0,
@@ -152,18 +153,20 @@ import Testing
         }
       }
       #expect(agent.isContradicted, "day \(number)")
-      // Nobody else vouches for it: not a day is counted.
+      // No other beacons confirm the position, so no day is counted.
       #expect(known(75..<80).count == 5, "day \(number)")
       for place in known(75..<80) { #expect(place.coordinate.distance(to: Self.east(1500)) < 30) }
     }
   }
 
-  /// As `Config/fleet.md` says: two days hide, three move, and home again they are told as before.
+  /// Spoofing as documented in `Config/fleet.md`: two days hide beacons, three move them. After a visit they
+  /// are known again.
   @Test func slowSpoofingOnTwoDaysOnlyHidesBeacons() throws {
     _ = try day(0, office: Self.old, to: 2600)
     for number in 1...2 {
       _ = try day(number, office: 0, to: 1500) { agent in
-        // From the known street on it is led past the turning: the radio hears the office, the receiver says somewhere else.
+        // Starting in the known street, the receiver is spoofed past the turn: the radio observes the office at
+        // a wrong position.
         for step in 1...100 {
           agent.go(
             to: 1500 + 9 * Double(step), north: 15 * Double(step), speed: 17.5, course: 31,
@@ -177,7 +180,7 @@ import Testing
     for place in known(Self.office) { #expect(place.coordinate.distance(to: Self.east(Self.old)) < 30) }
   }
 
-  // MARK: The fleet's word
+  // MARK: Positions from the fleet
 
   private static func told(at east: Double) -> [MappedBeacon] {
     beacons(office).map {
@@ -196,7 +199,8 @@ import Testing
     store.advance(to: Timestamp(seconds: BeaconStore.pace * turn), day: 20_001, zones: zones)
   }
 
-  /// A doubted word of the fleet is replaced by its next one, whether the doubt was written or not; three days need no word.
+  /// A contested position from the fleet is replaced by the next one, even if the contradiction was written to
+  /// disk. After three days, own observations replace it.
   @Test(arguments: [true, false]) func contestedFleetEntryIsReplacedByTheNext(isWritten: Bool) {
     let store = BeaconStore(path: path, log: log)
     advance(store, turn: 0)
@@ -219,7 +223,7 @@ import Testing
     }
   }
 
-  /// The fleet's word is no secret of the vehicle's; where it was heard here instead is one.
+  /// Positions from the fleet are not private, but the position of an own observation that contradicts them is.
   @Test func contestedPositionInAZoneIsRemoved() throws {
     let store = BeaconStore(path: path, log: log)
     advance(store, turn: 0)

@@ -11,11 +11,12 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The odometer through kills and losses of power, and what keeping it costs.
+/// The odometer after kills and power losses, and the number of disk writes.
 @Suite struct OdometerStoreTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  /// A folder that stands for the disk, and one in memory. Both are in memory: what a loss of power takes, a test takes away.
+  /// Creates folders that represent the disk and the memory. Both are in memory; the test deletes the files
+  /// that a power loss would destroy.
   private func withFolders(_ body: (_ disk: String, _ memory: String) throws -> Void) throws {
     let name = "odograph-\(UUID().uuidString)"
     let folders = ["-disk", "-memory"].map { URL(filePath: "/dev/shm/" + name + $0) }
@@ -41,7 +42,7 @@ import Testing
       time: Self.start.advanced(bySeconds: time), version: "1", odometer: kept)
   }
 
-  /// Where the vehicle is at a whole second: bends of 30 to 200 m, 0 to 14 m/s, stops.
+  /// Position of the vehicle at each second: bends with radii of 30 to 200 m, speeds of 0 to 14 m/s, and stops.
   private struct Way {
     private(set) var states: [(place: SIMD2<Double>, speed: Double, heading: Double, distance: Double)] = []
 
@@ -79,20 +80,20 @@ import Testing
     }
   }
 
-  /// What one run of the agent with kills leaves.
+  /// Results of a run of the agent with kills.
   private struct Run {
     var odometer = 0.0
     var estimated = 0.0
     var told: [Int] = []
-    /// Readings of the first `status` after each restart; nil for one without an odometer.
+    /// Odometer in the first `status` after each restart; nil if it was missing.
     var first: [Double?] = []
     var (writes, copies) = (0, 0)
-    /// Metres by which each restart was wrong.
+    /// Error in metres after each restart.
     var errors: [Double] = []
   }
 
-  /// Drives with a kill at each of the given seconds. The agent is back after some seconds.
-  /// - Parameter isPowerCut: whether what is in memory is lost, too, and what was written and not synchronized.
+  /// Drives with a kill at each of the given seconds. The agent restarts after some seconds.
+  /// - Parameter isPowerCut: true if the files in memory are lost, too.
   private func drive(
     _ way: Way, kills: Set<Int>, isPowerCut: Bool, _ configure: (inout OdometerStore) -> Void = { _ in }
   ) throws -> Run {
@@ -103,7 +104,7 @@ import Testing
       configure(&store)
       var pipeline = try self.pipeline()
       var second = 0
-      // A file that is replaced has another number.
+      // A replaced file has another inode number.
       var copy: Int?
       while second < way.states.count {
         let event = way.event(second, &random)
@@ -130,7 +131,7 @@ import Testing
         }
         let before = try #require(pipeline.odometerToKeep)
         if isPowerCut { try? FileManager.default.removeItem(atPath: memory) }
-        // A file that was being replaced: the name still leads to what was synchronized.
+        // Simulates a file that was being replaced: its name still refers to the synchronized version.
         try Data("torn".utf8).write(to: URL(filePath: disk + ".new"))
         let away = 2 + Int(4 * random.nextUniform())
         second += away
@@ -141,7 +142,7 @@ import Testing
         let reading = pipeline.report(.online, at: timestamp).odometer?.distance
         run.first.append(reading)
         if let reading { run.told.append(Int(reading)) }
-        // The first place after it closes the gap.
+        // The first position after the restart closes the gap.
         var copy = pipeline
         var other = random
         copy.process(way.event(second, &other)) { _ in }
@@ -155,7 +156,7 @@ import Testing
     return run
   }
 
-  /// At most ten metres are lost or counted twice at each of 200 kills, and nothing that is told goes back.
+  /// In 200 kills, each restart loses or double-counts at most 10 m, and no published reading decreases.
   @Test(arguments: [false, true]) func twoHundredKillsLoseNoDistance(isPowerCut: Bool) throws {
     let way = Way(seconds: 4000)
     var random = SeededGenerator(seed: 21)
@@ -178,7 +179,8 @@ import Testing
     #expect(run.estimated > 0 && run.estimated < run.odometer)
   }
 
-  /// A vehicle that drives back while its agent is away: the way there is counted, though the gap is short.
+  /// A vehicle returns while its agent is not running. The distance already driven is counted, although the gap
+  /// is short.
   @Test func returnWithoutTheAgentDoesNotDecreaseTheOdometer() throws {
     try withFolders { disk, memory in
       var store = self.store(disk, memory)
@@ -208,7 +210,8 @@ import Testing
     }
   }
 
-  /// A file in shared memory does not bring back an odometer whose files were deleted, and is deleted at a clean stop.
+  /// A file in shared memory does not restore an odometer whose files on disk were deleted. It is deleted at a
+  /// regular stop.
   @Test func sharedMemoryMatchesTheFileOnDisk() throws {
     try withFolders { disk, memory in
       func shared() -> OdometerStore {
@@ -232,7 +235,7 @@ import Testing
     }
   }
 
-  /// Without a kill all is measured, and in a town the disk is written once in some seconds at most.
+  /// Without kills, the complete distance is measured. In a town, the disk is written at most once in several seconds.
   @Test func storingCausesLittleWear() throws {
     let way = Way(seconds: 3600)
     let run = try drive(way, kills: [], isPowerCut: false)
@@ -245,13 +248,13 @@ import Testing
     print(
       "\(run.writes) writes, \(run.copies) copies an hour; without the one at leaving and with a copy at each stop \(plain.writes), \(plain.copies)"
     )
-    // The write at leaving costs a fifth more in a town.
+    // The write when leaving a stop adds at most 25 % in a town.
     let (total, before) = (run.writes + run.copies, plain.writes + plain.copies)
     #expect(4 * total <= 5 * before)
-    #expect(run.writes > 20 && run.writes < 900, "\(run.writes) writings an hour")
+    #expect(run.writes > 20 && run.writes < 900, "\(run.writes) writes per hour")
   }
 
-  /// At rest nothing is written on the disk but once.
+  /// At rest, the disk is written only once.
   @Test func parkedVehicleWritesNothing() throws {
     try withFolders { disk, _ in
       var store = self.store(disk)
@@ -272,7 +275,7 @@ import Testing
     }
   }
 
-  /// A damaged file is set aside, and the metres of the last stop are there all the same.
+  /// A damaged file is set aside, and the distance at the last stop is restored.
   @Test func damagedFileLosesOnlyTheDistanceSinceTheLastStop() throws {
     try withFolders { disk, _ in
       let kept = OdometerState(distance: 5000, estimated: 10, offset: 80_000_000)
@@ -286,13 +289,13 @@ import Testing
       let names = try FileManager.default.contentsOfDirectory(
         atPath: URL(filePath: disk).deletingLastPathComponent().path)
       #expect(names.contains { $0.contains(".damaged-") })
-      // It is written anew at the first chance.
+      // The file is written again at the next opportunity.
       let outcome = store.keep(pipeline, at: Timestamp(seconds: 101))
       #expect(outcome?.state?.distance == 5000)
     }
   }
 
-  /// A disk that takes nothing costs what is kept, not what is told.
+  /// If the disk cannot be written, only the stored odometer is lost; published readings continue.
   @Test func diskFailureDoesNotStopTheOdometer() throws {
     var store = self.store("/proc/none/odometer")
     var pipeline = try self.pipeline()
@@ -313,7 +316,7 @@ import Testing
     #expect(abs(told.distance - kept.distance) < 1e-6)
   }
 
-  /// What somebody sets is kept at once.
+  /// A reading set by command is stored immediately.
   @Test func setReadingIsStoredImmediately() throws {
     try withFolders { disk, _ in
       var store = self.store(disk)
@@ -321,7 +324,7 @@ import Testing
       let first = store.keep(pipeline, at: Timestamp(seconds: 100))
       #expect(first?.state != nil)
       let before = pipeline.setOdometer(reading: 48_213_400)
-      // It was kept without a place: where that was, nobody may know.
+      // The stored odometer has no position: the previous reading may be private and is not returned.
       #expect(before == nil)
       let outcome = store.keep(pipeline, at: Timestamp(seconds: 100), isSet: true)
       #expect(outcome?.state?.offset == 48_212_400)
@@ -332,7 +335,7 @@ import Testing
     }
   }
 
-  /// A place in a privacy zone is not kept, and one that was kept before the zone was made goes.
+  /// A position in a privacy zone is not stored, and one that was stored before is removed.
   @Test func withheldPositionIsNotStored() throws {
     try withFolders { disk, _ in
       let kept = OdometerState(

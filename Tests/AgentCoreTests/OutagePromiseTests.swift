@@ -8,19 +8,19 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The bound through outages of the receiver that inertial navigation bridges: the agent's pipeline over simulated and
-/// recorded drives, and a subscriber.
+/// Error bound during outages of the receiver that inertial navigation bridges: the agent's pipeline over
+/// simulated and recorded drives, and a subscriber.
 @Suite struct OutagePromiseTests {
   private static let bound = 20.0
   private static let outage = 60.0
-  /// Seconds between the starts of two outages, and before the first.
+  /// Seconds between the starts of two outages, and before the first one.
   private static let period = 140.0
 
-  /// An agent whose receiver is silent in outages, and what a subscriber shows of it.
+  /// An agent whose receiver has outages, and a subscriber that shows its positions.
   private struct Run {
     private let delay: Double
     private var pipeline: AgentPipeline
-    /// The same agent, which publishes every position.
+    /// The same agent with all positions published.
     private var everyPosition: AgentPipeline
     private var reports: [(decided: Timestamp, predictor: ReportPredictor)] = []
     private var positions: [(time: Timestamp, location: Location)] = []
@@ -107,12 +107,12 @@ import Testing
     var broken: [(second: Double, error: Double)] = []
   }
 
-  /// Seconds since the start of the drive.
+  /// Returns true if a time in seconds since the start of the drive is in an outage.
   private static func isUnseen(_ time: Double) -> Bool {
     time >= period && time.truncatingRemainder(dividingBy: period) < outage
   }
 
-  /// What a receiver reports without satellites: no position, or its last one.
+  /// Reports of a receiver without satellites: no position, or a repetition of the last one.
   enum Loss: String, CaseIterable { case silence, repetition }
 
   @Test(arguments: Loss.allCases) func simulatedOutagesAreWithinTheBound(_ loss: Loss) throws {
@@ -177,7 +177,7 @@ import Testing
           try run.process(event)
           continue
         }
-        // Before the first inertial position, two seconds after the last fix, the bound applies to fixes alone.
+        // Until the first inertial position, two seconds after the last fix, the bound refers only to fixes.
         if Self.isUnseen(time - 2) {
           run.observe(fix.timestamp, truth?.coordinate(at: fix.timestamp) ?? coordinate)
         }

@@ -3,7 +3,7 @@ import Settings
 import Telemetry
 import Testing
 
-/// Keys that the pages name are keys that there are.
+/// Keys mentioned in the documentation exist.
 @Suite struct PageKeysTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -17,7 +17,7 @@ import Testing
     let tables = Set(ConfigurationKey.all.map { $0.path.prefix { $0 != "." } })
     for match in text.matches(of: /`([a-z]+)\.([a-z_]+)( = [^`]*)?`/) where tables.contains(match.1) {
       let path = "\(match.1).\(match.2)"
-      // A file, as in `regions.geojson`.
+      // A file name such as `regions.geojson`.
       if ["geojson", "toml", "json", "csv", "sqlite"].contains(match.2) { continue }
       #expect(ConfigurationKey.byPath[path] != nil, "\(page) names \(path)")
     }

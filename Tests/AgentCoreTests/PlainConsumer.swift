@@ -13,17 +13,17 @@ import Telemetry
 /// Consumers that show the position of the last message until the next one, one for each format, at an agent that publishes
 /// immediately.
 final class PlainConsumer: MessageDelivery {
-  /// The error of one consumer, second by second.
+  /// Errors of one consumer, second by second.
   struct Shown {
     var position: Coordinate?
     /// Metres between the shown position and the receiver's, at each second.
     var errors: [Double] = []
-    /// By how many metres each of them exceeds the bound that `odographd check` prints.
+    /// Difference in metres between each error and the bound printed by `odographd check`.
     var excess: [Double] = []
     var messages = 0
     var bytes = 0
 
-    /// Metres; nil without any error.
+    /// Error in metres at a quantile; nil without any error.
     func error(at share: Double) -> Double? {
       let sorted = errors.sorted()
       return sorted.isEmpty ? nil : sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]
@@ -59,7 +59,7 @@ final class PlainConsumer: MessageDelivery {
   ) throws -> (shown: [String: Shown], hours: Double) {
     let consumer = try PlainConsumer(configuration)
     var decisions = configuration.pipeline
-    // The time line is the recording's, and its events name the sensors.
+    // The time base is that of the recording, and its events define the sensors.
     (decisions.isVirtual, decisions.hasReceiver) = (true, false)
     var loop = try AgentLoop(
       pipeline: AgentPipeline(
@@ -73,7 +73,7 @@ final class PlainConsumer: MessageDelivery {
     }
   }
 
-  /// Looks at what is shown at the first fix of each second. Messages that this fix causes come later.
+  /// Evaluates the shown position at the first fix of each second, before messages caused by this fix.
   private func observe(_ fix: PositionFix) {
     guard let coordinate = fix.coordinate else { return }
     state.withLock { state in
@@ -82,7 +82,7 @@ final class PlainConsumer: MessageDelivery {
       state.second = second
       state.first = state.first ?? fix.timestamp
       state.last = fix.timestamp
-      // The limits are checked at fixes, so that the speed of the fix before counts, too.
+      // Limits are checked at fixes, so the speed of the previous fix counts, too.
       let driven = state.place.map { $0.distance(to: coordinate) }
       state.speeds = state.speeds.suffix(1) + [fix.speed ?? driven ?? 0]
       state.place = coordinate

@@ -10,7 +10,7 @@ import Testing
 
 /// The error of consumers that show the last position and do not predict.
 @Suite struct PlainConsumerTests {
-  /// Presets with bounded reporting, and hours a day on the way as in the presets' head comments.
+  /// Presets with bounded reporting, with the hours of driving per day from their head comments.
   private static let presets: [(preset: Preset, hours: Double)] = [(.car, 2), (.truck, 9)]
 
   private static func configuration(
@@ -27,8 +27,9 @@ import Testing
   /// Metres by which a fix may differ from the position that the agent derives from it.
   private static let fixError = 10.0
 
-  /// The acceptance of the limits: at most 100 m at 95 % on each drive, and not beyond what `odographd check` prints, except for
-  /// a few outliers of the receivers: Kingston's is wrong by up to 79 m, and Munich's jumps.
+  /// Acceptance of the limits: at most 100 m at 95 % on each drive, and within the bound printed by `odographd
+  /// check` except for a few outliers of the receivers. Kingston's receiver is off by up to 79 m, and Munich's
+  /// jumps.
   @Test(.needs(.recordings("tracks")), arguments: PublicDrive.recorded + PublicDrive.simulated)
   func plainConsumersStayWithinTheirBound(_ drive: PublicDrive) throws {
     for (preset, _) in Self.presets {

@@ -5,8 +5,8 @@ import Simulation
 import Spatial
 import Testing
 
-/// What a receiver uses on a simulated drive at every accuracy that can be asked for. Power follows the exact fix: who
-/// blurs what is told pays no more for it.
+/// Receiver energy on a simulated drive at each desired accuracy. The power plan depends on the exact fix:
+/// blurring published positions uses no additional energy.
 @Suite struct PowerTierTests {
   private enum Disclosure: CaseIterable {
     case exact
@@ -37,10 +37,10 @@ import Testing
     return try #require(stretch.advance(to: 600).joules[.receiver])
   }
 
-  /// Where the simulated road is.
+  /// Start of the simulated route.
   private static let place = SimulatedDrive.Configuration().route.waypoints[0].coordinate
 
-  /// Ten minutes, driving and parked.
+  /// Simulates ten minutes, driving and parked.
   @Test(arguments: DesiredAccuracy.allCases) func blurringUsesNoEnergy(accuracy: DesiredAccuracy) throws {
     for scenario in [SimulatedDrive.Scenario.drive, .parked] {
       let exact = try receiverJoules(accuracy, .exact, scenario)
@@ -51,7 +51,8 @@ import Testing
     }
   }
 
-  /// A coarser accuracy never costs more, and `reduced`, whose cells are kilometres wide, costs as little as three kilometres.
+  /// A coarser accuracy never uses more energy, and `reduced`, with cells of several kilometres, uses less than
+  /// half as much as the best.
   @Test func coarserAccuracyUsesLessEnergy() throws {
     for scenario in [SimulatedDrive.Scenario.drive, .parked] {
       let tiers = try DesiredAccuracy.allCases.map { try receiverJoules($0, .exact, scenario) }

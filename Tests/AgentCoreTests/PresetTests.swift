@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The presets that the program has inside, and how they lie below everything that is written down.
+/// Built-in presets, which have the lowest precedence.
 @Suite struct PresetTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// A line that says what is so anyway would hide what a preset is about; and names and brokers are each vehicle's own.
+  /// A preset contains no default values, names or brokers: names and brokers are specific to each vehicle.
   @Test(arguments: Preset.allCases) func presetContainsOnlyDifferences(preset: Preset) throws {
     let layer = try preset.layer()
     #expect(layer.settings.isEmpty == (preset == .usual))
@@ -69,7 +69,7 @@ import Testing
     #expect(try Self.load().preset == .car)
   }
 
-  /// What is set from afar goes over the file and so over the preset; the preset itself stays the vehicle's own.
+  /// Remote settings override the file and so the preset. The preset itself cannot be changed remotely.
   @Test func remoteSettingsOverrideThePreset() throws {
     let layers = try ConfigurationLayers(
       file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck"])
@@ -78,7 +78,7 @@ import Testing
     #expect(RemoteKeys.problem(with: "preset")?.contains("requires a restart") == true)
   }
 
-  /// A preset that the file chooses anew takes a restart; until then the vehicle goes on under the old one.
+  /// A changed preset in the file requires a restart; until then the previous preset is in effect.
   @Test func changedPresetRequiresARestart() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "odograph-\(UUID()).toml")
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -92,7 +92,7 @@ import Testing
     #expect(manager.active.preset == .truck && manager.active.pipeline.heading.isEnabled)
   }
 
-  /// Table: what is wrong, and what is said.
+  /// Columns: an invalid setting, and part of the expected message.
   @Test(arguments: [
     ("preset = \"trcuk\"", "test.toml:1:10: key preset: \"trcuk\" is not one of \"car\", \"truck\","),
     ("preset = \"trcuk\"", "did you mean \"truck\"?"),

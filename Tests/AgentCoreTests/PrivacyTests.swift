@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// A drive through a place that is nobody's business: what the agent hands out for the store and the broker.
+/// Data passed to the store and the broker on a drive through a private zone.
 @Suite struct PrivacyTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -18,7 +18,7 @@ import Testing
       settings: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
   }
 
-  /// Drives north at 11 m/s through 48.02° for 200 s, and returns all payloads as text with their kinds.
+  /// Drives north at 11 m/s for 400 s, through 48.02° after 200 s. Returns all payloads as text with their kinds.
   private func drive(_ configuration: AgentConfiguration) -> [(kind: MessageKind?, text: String)] {
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
@@ -59,7 +59,7 @@ import Testing
     for latitude in told {
       #expect(Coordinate(latitude: latitude, longitude: 11.00777).distance(to: zone) > 500)
     }
-    // A metre more or less: 500 m are 45 fixes on either side.
+    // 500 m are about 45 fixes on either side of the centre.
     let all = try latitudes(drive(configuration()))
     #expect((88...92).contains(all.count - told.count))
   }
@@ -113,7 +113,7 @@ import Testing
     #expect(zones.map(\.area) == circles)
   }
 
-  // MARK: A file of zones
+  // MARK: Zone files
 
   private static let yard =
     #""geometry":{"type":"Polygon","coordinates":[[[11,48.019],[11.02,48.019],[11.02,48.021],[11,48.021]]]}"#
@@ -158,7 +158,7 @@ import Testing
 
   // MARK: Regions
 
-  /// Regions within a private place, around it, across its edge and far from it.
+  /// Regions inside a private zone, around it, across its edge, and far from it.
   @Test(arguments: [false, true]) func regionsRevealNoPrivatePosition(isPrivate: Bool) throws {
     var pipeline = AgentPipeline(
       configuration: try isPrivate
@@ -182,7 +182,7 @@ import Testing
     let zone = Coordinate(latitude: 48.02, longitude: 11.00777)
     if isPrivate {
       #expect(events["within"] == nil)
-      // Its entry lies in the zone: it is told when the vehicle is seen again, from where it then is.
+      // The entry is inside the zone. It is reported with the first position outside the zone.
       #expect(events["edge"]?.map(\.event) == [.enter, .exit])
       for event in events.values.joined() {
         #expect(try #require(event.coordinate).distance(to: zone) > 500, "\(event)")
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  /// What was measured before the accuracy is reduced, a place becomes private, or locations are disabled, is not
+  /// Positions measured before accuracy is reduced, a zone is added, or locations are disabled are not
   /// published afterwards.
   @Test(arguments: [
     "location.desired_accuracy=reduced", "privacy.zones=48.0399 11.00777 500 blur", "location.enabled=false",
@@ -243,8 +243,7 @@ import Testing
     #expect(try dwells(setting).isEmpty)
   }
 
-  /// With locations disabled, a region that is added later does not reveal where the vehicle is, and stored
-  /// positions are private.
+  /// With locations disabled, a region added later does not reveal the position, and stored positions are private.
   @Test func disabledLocationsDecideNoRegion() throws {
     var pipeline = AgentPipeline(
       configuration: try configuration().pipeline, start: Timestamp(nanoseconds: 0), time: Self.start,
@@ -264,7 +263,7 @@ import Testing
     #expect(!messages.contains { $0.kind == .region })
   }
 
-  /// Subscribers of a vehicle that drives into a private place see it stand at its edge, not driving on for ever.
+  /// If a vehicle drives into a private zone, subscribers see it stop at the edge instead of continuing indefinitely.
   @Test func boundedPredictionEndsAtThePrivacyZone() throws {
     var pipeline = AgentPipeline(
       configuration: try configuration(

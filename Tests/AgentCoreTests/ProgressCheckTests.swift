@@ -2,7 +2,7 @@ import AgentCore
 import Platform
 import Testing
 
-/// Which threads count as stuck, in exact time.
+/// Detection of stuck threads in exact time.
 @Suite struct ProgressCheckTests {
   private final class Thread {}
   private let a = Thread()
@@ -19,14 +19,14 @@ import Testing
     func look(_ second: Double, _ signs: ProgressCheck.Sign...) -> [String] {
       check.check(signs, at: .start.advanced(bySeconds: second))
     }
-    // Whoever is new was never called.
+    // A new thread has no earlier sign to compare with.
     #expect(look(10, sign(a, 0), sign(b, 5)) == [])
     #expect(look(10.5, sign(a, 0), sign(b, 5)) == [])
     #expect(look(11, sign(a, 1), sign(b, 5)) == ["b"])
-    // It stays stuck until it turns.
+    // A thread is reported until it makes progress.
     #expect(look(12, sign(a, 1), sign(b, 5)) == ["a", "b"])
     #expect(look(13, sign(a, 2), sign(b, 6)) == [])
-    // Who has ended is not missed, and who began again begins anew.
+    // A thread that ended is not reported, and one that restarted is new.
     #expect(look(14, sign(a, 2)) == ["a"])
     #expect(look(15, sign(a, 3), sign(b, 6)) == [])
     #expect(look(15.9, sign(a, 3), sign(b, 6)) == [])

@@ -6,13 +6,13 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A drive of the recordings beside the project, or a simulated one, as input of the agent's loop.
+/// A recorded drive from the data beside the project, or a simulated drive, as input of the agent's loop.
 struct PublicDrive: Sendable, CustomTestStringConvertible {
   var name: String
   fileprivate var source: Source
 
   fileprivate enum Source: Sendable {
-    /// A receiver's log in `data/tracks`.
+    /// Log of a receiver in `data/tracks`.
     case nmea
     /// A folder in `data`, and the file with its inertial samples.
     case csv(folder: String, inertial: String)
@@ -32,12 +32,12 @@ struct PublicDrive: Sendable, CustomTestStringConvertible {
   }
 
   static let start = UTCTime(nanoseconds: 1_795_219_200_000_000_000)
-  /// Seconds of a simulated drive.
+  /// Duration of a simulated drive in seconds.
   private static let simulatedDuration = 1800.0
 
   var testDescription: String { name }
 
-  /// The drive from its start.
+  /// Opens the drive at its start.
   func recording() throws -> any SensorRecording {
     switch source {
     case .nmea: try NMEARecording(path: Shared.file("data/tracks/\(name)"), startDate: Self.start)
@@ -55,7 +55,7 @@ struct PublicDrive: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// The true track of the drive, in order of time; nil if only the receiver reports it.
+  /// Returns the true track in order of time; nil if only the receiver's positions are available.
   func truth() -> TrueTrack? {
     guard case .csv(let folder, _) = source, let text = try? Shared.text("data/\(folder)/truth.csv") else {
       return nil
@@ -80,7 +80,7 @@ struct PublicDrive: Sendable, CustomTestStringConvertible {
         timestamp: time(row), mode: .threeDimensional,
         coordinate: Coordinate(latitude: row[1], longitude: row[2]))
       fix.time = start.advanced(bySeconds: row[0])
-      // A receiver states 95 % in the plane.
+      // Receivers state the horizontal error at 95 %.
       fix.horizontalError = 2.4477 * ((row[6] * row[6] + row[7] * row[7]) / 2).squareRoot()
       if row[9].isFinite {
         fix.speed = hypot(row[9], row[10])
@@ -99,11 +99,11 @@ struct PublicDrive: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// The positions of a reference.
+/// Positions of a reference track.
 struct TrueTrack {
   var points: [(time: Timestamp, coordinate: Coordinate)]
 
-  /// Returns the position at a time, between its neighbours; nil outside of the track.
+  /// Returns the interpolated position at a time; nil outside of the track.
   func coordinate(at time: Timestamp) -> Coordinate? {
     guard let next = points.firstIndex(where: { $0.time >= time }), next > 0 else { return nil }
     let (a, b) = (points[next - 1], points[next])
@@ -114,7 +114,7 @@ struct TrueTrack {
   }
 }
 
-/// Events in memory. The feed itself leaves out what sensors that sleep would not have delivered.
+/// Events in memory. The feed itself omits samples that sleeping sensors would not deliver.
 private struct EventRecording: SensorRecording {
   let name: String
   let kinds: Set<SensorKind> = [.positioning, .accelerometer, .gyroscope]
@@ -135,7 +135,7 @@ private struct EventRecording: SensorRecording {
   mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {}
 }
 
-/// A recording whose fixes are observed before they are delivered, also those that a sleeping receiver leaves out.
+/// A recording whose fixes are observed before delivery, including those that a sleeping receiver omits.
 struct ObservedRecording: SensorRecording {
   private var base: any SensorRecording
   private let observe: @Sendable (PositionFix) -> Void

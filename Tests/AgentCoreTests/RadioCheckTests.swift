@@ -2,7 +2,7 @@ import AgentCore
 import TestSupport
 import Testing
 
-/// Whether the unit that is installed lets the agent scan.
+/// Detection of the permission to scan in the installed unit.
 @Suite struct RadioCheckTests {
   @Test func dropInGrantsThePermission() throws {
     let folder = try TemporaryDirectory()

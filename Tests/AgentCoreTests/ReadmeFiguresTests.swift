@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The figures in README.md are those of the section of RESULTS.md that the same line names.
+/// The figures in README.md match the section of RESULTS.md that is linked on the same line.
 @Suite struct ReadmeFiguresTests {
   private static func text(_ path: String) throws -> String {
     let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }

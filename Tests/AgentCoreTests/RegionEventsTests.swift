@@ -35,7 +35,7 @@ import Testing
     return pipeline
   }
 
-  /// Steadily to the north from 48° at 10 m/s, a fix a second.
+  /// Drives north from 48° at 10 m/s, with one fix per second.
   private func drive(_ seconds: ClosedRange<Int>, from north: Double = 0, speed: Double = 10) -> [SensorEvent]
   {
     seconds.map { second in
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  /// From 48.0018° (200 m) to 48.0045° (500 m), and a point behind it.
+  /// A yard from 48.0018° (200 m) to 48.0045° (500 m), and a gate behind it.
   private let geojson = #"""
     {"type":"FeatureCollection","features":[
      {"type":"Feature","id":"yard","properties":{"dwell":10},"geometry":{"type":"Polygon","coordinates":
@@ -71,7 +71,8 @@ import Testing
      {"type":"Feature","id":"broken","geometry":{"type":"Polygon","coordinates":[[[11,48],[11,48.1]]]}}]}
     """#
 
-  /// A region's name and when it was made go with what is told of it; the file's own time stands for what it does not say.
+  /// An event contains the name and definition time of the region. Without a time in the region, the
+  /// modification time of the file is used.
   @Test func eventNamesTheRegionAndItsTime() throws {
     let text = geojson.replacing(#""dwell":10"#, with: #""dwell":10,"name":"The yard","tst":1767323045"#)
     let path = try file("regions.geojson", text)
@@ -133,8 +134,8 @@ import Testing
     #expect(try run(2000...2010, from: 790, speed: 0).isEmpty)
   }
 
-  /// The file of an earlier version is read once, and one that is damaged does not prevent the start.
-  @Test func formerFileIsAdopted() throws {
+  /// The file of an earlier version is read once. A damaged one does not prevent the start.
+  @Test func fileOfAnEarlierVersionIsRead() throws {
     let path = try file("regions.geojson", geojson)
     let store = try Outbox(path: folder.appending(path: "outbox.sqlite").path)
     var first = try pipeline(path: path)

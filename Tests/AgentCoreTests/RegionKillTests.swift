@@ -13,7 +13,7 @@ import Testing
 
 @testable import AgentCore
 
-/// The agent is killed between any two steps of what it does with a crossing: none is told twice, and none is lost.
+/// The agent is killed at any step of the processing of a region event. No event is duplicated or lost.
 @Suite struct RegionKillTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private let directory: TemporaryDirectory
@@ -21,7 +21,7 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Two regions on a drive to the north, which the vehicle is in from 200 to 500 m and from 740 to 860 m.
+  /// Two regions on a drive to the north. The vehicle is inside from 200 to 500 m and from 740 to 860 m.
   private func regions() throws -> RegionCollection {
     let text = #"""
       {"type":"FeatureCollection","features":[
@@ -52,14 +52,14 @@ import Testing
     return .position([fix])
   }
 
-  /// Where in the handing over of what follows from a fix the process dies.
+  /// Step in the processing of a fix at which the process is killed.
   private enum Moment: CaseIterable {
-    /// Decided, and not stored.
+    /// The event is decided, but not stored.
     case beforeTheStore
     case afterTheStore
   }
 
-  /// A drive of 100 s with one kill, and all that is in the store in the end: `event region`, in order.
+  /// Drives for 100 s with one kill. Returns all stored events as `event region`, in order.
   private func drive(killedAfter second: Int, _ moment: Moment) throws -> [String] {
     let name = "\(second)-\(moment)"
     var path = directory.file("\(name).sqlite")
@@ -73,7 +73,7 @@ import Testing
       let dies = now == second
       if !(dies && moment == .beforeTheStore) {
         let change = states.change(of: pipeline.regions)
-        // No crossing without a change of a state.
+        // Each event is caused by a change of state.
         #expect(change != nil || told.isEmpty)
         outbox.append(told, preserving: [change].compactMap { $0 })
       }
@@ -97,26 +97,27 @@ import Testing
     return formats.encode(message).first
   }
 
-  /// What a dead process leaves. The outbox takes it for a restored backup, and names what follows in another epoch.
+  /// Copies the files as left by a killed process. The outbox treats the copy as a restored backup and starts a
+  /// new epoch.
   private static func copyAsAfterAKill(_ path: String, to next: String) throws {
     for suffix in ["", "-wal", ".recent"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: next + suffix)
     }
   }
 
-  /// At each second around a crossing, and at each step within it.
+  /// Kills the agent at each second around an event, at each step.
   @Test(arguments: [19, 20, 21, 22, 29, 30, 31, 49, 50, 51, 52, 53, 73, 74, 75, 76, 85, 86, 87, 88, 89])
   func killNeitherRepeatsNorLosesEvents(second: Int) throws {
     for moment in Moment.allCases {
       let told = try drive(killedAfter: second, moment)
-      // A stay that is under way goes on by civil time; a crossing is told once, late where nobody saw it.
+      // A dwell continues in civil time. Each event is published once, and late if it was not observed.
       #expect(
         told.sorted() == ["dwell yard", "enter gate", "enter yard", "exit gate", "exit yard"],
         "killed at \(second) s, \(moment)")
     }
   }
 
-  /// A region that is watched no more and comes back after a restart is another one: nothing is told of the stay of old.
+  /// A region that was removed and added again after a restart is a new one without an earlier state.
   @Test func statesOfRemovedRegionsAreDeleted() throws {
     let regions = try { () throws in
       var pipeline = try pipeline(at: 0)
@@ -142,7 +143,7 @@ import Testing
     #expect(kept.inside == regions.inside)
   }
 
-  /// The loop hands the states over together with the messages that follow from them.
+  /// The loop stores the states together with the messages that they cause.
   @Test func statesAreStoredWithTheirEvents() throws {
     let recorder = RecordingDelivery()
     let feed = try SensorFeed(simulation())
@@ -160,7 +161,7 @@ import Testing
     let crossings = calls.filter { $0.messages.contains { $0.kind == .region } }
     #expect(crossings.count >= 2)
     for call in crossings {
-      // The states that go with an event are those that it led to.
+      // The stored states are those after the event.
       var monitor = RegionMonitor()
       _ = try onTheWay().watch(in: &monitor)
       try monitor.restore(#require(call.states.first).bytes)
@@ -176,7 +177,7 @@ import Testing
     ])
   }
 
-  /// A circle around a place that the simulated drive comes through.
+  /// Returns a circle around a position on the simulated route.
   private func onTheWay() throws -> RegionCollection {
     let recorder = RecordingDelivery()
     let feed = try SensorFeed(simulation())
@@ -198,7 +199,7 @@ import Testing
   }
 }
 
-/// Keeps what it is given.
+/// Collects messages and documents.
 private final class RecordingDelivery: MessageDelivery {
   let calls = Locked<[(messages: [VehicleMessage], states: [PreservedDocument])]>([])
 

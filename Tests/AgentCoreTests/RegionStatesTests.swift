@@ -8,11 +8,11 @@ import Spatial
 import Telemetry
 import Testing
 
-/// When `regions/state` is told, and what of it: by virtual time.
+/// Publication of `regions/state`, in virtual time.
 @Suite struct RegionStatesTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  /// From 200 to 500 m on a drive to the north, and from 740 to 860 m.
+  /// A yard from 200 to 500 m on a drive to the north, and a gate from 740 to 860 m.
   private static let yard =
     #"{"type":"Feature","id":"yard","properties":{"dwell":10},"geometry":{"type":"Polygon","coordinates":"#
     + #"[[[10.99,48.0018],[11.01,48.0018],[11.01,48.0045],[10.99,48.0045],[10.99,48.0018]]]}}"#
@@ -49,7 +49,7 @@ import Testing
     return .position([fix])
   }
 
-  /// What is told while a drive of 10 m/s goes on, with the second of each, as `second region:state …`.
+  /// Drives at 10 m/s. Returns each published state as `second region:state …`.
   private func told(_ pipeline: inout AgentPipeline, _ seconds: ClosedRange<Int>) -> [String] {
     var lines: [String] = []
     for second in seconds {
@@ -76,7 +76,8 @@ import Testing
     pipeline.advance(to: Timestamp(seconds: 0.6)) { first.append($0) }
     #expect(states(first).map(text) == ["yard:unknown gate:unknown"])
     #expect(states(first).first?.source == .file && states(first).first?.count == 2)
-    // What the first fix decides is told at once, then each change within ten seconds, and nothing where none was.
+    // The states decided by the first fix are published after one second, later changes within ten seconds.
+    // Without changes, nothing is published.
     #expect(
       told(&pipeline, 1...120) == [
         "2 yard:outside gate:outside", "22 yard:inside gate:outside", "52 yard:outside gate:outside",
@@ -85,7 +86,7 @@ import Testing
   }
 
   @Test func rapidChangesMakeOneMessage() throws {
-    // Two edges are crossed within ten seconds.
+    // The vehicle crosses two edges within ten seconds.
     let near = Self.yard.replacing("yard", with: "near").replacing("48.0018", with: "48.0023")
     var pipeline = try pipeline(watching: collection(Self.yard, near))
     let lines = told(&pipeline, 0...45)
@@ -110,7 +111,8 @@ import Testing
     #expect(states(rest).isEmpty)
   }
 
-  /// What the broker has kept of regions that are watched no more is taken back, also where they went while the agent was down.
+  /// The retained states of removed regions are cleared, even if the regions were removed while the agent was
+  /// not running.
   @Test func removedRegionsAreCleared() throws {
     var first = try pipeline(watching: collection(Self.yard))
     _ = told(&first, 0...30)
@@ -127,7 +129,7 @@ import Testing
     #expect(told(&second, 31...40).count == 1)
   }
 
-  /// A restart tells what was known, and then what the first fixes show.
+  /// After a restart, the stored states are published, and then those decided by the first fixes.
   @Test func restartCorrectsPublishedStates() throws {
     var first = try pipeline(watching: collection(Self.yard))
     _ = told(&first, 0...30)
@@ -159,7 +161,7 @@ import Testing
     #expect(states(messages).map(text) == ["yard:inside"])
   }
 
-  /// Who asks in the moment between does not keep the broker from learning that nothing is watched any more.
+  /// A request for states does not prevent the clearing of the retained message after all regions were removed.
   @Test func requestDoesNotDelayTheClearing() throws {
     var pipeline = try pipeline(watching: collection(Self.yard))
     _ = told(&pipeline, 0...40)
@@ -171,17 +173,17 @@ import Testing
     #expect(states(messages).map(\.count) == [0])
   }
 
-  /// Where positions are withheld no state is decided, and so none is told.
+  /// If positions are withheld, no state is decided or published.
   @Test func withheldPositionsDecideNoState() throws {
     var pipeline = try pipeline(
       "privacy.zones=48.003 11 400 withhold", watching: collection(Self.yard, Self.gate))
     #expect(told(&pipeline, 0...120).allSatisfy { !$0.contains("yard:inside") })
-    // The zone begins where the drive does, so that not even the start is known: only the far side decides.
+    // The zone covers the start of the drive, so no state is known before the far side.
     var inside = try self.pipeline("privacy.zones=48.003 11 400 withhold", watching: collection(Self.yard))
     #expect(told(&inside, 0...60).allSatisfy { !$0.contains("inside") && !$0.contains("outside") })
   }
 
-  /// With coarse locations the receiver sleeps, but not near the edge of a region that asks for more.
+  /// With coarse locations, the receiver sleeps, but not near the edge of a region with a higher desired accuracy.
   @Test(arguments: [true, false]) func regionAccuracyKeepsTheReceiverOn(hasOwn: Bool) throws {
     let gate = hasOwn ? Self.gate : Self.gate.replacing(#","desiredAccuracy":8"#, with: "")
     var pipeline = try pipeline("location.desired_accuracy=kilometer", watching: collection(gate))
@@ -191,7 +193,7 @@ import Testing
       pipeline.planPower(at: Timestamp(seconds: Double(second)))
       isOn.append(pipeline.demands[.positioning]?.isOn ?? false)
     }
-    // 340 m from the edge: a car may be there within half a minute.
+    // 340 m from the edge: a car can reach it within half a minute.
     #expect(isOn.suffix(15).allSatisfy { $0 } == hasOwn, "\(isOn)")
     for second in 100...120 {
       pipeline.process(fix(Double(second), at: -90_000, speed: 0)) { _ in }

@@ -6,7 +6,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// When collected scans are told.
+/// Time of publication of collected scans.
 @Suite struct ScanBatchTests {
   private func scan(accuracy: Double = 5, beacons: Int = 3) -> LearnableScan {
     LearnableScan(
@@ -44,7 +44,7 @@ import Testing
     #expect(batch.drain(isShown: { _ in true }) == nil)
   }
 
-  /// A kernel's list of access points is of half a minute, and a vehicle has gone on since.
+  /// The kernel's list of access points can be 30 s old, and the vehicle has moved since. Old sightings are omitted.
   @Test func scansFromElsewhereAreOmitted() {
     var (batch, heard) = (ScanBatch(), scan(beacons: 6))
     for index in 0..<6 { heard.scan.sightings[index].age = [0, 4.9, 5.1, 30, 5, 60][index] }

@@ -4,8 +4,8 @@ import Settings
 import Telemetry
 import Testing
 
-/// The page on sizing: what presets cost is what the presets say, and what is computed follows from the figures. A failure prints the
-/// lines to write.
+/// Figures in `Config/sizing.md`: those of presets match the presets, and computed ones follow from the others.
+/// A failure prints the expected lines.
 @Suite struct SizingPageTests {
   private let page: String
 
@@ -14,7 +14,7 @@ import Testing
     page = try String(contentsOf: root.appending(path: "Config/sizing.md"), encoding: .utf8)
   }
 
-  /// The cells of all rows.
+  /// Cells of all table rows.
   private var rows: [[String]] {
     page.split(separator: "\n").filter { $0.hasPrefix("|") }.map { line in
       line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -30,7 +30,7 @@ import Testing
     #expect(page.split(separator: "\n").contains(Substring(line)), "write:\n\(line)")
   }
 
-  /// The preset's head comment, which `DayEstimateTests` compares with the estimate.
+  /// Data per day in kB from the head comment of the preset, which `DayEstimateTests` compares with the estimate.
   private static func kilobytes(_ preset: Preset) throws -> String {
     let words = preset.text.split(whereSeparator: \.isWhitespace)
     let index = try #require(words.firstIndex(of: "data"))
@@ -50,7 +50,7 @@ import Testing
     expectLine("| kB a day of \(vehicle) in motion | \(try Self.kilobytes(preset)) | \(source) |")
   }
 
-  /// To two digits, as the page is about orders of magnitude.
+  /// Compares figures rounded to hundreds, because the page gives orders of magnitude.
   @Test func carMessagesMatchTheEstimate() throws {
     let configuration = try AgentConfiguration(settings: ["vehicle.id=v", "preset=car"])
     let counted = try SimulatedDay.use(configuration, drivingHours: 2).counts.values.reduce(0, +)
@@ -59,13 +59,14 @@ import Testing
   }
 
   @Test func exampleFollowsFromTheFigures() throws {
-    // Half of them at once, a message in 4 s each, machines at half of what was measured.
+    // Half of the vehicles drive simultaneously, each with a message every 4 s. Machines are planned for half
+    // of the measured rate.
     let broker = try figure("messages/s of a mosquitto node to one recorder") / 2
     let recorder = try figure("messages/s of one recorder into") / 2
     let database = try figure("messages/s of one database") / 2
     let radio = try figure("kB a day of a car")
     let bytes = try figure("messages a day of a car") * figure("bytes of PostgreSQL's disk a message")
-    // What is sent by radio is stored, and more with it.
+    // All transmitted data is stored, with overhead.
     let disk = radio * 1000 + bytes
     func nodes(_ rate: Double, _ each: Double) -> Int { Int((rate / each).rounded(.up)) }
     func decimal(_ value: Double) -> String { String(format: "%.1f", value) }

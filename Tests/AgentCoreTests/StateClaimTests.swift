@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The state folder of a vehicle: which files follow from it, and who may use it.
+/// State folder of a vehicle: its files, and exclusive access.
 @Suite struct StateClaimTests {
   private let directory: TemporaryDirectory
   private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -99,7 +99,7 @@ import Testing
         $0.severity == .problem && $0.subject == "state" && $0.message.contains("vehicle default/van-1")
       })
     #expect(try refusal(configuration("state.path=\(folder)")) == nil)
-    // Another folder with the other vehicle's remote settings is refused, too.
+    // Another folder that refers to the other vehicle's remote settings is rejected, too.
     let borrowed = try configuration(
       "state.path=\(directory.file("own"))", "remote.path=\(folder)/remote", vehicle: "van-2")
     #expect(refusal(borrowed)?.contains("set remote.path to another folder") == true)
@@ -110,7 +110,7 @@ import Testing
         configuration(
           "state.path=\(directory.file("own"))", "store.path=\(directory.path)/queue", vehicle: "van-2"))?
         .contains("set store.path to another folder") == true)
-    // Renamed.
+    // The vehicle was renamed and the owner files were removed.
     for file in ["odographd.owner", "remote/odographd.owner"] { try AtomicFile.remove("\(folder)/\(file)") }
     #expect(refusal(other) == nil)
   }
@@ -122,7 +122,7 @@ import Testing
       try refusal(configuration(settings))
         == "\(directory.file("state")): in use by another agent; stop that agent, or set state.path to another folder"
     )
-    // Also with a store of its own in the folder.
+    // An agent with its own store in the same folder is rejected, too.
     let beside = try configuration("store.path=\(directory.file("state"))/b.sqlite")
     #expect(refusal(beside)?.contains("in use by another agent") == true)
     withExtendedLifetime(first) {}
@@ -130,9 +130,9 @@ import Testing
     #expect(try refusal(configuration(settings)) == nil)
   }
 
-  /// An agent with its own store keeps the remote settings that former versions stored in the default folder; a new agent does not
-  /// adopt those of another.
-  @Test(arguments: [true, false]) func formerRemoteSettingsAreAdoptedOnce(hasStore: Bool) throws {
+  /// An agent with its own store adopts the remote settings that earlier versions stored in the default folder.
+  /// A new agent does not adopt those of another.
+  @Test(arguments: [true, false]) func remoteSettingsOfEarlierVersionsAreAdoptedOnce(hasStore: Bool) throws {
     try FileManager.default.createDirectory(
       atPath: directory.file("default/remote"), withIntermediateDirectories: true)
     try directory.write("default/remote/settings.json", "former")
@@ -144,7 +144,7 @@ import Testing
       let settings = try AtomicFile.read(own.remote.path + "/settings.json")
       #expect(settings.map { String(decoding: $0, as: UTF8.self) } == (hasStore ? "former" : nil))
     }
-    // The next one starts without.
+    // The second agent starts without these settings.
     try FileManager.default.createDirectory(atPath: directory.file("b"), withIntermediateDirectories: true)
     try directory.write("b/outbox.sqlite", "")
     let next = try configuration("store.path=\(directory.file("b/outbox.sqlite"))", vehicle: "van-2")
@@ -152,7 +152,7 @@ import Testing
     if hasStore { #expect(try AtomicFile.read(next.remote.path + "/settings.json") == nil) }
   }
 
-  /// Root in the folder of the service's user would leave files that the service cannot open.
+  /// Root would create files in the folder of the service's user that the service cannot open.
   @Test(.enabled(if: geteuid() == 0, "needs root")) func rootInAnotherUsersFolderIsRefused() throws {
     let store = directory.file("state/outbox.sqlite")
     #expect(mkdir(directory.file("state"), 0o755) == 0)
@@ -163,7 +163,7 @@ import Testing
     let problem = try #require(refusal(try configuration("store.path=\(store)")))
     #expect(problem.contains("belongs to the user") && problem.contains("setpriv --reuid="), "\(problem)")
     #expect(!FileManager.default.fileExists(atPath: directory.file("state/remote")))
-    // The first claim left the owner file.
+    // The owner file of the first claim exists.
     let found = try #require(StateFolder.unusableFile(beside: store))
     #expect(found.path == directory.file("state/\(StateClaim.fileName)"))
   }

@@ -56,11 +56,11 @@ import Testing
       let isSaved = document.save("second")
       #expect(isSaved && load(document) == "second")
     }
-    // An earlier version has run again.
+    // An earlier version was run again and has written its file.
     #expect(try load(document(store())) == "second")
     try directory.write("thing", "third")
     #expect(try load(document(store())) == "third")
-    // Its damaged file does not replace the document.
+    // A damaged file does not replace the document.
     try directory.write("thing", "damaged")
     #expect(try load(document(store())) == "third")
     let aside = try #require(names().first { $0.hasPrefix("thing.damaged-") })
@@ -69,7 +69,7 @@ import Testing
     #expect(try load(document(store())) == nil)
   }
 
-  /// The disk was not writable as the file was read, so it is still there when newer state is stored.
+  /// The file could not be deleted because the disk was read-only. It does not replace newer state.
   @Test func fileThatStayedDoesNotReplaceNewerState() throws {
     var document = document(try store())
     try directory.write("thing", "first")
@@ -80,7 +80,7 @@ import Testing
     #expect(prepared.isSaved && text(directory.file("thing")) == nil && load(document) == "third")
   }
 
-  /// The store was moved, or the path of the state was set to another folder.
+  /// The store was moved, or the state path was set to another folder.
   @Test func documentOfTheStoreIsMovedToTheFile() throws {
     let (store, other) = (try store(), try TemporaryDirectory())
     store.outbox?.preserve(PreservedDocument(name: "thing", bytes: Array("value".utf8)))
@@ -112,7 +112,7 @@ import Testing
     #expect(prepared.document == nil && prepared.isSaved && text(other.file("thing")) == "next")
   }
 
-  /// The service may have the store open, as another user.
+  /// The service may have the store open as another user.
   @Test func agentThatPrintsReadsAndChangesNothing() throws {
     let service = try store()
     _ = service.outbox?.preserve(PreservedDocument(name: "thing", bytes: Array("stored".utf8)))
@@ -134,12 +134,12 @@ import Testing
     var document = document(store, path: "/proc/none/thing")
     let isSaved = document.save("value")
     #expect(!isSaved && load(document) == "value")
-    // What is answered as refused is not stored later.
+    // State that was reported as refused is not stored later.
     #expect(throws: StateDocument.Failure.self) { try document.write(Array("next".utf8), isHeld: false) }
     #expect(load(document) == "value")
   }
 
-  /// The files of a folder as earlier versions wrote it.
+  /// Files in the format of earlier versions.
   @Test func folderOfAnEarlierVersionContinues() throws {
     let odometer = OdometerState(distance: 5000, estimated: 10, offset: 80_000_000)
     var recorder = TripRecorder(TripState(series: 77))
@@ -182,7 +182,7 @@ import Testing
   }
 }
 
-/// The agent is killed before or after the commit of trips and their messages: none is published twice, and none is lost.
+/// The agent is killed before or after the commit of trips and their messages. No trip is duplicated or lost.
 extension StateDocumentTests {
   private struct Run: ~Copyable {
     var pipeline: AgentPipeline
@@ -246,7 +246,7 @@ extension StateDocumentTests {
     #expect(Set(names).count == names.count, "\(names)")
     #expect(trips.filter { $0.phase == .ended }.map(\.trip.number) == [1, 2, 3])
     #expect(Set(trips.map(\.trip.series)).count == 1)
-    // Each distance is that of the odometer.
+    // The sum of the trip distances equals the distance driven, within 10 m per kill.
     let sum = trips.filter { $0.phase == .ended }.reduce(0) { $0 + $1.distance }
     #expect(abs(sum - way) < 10 * Double(kills), "\(sum) of \(way)")
   }

@@ -2,7 +2,7 @@ import AgentCore
 import JSON
 import Testing
 
-/// What `odographd status` shows of how the device lies and of what is taken off for it.
+/// Lines of `odographd status` for orientation, level and other values.
 @Suite struct StatusTextTests {
   private func lines(_ status: String) throws -> [String] {
     let motion = #"{"frame":"xMagneticNorthZVertical","attitude":true,"atRest":true}"#

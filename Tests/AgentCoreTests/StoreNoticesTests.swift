@@ -21,12 +21,12 @@ import Testing
       observe(free, at: 20 * round + 10)
     }
     #expect(said == [full, free, full])
-    // It holds.
+    // Free space is reported once it has lasted 60 s.
     let end = 99 * 20 + 10
     #expect(notices.due(at: seconds(end + 59)) == nil)
     #expect(notices.due(at: seconds(end + 60)) == free)
     #expect(notices.due(at: seconds(end + 61)) == nil)
-    // Another time is another time.
+    // A new occurrence is reported again.
     #expect(notices.observe(full, at: seconds(end + 100)) == full)
     #expect(notices.observe(free, at: seconds(end + 200)) == free)
   }

@@ -5,7 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What is read from the kernel's files, from made-up ones.
+/// Parsing of kernel files, with synthetic files.
 @Suite struct SystemProbeTests {
   let root: ScratchFolder
 

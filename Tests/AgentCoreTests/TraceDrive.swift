@@ -13,15 +13,16 @@ import Traces
 
 @testable import AgentCore
 
-/// A drive that ends at a wall, what the pipeline decides about traces on it, and stores that keep them.
+/// A drive that ends in a collision with a wall, the trace decisions of the pipeline, and stores for the traces.
 enum TraceDrive {
   private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   static let start = UTCTime(nanoseconds: 1_795_248_000_000_456_789)
-  /// Seconds of the first scan and of the last, and of the blow.
+  /// Seconds of the first scan, of the last scan, and of the impact.
   static let (first, last, blow) = (40.0, 95.0, 60.0)
   static let rate = 100.0
 
-  /// A drive at 15 m/s that a wall takes 10 m/s of within 0.1 s; a block of scans comes each tenth of a second, a fix each second.
+  /// Events of a drive at 15 m/s that is slowed down by 10 m/s within 0.1 s by a wall: a block of scans every
+  /// 0.1 s, a fix every second.
   static func drive(seed: UInt64) -> [(at: Double, event: SensorEvent)] {
     var random = SeededGenerator(seed: seed)
     let step = standardGravity / 2048
@@ -56,7 +57,7 @@ enum TraceDrive {
     return events
   }
 
-  /// What the pipeline decides about traces, each with its time.
+  /// Returns the trace decisions of the pipeline, each with its time.
   static func steps(_ events: [(at: Double, event: SensorEvent)], _ settings: [String] = []) throws
     -> [(at: Double, steps: [TraceStep])]
   {
@@ -74,7 +75,7 @@ enum TraceDrive {
       settings: ["vehicle.id=v", "input.mode=simulation", "trace.enabled=true"] + settings)
   }
 
-  /// Those that may be told.
+  /// Positions that may be published.
   static func places(_ settings: [String] = []) throws -> ExactPositions {
     ExactPositions(try configuration(settings).pipeline)
   }
@@ -117,7 +118,7 @@ enum TraceDrive {
   }
 }
 
-/// The messages of all traces, the newest of each, and its bytes.
+/// Messages of all traces, with the newest message and the bytes of each.
 struct ToldTraces {
   var messages: [TraceMessage] = []
   var pieces: [JournalNumber: [Int: TracePieceMessage]] = [:]
@@ -126,7 +127,7 @@ struct ToldTraces {
     for message in told {
       switch message {
       case .trace(let message):
-        // Said twice, it is the same.
+        // A repeated message is identical.
         if let same = messages.first(where: {
           $0.trace == message.trace && $0.revision == message.revision
         }) {
@@ -137,7 +138,7 @@ struct ToldTraces {
         if let same = pieces[piece.trace]?[piece.piece] { #expect(same == piece) }
         #expect(piece.bytes.count <= TracePieceMessage.largestSize)
         pieces[piece.trace, default: [:]][piece.piece] = piece
-      default: Issue.record("\(message.path) is none of a trace")
+      default: Issue.record("\(message.path) is not a trace message")
       }
     }
   }
@@ -146,7 +147,7 @@ struct ToldTraces {
     messages.filter { $0.trace == trace }.max { $0.revision < $1.revision }
   }
 
-  /// As a reader puts it together.
+  /// Reassembles the trace file like a consumer.
   func file(_ trace: JournalNumber) throws -> TraceFile {
     let message = try #require(newest(trace))
     let count = try #require(message.pieces)

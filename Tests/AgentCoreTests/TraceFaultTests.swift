@@ -11,9 +11,10 @@ import TestSupport
 import Testing
 import Traces
 
-/// Traces on disks that fill up, in outboxes that are not safe yet, and under a privacy that has become stricter.
+/// Traces with full disks, unconfirmed outboxes, and stricter privacy settings.
 @Suite struct TraceFaultTests {
-  /// A disk that is full for a while, and a kill at a hundred moments: whatever of it a restart finds, nothing is told twice with other bytes.
+  /// Fills the disk temporarily and kills the agent at a random time, in 100 rounds. After a restart, no
+  /// message is repeated with different content.
   @Test(.needs(.mounting)) func fullDiskCausesNoContradictoryMessages() throws {
     var random = SeededGenerator.announced()
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 7))
@@ -62,7 +63,8 @@ import Traces
     close(descriptor)
   }
 
-  /// Nothing is kept: what is told later of the vehicle's rest leaves no trace behind that a restart would tell.
+  /// With a limit of zero, no trace is stored. Later messages about the same trace do not leave files that a
+  /// restart would publish.
   @Test func deletedTracesStayDeleted() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 8))
     try TraceDrive.withFolder { folder in
@@ -71,7 +73,7 @@ import Traces
         told.receive(store.process(due))
         store.confirm { true }
       }
-      // The last word on the blow comes after the trace.
+      // The last message about the impact follows the trace.
       let whole = try #require(told.messages.firstIndex { $0.state == .complete })
       #expect(whole < told.messages.count - 1)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["counter"])
@@ -80,7 +82,7 @@ import Traces
     }
   }
 
-  /// As long as the outbox has them in memory only, the pieces stay, and a restart tells them again, as they were.
+  /// Pieces are stored while the outbox has them only in memory. A restart publishes them again, unchanged.
   @Test func piecesAreStoredUntilTheOutboxHasThem() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 9))
     try TraceDrive.withFolder { folder in
@@ -116,7 +118,7 @@ import Traces
       var store = TraceDrive.store(folder)
       #expect(store.resume(try TraceDrive.places()).isEmpty)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["0000000003.sent"])
-      // None of their numbers comes again.
+      // None of the numbers of these files is reused.
       let steps = try TraceDrive.steps(TraceDrive.drive(seed: 3)).flatMap(\.steps)
       guard case .trace(let message)? = store.process(steps).first else {
         Issue.record("no trace")
@@ -126,9 +128,9 @@ import Traces
     }
   }
 
-  // MARK: Places
+  // MARK: Positions
 
-  /// A circle of a kilometre around the drive's begin, in which nobody may know positions.
+  /// Writes a privacy zone with a radius of 1 km around the start of the drive.
   private func withheld(_ folder: String) throws -> [String] {
     let path = folder + ".geojson"
     let zone = #"""
@@ -157,7 +159,7 @@ import Traces
       #expect(!places.areAll && !places.contains(Coordinate(latitude: 48.001, longitude: 11)))
       let again = second.resume(places)
       guard kill < 75 else {
-        // It may have been told as it is, and is not told differently.
+        // The trace may already be published, so it is not published again with other content.
         #expect(again.isEmpty && FileManager.default.fileExists(atPath: folder + "/counter"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["counter"])
         return
@@ -170,11 +172,11 @@ import Traces
       #expect(seen.count > 10 && seen.allSatisfy { $0.coordinate == nil && $0.speed == nil })
       TraceDrive.expectAll(
         TraceDrive.fed(TraceDrive.drive(seed: 11), from: TraceDrive.blow - 15, to: TraceDrive.blow + 0.1),
-        in: TraceDrive.scans(file), "without places")
+        in: TraceDrive.scans(file), "without positions")
     }
   }
 
-  /// While it runs: what was recorded loses its places, and what was told long ago is no longer there.
+  /// At run time, positions are removed from an active recording, and published traces are deleted.
   @Test func newPrivacyAppliesToActiveRecordings() throws {
     let events = TraceDrive.drive(seed: 12)
     try TraceDrive.withFolder { folder in
@@ -182,7 +184,7 @@ import Traces
         configuration: try TraceDrive.configuration().pipeline, start: Timestamp(seconds: TraceDrive.first),
         time: TraceDrive.start.advanced(bySeconds: TraceDrive.first), version: "1")
       var (store, told) = (TraceDrive.store(folder), ToldTraces())
-      // One that was told before.
+      // A trace that was published earlier.
       told.receive(store.process(try TraceDrive.steps(events).flatMap(\.steps)))
       store.confirm { true }
       #expect(FileManager.default.fileExists(atPath: folder + "/0000000001.sent"))
@@ -205,7 +207,7 @@ import Traces
       #expect(fixes(file).count > 25 && fixes(file).allSatisfy { $0.coordinate == nil })
       TraceDrive.expectAll(
         TraceDrive.fed(events, from: TraceDrive.blow - 15, to: TraceDrive.blow + 14.9),
-        in: TraceDrive.scans(file), "reduced on the way")
+        in: TraceDrive.scans(file), "reduced during the drive")
     }
   }
 }

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Traces
 
-/// Traces from the sensors to what the broker is told, through kills and losses of power.
+/// Traces from the sensors to published messages, with kills and power losses.
 @Suite struct TraceStoreTests {
   @Test func impactStoresTraceAndPublishesSummaryImmediately() throws {
     let events = TraceDrive.drive(seed: 5)
@@ -20,19 +20,19 @@ import Traces
         let messages = store.process(steps)
         if summaryAt == nil, !messages.isEmpty {
           summaryAt = at
-          // It is on the disk before it is told.
+          // The trace is on disk before the message is published.
           let bytes = try Data(contentsOf: URL(filePath: folder + "/0000000001.trace"))
           let file = try #require(TraceFile(bytes: Array(bytes)))
           TraceDrive.expectAll(
             TraceDrive.fed(events, from: TraceDrive.blow - 15, to: TraceDrive.blow + 0.11),
-            in: TraceDrive.scans(file), "at the end of the blow")
+            in: TraceDrive.scans(file), "at the end of the impact")
         }
         told.receive(messages)
         store.confirm { true }
       }
       let trace = try #require(told.messages.first?.trace)
       #expect(Set(told.messages.map(\.trace)).count == 1 && trace.number == 1)
-      // The end of the blow is found within 30 ms, and told with the block that has it.
+      // The end of the impact is detected within 30 ms and published with the block that contains it.
       #expect(try #require(summaryAt) <= TraceDrive.blow + 0.1 + 0.03 + 0.1)
       let summary = told.messages[0]
       #expect(summary.revision == 1 && summary.state == .recording && summary.cause == .impact)
@@ -49,15 +49,15 @@ import Traces
         in: TraceDrive.scans(file), "whole")
       let fixes = file.samples.filter { if case .fix(let fix) = $0 { fix.coordinate != nil } else { false } }
       #expect(fixes.count >= 29)
-      // Half a minute after the blow, what has become of it.
+      // The result of the impact follows after half a minute.
       #expect(told.messages.count >= 3 && last.impact?.hasRolledOver == false)
       #expect(!FileManager.default.fileExists(atPath: folder + "/0000000001.trace"))
       #expect(FileManager.default.fileExists(atPath: folder + "/0000000001.sent"))
     }
   }
 
-  /// A kill or a loss of power at a hundred moments around an impact, before or after the outbox has what was told: there is one trace or
-  /// none, none without a message, and no more is missing of it than its last second.
+  /// A kill or power loss at 100 random times around an impact, before or after the outbox has the messages: at
+  /// most one trace results, none without a message, and at most its last second is missing.
   @Test(arguments: [UInt64(1), 2]) func hundredKillsLoseNoTrace(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let events = TraceDrive.drive(seed: seed)
@@ -65,7 +65,7 @@ import Traces
     for number in 0..<100 {
       let kill =
         number < 40 ? Double.random(in: 59.9...60.6, using: &random) : .random(in: 60...77, using: &random)
-      // What was handed over last is not in the outbox; or it is, but the store has not heard of it.
+      // Either the last messages are not in the outbox, or the store has not received their confirmation.
       let (isLost, isUnconfirmed) = (Bool.random(using: &random), Bool.random(using: &random))
       let tear = Int.random(in: 0..<40, using: &random)
       let what = "seed \(seed), killed at \(kill), lost \(isLost), unconfirmed \(isUnconfirmed), torn \(tear)"
@@ -82,7 +82,7 @@ import Traces
           if isLast, isUnconfirmed { break }
           store.confirm { true }
         }
-        // What was under way when the power failed.
+        // An incomplete write at the time of a power loss.
         let path = folder + "/0000000001.trace"
         if tear > 0, let handle = FileHandle(forWritingAtPath: path) {
           try handle.seekToEnd()
@@ -126,7 +126,7 @@ import Traces
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
       #expect(
         names == ["0000000003.json", "0000000003.sent", "0000000004.json", "0000000004.sent", "counter"])
-      // All deleted, the numbers go on.
+      // After all files are deleted, numbering continues.
       for name in names where name != "counter" {
         try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
       }
@@ -138,7 +138,7 @@ import Traces
     }
   }
 
-  /// A disk that takes nothing costs what a restart would find, and not the trace.
+  /// If the disk cannot be written, the trace is published, but not available after a restart.
   @Test func traceIsPublishedWithoutADisk() throws {
     let events = TraceDrive.drive(seed: 3)
     var (store, told) = (TraceDrive.store("/proc/nothing/traces"), ToldTraces())
@@ -163,7 +163,7 @@ import Traces
         blocks += new
       case .append(_, let new): blocks += new
       case .tell(_, let message), .end(_, let message, _): #expect(message.impact?.rest == nil)
-      case .withhold: Issue.record("nothing has changed")
+      case .withhold: Issue.record("unexpected removal of positions")
       }
     }
     let fixes = blocks.flatMap { TraceBlock(bytes: $0)?.samples ?? [] }.compactMap {

@@ -11,13 +11,13 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Trips through kills and losses of power.
+/// Trips with kills and power losses.
 @Suite struct TripStoreTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let origin = Coordinate(latitude: 48, longitude: 11)
   private static let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-  /// A folder that stands for the disk, and one in memory, which a loss of power takes.
+  /// Creates folders that represent the disk and the memory. A power loss deletes the latter.
   private func withFolders(_ body: (_ disk: String, _ memory: String) throws -> Void) throws {
     let name = "odograph-\(UUID().uuidString)"
     let folders = ["-disk", "-memory"].map { URL(filePath: "/dev/shm/" + name + $0) }
@@ -29,12 +29,12 @@ import Testing
     try body(folders[0].path, folders[1].path)
   }
 
-  /// The agent as far as trips go, on files.
+  /// The parts of the agent that handle trips, with files.
   private struct Agent {
     var pipeline: AgentPipeline
     var odometer: OdometerStore
     var trips: TripStore
-    /// What has reached the fleet.
+    /// Messages received by the fleet.
     var told: [TripMessage] = []
 
     init(_ disk: String, _ memory: String, at second: Int, _ settings: [String] = []) throws {
@@ -50,7 +50,7 @@ import Testing
         odometer: odometer.load(now: now), trips: trips.load(now: now))
     }
 
-    /// - Parameter isLost: whether the power fails before what is to be told is in the outbox.
+    /// - Parameter isLost: true if power fails before the messages are in the outbox.
     mutating func process(_ event: SensorEvent, at timestamp: Timestamp, isLost: Bool) {
       var messages: [TripMessage] = []
       pipeline.process(event) { if case .trip(let message) = $0 { messages.append(message) } }
@@ -78,8 +78,8 @@ import Testing
     return .position([fix])
   }
 
-  /// Three drives with 200 kills or losses of power in them, some before what was to be told is safe: each trip is there once and whole, and
-  /// each interruption costs less than 10 m.
+  /// Three drives with 200 kills or power losses, some before messages are stored. Each trip is published
+  /// completely and only once, and each interruption loses less than 10 m.
   @Test(arguments: [false, true]) func twoHundredInterruptionsLoseNoTrip(isPowerCut: Bool) throws {
     try withFolders { disk, memory in
       var random = SeededGenerator(seed: 21)
@@ -111,7 +111,7 @@ import Testing
       #expect(kills == 200 || kills > 195)
       var newest: [Int64: TripMessage] = [:]
       for message in told where newest[message.trip.number].map({ $0.revision <= message.revision }) ?? true {
-        // Said twice, it is the same.
+        // A repeated message is identical.
         if let before = newest[message.trip.number], before.revision == message.revision {
           #expect(before.distance == message.distance && before.phase == message.phase)
         }
@@ -133,7 +133,8 @@ import Testing
     }
   }
 
-  /// A zone that is new at a start takes the places in it out of the file before anything else is told, and leaves the others.
+  /// A zone that is new at a start removes its positions from the file before anything is published. Other
+  /// positions remain.
   @Test func newZoneClearsStoredTrips() throws {
     try withFolders { disk, memory in
       var random = SeededGenerator(seed: 4)

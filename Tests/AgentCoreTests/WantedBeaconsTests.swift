@@ -6,7 +6,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// Which pieces of the fleet's map a vehicle asks for, and which it takes.
+/// Requested pieces of the fleet's beacon map, and validation of received ones.
 @Suite struct WantedBeaconsTests {
   private static let place = Coordinate(latitude: 48.137431, longitude: 11.575490)
   private static let time = UTCTime(nanoseconds: 1_795_248_930_000_000_000)
@@ -47,12 +47,12 @@ import Testing
     }
     #expect(taken == [false, true])
     #expect(try #require(due(&wanted, 71))["u281"] == all[0].version)
-    // Again costs nothing.
+    // A repeated piece is ignored.
     #expect(try wanted.accept(all[1].payload, at: Timestamp(seconds: 80)) == nil)
-    // After a restart it has what it had.
+    // After a restart, the stored versions are used.
     var next = WantedBeacons(versions: ["u281": all[0].version, "no cell": "x", "u283": "no version"])
     #expect(try #require(due(&next, 0))["u281"] == all[0].version)
-    // Some 20 km on it is another cell's turn, but not more often than once a minute.
+    // About 20 km further, other cells are requested, but at most one request per minute is sent.
     let north = Coordinate(latitude: 48.30, longitude: 11.5755)
     #expect(due(&wanted, 72, north) == nil)
     let moved = try #require(due(&wanted, 140, north))
@@ -96,13 +96,13 @@ import Testing
     #expect(try wanted.accept(later.payload, at: Timestamp(seconds: 4000)) != nil)
   }
 
-  /// Dense country: the cells around have eight pieces each, and an hour later others.
+  /// In a dense area, the surrounding cells have eight pieces each; 15 minutes later, others do.
   @Test func denseCellIsCompletedWithinAnHour() throws {
     var wanted = WantedBeacons(versions: [:])
     for (turn, place) in [Self.place, Coordinate(latitude: 48.5, longitude: 11.575490)].enumerated() {
       let time = Double(turn) * 900
       let cells = try #require(due(&wanted, time, place))
-      // As many as a cell can have, of one beacon, two, three …
+      // Each cell gets the maximum number of pieces, with 1, 2, 3, … beacons.
       for cell in cells.keys {
         for count in 1...BeaconPiece.largestCount {
           let piece = try #require(try pieces(count, of: cell).first)
@@ -112,9 +112,9 @@ import Testing
     }
   }
 
-  /// A road that goes to and fro over where a cell comes near asks once.
+  /// A road that alternates across the request limit of a cell causes only one request.
   @Test func cellBoundaryHasHysteresis() throws {
-    // 48.164 is the northern border of u281; u284 lies beyond.
+    // The northern border of u281 is at 48.164°; u284 is north of it.
     func place(_ metres: Double) -> Coordinate {
       Coordinate(latitude: 48.1640625 - metres / 111_195, longitude: 11.5755)
     }
@@ -128,7 +128,7 @@ import Testing
     #expect(!left.keys.contains("u284") && left.keys.contains("u281"))
   }
 
-  /// What had to make room is asked for again, but not while the vehicle is there: it would have to make room again.
+  /// An evicted cell is requested again, but not while the vehicle stays: it would be evicted again.
   @Test func evictedCellIsRequestedOnReturn() throws {
     var wanted = WantedBeacons(versions: ["u281": "0123456789abcdef", "9q8y": "0123456789abcdef"])
     #expect(try #require(due(&wanted, 0))["u281"] == "0123456789abcdef")

@@ -112,7 +112,7 @@ import Testing
     try device.start()
     #expect(waitUntil { device.location.authorizationStatus == .authorized }, "\(agent.log)")
     #expect(device.location.accuracyAuthorization == .fullAccuracy)
-    // A connection alone requires nothing.
+    // A connection without consumers does not require the receiver.
     #expect(vehicle.receiver.isUnwatched)
     let updates = try Updates(device, LocationManager(pausesLocationUpdatesAutomatically: false))
     #expect(waitUntil { !vehicle.receiver.isUnwatched && updates.locations.count >= 3 }, "\(updates.all)")

@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Attitude is published by default when it changes, by live sensors at real pace.
+/// Live sensors at real-time pace: by default, the attitude is published when it changes.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct AttitudeOnChangeTests {
-  /// A car's settings, but for the names of the parts.
+  /// Starts an agent with the default settings of a car, apart from names and addresses.
   private func start(_ server: EmulatedIIOD, _ broker: BrokerFixture, _ more: [String: String] = [:]) throws
     -> (ChildProcess, TemporaryDirectory)
   {
@@ -26,7 +26,7 @@ import Testing
 
   private static let attitude = Operator.vehicle + "attitude"
 
-  /// Turns about the vertical axis with a magnetic field that follows: from 0 to `degrees` at 30°/s, then at rest.
+  /// Turns about the vertical axis, with a matching magnetic field: from 0 to `degrees` at 30°/s, then at rest.
   private static func turn(by degrees: Double) -> @Sendable (Double) -> EmulatedIIOD.Reading {
     { seconds in
       let angle = min(max(0, seconds * 30), degrees).radians
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// Live values that the agent has dropped, by its control socket.
+  /// Number of live values that the agent has dropped, read from its control socket.
   private static func dropped(_ socket: String) -> Int {
     guard
       let query = try? ChildProcess(
@@ -53,13 +53,13 @@ import Testing
     let early = try Operator(broker)
     let (agent, _) = try start(server, broker, ["status.interval": "1"])
     #expect(waitUntil { !early.received(Self.attitude).isEmpty }, "\(agent.output)")
-    // Some blocks of samples later.
+    // Waits for several blocks of samples.
     func statuses() -> Int { early.received(Operator.vehicle + "status").count }
     let before = statuses()
     #expect(waitUntil(atMost: 60) { statuses() >= before + 5 }, "\(agent.output)")
     let atRest = early.received(Self.attitude).count
-    #expect(atRest <= 3, "the start, and what the first samples change")
-    // A subscriber that comes late gets the last one from the broker.
+    #expect(atRest <= 3, "only the start and the first samples")
+    // A late subscriber receives the retained attitude from the broker.
     let late = try Operator(broker)
     #expect(waitUntil(atMost: 20) { !late.received(Self.attitude).isEmpty })
     server.play(Self.turn(by: 90))

@@ -23,7 +23,7 @@ import Testing
         return try TrackMessage(json: try JSONValue(parsing: [UInt8](payload)))
       }
     }
-    // The first one may start between two fixes.
+    // The first batch may start between two fixes.
     #expect(try waitUntil { try tracks().count >= 6 }, "\(agent.log)")
     let batches = try tracks().dropFirst()
     print("fixes in each batch: \(try tracks().map(\.fixes.count))")

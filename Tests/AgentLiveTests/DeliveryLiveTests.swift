@@ -28,7 +28,7 @@ import Testing
       "remote/regions.geojson", "remote/settings.json", "o.sqlite.odometer", "o.sqlite.odometer.copy",
       "o.sqlite.trips", "o.sqlite.recent", "o.sqlite", "st",
     ])
-  func aFIFOInPlaceOfAStateFileDoesNotHangTheAgent(file: String) throws {
+  func fifoInPlaceOfAStateFileDoesNotHangTheAgent(file: String) throws {
     mkdir(directory.file("remote"), 0o700)
     try #require(mkfifo(directory.file(file), 0o600) == 0)
     let agent = try agent([
@@ -48,7 +48,8 @@ import Testing
     #expect(stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
   }
 
-  /// Two brokers, each with a retained document that refers to the other: 292 connections in 10 s before.
+  /// Two brokers, each with a retained document that refers to the other. An earlier version made 292
+  /// connections in 10 s.
   @Test(.timeLimit(.minutes(2)))
   func brokersThatReferToEachOtherAreNotAlternated() throws {
     let brokers = [try BrokerFixture(), try BrokerFixture()]
@@ -92,7 +93,8 @@ import Testing
     #expect(agent.terminate() == 0)
   }
 
-  /// One burst a day was confirmed by the connection that it came over, and the vehicle was out of reach for a day.
+  /// A setting of one burst a day must be confirmed by a second connection. Before, the connection that
+  /// delivered it also confirmed it, and the vehicle was unreachable for a day.
   @Test(.timeLimit(.minutes(2)))
   func burstsAreConfirmedByTheNextConnection() throws {
     let broker = try BrokerFixture()

@@ -7,7 +7,8 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The emulated iiod behaves as the real one with real chips: the other tests of this target depend on it.
+/// Checks that the emulated iiod behaves like the real one with real chips. The other tests of this target
+/// depend on it.
 @Suite(.serialized) struct EmulatedIIODTests {
   private final class Recorder: Sendable {
     let blocks = Locked<[[InertialScan]]>([])
@@ -34,7 +35,8 @@ import Testing
     #expect(server.captures.isEmpty)
   }
 
-  /// Silent until a demand opens the buffer; then blocks of the requested length, with hardware time and the motion's values.
+  /// No samples are sent until a demand opens the buffer. Then blocks of the requested length arrive, with
+  /// hardware timestamps and the values of the motion.
   @Test func deliversBlocksWhileABufferIsOpen() throws {
     let server = try EmulatedIIOD()
     server.play { EmulatedIIOD.Reading(rotationRate: Vector3(0, 0, $0)) }
@@ -50,7 +52,8 @@ import Testing
     let scans = recorder.scans
     let steps = zip(scans, scans.dropFirst()).map { $1.timestamp.seconds(since: $0.timestamp) }
     #expect(steps.allSatisfy { abs($0 - 0.01) < 1e-3 }, "\(steps)")
-    // A chip is active from the time at which it is powered, not from its first block of half a second: the energy is booked by it.
+    // A chip is active from the time at which it is powered, not from its first block of 0.5 s. The energy
+    // ledger depends on that time.
     let active = try #require(recorder.active.withLock { $0 })
     #expect(active <= scans[0].timestamp)
     let rates = scans.compactMap { $0.rotationRate?.z }
@@ -62,7 +65,7 @@ import Testing
     #expect(waitUntil(atMost: 20) { recorder.pressures.withLock { $0 } >= 2 })
   }
 
-  /// Two contexts with the same kinds: the first delivers them all; when it is lost, the second takes over.
+  /// Two contexts with the same kinds: the first delivers all of them. After it is lost, the second delivers them.
   @Test func oneOfTwoContextsDeliversAKind() throws {
     let servers = [try EmulatedIIOD(), try EmulatedIIOD()]
     let recorder = Recorder()
@@ -85,8 +88,8 @@ import Testing
       waitUntil(atMost: 30) { servers[1].isCapturing(.gyroscope) && servers[1].isCapturing(.magnetometer) })
   }
 
-  /// A chip that delivers one kind takes over another one of a lost context: it has one capture of both.
-  @Test func aChipTakesOverAnotherKind() throws {
+  /// A chip that delivers one kind also delivers a kind of a lost context, in a single capture.
+  @Test func chipDeliversAKindOfALostContext() throws {
     let servers = [try EmulatedIIOD([EmulatedIIOD.Chip("acc", [.accelerometer])]), try EmulatedIIOD()]
     let claims = SensorClaims()
     let sources = try servers.map { try IIOSource(IIOConfiguration(uri: $0.uri), claims: claims) }
@@ -108,9 +111,9 @@ import Testing
       }, "\(servers[1].captures)")
   }
 
-  /// A context that refuses or does not answer leaves the sensors of the other one active.
+  /// A context that refuses the connection or does not answer leaves the sensors of the other context active.
   @Test(.timeLimit(.minutes(2)), arguments: [true, false])
-  func anUnreachableContextMakesNothingUnavailable(isSilent: Bool) throws {
+  func unreachableContextLeavesOtherSensorsActive(isSilent: Bool) throws {
     let silent = try isSilent ? FakeBroker { connection, _ in connection.waitForEnd() } : nil
     let server = try EmulatedIIOD()
     let statuses = Locked<[SourceStatus]>([])
@@ -131,13 +134,13 @@ import Testing
       if case .active = last?.state { return true } else { return false }
     }
     #expect(waitUntil(atMost: 20, isActive))
-    // The first context is searched again as long as it has something to offer, and reports nothing more.
+    // The search for the first context continues while a demand exists, without further reports.
     sources[0].setDemand(.rate(hertz: 50, latency: .milliseconds(100)), for: .gyroscope)
     #expect(!waitUntil(atMost: 3) { !isActive() })
   }
 
   /// The agent finds the chips, powers them and publishes attitude.
-  @Test(.timeLimit(.minutes(2))) func anAgentPublishesAttitudeOfIt() throws {
+  @Test(.timeLimit(.minutes(2))) func agentPublishesAttitudeFromIt() throws {
     let (server, broker) = (try EmulatedIIOD(), try BrokerFixture())
     let agent = try AgentProcess(
       [

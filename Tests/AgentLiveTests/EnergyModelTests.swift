@@ -8,9 +8,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// `check --estimate` and the agent's own ledger give the same figures for the same hours.
+/// `check --estimate` and the energy ledger of the agent give the same figures for the same period.
 @Suite(.serialized, .timeLimit(.minutes(9))) struct EnergyModelTests {
-  /// Messages, bytes and joules of one stretch.
+  /// Messages, bytes and joules of one period.
   private struct Figures {
     /// Seconds since the start.
     var uptime: Double
@@ -28,8 +28,8 @@ import Testing
     ]
   }
 
-  /// Runs the program as a user does.
-  /// - Returns: the ledger of its last `status` before the end, and the lines that it printed until then.
+  /// Runs the agent as a user does.
+  /// - Returns: the ledger of the last `status` before the simulation ends, and the messages printed until then.
   private static func run(_ preset: Preset, _ scenario: String, seconds: Int) throws -> Figures {
     let directory = try TemporaryDirectory()
     let (lines, log) = (directory.file("lines"), directory.file("log"))
@@ -49,7 +49,7 @@ import Testing
       if path == "status", let payload = json["payload"] {
         let status = try StatusMessage(json: payload)
         let energy = try #require(status.energy)
-        // The end of the simulation brings messages of its own.
+        // Messages that are published at the end of the simulation are excluded.
         if let uptime = status.uptime, uptime < Double(seconds) - 2 {
           figures = Figures(
             uptime: uptime, joules: energy.accounts.mapValues(\.joules),
@@ -74,7 +74,7 @@ import Testing
 
   @Test(arguments: Preset.allCases, ["drive", "parked"])
   func estimateAndLedgerAgree(preset: Preset, scenario: String) throws {
-    // The parked vehicle's hour has its bursts; a whole day of each is the full run's.
+    // 4000 s contain the bursts of a parked vehicle. The full run simulates 8 h of each scenario.
     let seconds = Shared.isFullRun ? 28_800 : scenario == "drive" ? 2400 : 4000
     let ledger = try Self.run(preset, scenario, seconds: seconds)
     let estimate = try Self.estimate(preset, scenario, seconds: ledger.uptime - 0.5)
@@ -90,8 +90,9 @@ import Testing
     #expect(ledger.joules[.radio] ?? 0 > 0 || preset == .testBench)
   }
 
-  /// The track of a receiver that sleeps costs its searches, and a recording of motion alone has no receiver to book.
-  @Test func recordingsBookTheReceiverThatTheyHave() throws {
+  /// A replayed track with a sleeping receiver includes the energy of its searches. A recording of motion only
+  /// has no receiver energy.
+  @Test func recordingsIncludeEnergyOnlyOfTheirReceiver() throws {
     let directory = try TemporaryDirectory()
     let still = (0..<3000).map { String(format: "%.2f,0.01,0.02,9.81,0,0,0\n", Double($0) / 25) }
     let csv = try directory.write("imu.csv", "t,ax,ay,az,gx,gy,gz\n" + still.joined())
@@ -109,7 +110,7 @@ import Testing
     }
     let blind = try accounts(["replay.sensors": csv])
     #expect(blind[.receiver]?.seconds == 0 && blind[.accelerometer]?.seconds ?? 0 > 100)
-    // 13 m/s to the east, a fix each second: each sleep of some seconds is followed by a search of two.
+    // 13 m/s to the east, one fix per second. Each sleep of some seconds is followed by a search of 2 s.
     let points = (0..<1200).map { second in
       let time = String(format: "2026-11-21T08:%02d:%02dZ", second / 60, second % 60)
       let longitude = 11 + Double(second) * 13 / 74_626

@@ -11,7 +11,7 @@ import Testing
   func onlyAPositionRepeatedInMotionWithdrawsTheBound(speed: Double) throws {
     let (vehicle, last) = try Self.vehicle(speed: speed)
     let agent = try Self.agent(vehicle, ["location.reporting": "bounded"])
-    // Validities in s of the reports from the last position on.
+    // Validities in seconds of the reports since the last position.
     func validities() -> [Double] {
       Self.reports(agent, from: last).compactMap { ($0["predict"] as? [String: Any])?["validity"] as? Double }
     }

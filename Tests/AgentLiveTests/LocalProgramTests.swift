@@ -40,8 +40,8 @@ extension Need {
     sys.exit(application.exec_())
     """
 
-  /// GeoClue on a bus of its own, with the socket of the agent in its configuration. Its agent, which asks the user for
-  /// permission on a desktop, permits the demonstration client.
+  /// GeoClue on a separate bus, with the socket of the agent in its configuration. Its authorization agent,
+  /// which asks the user for permission on a desktop, permits the demonstration client.
   private static let geoclue = """
     set -e
     sed 's,^\\[network-nmea\\],&\\nnmea-socket='"$2"',' /etc/geoclue/geoclue.conf >"$1/geoclue.conf"
@@ -58,7 +58,7 @@ extension Need {
     exec stdbuf -oL /usr/libexec/geoclue-2.0/demos/where-am-i --timeout 300 --accuracy-level 8
     """
 
-  /// Positions that Qt and GeoClue report are those that the agent has published, also in the tunnel.
+  /// Qt and GeoClue report the positions that the agent has published, also in the tunnel.
   @Test(.timeLimit(.minutes(5)), .needs(.geoclue), .needs(.mounting))
   func qtAndGeoClueHaveThePublishedPositionsInATunnel() throws {
     let directory = try TemporaryDirectory()
@@ -66,7 +66,8 @@ extension Need {
     let geoclue = try ChildProcess(
       "unshare", ["--mount", "sh", "-c", Self.geoclue, "sh", directory.path, socket])
     #expect(waitUntil { geoclue.output.contains("ready\n") }, "\(geoclue.output) \(log(directory))")
-    // An hour ago: GeoClue completes the time of day by the date, and assumes yesterday for a time in the future.
+    // The recording starts an hour ago: GeoClue adds the date to the time of day, and assumes yesterday for a
+    // time in the future.
     let start = UTCTime(nanoseconds: Int64(Date().timeIntervalSince1970 - 3600) * 1_000_000_000)
     let local = try LocalAgent(
       try LocalAgent.tunnelSettings(in: directory, start: start).merging(["nmea.socket": socket]) { $1 })
@@ -184,7 +185,7 @@ extension Need {
         status.waitForExit()
         return status.output.contains(", 1 watching")
       }, "\(window.output) \(local.agent.log)")
-    // The window is drawn: the screen before it has one colour.
+    // The window is drawn when the screen has more than 100 colours; without it, the screen has one.
     #expect(
       waitUntil {
         let script = #"import -window root png:- | identify -format %k -"#
@@ -204,13 +205,14 @@ extension Need {
 
   // MARK: Limits
 
-  /// A thousand programs on each service of an agent that may open 1024 files, as its unit permits. Those above the limit
-  /// are refused with the reason, those that do not read are disconnected, and a normal program is served afterwards.
+  /// A thousand programs connect to each service of an agent that may open 1024 files, as its unit permits.
+  /// Connections above the limit are refused with a reason, programs that do not read are disconnected, and a
+  /// normal program is served afterwards.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func thousandProgramsAreBounded() throws {
     Self.raiseOpenFiles()
     let directory = try TemporaryDirectory()
     let control = directory.file("control")
-    // Twenty reports a second.
+    // 20 reports per second.
     let local = try LocalAgent(
       [
         "input.mode": "simulation", "input.place": "48.1372,11.5756", "input.speed": "20",
@@ -227,7 +229,7 @@ extension Need {
       return status.output.split(separator: "\n").first { $0.contains(" \(table) 127.0.0.1:") }
         .map(String.init) ?? status.output
     }
-    // The readers of `GPSDFixture.isListening` have left.
+    // The connections opened by `GPSDFixture.isListening` are closed.
     #expect(
       waitUntil {
         status("nmea").contains(": 0 connected") && status("gpsd").contains(": 0 connected")
@@ -277,7 +279,7 @@ extension Need {
     return (Int(text.split(separator: " ")[1]) ?? 0) * Int(getpagesize())
   }
 
-  /// Permits as many open files as the system does.
+  /// Raises the limit on open files to 4096, or to the maximum that the system permits.
   private static func raiseOpenFiles() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -317,7 +319,7 @@ extension Need {
       guard let heading = report["heading"] as? Double, let roll = report["roll"] as? Double,
         let pitch = report["pitch"] as? Double
       else { return false }
-      // Magnetic north is some degrees east of true north there.
+      // Magnetic north is a few degrees east of true north at this position.
       return (92...97).contains(heading) && abs(roll - 10) < 1 && abs(pitch) < 1
     }
     #expect(

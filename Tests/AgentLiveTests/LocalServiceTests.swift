@@ -36,7 +36,8 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
-  /// A recorded receiver with two systems of satellites: clients have its satellites, also over NMEA and a second gpsd.
+  /// A recorded receiver with satellites of two systems. Clients receive its satellites, also over NMEA and a
+  /// second gpsd.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
   func clientsHaveTheSatellitesOfTheReceiver() throws {
     let folder = try #require(Shared.folder)
@@ -56,7 +57,7 @@ import Testing
     #expect(
       waitUntil(atMost: 120) { watchers[1].skies(members).filter { $0.count > 8 }.count >= 5 },
       "\(watchers[1].child.output.suffix(3000)) \(local.agent.log)")
-    // The first reports can be those from before the watcher of the receiver was connected.
+    // The first reports may be older than the connection of the receiver's watcher.
     let reported = Set(watchers[1].skies(members).dropFirst(3))
     #expect(
       waitUntil { Set(watchers[0].skies(members)).isSuperset(of: reported) },
@@ -72,7 +73,7 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
-  /// A drive through a tunnel, replayed: estimated positions continue, the same as published.
+  /// Replays a drive through a tunnel. Estimated positions continue and equal the published ones.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func positionsContinueThroughATunnel() throws {
     let directory = try TemporaryDirectory()
     let local = try LocalAgent(try LocalAgent.tunnelSettings(in: directory))
@@ -108,7 +109,7 @@ import Testing
       ]) { $1 })
     #expect(waitUntil(atMost: 90) { vehicle.receiver.isUnwatched }, "\(local.agent.log)")
     let published = local.published.count
-    // A program that is connected without a watch requires nothing.
+    // A connected program without a watch does not require the receiver.
     let idle = try LocalClient(port: local.gpsdPort)
     #expect(!idle.readLines { $0.contains("VERSION") }.isEmpty)
     #expect(vehicle.receiver.isUnwatched)
@@ -120,7 +121,7 @@ import Testing
     let reader = try LocalClient(port: local.nmeaPort)
     #expect(waitUntil { !vehicle.receiver.isUnwatched })
     #expect(!reader.readLines { $0.hasPrefix("$GNRMC") && $0.contains(",A,") }.isEmpty)
-    // A parked vehicle publishes nothing more for them.
+    // A parked vehicle publishes no additional positions for these programs.
     #expect(local.published.count <= published + 2, "\(local.published.count - published)")
     #expect(local.agent.child.terminate() == 0)
   }
@@ -200,7 +201,7 @@ import Testing
     #expect(local.agent.child.terminate() == 0)
   }
 
-  /// The commands of the page on positions for other programs print positions.
+  /// The commands in `Config/local.md` print positions.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func commandsOfThePagePrintPositions() throws {
     let local = try LocalAgent(["input.mode": "simulation"])
     let page = try String(
@@ -216,7 +217,7 @@ import Testing
       for (port, free) in [("10110", local.nmeaPort), ("2948", local.gpsdPort), ("2950", second)] {
         commands = commands.replacing(port, with: "\(free)")
       }
-      // A client that starts before the gpsd of the line above is started again.
+      // Waits for the gpsd of the previous line before the client starts.
       commands = commands.replacing(
         "&\n", with: "&\nwhile ! gpspipe -w -n 1 127.0.0.1:\(second) >/dev/null 2>&1; do :; done\n")
       let child = try ChildProcess("bash", ["-c", "\(commands)\nkill $(jobs -p) 2>/dev/null; true"])

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Motion on hardware that delivers blocks, at real pace.
+/// Motion events from hardware that delivers samples in blocks, at real-time pace.
 @Suite(.serialized) struct MotionLiveTests {
   private static let imu = [EmulatedIIOD.Chip("imu", [.accelerometer, .gyroscope])]
   private static let twoChips = [
@@ -22,7 +22,7 @@ import Testing
     return try AgentProcess(defaults.merging(settings) { $1 }, print: true)
   }
 
-  /// Turned about the x axis: `angle` in rad, and its rate.
+  /// Reading of a device turned about the x axis by `angle` (rad) that rotates at `rate` (rad/s).
   private static func turned(_ angle: Double, _ rate: Double) -> EmulatedIIOD.Reading {
     EmulatedIIOD.Reading(
       specificForce: Quaternion(angle: angle, axis: Vector3(1, 0, 0)).conjugate.rotate(
@@ -30,7 +30,7 @@ import Testing
       rotationRate: Vector3(rate, 0, 0))
   }
 
-  /// ±80° at 0.9 Hz, in blocks of 0.1 s and of half a second, of one chip and of two.
+  /// Rotation of ±80° at 0.9 Hz, in blocks of 0.1 s and 0.5 s, from one chip and from two.
   @Test(.timeLimit(.minutes(2)), arguments: [(false, "0.01"), (false, "0.5"), (true, "0.5")])
   func rotationIsNoShake(hasTwoChips: Bool, interval: String) throws {
     let server = try EmulatedIIOD(hasTwoChips ? Self.twoChips : Self.imu) { time in
@@ -56,14 +56,14 @@ import Testing
     #expect(abs(usual - (Double(interval) ?? 0)) < 0.002, "\(usual)")
     let size = server.captures.map(\.blockSize).max() ?? 0
     print("two chips \(hasTwoChips), interval \(interval): \(times.count) attitudes, blocks of up to \(size)")
-    // Several messages come of one block.
+    // One block yields several messages.
     #expect(size >= (interval == "0.5" ? 40 : 5))
   }
 
-  /// A start-off of half a second, then an impact on the other side.
-  @Test(.timeLimit(.minutes(2))) func anImpactAfterAStartOffNamesItsSide() throws {
+  /// An acceleration of 0.5 s, followed by an impact from the other side.
+  @Test(.timeLimit(.minutes(2))) func impactAfterAnAccelerationHasItsSide() throws {
     let server = try EmulatedIIOD(Self.imu) { time in
-      // Every four seconds; user acceleration in g with Core Motion's sign.
+      // Repeats every 4 s. User acceleration in g with Core Motion's sign.
       let phase = time.truncatingRemainder(dividingBy: 4)
       let pulse = (phase - 2.5) / 0.08
       let user = (2..<2.5).contains(phase) ? 3.0 : (0..<1).contains(pulse) ? -8 * sin(.pi * pulse) : 0
@@ -81,9 +81,9 @@ import Testing
     #expect(others.allSatisfy { $0.payload["side"] as? String == "right" }, "\(others)")
   }
 
-  /// Each service that `status` calls available is published.
+  /// Each service that `status` reports as available is published.
   @Test(.timeLimit(.minutes(2)), arguments: [SensorKind.gyroscope, .magnetometer])
-  func aSensorAloneIsPublishedAsClaimed(kind: SensorKind) throws {
+  func singleSensorPublishesItsAvailableServices(kind: SensorKind) throws {
     let server = try EmulatedIIOD([EmulatedIIOD.Chip("alone", [kind])]) { _ in
       EmulatedIIOD.Reading(rotationRate: Vector3(0, 0, 0.5))
     }
@@ -109,7 +109,8 @@ import Testing
     #expect(agent.child.terminate() == 0)
   }
 
-  /// Accelerometer and magnetometer alone, with hard iron: turned for some seconds, then held level to the east.
+  /// Accelerometer and magnetometer without gyroscope, with hard iron: turned for some seconds, then held
+  /// level, facing east.
   @Test(.timeLimit(.minutes(2))) func aCompassWithoutGyroscopeCalibrates() throws {
     let chips = [EmulatedIIOD.Chip("accel", [.accelerometer]), EmulatedIIOD.Chip("mag", [.magnetometer])]
     @Sendable func reading(_ attitude: Quaternion) -> EmulatedIIOD.Reading {
@@ -146,7 +147,7 @@ import Testing
     #expect(agent.child.terminate() == 0)
   }
 
-  /// Seconds since some moment.
+  /// Time of a message in seconds.
   private static func time(_ message: Message) -> Double? {
     (message.payload["time"] as? String).flatMap(UTCTime.init(rfc3339:)).map { Double($0.nanoseconds) * 1e-9 }
   }

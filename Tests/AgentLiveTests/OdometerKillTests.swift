@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The odometer of an agent that is killed on the way, as a subscriber to all topics gets it.
+/// Odometer of an agent that is killed during a drive, as received by a subscriber to all topics.
 @Suite(.serialized, .needs(.gpsd), .timeLimit(.minutes(4))) struct OdometerKillTests {
   @Test func noReadingIsLowerAfterAKill() throws {
     let kills = Shared.isFullRun ? 60 : 8
@@ -40,7 +40,7 @@ import Testing
       running.child.kill()
       _ = running.child.waitForExit()
       running = try agent()
-      // The will, and the status of the new agent.
+      // Waits for the will and the status of the new agent.
       let isBack = waitUntil(atMost: 40) {
         let states = readings("status").dropFirst(statuses).map { $0.json["state"] as? String }
         return states.drop { $0 != "offline" }.contains("online")

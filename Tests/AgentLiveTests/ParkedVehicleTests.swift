@@ -3,7 +3,7 @@ import SensorFixtures
 import TestSupport
 import Testing
 
-/// The agent in a parked vehicle at real pace: a real gpsd, an emulated iiod and a real broker.
+/// The agent in a parked vehicle at real-time pace: a real gpsd, an emulated iiod and a real broker.
 @Suite(.serialized) struct ParkedVehicleTests {
   private final class Vehicle {
     let receiver: LiveReceiver
@@ -30,7 +30,7 @@ import Testing
       return epoch
     }
 
-    /// How often gpsd was watched since the start.
+    /// Number of times that gpsd was watched since the start.
     var watches: Int { receiver.watched(from: begin, to: Date().timeIntervalSince1970).times }
 
     /// The states in a `region-state` answer or in the newest `regions/state`.
@@ -46,8 +46,8 @@ import Testing
     var told: [String: String] { states(controller.received(Operator.vehicle + "regions/state").last?.json) }
   }
 
-  /// `locate` answers from a position that rest confirms, and powers the receiver for a finer one. New regions and a reset
-  /// are decided without the receiver.
+  /// `locate` returns the position confirmed by rest, and powers the receiver only for a more accurate one. New
+  /// regions and `reset-regions` are evaluated without the receiver.
   @Test(.timeLimit(.minutes(3)), .needs(.gpsd)) func answersWhileTheReceiverSleeps() throws {
     let vehicle = try Vehicle(["location.desired_accuracy": "hundredMeters", "location.reporting": "bounded"])
     let controller = vehicle.controller
@@ -108,7 +108,7 @@ import Testing
     + #"{"type":"Feature","id":"home","properties":{"radius":100},"geometry":{"type":"Point","coordinates":[11,48]}},"#
     + #"{"type":"Feature","id":"away","properties":{"radius":100},"geometry":{"type":"Point","coordinates":[11,48.1]}}]}"#
 
-  /// The log names it at the start, and `config/reported` after a remote change.
+  /// A setting without effect is logged at the start and listed in `config/reported` after a remote change.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func settingWithoutEffectIsReported() throws {
     let vehicle = try Vehicle(["location.reporting": "significant", "location.distance_filter": "50"])
     let controller = vehicle.controller

@@ -6,10 +6,10 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A receiver that reports positions and no speed (GGA), through a real gpsd, and an inertial sensor: the live agent publishes the
-/// same as a replay of the same sentences and samples.
+/// A receiver that reports positions without speed (GGA), through a real gpsd, and an inertial sensor. The live
+/// agent publishes the same as a replay of the same sentences and samples.
 @Suite(.serialized) struct PositionsOnlyTests {
-  /// With the date (ZDA), gpsd derives a speed from the positions; the agent ignores it.
+  /// False: without date. True: with the date (ZDA), from which gpsd derives a speed that the agent ignores.
   private static let forms = [false, true]
   private static let length = 47
 
@@ -19,7 +19,7 @@ import Testing
     let epochs: [LiveReceiver.Epoch]
 
     init() {
-      // Not random: how soon navigation aligns depends on the drive, and the test has a minute.
+      // A fixed seed: the time until navigation is aligned depends on the drive, and the test has one minute.
       var generator = SeededGenerator(seed: 1)
       var drive = SyntheticDrive(rate: 50, length: Double(PositionsOnlyTests.length) + 20)
       (drive.restTime, drive.fixRate, drive.fixNoise) = (-12, 1, 0.5)
@@ -30,7 +30,7 @@ import Testing
         var epoch = LiveReceiver.Epoch(
           latitude: place.latitude, longitude: place.longitude, speed: 0, course: 0)
         number += 1
-        // The dilution of a receiver varies, from which the agent detects that gpsd's error is computed from it.
+        // The dilution of precision varies, so that the agent detects that gpsd computes its error from it.
         epoch.dilution = 0.8 + 0.05 * Double(number % 7)
         return epoch
       }
@@ -141,7 +141,7 @@ import Testing
       let driven = drive.distance(until: Double(second))
       #expect(abs((location.odometer ?? 0) - driven) < 30, "second \(second): \(location), \(driven) m")
     }
-    // A state without navigation has its reason.
+    // A navigation state other than aligned has a reason.
     for state in run.navigation where state["state"] as? String == "waiting" {
       #expect(state["reason"] is String, "\(state)")
     }
@@ -153,13 +153,13 @@ import Testing
     struct Location {
       var place: Coordinate
       var radius: Double
-      /// m/s
+      /// Speed in m/s; nil if unknown.
       var speed: Double?
       var odometer: Double?
       var isFused: Bool
     }
 
-    /// By seconds since the start of the drive.
+    /// Locations by seconds since the start of the drive.
     private(set) var locations: [Int: Location] = [:]
     private(set) var navigation: [[String: Any]] = []
     /// Reasons of active sources in `status`.

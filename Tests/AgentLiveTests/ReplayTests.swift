@@ -3,7 +3,7 @@ import Testing
 
 /// Recordings that the agent replays without pauses.
 @Suite struct ReplayTests {
-  /// A truncated sentence or a point without a time is skipped; the log has their number.
+  /// A truncated sentence or a point without time is skipped; the log contains the number of skipped inputs.
   @Test(.timeLimit(.minutes(1)), arguments: ["nmea", "gpx"]) func skippedInputIsLogged(form: String) throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("drive.\(form)", form == "gpx" ? Self.points : Self.sentences)

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Orientation and compass of a running agent on a system bus of the test's own, with the policy file of the package.
+/// Orientation and compass of a running agent on a separate system bus, with the policy file of the package.
 @Suite(.serialized) struct SensorProxyLiveTests {
   private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -65,7 +65,7 @@ import Testing
 
   private static var user: String { getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? "" }
 
-  /// Settings of an agent that requires no inertial sensor by itself.
+  /// Settings of an agent that does not itself require an inertial sensor.
   private static let quiet = [
     "location.enabled": "false", "motion.events": "", "heading.enabled": "false", "attitude.enabled": "false",
     "altitude.enabled": "false",
@@ -75,7 +75,7 @@ import Testing
     "location.reporting": "bounded",
   ]
 
-  /// The device stands upright, and is turned by a quarter every four seconds.
+  /// The device is upright and is turned by 90° every 4 s.
   private static func turning(_ time: Double) -> EmulatedIIOD.Reading {
     var reading = EmulatedIIOD.Reading()
     let edges = [Vector3(0, 9.8, 0), Vector3(-9.8, 0, 0), Vector3(0, -9.8, 0), Vector3(9.8, 0, 0)]
@@ -83,7 +83,7 @@ import Testing
     return reading
   }
 
-  /// `monitor-sensor` powers the accelerometer while it runs. The agent is on the next bus without a restart.
+  /// `monitor-sensor` powers the accelerometer while it runs. After a restart of the bus, the agent reconnects.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func monitorSensorPowersTheAccelerometer() throws {
     let bus = try SystemBus(owner: Self.user)
     let vehicle = try LiveVehicle()
@@ -123,7 +123,7 @@ import Testing
     bus.stop()
   }
 
-  /// Other users cannot own the name. The agent runs without the service, and `check` has the remedy.
+  /// Other users cannot own the name. The agent runs without the service, and `check` explains how to fix it.
   @Test(.timeLimit(.minutes(5))) func checkReportsAMissingPolicy() throws {
     let bus = try SystemBus(owner: "nobody")
     let settings = [
@@ -149,7 +149,7 @@ import Testing
     allowed.stop()
   }
 
-  /// The commands of the page on positions for other programs print orientations.
+  /// The commands in `Config/local.md` print orientations.
   @Test(.timeLimit(.minutes(5))) func commandsOfThePagePrintOrientations() throws {
     let page = try String(contentsOf: Self.repository.appending(path: "Config/local.md"), encoding: .utf8)
     let blocks = page.components(separatedBy: "```sh dbus\n").dropFirst().compactMap {

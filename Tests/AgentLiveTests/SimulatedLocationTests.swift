@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Simulated positions of an agent: fixed, of a track and none, selected while it runs.
+/// Simulated positions of an agent: a fixed position, a track or none, selected while the agent runs.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct SimulatedLocationTests {
   private let directory: TemporaryDirectory
 
@@ -12,7 +12,7 @@ import Testing
     "<gpx version=\"1.1\" creator=\"test\" xmlns=\"http://www.topografix.com/GPX/1/1\">\(points)</gpx>"
   }
 
-  /// An agent without a broker, to the end of its input.
+  /// Runs an agent without a broker until its input ends.
   private func printed(_ settings: [String: String]) throws -> (
     status: Int32, messages: [Message], log: String
   ) {
@@ -39,7 +39,7 @@ import Testing
     #expect(range.status == 78 && range.log.contains("[latitude, longitude] in degrees"), "\(range.log)")
   }
 
-  /// Input of samples alone, and with a receiver that has no track, ends with the samples.
+  /// Input ends with the samples if there are no positions, no receiver, or only a single waypoint.
   @Test(arguments: ["", "none", "place.gpx"]) func inputEndsWithTheSamples(position: String) throws {
     try directory.write("place.gpx", gpx("<wpt lat=\"47.5\" lon=\"8.5\"><name>Home</name></wpt>"))
     let rows = (0..<1000).map { "\(Double($0) / 50),0,0,9.81,0,0,0" }.joined(separator: "\n")
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func theLocationIsSelectedWhileItRuns() throws {
+  @Test func locationIsSelectedAtRunTime() throws {
     let broker = try BrokerFixture()
     let person = try Operator(broker)
     let points = (0..<60).map { "<trkpt lat=\"\(52.5 + Double($0) * 1e-4)\" lon=\"13.4\"></trkpt>" }.joined()
@@ -94,7 +94,7 @@ import Testing
       (#"{"latitude":48}"#, "refused"), (#"{"latitude":48,"longitude":11,"none":true}"#, "refused"),
     ] { #expect(select(arguments) == expected, "\(arguments)") }
 
-    // A track that is damaged after its first points is refused, and the positions stay as they were.
+    // A track that is damaged after its first points is rejected, and the positions are unchanged.
     try directory.write("damaged.gpx", gpx("<trk><trkseg>\(points)<trkpt lat=\"1\""))
     let answer = person.command("simulate-location", #"{"track":"damaged.gpx"}"#)
     #expect(answer?["state"] as? String == "failed")
@@ -105,7 +105,7 @@ import Testing
     #expect(agent.child.terminate() == 0)
   }
 
-  /// As Xcode simulates locations: way points with times, and even motion between them.
+  /// Locations as simulated by Xcode: waypoints with times, and uniform motion between them.
   @Test func positionsBetweenWayPointsAreInterpolated() throws {
     func point(_ latitude: Double, _ time: String) -> String {
       "<wpt lat=\"\(latitude)\" lon=\"8.5\"><time>2026-11-27T10:\(time)Z</time></wpt>"
@@ -126,8 +126,8 @@ import Testing
     #expect(latitudes.first == 47.5 && latitudes.last == 47.5 && latitudes.max() == 47.51)
   }
 
-  /// Without a fix no position is published.
-  @Test func noneEndsTheFix() throws {
+  /// A simulated location `none` publishes no position.
+  @Test func simulatedLocationCanBeRemoved() throws {
     let broker = try BrokerFixture()
     let person = try Operator(broker)
     let agent = try AgentProcess([

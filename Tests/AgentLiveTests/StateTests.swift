@@ -5,7 +5,7 @@ import Sensors
 import TestSupport
 import Testing
 
-/// Agents with emulated hardware and their state folders, regions and recordings.
+/// Agents with emulated hardware: state folders, regions and recordings.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct StateTests {
   private let broker: BrokerFixture
   private let server: EmulatedIIOD
@@ -15,7 +15,7 @@ import Testing
     (broker, server, directory) = (try BrokerFixture(), try EmulatedIIOD(), try TemporaryDirectory())
   }
 
-  /// An agent whose default state folder is the directory's `default`.
+  /// Starts an agent whose default state folder is `default` in the directory of this suite.
   private func agent(
     _ settings: [String: String], in folder: TemporaryDirectory? = nil
   ) throws -> AgentProcess {
@@ -29,8 +29,8 @@ import Testing
       environment: ["STATE_DIRECTORY": directory.file("default"), "RUNTIME_DIRECTORY": directory.path])
   }
 
-  /// The fault of issue 33: a new vehicle with its own `store.path` started with the settings of the packaged agent.
-  @Test func aNewVehicleWithItsOwnStoreAdoptsNothing() throws {
+  /// Issue 33: a new vehicle with its own `store.path` started with the settings of the packaged agent.
+  @Test func newVehicleWithItsOwnStoreHasDefaultSettings() throws {
     let person = try Operator(broker)
     let packaged = try agent(["store.path": ""])
     #expect(waitUntil { person.state == "online" }, "\(packaged.log)")
@@ -61,7 +61,7 @@ import Testing
     #expect(
       other.log.contains(
         "holds the state of vehicle test/van; set store.path to another folder for test/other"))
-    // With --print nothing is claimed.
+    // With --print the agent claims no state folder.
     let again = try agent(["store.path": directory.file("outbox.sqlite")])
     #expect(waitUntil { again.log.contains("event=broker.connected") }, "\(again.log)")
     #expect(again.child.terminate() == 0)
@@ -115,7 +115,7 @@ import Testing
     #expect((report["refused"] as? [[String: Any]])?.map { $0["region"] as? String } == ["broken"])
   }
 
-  /// The accelerometer is powered for the time that was asked for, and its samples can be fetched.
+  /// The accelerometer is powered for the requested time, and its samples can be fetched.
   @Test func recordsTheAccelerometerOnCommand() throws {
     let person = try Operator(broker)
     let agent = try agent([:])
@@ -147,7 +147,7 @@ import Testing
     #expect(agent.child.terminate() == 0)
   }
 
-  /// A clean stop delivers everything, and its last status says so.
+  /// A regular stop delivers all records, and the last status reports an empty queue.
   @Test func lastStatusOfACleanStopHasNoQueue() throws {
     let person = try Operator(broker)
     let agent = try agent([:])
@@ -167,7 +167,7 @@ import Testing
     #expect(((status["memory"] as? [String: Any])?["total"] as? Int ?? 0) > 100_000_000)
     let system = try #require(status["system"] as? [String: Any])
     #expect((system["name"] as? String)?.isEmpty == false && (system["kernel"] as? String)?.isEmpty == false)
-    // Nobody moves a vehicle with real sensors.
+    // `simulate-location` is rejected for a vehicle with real sensors.
     let moved = person.command("simulate-location", #"{"latitude":48,"longitude":11}"#)
     #expect(moved?["state"] as? String == "refused" && problem(of: moved).contains("real sensors"))
     #expect(agent.child.terminate() == 0)

@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Recordings with impossible positions through the whole agent, whose receiver sleeps at rest.
+/// Replays recordings with impossible positions through the agent, whose receiver sleeps at rest.
 @Suite(.timeLimit(.minutes(3))) struct SuspectPositionTests {
   private let directory: TemporaryDirectory
 
@@ -28,7 +28,7 @@ import Testing
     return agent.messages
   }
 
-  /// A vehicle parked in a region, and single fixes 60 to 95 m away, in every phase of the receiver's sleep.
+  /// A vehicle parked in a region. Single fixes are 60 to 95 m away, in every phase of the receiver's sleep.
   @Test func outliersOfAParkedVehicleReportNothing() throws {
     var random = SeededGenerator.announced()
     let regions = try directory.write(
@@ -50,7 +50,7 @@ import Testing
       messages.filter { $0.kind == "location" }.allSatisfy { abs(($0.latitude ?? 0) - 48.1) < 20 / 111_200 })
   }
 
-  @Test func nullIslandBeforeTheFirstPositionIsNone() throws {
+  @Test func positionsAtNullIslandAreIgnored() throws {
     let reports = (0..<200).map { second in
       second < 25
         ? report(second, 0, 0, speed: 0)

@@ -4,17 +4,17 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Each message and member that the articles "Core Location" and "Core Motion" name on the wire is published by an agent on live
-/// hardware.
+/// An agent on live hardware publishes each message and member listed in the column "wire" of the articles
+/// "Core Location" and "Core Motion".
 @Suite(.serialized) struct WireMemberTests {
-  /// Members that this vehicle cannot have, with the test that has them.
+  /// Members that this vehicle cannot publish, with the test that covers each.
   private static let elsewhere = [
     "attitude.degraded": "MotionLiveTests: no gyroscope",
     "heading.contradictsCourse": "HeadingManagerTests: a disturbed magnetometer",
     "heading.calibrationInstruction": "MotionLiveTests: an uncalibrated magnetometer",
     "heading.calibrationWanted": "MotionLiveTests: an uncalibrated magnetometer",
     "location.contradictsBeacons": "CoarsePipelineTests: radios",
-    "location.courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not pass it on from this receiver",
+    "location.courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not report it for this receiver",
     "location.floor": "AltitudePipelineTests: a garage",
     "location.suspect": "SuspectPositionTests: a jump of the receiver",
     "altitude.floor": "AltitudePipelineTests: a garage",
@@ -82,7 +82,7 @@ import Testing
     }
     #expect(waitUntil { controller.state == "online" }, "\(agent.log)")
 
-    // On the way.
+    // During the drive.
     controller.send("regions/desired", Self.regions, retain: true)
     vehicle.drive(seconds: 25)
     _ = controller.want(#"{"settings":{"heading.filter":1}}"#)

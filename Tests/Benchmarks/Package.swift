@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// ../../Package.swift has the benchmarks of modules that are not products.
+// Benchmarks of modules that are not products are in ../../Package.swift.
 
 let package = Package(
   name: "benchmarks",

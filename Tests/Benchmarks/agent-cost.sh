@@ -1,11 +1,11 @@
 #!/bin/bash
-# What a running agent costs its device: bytes that it has the kernel write to the disk, wakeups and processor time,
-# from /proc, in all and by thread. Simulated drive at life speed, default settings, a local mosquitto.
+# Measures the cost of a running agent: bytes written to the disk, wakeups and processor time, from /proc, in total and by thread. Simulated
+# drive in real time, default settings, a local mosquitto.
 #
 # Usage: agent-cost.sh ODOGRAPHD [SECONDS [--offline] [KEY=VALUE ...]]
-#   --offline    without a broker: everything has to be kept
+#   --offline    run without a broker, so that everything has to be stored
 #   KEY=VALUE    settings other than the defaults
-# The store lies below TMPDIR, which should be on a disk: the kernel counts no writes to a tmpfs.
+# The store is in a folder below TMPDIR, which should be on a disk: the kernel counts no writes to a tmpfs.
 set -euo pipefail
 agent=$1
 seconds=${2:-300}
@@ -15,7 +15,7 @@ settings=()
 for argument in "$@"; do
   if [ "$argument" = --offline ]; then offline=yes; else settings+=(--set "$argument"); fi
 done
-# Seconds before counting: the store is made, the attitude filter settles.
+# Seconds before the measurement, in which the store is created and the attitude filter settles.
 settling=20
 
 folder=$(mktemp -d)
@@ -42,7 +42,7 @@ printf '[vehicle]\nid = "cost"\n' >"$folder/odograph.toml"
 pid=$!
 pids+=("$pid")
 
-# Reads "thread wakeups ticks" of each thread, and the process's written bytes and write calls.
+# Prints "thread wakeups ticks" of each thread, and the written bytes and write calls of the process.
 look() {
   for task in /proc/"$pid"/task/*; do
     awk -v id="${task##*/}" -v ticks="$(sed 's/.*) //' "$task/stat" | awk '{ print $12 + $13 }')" '

@@ -1,5 +1,5 @@
-"""Measures when programs on the same machine receive the positions of a running agent: after their time, and after the agent
-has published them. The agent simulates a drive with a tunnel at real pace; the tunnel is entered in the third minute.
+"""Measures the delay with which programs on the same machine receive the positions of a running agent: after their time, and
+after the agent has published them. The agent simulates a drive with a tunnel in real time; the tunnel starts in the third minute.
 
 usage: program-delay.py ODOGRAPHD SECONDS [KEY=VALUE...]
 """
@@ -14,7 +14,7 @@ import threading
 import time
 
 PROGRAMS = ("agent (stdout)", "gpsd_server", "nmea", "gpsd that reads nmea")
-# For each program and time in hundredths of a second: when the position arrived, and whether it is estimated.
+# For each program and time in hundredths of a second: time of arrival, and true if the position is estimated.
 arrivals = {name: {} for name in PROGRAMS}
 
 

@@ -5,7 +5,7 @@ usage: ratios.py TABLE FOLDER
 
 TABLE has the columns benchmark, pair, ratio, tolerance. A ratio is the project's speed divided by that of its peer in the same
 run, so a higher ratio is better. FOLDER has one file per benchmark with the CSV that it printed. A pair fails if its ratio is
-lower than that of the table by more than the tolerance, which is a share of the table's ratio. A pair of the table that its
+below that of the table by more than the tolerance, which is a share of the table's ratio. A pair of the table that its
 benchmark did not measure fails, too.
 """
 import csv
@@ -15,7 +15,7 @@ import sys
 
 
 def rows(path):
-    """The rows of a benchmark's output; a line with the names of the columns begins a new table."""
+    """Yields the rows of a benchmark's output; a line with column names starts a new table."""
     header = None
     for row in csv.reader(path.read_text().splitlines()):
         if header is None or not any(any(c.isdigit() for c in cell) for cell in row):

@@ -1,9 +1,9 @@
 import Bytes
 import Testing
 
-/// Bits and Base64, there and back.
+/// Bits and Base64 in both directions.
 @Suite struct BitsTests {
-  @Test func numbersOfAnyWidthComeBack() {
+  @Test func numbersOfAnyWidthAreReadUnchanged() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<300 {
       let numbers = (0..<Int.random(in: 0...40)).map { _ in
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func growingNumbersTakeLittleAndComeBack() {
+  @Test func ascendingNumbersAreCompactAndReadUnchanged() {
     for count in [0, 1, 2, 3, 20, 100, 1000] {
       var numbers: Set<UInt64> = []
       while numbers.count < count { numbers.insert(.random(in: 0..<1 << 46)) }
@@ -36,7 +36,7 @@ import Testing
         #expect(short.growing(count: count, width: 46) == nil)
       }
     }
-    // The ends of the range, and what does not grow.
+    // The limits of the range, and numbers that do not ascend.
     var ends = BitWriter()
     ends.append(growing: [0, 1, (1 << 46) - 1], width: 46)
     var reader = BitReader(ends.bytes)
@@ -46,11 +46,11 @@ import Testing
   }
 
   @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-  func base64IsThatOfTheStandard(plain: String, text: String) {
+  func base64FollowsTheStandard(plain: String, text: String) {
     #expect(Base64.encode(Array(plain.utf8)) == text)
     #expect(Base64.decode(text) == Array(plain.utf8))
   }
 
   @Test(arguments: ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "====", "Zg==Zg==", "Zm9v ", "Zm-v", "Zm9vä"])
-  func whatNobodyWritesIsNoBase64(text: String) { #expect(Base64.decode(text) == nil) }
+  func invalidBase64IsRefused(text: String) { #expect(Base64.decode(text) == nil) }
 }

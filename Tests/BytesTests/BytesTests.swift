@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BytesTests {
   /// The authors' test vectors.
-  @Test func checksumsAreThoseOfTheirAuthors() {
+  @Test func checksumsMatchTheTestVectors() {
     #expect(FNV1a.hash64("foobar".utf8) == 0x8594_4171_f739_67e8 && FNV1a.hash64([]) == 0xcbf2_9ce4_8422_2325)
     #expect(FNV1a.hash64(Array("foobar".utf8).span) == 0x8594_4171_f739_67e8)
     #expect(FNV1a.hash32("foobar".utf8) == 0xbf9c_f968 && FNV1a.hash32("a".utf8) == 0xe40c_292c)
@@ -36,7 +36,7 @@ import Testing
     "", "-", "+", ".", "1.2.3", "1,5", " 1", "1 ", "nan", "inf", "0x10", "1e999", "--1", "1-", "é", "1e",
     "e5",
   ])
-  func whatIsNoNumber(text: String) { #expect(number(text) == nil && plain(text) == nil) }
+  func invalidNumbersAreRefused(text: String) { #expect(number(text) == nil && plain(text) == nil) }
 
   @Test func exponentsAreNotPlain() {
     #expect(plain("1e3") == nil && number("1e3") == 1000 && number("-2.5E-1") == -0.25)
@@ -46,7 +46,7 @@ import Testing
     for text in ["", "-1", "1234567890", "1.0"] { #expect(DecimalText.integer(Array(text.utf8).span) == nil) }
   }
 
-  /// Property: every number of digits is rounded as the standard library rounds it.
+  /// Property: every number of digits is rounded as by the standard library.
   @Test func isRoundedCorrectly() {
     var random = SplitMix.announced()
     for _ in 0..<20_000 {
@@ -87,9 +87,9 @@ import Testing
   }
 }
 
-/// Where a text is in another, against Foundation's answer.
+/// Search of a text in another one, compared with Foundation.
 @Suite struct TextSearchTests {
-  @Test func findsWhatIsThere() {
+  @Test func findsTheFirstOccurrence() {
     let texts = ["", "a", "ab", "aab", "aaab", "abab", "mqtt://host", "x://", "://", "é://ü", "aaaaaaaab"]
     let wanted = ["a", "b", "ab", "aab", "://", "ü", "é:", "bb", "aaaab"]
     for text in texts {

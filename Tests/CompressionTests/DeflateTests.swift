@@ -8,7 +8,7 @@ import Testing
     (0..<count).map { _ in UInt8(random.next() % values) }
   }
 
-  @Test func whatIsPackedIsUnpacked() throws {
+  @Test func compressedDataIsRestored() throws {
     var random = SeededGenerator.announced()
     for count in [0, 1, 2, 100, 16_383, 16_384, 16_385, 300_000] {
       let sections = [bytes(count, &random, values: 7), [], bytes(count / 2, &random)]
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Two kinds of bytes cost what each costs alone, and not what their mixture does.
+  /// Each kind of bytes needs the size of its own code, and not that of a code for the mixture.
   @Test func eachSectionHasItsOwnCode() throws {
     var random = SeededGenerator.announced()
     let sections = (0..<8).map { number in bytes(4000, &random, values: 4).map { $0 &+ UInt8(4 * number) } }
@@ -29,7 +29,7 @@ import Testing
     #expect(try Deflate.huffman([sections.flatMap { $0 }]).count > 16_000)
   }
 
-  @Test func moreThanTheLimitIsNotUnpacked() throws {
+  @Test func outputBeyondTheLimitIsRefused() throws {
     let packed = try Deflate.huffman([[UInt8](repeating: 0, count: 1_000_000)])
     #expect(throws: CompressionError.self) { try Deflate.unpacked(packed, limit: 999_999) }
     #expect(try Deflate.unpacked(packed, limit: 1_000_000).count == 1_000_000)
@@ -46,7 +46,7 @@ import Testing
     for _ in 0..<2000 {
       var damaged = packed
       damaged[Int(random.next() % UInt64(packed.count))] ^= UInt8(1 << (random.next() % 8))
-      // The first bytes also hold hints that change nothing.
+      // The first bytes also contain hints without an effect.
       let result = try? Deflate.unpacked(damaged, limit: 10_000)
       #expect(result == nil || result?.count == 1100, "seed \(random.seed)")
     }

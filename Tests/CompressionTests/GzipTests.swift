@@ -8,7 +8,7 @@ import Testing
     (0..<count).map { _ in UInt8(97 + random.next() % 6) }
   }
 
-  @Test func whatIsPackedIsUnpacked() throws {
+  @Test func compressedDataIsRestored() throws {
     var random = SeededGenerator.announced()
     for count in [0, 1, 1000, 100_000] {
       let bytes = text(count, &random)
@@ -20,8 +20,8 @@ import Testing
     }
   }
 
-  /// A reader sees each piece as soon as it is flushed.
-  @Test func aStreamIsReadAsItComes() throws {
+  /// A flush returns bytes immediately, and all pieces are one stream.
+  @Test func flushedPiecesAreOneStream() throws {
     let packer = try GzipPacker(level: 3)
     let first = try packer.pack(Array("one ".utf8), .sync)
     let second = try packer.pack(Array("two".utf8), .none)
@@ -30,8 +30,8 @@ import Testing
     #expect(try Gzip.unpacked(first + second + end, limit: 100) == Array("one two".utf8))
   }
 
-  /// Blocks of one packer stand in any order, as often as wanted, in members of others.
-  @Test func independentBlocksStandAnywhere() throws {
+  /// Independent blocks of one packer can be used in any order, and several times, in members of others.
+  @Test func independentBlocksCanBeReused() throws {
     var random = SeededGenerator.announced()
     let packer = try GzipPacker(blocksAt: 1)
     let parts = (0..<20).map { _ in text(Int(random.next() % 5000), &random) }

@@ -1,16 +1,16 @@
 import Compression
 import Testing
 
-/// Archives as programs of maps write KMZ.
+/// Archives in the form in which map programs write KMZ.
 @Suite struct ZipArchiveTests {
-  /// - Parameter isPacked: deflate, or stored.
+  /// - Parameter isPacked: True for deflate, false for stored files.
   private func archive(_ files: [(name: String, content: String)], isPacked: Bool) throws -> [UInt8] {
     func number(_ value: Int, _ length: Int) -> [UInt8] {
       (0..<length).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
     var (bytes, directory) = ([UInt8](), [UInt8]())
     for (name, content) in files {
-      // Without the head and the checksum of zlib's format.
+      // Without the header and the checksum of zlib's format.
       let packed =
         isPacked
         ? Array(try Deflate.huffman([Array(content.utf8)]).dropFirst(2).dropLast(4)) : Array(content.utf8)
@@ -28,7 +28,7 @@ import Testing
       + number(directory.count, 4) + number(start, 4) + number(0, 2)
   }
 
-  @Test(arguments: [true, false]) func theFirstFileOfAnEndingIsRead(isPacked: Bool) throws {
+  @Test(arguments: [true, false]) func theFirstFileWithTheSuffixIsRead(isPacked: Bool) throws {
     let bytes = try archive(
       [("icon.png", "x"), ("doc.KML", "<kml>\(String(repeating: "a", count: 5000))</kml>")],
       isPacked: isPacked)
@@ -54,7 +54,7 @@ import Testing
       for value: UInt8 in [0, 0xFF] {
         var damaged = bytes
         damaged[index] = value
-        // Whatever the outcome, it is no trap.
+        // Every outcome is accepted, except for a trap.
         _ = try? ZipArchive.firstFile(of: damaged, suffix: ".kml", limit: 1000)
       }
     }

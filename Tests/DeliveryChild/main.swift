@@ -6,11 +6,11 @@ import StoreAndForward
 import Telemetry
 
 // A process for tests to kill. Modes:
-//   agent  STORE PORT CLIENT LOG PAUSE   accepts records for ever; each accepted one is a line of LOG;
-//                                        once LOG.end exists, delivers what it has and ends
-//   listen PORT CLIENT LOG KILL_AFTER    keeps what arrives as lines of LOG; kills itself inside the handler,
-//                                        before keeping the batch, once KILL_AFTER messages are kept
-//   crash  HOW                           takes standard error over, as the agent does, and crashes: trap, abort or kill
+//   agent  STORE PORT CLIENT LOG PAUSE   accepts records until LOG.end exists, each with a line in LOG;
+//                                        then delivers all records and exits
+//   listen PORT CLIENT LOG KILL_AFTER    writes received messages as lines to LOG; kills itself inside the handler,
+//                                        before it writes a batch, once LOG has KILL_AFTER messages
+//   crash  HOW                           captures standard error like the agent, and crashes: trap, abort or kill
 
 struct Provider: OutboundProvider {
   let outbox: Outbox
@@ -62,7 +62,7 @@ func settings(_ port: String, _ client: String) -> MQTTConfiguration {
 func agent(store: String, port: String, client: String, log: String, pause: UInt32) throws {
   let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
   var limits = OutboxConfiguration()
-  // A clock that passes over ten days takes the lane's week with it: what is accepted here is to arrive.
+  // A clock that jumps by ten days would expire records of this lane after a week, but all accepted ones have to arrive.
   limits.other.age = nil
   let outbox = try Outbox(path: store, configuration: limits) { append("notice \($0)", to: 2) }
   var configuration = settings(port, client)
@@ -74,14 +74,14 @@ func agent(store: String, port: String, client: String, log: String, pause: UInt
   var lanes = SystemRandomNumberGenerator()
   while access(log + ".end", F_OK) != 0 {
     let lane = [DeliveryLane.events, .events, .tracks, .other].randomElement(using: &lanes) ?? .events
-    // Some of the tracks are last-known values, as locations are.
+    // Some of the tracks are last-known values, like locations.
     let isRetained = lane == .tracks && Bool.random(using: &lanes)
     let name = isRetained ? "last" : "\(lane)"
     let messages = (0..<Int.random(in: 1...5)).map { _ in
       Numbered(lane: lane, topic: "records/\(name)", retain: isRetained)
     }
-    // Accepted is what `append` returned for: only then is it a line of the log. What is in memory alone may
-    // die with the process, and is marked.
+    // A record is accepted when `append` returns: only then the log has a line for it. Records that are in memory only may be lost with
+    // the process, and are marked.
     let identities = outbox.append(messages)
     let mark = outbox.status.mode == .durable ? "" : "?"
     for identity in identities { append("\(name)\(mark) \(identity.epoch) \(identity.seq)", to: descriptor) }
@@ -114,7 +114,7 @@ func listen(port: String, client: String, log: String, killAfter: Int) throws {
   while true { pause() }
 }
 
-/// What is read of standard error goes nowhere, so that what reaches the real one is what the crash saved.
+/// Captured standard error is discarded, so that the output on the real one is what the crash saved.
 func crash(_ how: String) throws {
   guard standard_error_capture() else { exit(2) }
   let reader = try DedicatedThread.start(name: "reader") {

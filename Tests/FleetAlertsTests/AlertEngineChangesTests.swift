@@ -4,30 +4,31 @@ import FleetFixtures
 import Spatial
 import Testing
 
-/// Other rules, retired vehicles, and ends by hand.
+/// Changes of rules, removed vehicles, and alerts that an operator ends.
 struct AlertEngineChangesTests {
   private func engine(_ rules: AlertRule...) -> AlertEngine { AlertEngine(rules: rules, at: moment(0)) }
 
-  /// As in `ended 5 rule`.
-  private func told(_ changes: [AlertChange]) -> [String] {
+  /// Changes with their reasons, e.g. `ended 5 rule`.
+  private func described(_ changes: [AlertChange]) -> [String] {
     changes.map { brief($0) + ($0.alert.reason.map { " \($0.rawValue)" } ?? "") }
   }
 
-  @Test func whatNoRuleAsksForAnyMoreEnds() {
+  @Test func alertsOfRemovedRulesEnd() {
     let low = rule(.battery(below: 0.2, until: 0.3))
     var engine = engine(low, rule(.offline) { $0.duration = 60 })
     _ = engine.observe(battery(0.1, at: 1))
     _ = engine.observe(facts(.status, at: 2, state: .offline) { $0.battery = 0.1 })
     let renamed = rule(.battery(below: 0.2, until: 0.3)) { $0.name = "low" }
     #expect(
-      told(engine.use([renamed, rule(.offline) { $0.duration = 60 }], at: moment(5))) == ["ended 5 rule"])
-    // What is still asked for keeps its time.
+      described(engine.use([renamed, rule(.offline) { $0.duration = 60 }], at: moment(5))) == ["ended 5 rule"]
+    )
+    // The offline rule is unchanged: its timer continues.
     #expect(engine.pass(to: 62) == ["began 62"])
     #expect(engine.report(battery(0.1, at: 63)) == ["began 63", "ended 63"])
     #expect(engine.openAlerts.map(\.rule) == ["low"])
   }
 
-  @Test func aRuleOfTheSameNameAndAnotherKindIsAnother() {
+  @Test func aRuleOfTheSameNameAndAnotherKindIsANewRule() {
     let former = rule(.battery(below: 0.2, until: 0.3)) { $0.name = "a" }
     var running = engine(former)
     _ = running.observe(battery(0.1, at: 1))
@@ -37,8 +38,8 @@ struct AlertEngineChangesTests {
     let lost = restarted.restore(
       entries: entries, open: running.openAlerts, seen: [], kinds: ["a": .battery])
     #expect(lost.map(\.reason) == [.rule])
-    #expect(told(running.use([next], at: moment(3))) == ["ended 3 rule"])
-    // Another limit of the same kind is judged by the next message.
+    #expect(described(running.use([next], at: moment(3))) == ["ended 3 rule"])
+    // A changed limit of the same kind applies from the next message.
     var other = engine(former)
     _ = other.observe(battery(0.1, at: 1))
     let lower = rule(.battery(below: 0.05, until: 0.08)) { $0.name = "a" }
@@ -46,7 +47,7 @@ struct AlertEngineChangesTests {
     #expect(other.report(battery(0.1, at: 3)) == ["ended 3"])
   }
 
-  @Test func aRegionThatTheRuleNoLongerNamesEndsItsAlert() {
+  @Test func alertsOfARemovedRegionEnd() {
     func crossing(_ region: String, at seconds: Double) -> VehicleFacts {
       facts(.regions, at: seconds) { ($0.inside, $0.isCrossing) = ([region], true) }
     }
@@ -57,11 +58,11 @@ struct AlertEngineChangesTests {
     let entries = engine.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
     var restarted = AlertEngine(rules: [rule(.entered(["b"]))], at: moment(3))
     #expect(restarted.restore(entries: entries, open: engine.openAlerts, seen: []).map(\.subject) == ["a"])
-    #expect(told(engine.use([rule(.entered(["b"]))], at: moment(3))) == ["ended 3 rule"])
+    #expect(described(engine.use([rule(.entered(["b"]))], at: moment(3))) == ["ended 3 rule"])
     #expect(engine.openAlerts.map(\.subject) == ["b"])
   }
 
-  @Test func theEndOfWhatGoesOnIsHeardAlsoWhenTheRuleNamesOtherEvents() {
+  @Test func theEndOfAnOngoingEventIsProcessedAfterTheRuleChanged() {
     func towing(_ isOngoing: Bool, at seconds: Double) -> VehicleFacts {
       facts(.event, at: seconds) {
         $0.event = .init(name: "tow", summary: "tow (high)", key: "s:7", isOngoing: isOngoing)
@@ -73,12 +74,12 @@ struct AlertEngineChangesTests {
     #expect(engine.report(towing(false, at: 3)) == ["ended 3"])
   }
 
-  @Test func aShorterTimeHoldsAtOnce() {
+  @Test func aShorterDurationAppliesImmediately() {
     var engine = engine(rule(.offline) { $0.duration = 600 })
     _ = engine.observe(facts(.status, at: 0, state: .offline))
     let short = rule(.offline) { $0.duration = 60 }
-    #expect(told(engine.use([short], at: moment(100))) == ["began 60"])
-    // While the broker is not heard, nothing runs out.
+    #expect(described(engine.use([short], at: moment(100))) == ["began 60"])
+    // Timers are suspended while the broker is unreachable.
     var paused = self.engine(rule(.offline) { $0.duration = 600 })
     _ = paused.observe(facts(.status, at: 0, state: .offline))
     paused.isPaused = true
@@ -87,7 +88,7 @@ struct AlertEngineChangesTests {
     #expect(paused.pass(to: 101) == ["began 60"])
   }
 
-  @Test func aRetiredVehicleIsForgotten() {
+  @Test func aRemovedVehicleLosesItsState() {
     let other = VehicleKey(fleet: "demo", vehicle: "other")
     var engine = engine(
       rule(.offline), rule(.battery(below: 0.2, until: 0.3)) { $0.hold = 60 }, rule(.event([])))
@@ -101,22 +102,22 @@ struct AlertEngineChangesTests {
     #expect(engine.openAlerts.count == 5)
     let removal = VehicleFacts(key: van, topic: .removal, at: moment(5), state: .unknown)
     #expect(
-      Set(told(engine.observe(removal))) == ["ended 5 forgotten"] && engine.openAlerts.count == 2
+      Set(described(engine.observe(removal))) == ["ended 5 forgotten"] && engine.openAlerts.count == 2
         && engine.openAlerts.allSatisfy { $0.vehicle == other })
     #expect(
       engine.entryCount == 2 && engine.drainChanges().seen.contains { $0.vehicle == van && $0.keys.isEmpty })
     #expect(engine.observe(removal).isEmpty)
-    // Whatever comes later makes it known anew.
+    // A later message adds the vehicle again.
     #expect(engine.report(facts(.status, at: 6, state: .offline)) == ["began 6"])
   }
 
-  @Test func anEndByHandIsTheEndUntilItsConditionIsOver() {
+  @Test func anAlertEndedByAnOperatorIsNotRepeatedUntilItsConditionClears() {
     var engine = engine(rule(.battery(below: 0.2, until: 0.3)))
     _ = engine.observe(battery(0.1, at: 1))
-    #expect(told(engine.end(byHand: 1, at: moment(2))) == ["ended 2 operator"])
+    #expect(described(engine.end(byHand: 1, at: moment(2))) == ["ended 2 operator"])
     #expect(engine.end(byHand: 1, at: moment(3)).isEmpty && engine.end(byHand: 9, at: moment(3)).isEmpty)
     #expect(engine.report(battery(0.1, at: 4)).isEmpty)
-    // Over a restart, too.
+    // The same applies after a restart.
     let entries = engine.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
     var restarted = AlertEngine(
       rules: [rule(.battery(below: 0.2, until: 0.3))], at: moment(5), nextNumber: engine.nextNumber)

@@ -5,9 +5,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The engine against a model that looks every second, and against vehicles that make everything up.
+/// Compares the engine with a model that evaluates every second, and tests it with random reports.
 struct AlertEngineModelTests {
-  /// What has to come of a battery's levels, found by looking every second. Times are whole seconds.
+  /// Returns the expected changes for battery levels, evaluated every second. Times are whole seconds.
   private func model(_ levels: [Int: Double], until end: Int, _ rule: AlertRule) -> [String] {
     guard case .battery(let below, let until) = rule.condition else { return [] }
     var (holds, since, isOpen) = (false, 0, false)
@@ -31,8 +31,8 @@ struct AlertEngineModelTests {
     return changes
   }
 
-  /// Time passes in any steps, and the program ends and begins again at any moment.
-  @Test func agreesWithAModelThatLooksEverySecond() throws {
+  /// Time advances in random steps, and the program restarts at random moments.
+  @Test func agreesWithAModelThatEvaluatesEverySecond() throws {
     var random = SplitMix.announced()
     for _ in 0..<300 {
       let rule = rule(.battery(below: 0.3, until: 0.5)) {
@@ -63,15 +63,15 @@ struct AlertEngineModelTests {
         let lost = next.restore(entries: disk.map { ($0, $1) }, open: engine.openAlerts, seen: [])
         #expect(lost.isEmpty)
         engine = next
-        // The broker has kept the last of each vehicle.
+        // After a restart the broker delivers the retained status.
         if let last { found += engine.report(battery(last, at: Double(second), retained: true)) }
       }
       #expect(found == model(levels, until: end, rule), "\(rule) \(levels.sorted { $0.key < $1.key })")
     }
   }
 
-  /// Each alert begins before it ends, once, and its number is its own.
-  @Test func whateverVehiclesMakeUpIsBounded() {
+  /// Each alert begins once, before it ends, and has a unique number.
+  @Test func randomReportsAreBounded() {
     var random = SplitMix.announced()
     let rules = [
       rule(.offline) { $0.duration = 5 }, rule(.battery(below: 0.5, until: 0.6)), rule(.entered([])),

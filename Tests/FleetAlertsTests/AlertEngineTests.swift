@@ -5,12 +5,12 @@ import Spatial
 import Telemetry
 import Testing
 
-/// Each condition on its own, in virtual time.
+/// Each condition separately, in virtual time.
 struct AlertEngineTests {
   private func engine(_ rules: AlertRule...) -> AlertEngine { AlertEngine(rules: rules, at: moment(0)) }
 
-  /// Speeds in the unit of the page, shares in per cent.
-  @Test func summariesAreForPeople() {
+  /// Speeds are in km/h, shares in percent.
+  @Test func summariesHaveReadableUnits() {
     #expect(rule(.speed(above: 30, until: 27)).summary(36.42, subject: "") == "speed 131 km/h")
     #expect(rule(.speed(above: 30, until: 27)).summary(nil, subject: "") == "too fast")
     #expect(rule(.battery(below: 0.2, until: 0.3)).summary(0.142, subject: "") == "battery at 14 %")
@@ -22,7 +22,7 @@ struct AlertEngineTests {
     #expect(engine.pass(to: 609).isEmpty)
     #expect(engine.pass(to: 700) == ["began 610"])
     #expect(engine.report(facts(.status, at: 800, state: .online)) == ["ended 800"])
-    // Back in time.
+    // The vehicle reconnects within the duration: no alert.
     #expect(engine.report(facts(.status, at: 900, state: .offline)).isEmpty)
     #expect(engine.report(facts(.status, at: 1000, state: .online)).isEmpty)
     #expect(engine.pass(to: 9000).isEmpty)
@@ -38,7 +38,7 @@ struct AlertEngineTests {
     #expect(engine.openAlerts.first?.place == place)
   }
 
-  @Test func aFailureHasItsRemedyAndEndsAtAWord() throws {
+  @Test func summariesOfFailuresHaveTheRemedyAndEndAtAWord() throws {
     let reason =
       "localhost:2947 has had no report from a receiver for 60 s, "
       + String(repeating: "and waits ", count: 20)
@@ -57,7 +57,7 @@ struct AlertEngineTests {
     #expect(change.alert.remedy == "check its cable")
   }
 
-  @Test func whoeverSleepsIsOfflineOnceOverdue() {
+  @Test func aSleepingVehicleIsOfflineOnceOverdue() {
     var engine = engine(rule(.offline) { $0.duration = 60 })
     #expect(engine.report(facts(.status, at: 0, state: .asleep) { $0.overdue = 1000 }).isEmpty)
     #expect(engine.pass(to: 1059).isEmpty)
@@ -65,19 +65,19 @@ struct AlertEngineTests {
     #expect(engine.report(facts(.status, at: 1200, state: .asleep) { $0.overdue = 5000 }) == ["ended 1200"])
   }
 
-  @Test func aLevelBetweenItsLimitsStaysAsItWas() {
+  @Test func aLevelBetweenTheLimitsChangesNothing() {
     var engine = engine(rule(.battery(below: 0.2, until: 0.3)))
     #expect(engine.report(battery(0.25, at: 1)).isEmpty)
     #expect(engine.report(battery(0.19, at: 2)) == ["began 2"])
     #expect(engine.report(battery(0.29, at: 3)).isEmpty)
     #expect(engine.report(battery(0.3, at: 4)) == ["ended 4"])
     #expect(engine.report(battery(0.2, at: 5)).isEmpty)
-    // No level, no news.
+    // A status without a level changes nothing.
     #expect(engine.report(facts(.status, at: 6)).isEmpty)
   }
 
-  /// The last that a vehicle said before it went does not hold on.
-  @Test func nobodyKnowsTheSpeedOfAVehicleThatIsGone() {
+  /// The last speed before a vehicle went offline does not count.
+  @Test func theSpeedOfAnOfflineVehicleIsUnknown() {
     var engine = engine(rule(.speed(above: 30, until: 27)) { $0.duration = 10 })
     func speed(_ state: VehicleState, at seconds: Double) -> VehicleFacts {
       facts(.position, at: seconds) { ($0.speed, $0.state) = (50, state) }
@@ -105,7 +105,7 @@ struct AlertEngineTests {
     #expect(engine.pass(to: 60) == ["ended 50"])
   }
 
-  @Test func aQueueThatShrinksIsNone() {
+  @Test func aShrinkingQueueRaisesNoAlert() {
     var engine = engine(rule(.queue(above: 100, until: 50)) { $0.duration = 60 })
     func queue(_ value: Double, at seconds: Double) -> VehicleFacts {
       facts(.status, at: seconds) { $0.queue = value }
@@ -120,7 +120,7 @@ struct AlertEngineTests {
     #expect(engine.report(queue(50, at: 220)) == ["ended 220"])
   }
 
-  @Test func aLostPositionIsWorseThanAny() {
+  @Test func aLostPositionExceedsEveryAccuracyLimit() {
     var engine = engine(rule(.accuracy(above: 100, until: 80)))
     #expect(engine.report(facts(.position, at: 1) { $0.accuracy = 100 }).isEmpty)
     let changes = engine.observe(facts(.event, at: 2) { $0.accuracy = .infinity })
@@ -129,7 +129,7 @@ struct AlertEngineTests {
     #expect(engine.report(facts(.position, at: 3) { $0.accuracy = 5 }) == ["ended 3"])
   }
 
-  @Test func aCrossingIsAnAlertAndWhatWasSoBeforeIsNone() {
+  @Test func crossingsRaiseAlertsAndStatesDoNot() {
     var engine = engine(rule(.entered(["depot"])), rule(.left([])))
     func state(inside: [String], outside: [String], at seconds: Double) -> VehicleFacts {
       facts(.regions, at: seconds, retained: true) { ($0.inside, $0.outside) = (inside, outside) }
@@ -140,12 +140,12 @@ struct AlertEngineTests {
     #expect(changes.map(brief) == ["began 2"] && changes[0].alert.summary == "left depot")
     let entered = facts(.regions, at: 3) { ($0.inside, $0.isCrossing) = (["depot"], true) }
     #expect(engine.report(entered) == ["began 3", "ended 3"])
-    // Nobody knew it before: coming in is an alert, and the other rule has no name for it.
+    // Entry to a region that no earlier message contained: neither rule matches it.
     let yard = facts(.regions, at: 4) { ($0.inside, $0.isCrossing) = (["mill"], true) }
     #expect(engine.report(yard).isEmpty)
   }
 
-  @Test func aRegionThatIsNoLongerWatchedEndsItsAlert() {
+  @Test func alertsEndWithTheirRegion() {
     var engine = engine(rule(.left([])), rule(.entered([])))
     func watching(_ inside: [String], _ outside: [String], at seconds: Double, all: Bool = true)
       -> VehicleFacts
@@ -158,15 +158,15 @@ struct AlertEngineTests {
     #expect(engine.report(watching(["a", "b"], [], at: 0)).isEmpty)
     #expect(
       engine.report(facts(.regions, at: 1) { ($0.outside, $0.isCrossing) = (["a"], true) }) == ["began 1"])
-    // It has more regions than a message has room for: nobody knows that it is gone.
+    // The list is incomplete: the region may still exist.
     #expect(engine.report(watching(["b"], [], at: 2, all: false)).isEmpty)
     #expect(engine.report(watching(["b"], [], at: 3)) == ["ended 3"])
     #expect(engine.openAlerts.isEmpty)
-    // As a new one it is not left again, nor entered, before somebody has seen that.
+    // The region is new again: its first state is not a crossing.
     #expect(engine.report(watching(["b"], ["a"], at: 4)).isEmpty)
   }
 
-  @Test func aVehicleOfManyRegionsIsHeardOfEach() {
+  @Test func eachOfManyRegionsRaisesAlerts() {
     var engine = engine(rule(.entered([])))
     for number in 0..<(3 * AlertEngine.subjectsPerVehicle) {
       let time = Double(2 * number)
@@ -179,7 +179,7 @@ struct AlertEngineTests {
           == ["ended \(2 * number + 1)"])
     }
     #expect(engine.refused == 0)
-    // While something is open of every one, there is no room, which is counted.
+    // With an open alert for every region, further alerts are refused and counted.
     for number in 0...AlertEngine.subjectsPerVehicle {
       _ = engine.report(
         facts(.regions, at: 1000) { ($0.inside, $0.isCrossing) = (["other \(number)"], true) })
@@ -187,7 +187,7 @@ struct AlertEngineTests {
     #expect(engine.openAlerts.count == AlertEngine.subjectsPerVehicle && engine.refused == 1)
   }
 
-  @Test func anEventIsToldOnceHoweverOftenItComes() {
+  @Test func aRepeatedEventIsReportedOnce() {
     var engine = engine(rule(.event(["harshBraking"])), rule(.trace([])))
     let braking = facts(.event, at: 1) {
       $0.event = .init(name: "harshBraking", summary: "harshBraking (high)", key: "s:1")
@@ -203,7 +203,7 @@ struct AlertEngineTests {
     #expect(engine.openAlerts.isEmpty)
   }
 
-  @Test func whatGoesOnEndsByTheSameNumber() {
+  @Test func anOngoingEventEndsWithTheSameNumber() {
     var engine = engine(rule(.event([])))
     func towing(_ isOngoing: Bool, at seconds: Double) -> VehicleFacts {
       facts(.event, at: seconds) {
@@ -216,7 +216,7 @@ struct AlertEngineTests {
     #expect(engine.report(towing(false, at: 4)).isEmpty)
   }
 
-  @Test func onlyVehiclesOfTheRuleAreWatched() {
+  @Test func aRuleAppliesToItsVehiclesOnly() {
     var engine = engine(
       rule(.battery(below: 0.2, until: 0.2)) {
         $0.fleets = ["demo"]
@@ -226,26 +226,26 @@ struct AlertEngineTests {
     #expect(engine.report(battery(0.1, at: 1, of: other)).isEmpty)
     #expect(engine.report(facts(.status, at: 2, state: .asleep) { $0.battery = 0.1 }).isEmpty)
     #expect(engine.report(battery(0.1, at: 3)) == ["began 3"])
-    // In another state it stays as it is.
+    // Reports in another state change nothing.
     #expect(engine.report(facts(.status, at: 4, state: .asleep) { $0.battery = 0.9 }).isEmpty)
     #expect(engine.report(battery(0.9, at: 5)) == ["ended 5"])
   }
 
-  @Test func whatWasTakenUpIsBelievedOnceItsVehicleIsHeard() {
+  @Test func restoredTimersWaitForAReportOfTheVehicle() {
     let offline = rule(.offline) { $0.duration = 60 }
     var first = engine(offline)
     _ = first.observe(facts(.status, at: 0, state: .offline))
     let written = first.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
     var second = engine(offline)
     #expect(second.restore(entries: written, open: [], seen: []).isEmpty)
-    // It may have come back while nobody listened.
+    // The vehicle may have reconnected while the program was stopped.
     #expect(second.pass(to: 500).isEmpty)
     var third = second
     #expect(second.report(facts(.status, at: 600, state: .online, retained: true)).isEmpty)
     #expect(third.report(facts(.status, at: 600, state: .offline, retained: true)) == ["began 60"])
   }
 
-  @Test func noTimerRunsOutWhileNothingIsHeard() {
+  @Test func timersAreSuspendedWhilePaused() {
     var engine = engine(rule(.offline) { $0.duration = 60 })
     _ = engine.observe(facts(.status, at: 0, state: .offline))
     engine.isPaused = true
@@ -255,7 +255,7 @@ struct AlertEngineTests {
     #expect(engine.pass(to: 900).isEmpty)
   }
 
-  @Test func anOpenAlertOfARuleThatIsGoneEnds() {
+  @Test func anOpenAlertOfARemovedRuleEnds() {
     var first = engine(rule(.battery(below: 0.2, until: 0.3)))
     _ = first.observe(battery(0.1, at: 1))
     let written = first.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }

@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Rules, receivers and vehicles that come and go: each alert and its end is told once, to the same receivers.
+/// Changes of rules, receivers and vehicles: each beginning and each end is sent once, to the same receivers.
 @Suite(.timeLimit(.minutes(3))) struct AlertServiceChangesTests {
   private let fixture: AlertServiceFixture
   private let low = rule(.battery(below: 0.2, until: 0.3)) {
@@ -21,23 +21,23 @@ import Testing
 
   init() throws { fixture = try AlertServiceFixture() }
 
-  @Test func theEndOfAnAlertOfARenamedRuleIsToldToWhoWasToldOfItsBeginning() throws {
+  @Test func theEndGoesToTheReceiversOfTheBeginning() throws {
     let receivers = [try fixture.receiver("ops"), try fixture.receiver("desk")]
     let first = try fixture.service([low], receivers)
     first.observe(fixture.low(0.1))
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical"] })
     first.stop()
     let second = try fixture.service([renamed], receivers)
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical rule"] })
-    // As far as anybody has heard, the rule of another name finds it anew, and tells all.
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical", "1:ended critical rule"] })
+    // The renamed rule raises a new alert for all receivers.
     second.observe(fixture.low(0.1, retained: true))
-    #expect(waitUntil { fixture.told("desk") == ["2:began warning"] })
+    #expect(waitUntil { fixture.received("desk") == ["2:began warning"] })
     second.stop()
-    #expect(fixture.told("ops").count == 3)
+    #expect(fixture.received("ops").count == 3)
   }
 
-  /// What began within `group`, and was told to nobody yet, has its beginning and its end.
-  @Test func whatWasGatheredIsToldAlthoughItsRuleIsGone() throws {
+  /// An alert that began within `group` and was not sent before the restart is sent with its beginning and its end.
+  @Test func gatheredAlertsAreSentAfterTheirRuleIsRemoved() throws {
     let receivers = [try fixture.receiver("ops"), try fixture.receiver("desk")]
     var grouped = low
     grouped.group = 600
@@ -46,17 +46,17 @@ import Testing
     #expect(waitUntil { !first.state.open.isEmpty })
     first.stop()
     let second = try fixture.service([], receivers)
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical rule"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical", "1:ended critical rule"] })
     second.stop()
-    #expect(fixture.told("desk").isEmpty)
+    #expect(fixture.received("desk").isEmpty)
   }
 
-  /// A receiver that has another name now is another; the rule's are told then.
-  @Test func theEndGoesToTheRulesReceiversWhereNoneOfTheFormerIsLeft() throws {
+  /// A renamed receiver counts as another one: the end goes to the receivers of the rule.
+  @Test func theEndGoesToTheReceiversOfTheRuleIfAllFormerOnesAreRemoved() throws {
     let ops = try fixture.receiver("ops")
     let first = try fixture.service([low], [ops])
     first.observe(fixture.low(0.1))
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical"] })
     first.stop()
     var pager = ops
     pager.name = "pager"
@@ -64,12 +64,12 @@ import Testing
     rule.receivers = ["pager"]
     let second = try fixture.service([rule], [pager])
     second.observe(fixture.low(0.9, retained: true))
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical", "1:ended critical"] })
     second.stop()
   }
 
-  /// A file of the version before: nobody knows who was told, so all are.
-  @Test func aFileOfTheVersionBeforeIsTakenUp() throws {
+  /// A file of the previous version has no receivers of alerts: ends go to all.
+  @Test func aFileOfThePreviousVersionIsMigrated() throws {
     let path = fixture.directory.file("alerts.sqlite")
     do {
       let database = try Database(path: path, access: .create)
@@ -88,15 +88,15 @@ import Testing
     #expect(throws: FleetError.self) { _ = try AlertStore(path: path, isReader: true) }
     let receivers = [try fixture.receiver("ops"), try fixture.receiver("desk")]
     let service = try fixture.service([low], receivers)
-    #expect(waitUntil { fixture.told("desk") == ["2:ended critical rule"] })
-    #expect(waitUntil { fixture.told("ops") == ["2:ended critical rule"] })
+    #expect(waitUntil { fixture.received("desk") == ["2:ended critical rule"] })
+    #expect(waitUntil { fixture.received("ops") == ["2:ended critical rule"] })
     service.observe(fixture.low(0.9, retained: true))
-    #expect(waitUntil { fixture.told("ops").last == "1:ended critical" })
+    #expect(waitUntil { fixture.received("ops").last == "1:ended critical" })
     service.stop()
-    #expect(fixture.told("desk").count == 1)
+    #expect(fixture.received("desk").count == 1)
   }
 
-  /// No rule asks for positions, but the first alert after a start has one; and a receiver gets the remedy.
+  /// The first alert after a start has a position although no rule is about positions, and the receiver gets the remedy.
   @Test func placeAndRemedyReachTheReceiver() throws {
     var low = rule(.battery(below: 0.2, until: 0.3))
     low.duration = 0.5
@@ -111,12 +111,12 @@ import Testing
     let second = try #require(roster.van)
     service.observe(
       .message(.location(try #require(second.location?.message))), isRetained: true, of: second, at: .now)
-    #expect(waitUntil { fixture.told("ops") == ["1:began warning"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began warning"] })
     var failure = VehicleFacts(key: van, topic: .event, at: .now)
     failure.event = VehicleFacts.Event(name: "failed", summary: "location failed: no fix", key: "e:1")
     failure.event?.remedy = "check the antenna"
     service.observe(failure)
-    #expect(waitUntil { fixture.told("ops").count == 2 })
+    #expect(waitUntil { fixture.received("ops").count == 2 })
     service.stop()
     let text = try String(contentsOfFile: fixture.directory.file("ops"), encoding: .utf8)
     #expect(text.contains("48.5") && text.contains("check the antenna"), "\(text)")
@@ -124,7 +124,7 @@ import Testing
     #expect(try store.alerts(where: "1").map { $0.alert.remedy } == [nil, "check the antenna"])
   }
 
-  @Test func rulesAndReceiversAreExchangedWhileItRuns() throws {
+  @Test func rulesAndReceiversAreReplacedAtRunTime() throws {
     let ops = try fixture.receiver("ops")
     let desk = try fixture.receiver("desk")
     let queue = rule(.queue(above: 100, until: 50))
@@ -133,61 +133,63 @@ import Testing
     var full = fixture.low(0.1)
     full.queue = 500
     service.observe(full)
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "2:began warning"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical", "2:began warning"] })
     var again = queue
     again.receivers = ["desk"]
     service.reload(fixture.settings([renamed, again], [ops, desk]))
-    #expect(waitUntil { fixture.told("ops").last == "1:ended critical rule" })
+    #expect(waitUntil { fixture.received("ops").last == "1:ended critical rule" })
     #expect(service.settings.rules.map(\.name) == ["battery-low", "queue"])
-    // What is known of a rule that stays, stays: it is not told again, and its end goes to who knows of it.
+    // Alerts of an unchanged rule continue: the beginning is not repeated, the end goes to the same receivers.
     service.observe(full)
     full.queue = 1
     service.observe(full)
-    #expect(waitUntil { fixture.told("ops").contains("2:ended warning") })
-    #expect(waitUntil { fixture.told("desk") == ["3:began warning"] })
-    // A receiver that is taken out is told nothing more.
+    #expect(waitUntil { fixture.received("ops").contains("2:ended warning") })
+    #expect(waitUntil { fixture.received("desk") == ["3:began warning"] })
+    // A removed receiver gets no further messages.
     service.reload(fixture.settings([renamed], [desk]))
     service.observe(fixture.low(0.9))
-    #expect(waitUntil { fixture.told("desk") == ["3:began warning", "3:ended warning"] })
+    #expect(waitUntil { fixture.received("desk") == ["3:began warning", "3:ended warning"] })
     service.stop()
-    #expect(!fixture.told("ops").contains("3:ended warning"))
+    #expect(!fixture.received("ops").contains("3:ended warning"))
   }
 
-  @Test func whatIsEndedByHandIsToldOnceOverARestart() throws {
+  @Test func anEndByAnOperatorIsSentOnceAcrossARestart() throws {
     let ops = try fixture.receiver("ops")
     let service = try fixture.service([low], [ops])
     for number in 1...3 {
       service.observe(fixture.low(0.1, VehicleKey(fleet: "demo", vehicle: "v\(number)")))
     }
-    #expect(waitUntil { fixture.told("ops").count == 3 })
+    #expect(waitUntil { fixture.received("ops").count == 3 })
     let path = service.settings.store
-    // Beside it, as the command does.
+    // Through the database, as the command does.
     try AlertStore(path: path, isReader: true).requestEnds([1])
-    #expect(waitUntil { fixture.told("ops").contains("1:ended critical operator") })
+    #expect(waitUntil { fixture.received("ops").contains("1:ended critical operator") })
     service.end(2)
-    #expect(waitUntil { fixture.told("ops").contains("2:ended critical operator") })
+    #expect(waitUntil { fixture.received("ops").contains("2:ended critical operator") })
     service.stop()
-    #expect(fixture.said.withLock { $0.count { $0.contains("was ended by an operator: low: demo/v") } } == 2)
-    // While it is away.
+    #expect(
+      fixture.logged.withLock { $0.count { $0.contains("was ended by an operator: low: demo/v") } } == 2)
+    // While the service is stopped.
     try AlertStore(path: path, isReader: true).requestEnds([1, 2, 3])
     for _ in 0..<2 {
       let next = try fixture.service([low], [ops])
-      #expect(waitUntil { fixture.told("ops").count == 6 && next.state.open.isEmpty })
-      // What still holds is no new alert.
+      #expect(waitUntil { fixture.received("ops").count == 6 && next.state.open.isEmpty })
+      // A condition that persists raises no new alert.
       for number in 1...3 {
         next.observe(fixture.low(0.1, VehicleKey(fleet: "demo", vehicle: "v\(number)"), retained: true))
       }
       next.stop()
     }
-    #expect(fixture.told("ops").count == 6 && fixture.told("ops").contains("3:ended critical operator"))
+    #expect(
+      fixture.received("ops").count == 6 && fixture.received("ops").contains("3:ended critical operator"))
   }
 
-  @Test func aRetiredVehicleEndsItsAlerts() throws {
+  @Test func aRemovedVehicleEndsItsAlerts() throws {
     let ops = try fixture.receiver("ops")
     let service = try fixture.service([low], [ops])
     service.observe(fixture.low(0.1))
     service.observe(removalOf: van, at: .now)
-    #expect(waitUntil { fixture.told("ops") == ["1:began critical", "1:ended critical forgotten"] })
+    #expect(waitUntil { fixture.received("ops") == ["1:began critical", "1:ended critical forgotten"] })
     service.stop()
     let store = try AlertStore(path: service.settings.store, isReader: true)
     #expect(try store.entries(at: .now).isEmpty)

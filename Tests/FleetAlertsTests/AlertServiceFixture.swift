@@ -9,15 +9,15 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A service over a file and real receivers, each of which processes all that comes.
+/// An alert service with a database and real receivers.
 final class AlertServiceFixture {
   let directory: TemporaryDirectory
-  let said = Locked<[String]>([])
+  let logged = Locked<[String]>([])
   private var children: [ChildProcess] = []
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// A receiver that leaves what it was told in a file of its name.
+  /// Starts a receiver that writes each message to the file `name`.
   func receiver(_ name: String) throws -> Receiver {
     let child = try ChildProcess(
       ContractScript.python,
@@ -37,15 +37,15 @@ final class AlertServiceFixture {
   }
 
   func service(_ rules: [AlertRule], _ receivers: [Receiver]) throws -> AlertService {
-    let service = AlertService(settings(rules, receivers)) { [said] sentence in
-      said.withLock { $0.append(sentence) }
+    let service = AlertService(settings(rules, receivers)) { [logged] sentence in
+      logged.withLock { $0.append(sentence) }
     }
     try service.start()
     return service
   }
 
-  /// What a receiver was told, as in `1:ended critical rule`.
-  func told(_ name: String) -> [String] {
+  /// Returns the alerts that a receiver got, e.g. `1:ended critical rule`.
+  func received(_ name: String) -> [String] {
     let text = (try? String(contentsOfFile: directory.file(name), encoding: .utf8)) ?? ""
     return text.split(separator: "\n").flatMap { line -> [String] in
       let body = (try? JSONValue(parsing: Array(line.utf8)))?["body"]

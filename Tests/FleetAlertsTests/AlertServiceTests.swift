@@ -8,10 +8,10 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The service with its file, its threads and a real receiver.
+/// The service with its database, its threads and a real receiver.
 @Suite(.timeLimit(.minutes(3))) struct AlertServiceTests {
   private let directory: TemporaryDirectory
-  private let said = Locked<[String]>([])
+  private let logged = Locked<[String]>([])
 
   init() throws { directory = try TemporaryDirectory() }
 
@@ -27,7 +27,7 @@ import Testing
   }
 
   private func service(_ settings: AlertSettings) -> AlertService {
-    AlertService(settings) { [said] sentence in said.withLock { $0.append(sentence) } }
+    AlertService(settings) { [logged] sentence in logged.withLock { $0.append(sentence) } }
   }
 
   private func receiver() throws -> (child: ChildProcess, url: String) {
@@ -52,7 +52,7 @@ import Testing
     return facts
   }
 
-  @Test func whatIsKeptByTheBrokerRaisesNothingTwice() throws {
+  @Test func retainedMessagesRaiseNoSecondAlert() throws {
     let (child, url) = try receiver()
     for turn in 0..<3 {
       let service = service(settings(url))
@@ -71,7 +71,7 @@ import Testing
     #expect(child.isRunning)
   }
 
-  @Test func whatIsGivenUpIsToldAndGoesAgain() throws {
+  @Test func droppedMessagesAreReportedAndCanBeRetried() throws {
     let port: Int = try FreePort.next()
     var away = settings("http://127.0.0.1:\(port)/")
     away.giveUpAfter = 1
@@ -81,7 +81,7 @@ import Testing
     #expect(waitUntil { service.state.counters.receivers["ops"]?.gone == 1 })
     #expect(service.metrics.contains("odograph_alert_messages_given_up_total{receiver=\"ops\"} 1"))
     service.stop()
-    #expect(said.withLock { $0.contains { $0.contains("dropped 1 messages to ops") } })
+    #expect(logged.withLock { $0.contains { $0.contains("dropped 1 messages to ops") } })
     let (child, url) = try receiver()
     let next = self.service(settings(url))
     try next.start()
@@ -92,8 +92,8 @@ import Testing
     #expect(child.isRunning)
   }
 
-  /// A receiver that cannot read one message is not a receiver that is away.
-  @Test func aMessageThatIsRefusedMakesWay() throws {
+  /// A message that the receiver rejects does not block the following ones.
+  @Test func aRejectedMessageIsSkipped() throws {
     let child = try ChildProcess(
       ContractScript.python,
       [
@@ -111,12 +111,12 @@ import Testing
     #expect(service.state.counters.receivers["ops"]?.waiting == 0)
     service.stop()
     #expect(
-      said.withLock {
+      logged.withLock {
         $0.contains { $0.contains("rejected: it answers with status 400") }
       })
   }
 
-  /// Rules without receivers are for the list, and for Prometheus.
+  /// Alerts of rules without receivers appear in the list and in the metrics.
   @Test func openAlertsAreSeries() throws {
     let service = service(settings(nil))
     try service.start()
@@ -135,9 +135,8 @@ import Testing
     service.stop()
   }
 
-  /// Both would tell of everything.
-  /// A file that somebody has taken away takes nothing: what was written there would be gone with the server.
-  @Test func aFileThatWasTakenAwayIsSaid() throws {
+  /// While the database is moved away, this is reported, and nothing is sent.
+  @Test func aMovedDatabaseIsReported() throws {
     let (child, url) = try receiver()
     defer { child.kill() }
     let service = service(settings(url))
@@ -151,11 +150,11 @@ import Testing
     service.observe(facts)
     #expect(
       waitUntil {
-        said.withLock { $0.contains { $0.contains("it was removed or replaced; restore it") } }
+        logged.withLock { $0.contains { $0.contains("it was removed or replaced; restore it") } }
       })
     #expect(service.metrics.contains("odograph_alerts_store_failed 1"))
     #expect((try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? "" == "")
-    // Back in its place it takes what has come meanwhile.
+    // When the file is back, pending alerts are sent.
     for name in ["alerts.sqlite-wal", "alerts.sqlite-shm", "alerts.sqlite"] {
       try? FileManager.default.moveItem(atPath: directory.file("away-\(name)"), toPath: directory.file(name))
     }
@@ -166,12 +165,12 @@ import Testing
       })
   }
 
-  @Test func aSecondServiceIsKeptAway() throws {
+  @Test func aSecondServiceIsRefused() throws {
     let first = service(settings(nil))
     try first.start()
     do throws(FleetError) {
       try service(settings(nil)).start()
-      Issue.record("it was let in")
+      Issue.record("a second service started")
     } catch { #expect(error.cause.contains("another odograph serve uses it"), "\(error)") }
     first.stop()
     let third = service(settings(nil))
@@ -179,11 +178,11 @@ import Testing
     third.stop()
   }
 
-  @Test func aFileThatIsNoneIsToldWithTheRemedy() throws {
+  @Test func aFileThatIsNoDatabaseIsRefusedWithTheRemedy() throws {
     try directory.write("alerts.sqlite", String(repeating: "no database ", count: 1000))
     do throws(FleetError) {
       try service(settings(nil)).start()
-      Issue.record("it was taken")
+      Issue.record("the file was accepted")
     } catch { #expect(error.cause.contains("move it away"), "\(error)") }
   }
 }

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// What the configuration says, and how it is told what is wrong in it.
+/// Parsing of the alert settings, and errors with their positions.
 struct AlertSettingsTests {
   private let directory: TemporaryDirectory
 
@@ -71,7 +71,7 @@ struct AlertSettingsTests {
     #expect(try read("") == nil && read("[server]\nlisten = \"x\"\n") == nil)
   }
 
-  /// A number is in m/s, as before.
+  /// A number without a unit is in m/s.
   @Test(arguments: [
     ("above = 25", "above 90 km/h, ends at 81 km/h"),
     ("above = \"90 km/h\"", "above 90 km/h, ends at 81 km/h"),
@@ -148,11 +148,11 @@ struct AlertSettingsTests {
     ),
   ]
 
-  @Test(arguments: mistakes.indices) func eachMistakeIsToldWithItsPlace(index: Int) throws {
+  @Test(arguments: mistakes.indices) func eachMistakeIsReportedWithItsPosition(index: Int) throws {
     let mistake = Self.mistakes[index]
     do throws(FleetError) {
       _ = try read(mistake.text)
-      Issue.record("nothing is told of \(mistake.text)")
+      Issue.record("no error for \(mistake.text)")
     } catch {
       #expect(error.object.contains(":\(mistake.place)") || mistake.place.isEmpty, "\(error)")
       #expect(error.cause.contains(mistake.cause), "\(error)")

@@ -4,11 +4,11 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whatever fails, everything is taken, in order per vehicle.
+/// Delivery is complete, and in order for each vehicle, whatever fails.
 struct DeliveryQueueTests {
   private func vehicle(_ number: Int) -> VehicleKey { VehicleKey(fleet: "demo", vehicle: "v\(number)") }
 
-  @Test func everythingIsTakenInOrderPerVehicle() {
+  @Test func everythingIsDeliveredInOrderPerVehicle() {
     var random = SplitMix.announced()
     for _ in 0..<40 {
       var queue = DeliveryQueue()
@@ -57,7 +57,7 @@ struct DeliveryQueueTests {
     }
   }
 
-  @Test func whatIsGivenUpMakesWay() {
+  @Test func anAbandonedMessageDoesNotBlock() {
     var queue = DeliveryQueue()
     let now = Timestamp(seconds: 0)
     queue.add(.init(number: 1, vehicles: [vehicle(1)]), at: now)
@@ -70,7 +70,7 @@ struct DeliveryQueueTests {
     #expect(queue.count == 0 && queue.deadline == nil)
   }
 
-  @Test func aReceiverThatIsAwayIsLeftInPeace() {
+  @Test func anUnreachableReceiverGetsFewAttempts() {
     var queue = DeliveryQueue()
     var random = SplitMix.announced()
     let now = Timestamp(seconds: 0)
@@ -81,7 +81,7 @@ struct DeliveryQueueTests {
       queue.fail(number, after: nil, at: now, using: &random)
     }
     #expect(attempts == 8)
-    // One is tried when its time has come; when it is taken, all others go.
+    // After the delay one message is tried; when it is accepted, all others follow.
     let later = queue.deadline.map { max($0, Timestamp(seconds: 1)) } ?? now
     let probe = queue.next(at: later)
     #expect(probe != nil && queue.next(at: later) == nil)

@@ -5,7 +5,7 @@ import Spatial
 
 let van = VehicleKey(fleet: "demo", vehicle: "van")
 
-/// What a made-up vehicle tells, `seconds` after noon.
+/// Returns the facts of a message, `seconds` after noon.
 func facts(
   _ topic: VehicleFacts.Topic, at seconds: Double, of key: VehicleKey = van, state: VehicleState = .online,
   retained: Bool = false, _ change: (inout VehicleFacts) -> Void = { _ in }
@@ -29,7 +29,7 @@ func rule(
   return rule
 }
 
-/// As in `began 60`: what has become of an alert, and seconds after noon.
+/// Transition and time in seconds after noon, e.g. `began 60`.
 func brief(_ change: AlertChange) -> String {
   let time = change.transition == .ended ? change.alert.ended ?? change.alert.began : change.alert.began
   return "\(change.transition.rawValue) \(Int(time.seconds(since: noon).rounded()))"

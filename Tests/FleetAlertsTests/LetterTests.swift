@@ -7,9 +7,9 @@ import Testing
 
 @testable import FleetAlerts
 
-/// What goes over the wire to receivers.
+/// Messages to receivers in their wire format.
 struct LetterTests {
-  /// By another implementation: Python's hmac, of `1700000000.{}`.
+  /// The expected signature of `1700000000.{}` was computed with Python's hmac.
   @Test func signaturesAreHMACOfTimeAndBody() {
     #expect(
       Signature.hex(
@@ -24,7 +24,7 @@ struct LetterTests {
     #expect(lines.allSatisfy { $0.count <= 76 } && lines.count == 9)
   }
 
-  @Test func noNameAddsALineToTheHead() {
+  @Test func namesCannotAddHeaders() {
     let names = [
       "van\r\nBcc: all@example.org", "van\nBcc: x", "\u{2028}\u{202E}van\u{0}",
       "\u{1F69A}" + String(repeating: "ä", count: 400),
@@ -48,7 +48,7 @@ struct LetterTests {
     }
   }
 
-  @Test func aMessageSaysAllOfItsAlerts() throws {
+  @Test func aMessageContainsAllOfItsAlerts() throws {
     let alert = Alert(
       number: 7, rule: "low", vehicle: van, subject: "", severity: .critical, summary: "battery at 15 %",
       began: noon, ended: nil, place: Coordinate(latitude: 48, longitude: 11.5), value: 0.15)
@@ -65,8 +65,8 @@ struct LetterTests {
     #expect(try JSONValue(parsing: AlertText.test("k", at: noon).json)["test"]?.bool == true)
   }
 
-  /// What Config/alerts.md shows is what comes.
-  @Test func thePageShowsWhatAWebhookGets() throws {
+  /// The example in Config/alerts.md is the message that a webhook receives.
+  @Test func theDocumentedMessageIsSent() throws {
     let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/alerts.md")
     let text = try String(contentsOf: page, encoding: .utf8)
     let shown = try #require(

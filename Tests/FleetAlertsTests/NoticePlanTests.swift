@@ -5,7 +5,7 @@ import Testing
 
 @testable import FleetAlerts
 
-/// Who hears of an alert when.
+/// Receivers and times of notices.
 struct NoticePlanTests {
   private func alert(
     _ number: Int64, _ vehicle: VehicleKey = van, rule: String = "offline", ended: Bool = false
@@ -34,8 +34,8 @@ struct NoticePlanTests {
     #expect(AlertText.subject(notices[0]) == "offline: 1000 began, 1000 vehicles")
   }
 
-  @Test func quietHoursHoldWhatBeginsAndDropWhatEnds() throws {
-    // It is noon in UTC, and 22:00 ten hours to the east.
+  @Test func quietHoursDelayBeginningsAndDropAlertsThatEnded() throws {
+    // Noon in UTC is 22:00 at UTC+10.
     let hours = try #require(QuietHours("22:00-06:00"))
     var plan = NoticePlan(rules: [rule(.offline) { $0.quiet = hours }], zone: .offset(36_000))
     plan.observe(.began(alert(1)), at: moment(0))
@@ -50,7 +50,7 @@ struct NoticePlanTests {
     #expect(written.held == [1, 2, 3] && written.released == [2, 1, 3])
   }
 
-  @Test func ofSilencesOfTheSameTheLongestIsKept() {
+  @Test func theLongestOfEqualSilencesApplies() {
     func until(_ seconds: Double, _ rule: String? = "a") -> Silence {
       Silence(rule: rule, until: moment(seconds).time)
     }
@@ -60,7 +60,7 @@ struct NoticePlanTests {
     #expect(silences == [until(90), until(20, nil)])
   }
 
-  @Test func aSilenceCoversWhatItNames() {
+  @Test func aSilenceAppliesToItsVehiclesAndRules() {
     var plan = NoticePlan(rules: [rule(.offline)], zone: .offset(0))
     let other = VehicleKey(fleet: "demo", vehicle: "other")
     plan.silence([Silence(fleet: "demo", vehicle: "van", until: moment(60).time)], at: moment(0))
@@ -72,12 +72,12 @@ struct NoticePlanTests {
     plan.silence([Silence(until: moment(900).time)], at: moment(70))
     plan.observe(.began(alert(4)), at: moment(71))
     #expect(plan.advance(to: moment(72)).isEmpty)
-    // Ended by hand.
+    // An operator ends the silence.
     plan.silence([], at: moment(80))
     #expect(brief(plan.advance(to: moment(80))) == [["4 began"]])
   }
 
-  @Test func hoursOfTheDayAreReadOrRefused() throws {
+  @Test func hoursOfTheDayAreParsed() throws {
     let night = try #require(QuietHours("22:00-06:00"))
     #expect(night.remaining(at: moment(0).time, in: .offset(0)) == nil)
     #expect(night.remaining(at: moment(0).time, in: .offset(10 * 3600)) == 28_800.0)
@@ -93,7 +93,7 @@ struct NoticePlanTests {
   }
 }
 
-/// Clocks that are set, and starts in between.
+/// Clock changes and restarts.
 struct NoticePlanClockTests {
   private func alert(_ number: Int64) -> Alert {
     Alert(
@@ -101,24 +101,24 @@ struct NoticePlanClockTests {
       began: noon)
   }
 
-  private func told(_ notices: [Notice]) -> [String] {
+  private func described(_ notices: [Notice]) -> [String] {
     notices.flatMap { $0.items.map { "\($0.alert.number) \($0.transition.rawValue)" } }
   }
 
-  /// The hour that a summer time leaves out, or a clock that is set, costs no more than a minute.
-  @Test func quietHoursEndByTheClockOnTheWall() throws {
-    // It is 22:00 there, and quiet until 06:00.
+  /// The hour skipped by daylight saving time, or a clock that is set, delays a notice by at most a minute.
+  @Test func quietHoursEndByLocalTime() throws {
+    // It is 22:00 local time, and quiet until 06:00.
     let hours = try #require(QuietHours("22:00-06:00"))
     var plan = NoticePlan(rules: [rule(.offline) { $0.quiet = hours }], zone: .offset(36_000))
     plan.observe(.began(alert(1)), at: moment(0))
     #expect(plan.advance(to: moment(3600)).isEmpty)
-    // An hour is left out: it is 06:00 after seven hours.
+    // The clock skips an hour: it is 06:00 after seven hours.
     var early = moment(7 * 3600)
     early.time = moment(8 * 3600).time
     var deadline = plan.deadline
     #expect(deadline.map { $0.seconds(since: moment(3600).timestamp) < 61 } == true)
-    #expect(told(plan.advance(to: early)) == ["1 began"])
-    // An hour comes twice: nobody is told in it.
+    #expect(described(plan.advance(to: early)) == ["1 began"])
+    // The clock repeats an hour: nothing is sent in it.
     var other = NoticePlan(rules: [rule(.offline) { $0.quiet = hours }], zone: .offset(36_000))
     other.observe(.began(alert(1)), at: moment(0))
     var late = moment(8 * 3600)
@@ -128,19 +128,19 @@ struct NoticePlanClockTests {
     #expect(deadline != nil)
   }
 
-  /// What has ended while the program was away is known some seconds after its start, and is not told.
-  @Test func whatEndedMeanwhileIsNotToldAfterAStart() {
+  /// Alerts that ended while the program was stopped are not sent. Their ends arrive some seconds after the start.
+  @Test func alertsThatEndedDuringAStopAreNotSent() {
     var plan = NoticePlan(rules: [rule(.offline)], zone: .offset(0))
     plan.restore(held: [alert(1), alert(2)], gathered: [], silences: [], at: moment(0))
     #expect(plan.advance(to: moment(1)).isEmpty)
     var ended = alert(1)
     ended.ended = moment(2).time
     plan.observe(.ended(ended), at: moment(2))
-    #expect(told(plan.advance(to: moment(10))) == ["2 began"])
+    #expect(described(plan.advance(to: moment(10))) == ["2 began"])
   }
 
-  /// What began within a window is told before its end, whatever the rule says by now.
-  @Test func whatIsGatheredGoesFirst() {
+  /// An alert that began within a window is sent before its end, also if the rule has changed since.
+  @Test func gatheredBeginningsAreSentFirst() {
     var plan = NoticePlan(rules: [rule(.offline) { $0.group = 10 }], zone: .offset(0))
     plan.observe(.began(alert(1)), at: moment(0))
     plan.use([rule(.offline)], zone: .offset(0), at: moment(1))
@@ -148,8 +148,8 @@ struct NoticePlanClockTests {
     ended.ended = moment(2).time
     plan.observe(.ended(ended), at: moment(2))
     #expect(plan.advance(to: moment(2)).isEmpty)
-    #expect(told(plan.advance(to: moment(10))) == ["1 began", "1 ended"])
+    #expect(described(plan.advance(to: moment(10))) == ["1 began", "1 ended"])
     plan.observe(.began(alert(2)), at: moment(11))
-    #expect(told(plan.advance(to: moment(11))) == ["2 began"])
+    #expect(described(plan.advance(to: moment(11))) == ["2 began"])
   }
 }

@@ -9,7 +9,7 @@ import Transfers
 
 @testable import FleetAlerts
 
-/// Real servers, good and bad ones: what is not taken is told, and nothing is followed elsewhere.
+/// Deliveries to real servers: rejections are reported, and redirects are not followed.
 @Suite(.timeLimit(.minutes(2))) struct ReceiverClientTests {
   private let directory: TemporaryDirectory
 
@@ -36,7 +36,7 @@ import Transfers
     return .webhook(hook)
   }
 
-  @Test func aWebhookIsToldOnceAndNowhereElse() throws {
+  @Test func aWebhookIsCalledOnceAndRedirectsAreNotFollowed() throws {
     let service = try GeolocateFixture()
     #expect(try deliver(hook(service.url("good"))) == .taken("status 200"))
     let asked = try service.requests().map { try JSONValue(parsing: Array($0.utf8)) }
@@ -53,12 +53,12 @@ import Transfers
     #expect(
       try failure(deliver(hook(service.url("redirect")))).contains("redirects to another address (302)"))
     #expect(try service.requests().count == 2)
-    // It has said 200, and then more than anybody wants to read.
+    // Status 200, and then a body that is too long to read.
     #expect(try deliver(hook(service.url("large"))) == .taken("status 200"))
     #expect(try failure(deliver(hook(service.url("forbidden")))).contains("check secret_file"))
     #expect(try failure(deliver(hook(service.url("broken")))).contains("status 500"))
     guard case .failed(_, let after, let isRefusal) = try deliver(hook(service.url("later"))) else {
-      Issue.record("it was taken")
+      Issue.record("the message was accepted")
       return
     }
     #expect(after == 86_400 && !isRefusal)
@@ -110,11 +110,11 @@ import Transfers
     return .mail(mail)
   }
 
-  @Test func aLetterGoesEncryptedOrNotAtAll() throws {
+  @Test func mailIsEncryptedUnlessConfiguredOtherwise() throws {
     let authority = try CertificateAuthority()
     let file = authority.certificateFile
     let plain = try mailServer("plain")
-    // A server without STARTTLS gets nothing unless it was told otherwise.
+    // A server without STARTTLS gets no mail unless encryption is not required.
     #expect(try !failure(deliver(mail("smtp://127.0.0.1:\(plain.port)"))).isEmpty && letters("plain").isEmpty)
     #expect(try failure(deliver(mail("smtp://127.0.0.1:\(plain.port)", encrypted: false))).isEmpty)
     let letter = try #require(try letters("plain").first)
@@ -138,9 +138,9 @@ import Transfers
     #expect(try letters("tls").first?["safe"]?.bool == true)
   }
 
-  /// A letter that the server has read and does not want is not to hold up what comes behind it; a server that lets nobody in is.
+  /// A mail that the server has read and rejected does not block the following ones; a server that refuses all clients does.
   @Test(arguments: [("unwanted", true), ("refuse", false)])
-  func aLetterThatIsRefusedIsToldFromAServerThatRefuses(mode: String, isRefusal: Bool) throws {
+  func aRejectedMailDiffersFromAServerThatRefusesClients(mode: String, isRefusal: Bool) throws {
     let server = try mailServer(mode)
     let outcome = try deliver(mail("smtp://127.0.0.1:\(server.port)", encrypted: false))
     guard case .failed(let text, nil, let found) = outcome else {
@@ -150,8 +150,8 @@ import Transfers
     #expect(found == isRefusal && text.contains("(554)") == isRefusal, "\(text)")
   }
 
-  /// A server that has the letter may take its time to look at it: who gave up would send it again and again.
-  @Test func aServerThatHasTheLetterIsWaitedFor() throws {
+  /// A server that has the mail gets more time to answer, as a mail that is given up would be sent again.
+  @Test func theAnswerToASentMailIsAwaited() throws {
     let slow = try mailServer("slow")
     let receiver = mail("smtp://127.0.0.1:\(slow.port)", encrypted: false)
     guard case .mail(var patient) = receiver else {

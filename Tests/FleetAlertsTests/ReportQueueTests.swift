@@ -9,14 +9,14 @@ import Testing
 @Suite struct ReportQueueTests {
   private func key(_ number: Int) -> VehicleKey { VehicleKey(fleet: "demo", vehicle: "van-\(number)") }
 
-  /// The queue of a thread that is far behind: each of so many states of one vehicle.
+  /// Returns a full queue with `stateLimit` states of one vehicle.
   private func full() -> ReportQueue {
     var queue = ReportQueue()
     for index in 0..<ReportQueue.stateLimit { queue.add(battery(0.5, at: Double(index) * 0.001)) }
     return queue
   }
 
-  @Test func theNewestStateOfEachVehicleStays() {
+  @Test func theNewestStateOfEachVehicleIsStored() {
     var queue = full()
     for index in 0..<50_000 {
       queue.add(battery(Double(index), at: 100 + Double(index) * 0.001, of: key(index % 100)))
@@ -43,7 +43,7 @@ import Testing
     queue.add(battery(0.1, at: 100, of: key(1)))
     for index in 0..<10 { queue.add(facts(.event, at: 101 + Double(index), of: key(1))) }
     queue.add(facts(.removal, at: 120, of: key(1)))
-    // A state of before a removal does not bring the vehicle back.
+    // A state from before a removal does not add the vehicle again.
     #expect(
       queue.inOrder.dropFirst(ReportQueue.stateLimit).map(\.topic) == Array(repeating: .event, count: 10) + [
         .removal
@@ -60,8 +60,8 @@ import Testing
     #expect(!queue.isEmpty)
   }
 
-  /// The service takes reports on the connection's thread; without its own thread nothing is removed from the queue.
-  @Test func aServiceThatIsBehindTakesReportsAtOnce() {
+  /// The service accepts reports on the thread of the connection. Its own thread, which empties the queue, is not started here.
+  @Test func aBusyServiceAcceptsReportsWithoutWaiting() {
     var settings = AlertSettings(store: "unused")
     settings.rules = [rule(.battery(below: 0.2, until: 0.3))]
     let service = AlertService(settings) { _ in }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct TimeZoneFileTests {
-  /// Foundation reads zones with code of its own.
+  /// Foundation has an independent implementation.
   @Test(arguments: [
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Kiritimati",
     "America/St_Johns", "Europe/Dublin", "Pacific/Auckland", "UTC",
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Beyond the file's last entry the rule in its footer applies: 30 March 2098 is the last Sunday of that month.
+  /// After the last entry of the file, the rule in its footer applies: 30 March 2098 is the last Sunday of that month.
   @Test func appliesTheRuleOfTheFooter() throws {
     let zone = try #require(TimeZoneFile(named: "Europe/Berlin"))
     let change = try #require(UTCTime(rfc3339: "2098-03-30T01:00:00Z")).nanoseconds / 1_000_000_000

@@ -2,7 +2,7 @@ package import Fleet
 package import Spatial
 internal import Telemetry
 
-/// Moments on a made-up day: `seconds` after noon on both clocks.
+/// Moments on a test day: `seconds` after noon on both clocks.
 package func moment(_ seconds: Double) -> Moment {
   Moment(time: noon.advanced(bySeconds: seconds), timestamp: Timestamp(seconds: 1000 + seconds))
 }
@@ -35,7 +35,7 @@ package func locationJSON(
 }
 
 extension Roster {
-  /// Takes in a message of vehicle `van` in fleet `demo`.
+  /// Processes a message of vehicle `van` in fleet `demo`, or of another vehicle.
   @discardableResult
   package mutating func receive(
     _ kind: String, _ json: String, retained: Bool = false, at seconds: Double, vehicle: String = "van",

@@ -10,8 +10,8 @@ import Testing
     MQTTDisconnection(broker: .init(host: "localhost", port: 1883), phase: phase, cause: cause)
   }
 
-  /// As at RabbitMQ, for a user who may only read.
-  @Test func anEndAtATrialIsARefusalAndTheOthersAreTried() {
+  /// RabbitMQ disconnects users who publish without permission.
+  @Test func aDisconnectionIsARefusalAndTheOthersAreTried() {
     var trials = CheckTrials(count: 3)
     for number in 0..<3 {
       #expect(!trials.isOver)
@@ -24,7 +24,7 @@ import Testing
     #expect(trials.isOver && trials.answers == all)
   }
 
-  @Test func anEndBehindAnAnswerChangesNothing() {
+  @Test func aDisconnectionAfterAnAnswerChangesNothing() {
     var trials = CheckTrials(count: 2)
     trials.began(7)
     let others = trials.answered(6, nil)
@@ -37,19 +37,19 @@ import Testing
     #expect(second && trials.isOver && trials.answers == all)
   }
 
-  /// Table: what is no answer to a trial.
+  /// Table: disconnections that do not refuse a trial.
   @Test(arguments: [
     (MQTTDisconnection.Cause.keepAliveExpired, MQTTDisconnection.Phase.established),
     (.closedByPeer, .connect), (.timedOut(seconds: 5), .tcp), (.networkError("x"), .established),
   ])
-  func otherEndsEndIt(cause: MQTTDisconnection.Cause, phase: MQTTDisconnection.Phase) {
+  func otherDisconnectionsEndTheTrials(cause: MQTTDisconnection.Cause, phase: MQTTDisconnection.Phase) {
     var trials = CheckTrials(count: 3)
     trials.began(1)
     let shouldContinue = trials.ended(end(cause, phase))
     #expect(!shouldContinue)
   }
 
-  @Test func anEndBeforeTheFirstTrialOrTimeAndAgainEndsIt() {
+  @Test func aDisconnectionBeforeTheFirstTrialEndsTheTrials() {
     var trials = CheckTrials(count: 2)
     let before = trials.ended(end(.closedByPeer))
     #expect(!before)

@@ -9,7 +9,7 @@ import Testing
     try ConfigSettings(assignments: assignments)
   }
 
-  @Test func whatVehiclesTakeIsTaken() throws {
+  @Test func validSettingsAreAccepted() throws {
     let read = try settings(
       "location.distance_filter=50", "heading.enabled=false", "motion.events=[\"impact\"]", "mqtt.protocol=5",
       "location.activity=pedestrian")
@@ -59,7 +59,7 @@ import Testing
     #expect(error.description.contains(problem) && (remedy.isEmpty || error.description.contains(remedy)))
   }
 
-  /// Table: keys and values that no vehicle takes, and what is said of them; the same on the command line and in a file.
+  /// Table: invalid keys and values, with their errors, which are the same for the command line and for files.
   @Test(arguments: [
     ("location.distance_filtre", "50", "did you mean location.distance_filter?"),
     ("no.such_thing", "1", "unknown key"), ("distance", "1", "a key has the form"),
@@ -69,7 +69,7 @@ import Testing
     ("store.path", "\"/x\"", "requires a restart and cannot be changed remotely"),
     ("status.interval", "{}", "must be a number from"),
   ])
-  func whatNoVehicleTakesIsRefused(key: String, value: String, cause: String) throws {
+  func invalidSettingsAreRefused(key: String, value: String, cause: String) throws {
     let plain = #"{"status.interval": 30, "\#(key)": \#(value)}"#
     let nested = #"{"settings": {"\#(key)": \#(value)}}"#
     for (assignments, text) in [(["\(key)=\(value)"], nil), ([], plain), ([], nested)] {
@@ -82,8 +82,8 @@ import Testing
     }
   }
 
-  /// What another version has set can be taken back.
-  @Test func unknownKeysCanBeTakenBack() throws {
+  /// Settings of another version can be removed.
+  @Test func unknownKeysCanBeRemoved() throws {
     let read = try ConfigSettings(assignments: [], removals: ["future.key"])
     #expect(read.applied(to: ["future.key": .integer(1), "status.interval": .integer(9)]).count == 1)
     #expect(throws: FleetError.self) { try ConfigSettings(assignments: [], removals: ["no key"]) }

@@ -5,7 +5,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// Samples and history, from the vehicle's answers to rows of CSV.
+/// Samples and history: from the answers of the vehicle to rows of CSV.
 @Suite struct SampleRowsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private let van = VehicleKey(fleet: "f", vehicle: "van")
@@ -40,7 +40,7 @@ import Testing
     let lines = stream.rows(isLast: true).split(separator: "\n")
     #expect(lines.count == 2 + 150 && lines[1] == "t,ax,ay,az")
     #expect(lines[0] == "# odograph samples f/van; t 0 at 2026-11-21T08:00:00.000Z")
-    // The head is written once.
+    // The header is written once.
     let more = stream.rows(isLast: true)
     #expect(more.isEmpty && stream.table?.rowCount == 150)
   }

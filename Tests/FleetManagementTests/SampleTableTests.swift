@@ -34,7 +34,7 @@ import Testing
         """)
     let nothing = table.rows()
     #expect(table.rowCount == 4 && nothing.isEmpty)
-    // What is there already is passed over, and what comes late is counted.
+    // Existing rows are skipped, and late rows are counted.
     table.add(self.piece(1, 3))
     let more = table.rows()
     #expect(more == "0.060000,-0.0500,3.0000,9.8100,,,,\n" && table.lateCount == 2)

@@ -5,10 +5,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// The list of commands, against the contract's own.
+/// The list of commands, compared with the contract.
 @Suite struct VehicleCommandTests {
   /// Every argument is a member of the request in the contract, with the same bounds.
-  @Test func argumentsAreTheContracts() throws {
+  @Test func argumentsMatchTheContract() throws {
     let path = "\(ContractScript.repository)/Config/schemas/command-request.json"
     let schema = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path))))
     for command in VehicleCommand.all {
@@ -28,13 +28,13 @@ import Testing
     }
   }
 
-  /// A vehicle that is named twice is one vehicle.
+  /// A vehicle that is named twice is one target.
   @Test func aRepeatedNameIsOneVehicle() {
     let targets = VehicleTargets(root: "odograph/v1", fleets: ["f", "f"], vehicles: ["v", "v", "w"])
     #expect(targets.named?.map(\.vehicle) == ["v", "w"])
   }
 
-  /// Table: a command, its arguments, and what is wrong with them; nothing where they are taken.
+  /// Table: a command, its arguments, and their problem; empty for valid arguments.
   @Test(arguments: [
     ("locate", #"{"accuracy":20}"#, ""), ("locate", "{}", ""),
     ("locate", #"{"accuracy":"20"}"#, "1 to 100000 m"),

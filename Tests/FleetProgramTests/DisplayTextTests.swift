@@ -9,7 +9,7 @@ import Testing
   ])
   func measures(text: String, width: Int) { #expect(StyledText(text).width == width) }
 
-  /// What comes over the network never acts upon a terminal.
+  /// Text from the network cannot control a terminal.
   @Test(arguments: [
     ("\u{1B}[2J", "\u{FFFD}[2J"), ("a\u{7}b", "a\u{FFFD}b"), ("\u{9B}31m", "\u{FFFD}31m"),
     ("a\u{202E}b", "a\u{FFFD}b"), ("a\nb\rc\td", "a\u{FFFD}b\u{FFFD}c\u{FFFD}d"), ("\u{7F}", "\u{FFFD}"),

@@ -9,7 +9,7 @@ struct LineInputTests {
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test func linesOfAnyLengthComeInOrder() throws {
+  @Test func linesOfAnyLengthAreReadInOrder() throws {
     let long = String(repeating: "x", count: 200_000)
     var input = try LineInput(try directory.write("lines", "a\n\n\(long)\nlast"))
     var lines: [Int] = []
@@ -20,8 +20,8 @@ struct LineInputTests {
     #expect(throws: FleetError.self) { _ = try LineInput(directory.file("nowhere")) }
   }
 
-  /// Nobody writes to it: what asks whether the work goes on is heard.
-  @Test func aPipeThatIsQuietHoldsNobody() throws {
+  /// A read from a pipe without data still checks whether to continue.
+  @Test func aQuietPipeDoesNotBlock() throws {
     let path = directory.file("pipe")
     #expect(unsafe mkfifo(path, 0o600) == 0)
     var input = try LineInput(path)

@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Where `--output` writes: files, devices, pipes and links as they lie on a disk.
+/// Destinations of `--output` on a real disk: files, devices, pipes and links.
 @Suite struct OutputFileTests {
   private let folder: TemporaryDirectory
 
@@ -28,7 +28,7 @@ import Testing
     return try #require(value as? Int)
   }
 
-  /// Why it is not written, with what was there unchanged and nothing left beside it.
+  /// Returns the error of a refused output; existing files are unchanged, and no temporary file is left.
   private func refusal(_ path: String, replaces: Bool = false, inputs: [String] = []) throws -> String {
     let before = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     let error = #expect(throws: FleetError.self) {
@@ -38,12 +38,12 @@ import Testing
     return "\(try #require(error))"
   }
 
-  @Test func aFileIsThereWhenItIsWhole() throws {
+  @Test func aFileAppearsWhenItIsComplete() throws {
     let path = folder.file("a.csv")
     do {
       let output = try OutputFile(path: path, replaces: false)
       _ = try output.write(Array("half".utf8))
-      // Without a name, so that a killed command leaves nothing.
+      // The file has no name yet, so that a killed command leaves nothing.
       let leavesNothing = output.leavesNothing
       #expect(leavesNothing)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
@@ -54,7 +54,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.csv"])
   }
 
-  @Test func whatIsThereIsReplacedOnlyWhenThatIsSaidAndKeepsItsMode() throws {
+  @Test func filesAreReplacedOnlyOnRequestAndTheirModeStays() throws {
     let path = folder.file("a.csv")
     try "old".write(toFile: path, atomically: false, encoding: .utf8)
     #expect(chmod(path, 0o640) == 0)
@@ -65,8 +65,8 @@ import Testing
     #expect(try mode(path) == 0o640)
   }
 
-  /// What another program makes while this one writes is that one's, whatever the file system can do.
-  @Test func whatIsMadeMeanwhileStays() throws {
+  /// A file that another program creates meanwhile is only replaced on request, whatever the file system supports.
+  @Test func filesCreatedMeanwhileStay() throws {
     let path = folder.file("a.csv")
     func race(replaces: Bool) throws {
       try? FileManager.default.removeItem(atPath: path)
@@ -85,11 +85,11 @@ import Testing
   }
 
   @Test(arguments: ["target.csv", "below/../target.csv", "absolute"])
-  func aLinkStaysAndWhatItLeadsToIsReplaced(destination: String) throws {
+  func aLinkStaysAndItsTargetIsReplaced(destination: String) throws {
     let (link, target) = (folder.file("link.csv"), folder.file("target.csv"))
     #expect(mkdir(folder.file("below"), 0o755) == 0)
     #expect(symlink(destination == "absolute" ? target : destination, link) == 0)
-    // A link that leads nowhere leads to what is made.
+    // The missing target of a link is created.
     try write("one", to: link)
     #expect(try text(target) == "one")
     try write("two", to: link, replaces: true)
@@ -102,8 +102,8 @@ import Testing
     _ = try refusal(folder.file("loop"))
   }
 
-  /// By whatever name it goes.
-  @Test func whatIsReadIsNeverWritten() throws {
+  /// An input is not overwritten, under any of its names.
+  @Test func inputsAreNeverOverwritten() throws {
     let (store, log) = (folder.file("fleet.sqlite"), folder.file("fleet.sqlite-wal"))
     for path in [store, log] { try "rows".write(toFile: path, atomically: false, encoding: .utf8) }
     #expect(link(store, folder.file("hard")) == 0 && symlink(log, folder.file("soft")) == 0)
@@ -114,7 +114,7 @@ import Testing
     #expect(try text(store) == "rows" && text(log) == "rows")
   }
 
-  @Test func foldersAndNothingAreErrors() throws {
+  @Test func foldersAndMissingFoldersAreErrors() throws {
     #expect(try refusal(folder.path, replaces: true).contains("it is a folder"))
     #expect(try refusal(folder.file("none/a.csv")).contains("check the folder"))
     #expect(try refusal(folder.file("none/")).contains("names no file"))
@@ -128,7 +128,7 @@ import Testing
     #expect(try #require(error).cause.contains("No space left"))
   }
 
-  /// As `>(…)` of a shell: a path that is another process's pipe.
+  /// A path that is the pipe of another process, as in `>(…)` of a shell.
   @Test func aPipeByItsDescriptorIsWritten() throws {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -138,7 +138,7 @@ import Testing
     #expect(read(ends[0], &buffer, buffer.count) == 7)
   }
 
-  @Test func aPipeWaitsForItsReaderAsLongAsItIsWanted() throws {
+  @Test func aPipeWaitsForItsReaderUntilStopped() throws {
     let path = folder.file("pipe")
     #expect(mkfifo(path, 0o600) == 0)
     var questions = 0
@@ -148,7 +148,7 @@ import Testing
         return questions < 3
       }
     }
-    // More than a pipe holds at once.
+    // More than the buffer of a pipe.
     let long = String(repeating: "0123456789", count: 20_000)
     let reader = try ChildProcess("cat", [path], output: folder.file("read"))
     try write(long, to: path)
@@ -156,8 +156,8 @@ import Testing
     #expect(try text(folder.file("read")) == long)
   }
 
-  /// A reader that does not read holds nothing up that is to end.
-  @Test func aStuckReaderIsLeft() throws {
+  /// A reader that does not read does not delay the exit.
+  @Test func aStuckReaderIsAbandoned() throws {
     let path = folder.file("pipe")
     #expect(mkfifo(path, 0o600) == 0)
     let reader = open(path, O_RDONLY | O_NONBLOCK)

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where a command writes a folder of files, as it lies on a disk.
+/// Folders of files as output, on a real disk.
 @Suite struct OutputFolderTests {
   private let folder: TemporaryDirectory
 
@@ -22,12 +22,12 @@ import Testing
 
   private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-  /// Everything in the test's folder.
+  /// Returns all paths in the test's folder.
   private func tree() throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
   }
 
-  /// Why it is not written, with what was there unchanged.
+  /// Returns the error of a refused output; existing files are unchanged.
   private func refusal(_ path: String, replaces: Bool = true, inputs: [String] = []) throws -> String {
     let before = try tree()
     let error = #expect(throws: FleetError.self) {
@@ -41,7 +41,7 @@ import Testing
     "out", "out/day=a", "out/day=a/x.part-file", "out/day=b", "out/day=b/x.part-file",
   ]
 
-  @Test func aFolderIsThereWhenItIsWhole() throws {
+  @Test func aFolderAppearsWhenItIsComplete() throws {
     do {
       var output = try OutputFolder(path: folder.file("out"), replaces: false, inputs: []) { _ in true }
       try "half".write(toFile: output.file("x", in: "day=a"), atomically: false, encoding: .utf8)
@@ -50,7 +50,7 @@ import Testing
     #expect(try tree().isEmpty)
     try write("whole", to: folder.file("out") + "/")
     #expect(try tree() == Self.whole)
-    // One that is empty is as good as none.
+    // An existing empty folder is used.
     #expect(mkdir(folder.file("empty"), 0o750) == 0)
     try write("whole", to: folder.file("empty"))
     #expect(try text(folder.file("empty/day=a/x.part-file")) == "whole")
@@ -58,7 +58,7 @@ import Testing
     #expect(stat(folder.file("empty"), &status) == 0 && status.st_mode & 0o777 == 0o750)
   }
 
-  @Test func whatIsThereIsReplacedOnlyWhenThatIsSaid() throws {
+  @Test func foldersAreReplacedOnlyOnRequest() throws {
     let path = folder.file("out")
     try write("old", to: path)
     #expect(try refusal(path, replaces: false).contains("--force"))
@@ -68,8 +68,7 @@ import Testing
     #expect(try tree() == ["link"] + Self.whole)
   }
 
-  /// Nothing is removed that is not of an export: no other file, and nothing that a link leads to.
-  /// A killed command cannot remove its folder; the next one does, but not that of a running command.
+  /// The temporary folder of a killed command is removed by the next command, but not that of a running command.
   @Test func foldersOfKilledCommandsAreRemoved() throws {
     let child = try ChildProcess("true", [])
     #expect(child.waitForExit() == 0)
@@ -87,7 +86,8 @@ import Testing
         == (others.dropFirst() + ["out"]).sorted())
   }
 
-  @Test func strangersAreNotRemoved() throws {
+  /// Only files of an export are removed: no other files, and no targets of links.
+  @Test func otherFilesAreNotRemoved() throws {
     let path = folder.file("out")
     try write("old", to: path)
     let stranger = folder.file("out/notes.txt")
@@ -104,15 +104,15 @@ import Testing
     #expect(try text(folder.file("other/day=a/x.part-file")) == "elsewhere")
   }
 
-  @Test func whatIsReadIsNeverWritten() throws {
+  @Test func inputsAreNeverOverwritten() throws {
     let path = folder.file("out")
     try write("old", to: path)
     #expect(link(folder.file("out/day=a/x.part-file"), folder.file("store")) == 0)
     #expect(try refusal(path, inputs: [folder.file("store")]).contains("the command reads"))
   }
 
-  /// Partitions take the place of the same ones; what else is there stays, also where a partition cannot be replaced.
-  @Test func partitionsGoIntoAFolder() throws {
+  /// Partitions replace those of the same name. Other files stay, also if a partition cannot be replaced.
+  @Test func partitionsAreAddedToAFolder() throws {
     func update(_ text: String, _ partitions: [String]) throws {
       var output = try OutputFolder(path: folder.file("out"), replaces: false, updates: true, inputs: []) {
         $0.hasSuffix(".part-file")
@@ -135,20 +135,20 @@ import Testing
     ]
     #expect(try texts() == wanted)
     #expect(try tree().allSatisfy { $0 == "out" || $0.hasPrefix("out/") })
-    // A partition with something of somebody else's stops all of it.
+    // A third-party file in one partition prevents the whole update.
     try "mine".write(toFile: folder.file("out/day=b/fleet=1/notes.txt"), atomically: false, encoding: .utf8)
     #expect { try update("three", ["day=a/fleet=1", "day=b/fleet=1"]) } throws: {
       "\($0)".contains("it contains day=b/fleet=1")
     }
     #expect(try texts() == wanted.merging(["out/day=b/fleet=1/notes.txt": "mine"]) { $1 })
-    // One that is nested is replaced as a whole like any other.
+    // A folder with nested partitions is replaced as a whole, like any other.
     #expect(
       unlink(folder.file("out/day=b/fleet=1/notes.txt")) == 0 && unlink(folder.file("out/notes.txt")) == 0)
     try write("new", to: folder.file("out"), replaces: true)
     #expect(try tree() == Self.whole)
   }
 
-  @Test func whatIsNoFolderIsAnError() throws {
+  @Test func filesInPlaceOfFoldersAreErrors() throws {
     try "text".write(toFile: folder.file("file"), atomically: false, encoding: .utf8)
     #expect(try refusal(folder.file("file")).contains("not a folder"))
     #expect(try refusal(folder.file("none/out")).contains("check the folder"))

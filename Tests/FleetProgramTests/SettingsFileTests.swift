@@ -33,13 +33,13 @@ struct SettingsFileTests {
     #expect(try users[1].texts("silence") == nil)
   }
 
-  /// Where a relative path leads: of what is read, and of what is written.
+  /// Table: base folders of relative paths, for files that are read and files that are written.
   @Test(
     arguments: [
       ("serve.toml", [:], "a/b", "a/b"), ("/srv/x/serve.toml", [:], "/srv/x/a/b", "/srv/x/a/b"),
-      // A shell has no folder of the service manager's.
+      // A shell has no variables of the service manager.
       ("/etc/odograph/serve.toml", [:], "/etc/odograph/a/b", "/var/lib/odograph-serve/a/b"),
-      // The service runs on a copy.
+      // The service uses a copy of the file.
       (
         "/run/odograph-serve/serve.toml",
         ["ODOGRAPH_CONFIG_DIRECTORY": "/etc/odograph", "STATE_DIRECTORY": "/var/lib/odograph-serve"],
@@ -50,7 +50,7 @@ struct SettingsFileTests {
         "/var/lib/odograph-serve/a/b"
       ),
       ("/srv/serve.toml", ["STATE_DIRECTORY": "/var/lib/x:/var/lib/y"], "/srv/a/b", "/var/lib/x/a/b"),
-    ] as [(String, [String: String], String, String)]) func relativePathsBeginWhereTheyAreMeant(
+    ] as [(String, [String: String], String, String)]) func relativePathsHaveTheirBaseFolders(
       _ path: String, _ variables: [String: String], _ read: String, _ written: String
     ) throws
   {
@@ -63,7 +63,7 @@ struct SettingsFileTests {
     #expect(try table.file("none") == nil && table.stateFile("none") == nil)
   }
 
-  @Test func whatHasChangedIsNamed() throws {
+  @Test func changedSettingsAreNamed() throws {
     let file = try SettingsFile(text: text, path: "serve.toml")
     let paths = [["server"], ["users", "ann"], ["users", "bob", "role"], ["none"]]
     for (old, new, names) in [
@@ -84,7 +84,7 @@ struct SettingsFileTests {
     } catch let error as FleetError { return error.description }
   }
 
-  @Test func whatIsWrongIsToldWithItsPlace() throws {
+  @Test func errorsHaveTheirPositions() throws {
     #expect(
       try problem { try $0.check(tables: ["servers", "users"]) }
         == "cannot use serve.toml:1:2: unknown table server; did you mean [servers]?")

@@ -3,29 +3,29 @@ import FleetStore
 import Testing
 
 @Suite struct CommitSizeTests {
-  @Test func waitsForTheMostUntilItKnowsBetter() {
+  @Test func startsWithTheLargestSize() {
     var size = CommitSize(most: 2000)
     #expect(size.enough == 2000)
-    // Time was over: that says nothing of how many there are.
+    // The time limit has expired: the number of messages in flight is still unknown.
     size.took(50, isExhausted: false)
     #expect(size.enough == 2000)
   }
 
-  /// A broker that lets 20 be under way.
-  @Test func learnsHowManyComeAtOnce() {
+  /// A broker that allows 20 messages in flight.
+  @Test func learnsTheNumberOfMessagesInFlight() {
     var size = CommitSize(most: 2000)
     size.took(20, isExhausted: true)
     #expect(size.enough == 20)
     for _ in 0..<31 { size.took(20, isExhausted: false) }
     #expect(size.enough == 20)
-    // Now and then it sees whether there is more, and there is not.
+    // From time to time it tries a larger size; here there are no more messages.
     size.took(20, isExhausted: false)
     #expect(size.enough == 40)
     size.took(20, isExhausted: true)
     #expect(size.enough == 20)
   }
 
-  @Test func growsWithAStreamThatBegins() {
+  @Test func growsWithTheNumberOfMessages() {
     var size = CommitSize(most: 2000)
     size.took(1, isExhausted: true)
     #expect(size.enough == 1)

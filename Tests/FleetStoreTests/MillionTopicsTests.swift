@@ -10,14 +10,14 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A broker that is full of made-up vehicles: everything that remembers vehicles or topics has a bound, says what was
-/// beyond it, and its memory stays where it is.
+/// A broker full of invented vehicles: everything that stores vehicles or topics is bounded, reports the number beyond the bound, and
+/// does not use more and more memory.
 @Suite(.serialized) struct MillionTopicsTests {
   private static let count = 1_000_000
-  /// Of what takes longer.
+  /// Number of topics in tests that are slower.
   private static let shorter = Shared.isFullRun ? count : 300_000
 
-  /// Megabytes that are resident now.
+  /// Resident memory in MB.
   private var resident: Double {
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     return Double(text.split(separator: " ").dropFirst().first ?? "").map { $0 * 4096 / 1e6 } ?? .nan
@@ -27,8 +27,7 @@ import Testing
     "odograph/v1/f\(number % 7)/v\(number)/\(kind)"
   }
 
-  /// Runs a body for each number, and measures by how much memory grew after the first fifth, in which the bounds are
-  /// reached.
+  /// Runs `body` for each number. Returns the growth of the memory in MB after the first fifth, in which the bounds are reached.
   private func growth(_ count: Int = count, _ body: (Int) -> Void) -> Double {
     var before = 0.0
     for number in 0..<count {
@@ -38,7 +37,7 @@ import Testing
     return resident - before
   }
 
-  @Test(.timeLimit(.minutes(10))) func theRoster() {
+  @Test(.timeLimit(.minutes(10))) func theRosterIsBounded() {
     var roster = Roster(capacity: 2000)
     let payload = Array(statusJSON("online", at: 0).utf8)
     let grown = growth { number in
@@ -47,19 +46,19 @@ import Testing
     #expect(roster.vehicles.count == 2000 && roster.counters.refused == Self.count - 2000)
     #expect(roster.counters.messages == Self.count)
     #expect(grown < 30, "grew by \(grown) MB")
-    // Those that are known go on.
+    // Vehicles in the roster are still updated.
     roster.apply(
       topic: topic(5, "location"), payload: Array(locationJSON(48, at: 1).utf8), retained: false,
       at: moment(1))
     #expect(roster[VehicleKey(fleet: "f5", vehicle: "v5")]?.location != nil)
-    // And it is said: in the footer, and in nothing that a script reads as a vehicle.
+    // The footer has the number of refused vehicles; lists of vehicles do not contain it.
     var view = WatchView(size: TerminalSize(columns: 120, rows: 10), title: "b")
     let snapshot = view.snapshot(of: roster, at: moment(1))
     let frame = view.frame(of: snapshot, at: moment(1), rates: .init(), trouble: nil)
     #expect(frame.lines.joined().contains("\(Self.count - 2000) without room"))
   }
 
-  /// At the capacity, a vehicle that can be read replaces the oldest one that never could.
+  /// At the capacity, a readable vehicle replaces the oldest one without a readable message.
   @Test func unreadableVehiclesAreReplaced() {
     var roster = Roster(capacity: 3)
     func send(_ vehicle: String, _ path: String, _ payload: String) -> Roster.Outcome {
@@ -73,7 +72,7 @@ import Testing
     #expect(send("b", "status", status) == .applied)
     _ = send("c", "location", "{")
     #expect(names() == ["a", "b", "c"])
-    // One that cannot be read replaces nothing.
+    // A vehicle that cannot be read replaces none.
     #expect(send("d", "status", "x") == .refused && names() == ["a", "b", "c"])
     #expect(send("e", "status", status) == .applied && names() == ["b", "c", "e"])
     #expect(send("f", "status", status) == .applied && names() == ["b", "e", "f"])
@@ -82,7 +81,7 @@ import Testing
     for name in names() { #expect(roster[VehicleKey(fleet: "demo", vehicle: name)]?.key.vehicle == name) }
   }
 
-  @Test(.timeLimit(.minutes(10))) func theStatistics() {
+  @Test(.timeLimit(.minutes(10))) func theStatisticsAreBounded() {
     var statistics = StreamStatistics(capacity: 2000)
     let payload = Array(locationJSON(48, at: 0, epoch: "e", seq: 1).utf8)
     let grown = growth { number in
@@ -95,8 +94,8 @@ import Testing
     #expect(text.contains("without room"))
   }
 
-  /// Nothing of what is recorded is refused; only what is remembered of topics is bounded.
-  @Test(.timeLimit(.minutes(10))) func whatIsRemembered() {
+  /// Every message is recorded; only the memory of topics is bounded.
+  @Test(.timeLimit(.minutes(10))) func theRecorderIsBounded() {
     var recording = MessageRecording(root: "odograph/v1")
     var sequencer = MessageSequencer()
     var vehicles = 0
@@ -107,13 +106,13 @@ import Testing
       vehicles += sequencer.filter([message]).count - 1
     }
     #expect(vehicles == Self.shorter)
-    // A hundred thousand topics, and two hundred thousand vehicles in the sequencer, are some hundred bytes each.
+    // 100,000 topics, and 200,000 vehicles in the sequencer, need some hundred bytes each.
     #expect(grown < 250, "grew by \(grown) MB")
   }
 
-  /// Property: random bytes, and JSON whose members have wrong types and enormous numbers, go through everything that
-  /// reads payloads; with them names that hold control characters.
-  @Test(.timeLimit(.minutes(10))) func anythingAtAll() {
+  /// Property: random bytes, and JSON with members of wrong types and huge numbers, pass through everything that reads payloads; names
+  /// contain control characters.
+  @Test(.timeLimit(.minutes(10))) func randomPayloadsAreProcessed() {
     var generator = SplitMix(seed: 62)
     let values = [
       "null", "true", "-1", "0", "9223372036854775807", "9223372036854775808", "1e308", "-1e400", "1.5", "[]",

@@ -22,7 +22,7 @@ import VehicleData
     record(topic, Array(text.utf8), qos: qos, retain: retain)
   }
 
-  @Test func placesComeFromTheTopic() {
+  @Test func fleetAndVehicleComeFromTheTopic() {
     let native = record("odograph/v1/demo/van/regions/reported", "{}")
     #expect(native.fleet == "demo" && native.vehicle == "van" && native.kind == "regions/reported")
     let phone = record("owntracks/ann/phone", #"{"_type":"location","tst":1}"#)
@@ -35,7 +35,7 @@ import VehicleData
     #expect(other.fleet == nil && other.vehicle == nil && other.kind == nil && !other.hasIdentity)
   }
 
-  /// The type of the payload decides on the topic of an OwnTracks device, not the presence of a position.
+  /// The payload's type decides for topics of OwnTracks, not the presence of a position.
   @Test(
     arguments: [
       (#"{"_type":"location","lat":1,"lon":2,"tst":1}"#, "location", true),
@@ -55,8 +55,8 @@ import VehicleData
     }
   }
 
-  /// Table: what makes a message the same as another.
-  @Test func theHashStandsInForNumbers() {
+  /// Table: messages that count as the same.
+  @Test func theHashReplacesNumbers() {
     let van = "odograph/v1/demo/van/motion"
     let timed = #"{"time":"2026-11-21T12:00:00.000Z"}"#
     #expect(record(van, #"{"epoch":"e","seq":1}"#).hash == nil)
@@ -65,14 +65,14 @@ import VehicleData
       #expect(record(van, timed, qos: qos).hash != nil && kept.hash != nil)
       #expect(kept.hash == record(van, "x", qos: qos, retain: true).hash)
       #expect(kept.hash != record(van, "y", qos: qos, retain: true).hash)
-      // A switch that is put on twice.
+      // A switch may be turned on twice.
       #expect(record(van, "x", qos: qos).hash == nil)
     }
-    // FNV-1a of the payload: what older recordings hold.
+    // FNV-1a of the payload, as in older recordings.
     #expect(record(van, "foobar", retain: true).hash == Int64(bitPattern: 0x8594_4171_f739_67e8))
   }
 
-  @Test func tracksAreTakenApart() {
+  @Test func tracksAreSplitIntoFixes() {
     let fixes = (0..<5).map { index in
       TrackMessage.Fix(
         time: noon.advanced(bySeconds: Double(index)),
@@ -84,7 +84,7 @@ import VehicleData
     #expect(record("odograph/v1/demo/van/track", "{}").fixes.isEmpty)
   }
 
-  @Test func textIsWhatADatabaseTakesAsText() {
+  @Test func textIsWhatDatabasesAcceptAsText() {
     #expect(record("x/y/z", "Zürich").isText && record("x/y/z", "").isText)
     #expect(!record("x/y/z", [0x61, 0]).isText && !record("x/y/z", [0xFF, 0xFE]).isText)
   }
@@ -97,7 +97,7 @@ import VehicleData
     #expect(Day(try #require(UTCTime(rfc3339: "2000-02-29T23:59:59.999Z"))).text == "2000-02-29")
   }
 
-  @Test func rowsForCopyAreAsTheManualHasThem() {
+  @Test func rowsForCopyAreAsDocumented() {
     var rows = CopyRows()
     rows.beginRow(columns: 3)
     rows.text("ü")

@@ -21,7 +21,7 @@ import VehicleData
 
   private let location = "odograph/v1/demo/van/location"
 
-  @Test func aMessageIsThereOnce() throws {
+  @Test func aMessageIsStoredOnce() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let store = SQLiteStore(path: path)
@@ -32,19 +32,19 @@ import VehicleData
     let timed = #"{"time":"2026-11-21T12:00:00.000Z"}"#
     #expect(try store.store(rows([(location, first), (location, second), ("a/b/c", timed)])) == 2)
     #expect(try store.store(rows([("a/b/c", timed)])) == 0)
-    // The same numbers of another vehicle are another message.
+    // The same number of another vehicle is another message.
     #expect(try store.store(rows([("odograph/v1/demo/car/location", first)])) == 1)
     store.close()
     #expect(
       try SQLiteReader(path).rows("SELECT vehicle, seq FROM messages ORDER BY id") == [
         ["van", "1"], ["van", "2"], [nil, nil], ["car", "1"],
       ])
-    // One file to copy.
+    // The recording is a single file that can be copied.
     #expect(access(directory.file("fleet.sqlite-wal"), F_OK) != 0)
   }
 
-  /// What says neither number nor time may be said again: a switch is put on twice.
-  @Test func whatHasNoIdentityIsKeptAsOftenAsItComes() throws {
+  /// A message with neither number nor time may be repeated, for example by a switch that is turned on twice.
+  @Test func messagesWithoutIdentityAreStoredEachTime() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("switch.sqlite")
     let store = SQLiteStore(path: path)
@@ -59,8 +59,8 @@ import VehicleData
       ])
   }
 
-  /// What numbers a message has, but no time, tell it from others all the same.
-  @Test func numbersWithoutATimeAreEnough() throws {
+  /// Messages with a number and without a time are distinguished by the number.
+  @Test func numbersWithoutATimeAreSufficient() throws {
     let directory = try TemporaryDirectory()
     let store = SQLiteStore(path: directory.file("fleet.sqlite"))
     try store.open()
@@ -70,8 +70,8 @@ import VehicleData
     store.close()
   }
 
-  /// Nothing is told to be stored that is in a file which nobody can reach any more.
-  @Test func aFileThatIsTakenAwayIsMadeAnew() throws {
+  /// Messages are not reported as stored if their file was deleted; the store creates a new one.
+  @Test func aDeletedFileIsCreatedAgain() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let store = SQLiteStore(path: path)
@@ -85,7 +85,7 @@ import VehicleData
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages") == [["2"]])
   }
 
-  /// What GRDB, which released versions used, wrote: its table of migrations, and no `user_version`.
+  /// Creates a recording of released versions with GRDB: its table of migrations, and no `user_version`.
   private func oldRecording(_ path: String, migrations: [String]) throws -> SQLiteReader {
     let reader = try SQLiteReader(path)
     try reader.run("PRAGMA journal_mode = WAL")
@@ -105,7 +105,7 @@ import VehicleData
   }
 
   @Test(arguments: [["1 messages"], ["1 messages", "2 identity with time"]])
-  func aRecordingOfAnOldVersionGoesOn(migrations: [String]) throws {
+  func aRecordingOfAnOldVersionIsContinued(migrations: [String]) throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let reader = try oldRecording(path, migrations: migrations)
@@ -127,14 +127,14 @@ import VehicleData
     let recording = SQLiteRecording(path: path)
     try recording.open()
     #expect(try recording.extent(.init()).count == 1)
-    // It had no altitude and speed in tracks.
+    // Its tracks had no altitude and speed.
     try recording.readPositions(.init()) { _ in true }
     let first = directory.file("first.sqlite")
     _ = try oldRecording(first, migrations: ["1 messages"])
     #expect { try SQLiteRecording(path: first).open() } throws: { "\($0)".contains("an older odograph") }
   }
 
-  @Test func aRecordingOfANewerVersionIsLeftAlone() throws {
+  @Test func aRecordingOfANewerVersionIsUnchanged() throws {
     let directory = try TemporaryDirectory()
     let old = directory.file("old.sqlite")
     try oldRecording(old, migrations: ["1 messages", "2 identity with time"])
@@ -150,7 +150,7 @@ import VehicleData
     }
   }
 
-  @Test func columnsHoldWhatTheMessageSays() throws {
+  @Test func columnsMatchTheMessage() throws {
     let directory = try TemporaryDirectory()
     let store = SQLiteStore(path: directory.file("fleet.sqlite"))
     try store.open()
@@ -186,7 +186,7 @@ import VehicleData
     }
   }
 
-  /// A lock that another program holds is borne, and said when it is held for too long; nothing is half stored.
+  /// A lock of another program is waited for, and reported if it lasts too long; batches are atomic.
   @Test func storesAgainAfterAFailure() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")

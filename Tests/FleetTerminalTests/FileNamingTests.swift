@@ -4,7 +4,7 @@ import Testing
 
 @testable import Platform
 
-/// Both ways to a new name, on a real file system.
+/// Both methods of renaming a file, on a real file system.
 @Suite struct FileNamingTests {
   @Test(arguments: [false, true]) func nothingIsReplaced(bySecondName: Bool) throws {
     let folder = try TemporaryDirectory()
@@ -23,7 +23,7 @@ import Testing
     let error = #expect(throws: SystemError.self) { try move(second, path) }
     #expect(try #require(error).code == EEXIST)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "new")
-    // A link that leads nowhere is something, too.
+    // A symbolic link without a target is not replaced either.
     #expect(symlink("nowhere", folder.file("link")) == 0)
     #expect(throws: SystemError.self) { try move(second, folder.file("link")) }
     #expect(throws: SystemError.self) { try move(second, folder.file("none/a")) }

@@ -60,7 +60,7 @@ import Testing
     #expect(difference(frame(["", ""]), new, color: false) == "^[1;1H^[0mab^[2;1Hcd")
   }
 
-  /// A terminal, as far as these bytes go: replaying a difference on the old screen gives the new one.
+  /// Applied to a model of the terminal with the old frame, the difference results in the new frame.
   @Test func replayedDifferencesGiveTheNextFrame() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
@@ -85,7 +85,7 @@ import Testing
   }
 }
 
-/// The part of a terminal that the renderer uses: cursor placement, clearing, text of one and two columns.
+/// The functions of a terminal that the renderer uses: cursor positions, clearing, text of one and two columns.
 private struct ScreenModel {
   let columns: Int
   var rows: [[String]]
@@ -133,7 +133,7 @@ private struct ScreenModel {
   private mutating func write(_ scalar: Unicode.Scalar) {
     let width = DisplayWidth.columns(of: scalar) ?? 1
     guard width > 0, column + width <= columns else { return }
-    // Half of a wide character that is written over is gone on the other side too.
+    // Overwriting one half of a wide character clears the other half.
     if rows[row][column].isEmpty, column > 0 { rows[row][column - 1] = " " }
     rows[row][column] = String(scalar)
     if width == 2 { rows[row][column + 1] = "" }

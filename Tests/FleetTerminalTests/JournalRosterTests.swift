@@ -9,7 +9,7 @@ import VehicleData
 
 @testable import FleetTerminal
 
-/// The newest trip and the newest driving event of a vehicle, known and shown.
+/// The newest trip and the newest driving event of a vehicle in the roster and on the screen.
 @Suite struct JournalRosterTests {
   private func trip(
     _ number: Int64, revision: Int, phase: TripMessage.Phase = .ended, start: Double = 0, seq: UInt64,
@@ -36,31 +36,31 @@ import VehicleData
     return String(decoding: event.payload, as: UTF8.self)
   }
 
-  @Test func theNewestTripIsKnownWhateverTheOrder() throws {
+  @Test func theNewestTripIsStoredWhateverTheOrder() throws {
     var roster = Roster()
     #expect(roster.receive("trip", trip(4, revision: 1, phase: .started, seq: 5), at: 1) == .applied)
     #expect(roster.receive("trip", trip(4, revision: 3, seq: 9), at: 2) == .applied)
     #expect(roster.receive("trip", trip(4, revision: 3, seq: 9), at: 3) == .duplicate)
     #expect(roster.receive("trip", trip(4, revision: 2, phase: .underway, seq: 7), at: 4) == .outdated)
     #expect(roster.van?.trip?.message.phase == .ended && roster.van?.trip?.message.revision == 3)
-    // Its way is not kept.
+    // Its route is not stored.
     #expect(roster.van?.trip?.message.way.isEmpty == true)
-    // Of an earlier trip something was found out later.
+    // A later correction of an earlier trip.
     _ = roster.receive("trip", trip(3, revision: 8, seq: 11, driver: "ann"), at: 5)
     #expect(roster.van?.trip?.message.trip.number == 4)
-    // The vehicle counts anew.
+    // The vehicle starts a new series of numbers.
     _ = roster.receive(
       "trip", trip(1, revision: 1, phase: .started, start: 5000, seq: 12, series: "fedcba9876543210"),
       at: 5001)
     #expect(roster.van?.trip?.message.trip.number == 1)
     guard case .malformed(let reason) = roster.receive("trip", #"{"series":1}"#, at: 6) else {
-      Issue.record("a trip without a series was read")
+      Issue.record("a trip with an invalid series was accepted")
       return
     }
     #expect(reason.contains("series") && roster.van?.unreadable == 1)
   }
 
-  @Test func anEventIsToldWhenItBeginsAndWhenItIsOver() {
+  @Test func anEventIsShownFromItsStartToItsEnd() {
     var roster = Roster()
     roster.receive("driving/event", event(7, ongoing: true, at: 10, seq: 1), at: 10)
     #expect(roster.van?.event?.message.summary == "overSpeed (ongoing)")

@@ -19,12 +19,12 @@ import Testing
     var decoder = KeyDecoder()
     #expect(decoder.feed(bytes.utf8) == keys)
     #expect(!decoder.isPending)
-    // The same, byte by byte, as a slow line brings it.
+    // The same byte by byte, as over a slow line.
     var slow = KeyDecoder()
     #expect(bytes.utf8.flatMap { slow.feed([$0]) } == keys)
   }
 
-  @Test func aLoneEscapeIsAKeyOnceNothingFollows() {
+  @Test func aLoneEscapeIsAKeyIfNothingFollows() {
     var decoder = KeyDecoder()
     #expect(decoder.feed([0x1B]) == [])
     #expect(decoder.isPending)
@@ -32,7 +32,7 @@ import Testing
     #expect(!decoder.isPending)
   }
 
-  @Test func noiseNeverTrapsAndNeverPilesUp() {
+  @Test func noiseNeverTrapsAndIsNotBuffered() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SplitMix(seed: seed)

@@ -24,14 +24,14 @@ import Testing
   func passesPayloadsOn(payload: String, written: String) throws {
     let text = line("t", Array(payload.utf8))
     #expect(text == #"{"topic":"t","qos":1,"retain":false,"payload":"# + written + "}\n")
-    // Another way of writing the same.
+    // The parsed value is the same.
     let line = try JSONValue(parsing: Array(text.utf8))
     let parsed = try? JSONValue(parsing: Array(payload.utf8))
     #expect(line["payload"] == parsed ?? .string(payload))
   }
 
-  /// Text of any characters stays what it was, as JSON and as what is none, and nothing of it acts on a terminal.
-  @Test func anyTextStaysItself() throws {
+  /// Text of any characters is unchanged, within JSON and without, and contains no characters that control a terminal.
+  @Test func everyTextIsUnchanged() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SplitMix(seed: seed)
@@ -46,7 +46,7 @@ import Testing
           text.unicodeScalars.append(scalar)
         }
       }
-      // As JSON it holds its characters raw, as far as JSON lets it.
+      // JSON with unescaped characters, as far as JSON allows them.
       let inner = text.unicodeScalars.filter { $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }
       let json = "{\"x\":\"" + String(String.UnicodeScalarView(inner)) + "\"}"
       let cases: [(String, String?)] = [
@@ -76,12 +76,12 @@ import Testing
         + "\n")
   }
 
-  /// Found by chance: a tab is white space to JSON, and moves the cursor of a terminal.
-  @Test func aTabBetweenPartsIsABlank() {
+  /// Found in a random test: a tab is white space in JSON, but moves the cursor of a terminal.
+  @Test func aTabBetweenTokensIsASpace() {
     #expect(line("t", Array("\t[1,\t2]".utf8)).contains("\"payload\": [1, 2]}"))
   }
 
-  /// Random bytes make one line each, which is JSON and holds nothing that a terminal acts upon.
+  /// Random bytes result in one line each, which is JSON without characters that control a terminal.
   @Test func randomMessagesMakeCleanLines() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")

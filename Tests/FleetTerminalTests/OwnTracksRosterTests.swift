@@ -6,7 +6,7 @@ import Telemetry
 import Testing
 import VehicleData
 
-/// What the OwnTracks format says becomes the same picture of a vehicle as the native messages make.
+/// Messages of OwnTracks result in the same state of a vehicle as native messages.
 @Suite struct OwnTracksRosterTests {
   private var roster = Roster(profile: .ownTracks)
   private let key = VehicleKey(fleet: "ann", vehicle: "phone")
@@ -37,23 +37,23 @@ import VehicleData
     #expect(location.coordinate == Coordinate(latitude: 48.5, longitude: 11.25))
     #expect(location.speed == 10 && location.course == 90 && location.horizontalAccuracy == 12)
     #expect(location.altitude == 520 && record.location?.message.time == noon)
-    // Nothing else would say that it is there.
+    // The location is the only sign that the phone is online.
     #expect(record.state == .online && !record.isLocationStale(at: moment(1000)))
   }
 
-  @Test mutating func aKeptLocationIsNotAPresence() throws {
+  @Test mutating func aRetainedLocationIsNoPresence() throws {
     receive("", location(at: -3600), retained: true, at: 0)
     #expect(roster[key]?.state == .unknown && roster[key]?.isLocationStale(at: moment(1000)) == true)
   }
 
-  @Test mutating func historyDoesNotReplaceWhatIsNewer() {
+  @Test mutating func historyDoesNotReplaceNewerMessages() {
     receive("", location(at: 100), at: 100)
     #expect(receive("", location(at: 40, latitude: 47), at: 101) == .outdated)
     #expect(receive("", location(at: 100), at: 102) == .duplicate)
     #expect(roster[key]?.location?.message.location.coordinate.latitude == 48.5)
   }
 
-  /// A will carries the time at which its session began, which is before the last location.
+  /// A will contains the start of its session, which is before the last location.
   @Test mutating func theWillTakesTheVehicleOfflineAndALocationBringsItBack() {
     receive("", location(at: 100), at: 100)
     #expect(receive("", OwnTracksStatus.lastWill(at: noon), at: 200) == .applied)
@@ -87,13 +87,13 @@ import VehicleData
     let native = Array(statusJSON("asleep", at: 4, session: -100, epoch: "e", seq: 9).utf8)
     #expect(receive("/status", OwnTracksStatus.status(at: noon, native: native), at: 5) == .applied)
     #expect(roster[key]?.state == .asleep)
-    // The session that it speaks of does not outlive a will.
+    // The will ends the session of the status.
     #expect(receive("", OwnTracksStatus.lastWill(at: noon.advanced(bySeconds: -200)), at: 6) == .applied)
     #expect(roster[key]?.state == .offline)
     #expect(receive("/event", transition(.leave), at: 7) == .duplicate)
   }
 
-  /// Table: what is not for the roster, and what is wrong.
+  /// Table: payloads that the roster ignores, and invalid ones.
   @Test mutating func otherPayloadsAreCounted() {
     #expect(receive("/cmd", Array(#"{"_type":"cmd","action":"dump"}"#.utf8), at: 0) == .ignored)
     #expect(receive("/info", Array(#"{"_type":"card"}"#.utf8), at: 0) == .ignored)
@@ -106,12 +106,12 @@ import VehicleData
       #"{"_type":"waypoints","waypoints":[{}]}"#,
     ] where !wrong.isEmpty {
       guard case .malformed = receive("", Array(wrong.utf8), at: 0) else {
-        Issue.record("\(wrong) was taken")
+        Issue.record("\(wrong) was accepted")
         continue
       }
     }
     #expect(roster.vehicles.map(\.unreadable) == [9] && roster.counters.malformed == 9)
-    // What a phone writes for what it does not know.
+    // Values of a phone for unknown quantities.
     receive(
       "",
       Array(
@@ -123,14 +123,14 @@ import VehicleData
     #expect(roster[key]?.location?.message.location.verticalAccuracy == nil)
   }
 
-  /// Other topics of a device have no positions.
+  /// Positions are accepted on the topic of the device only.
   @Test mutating func aLocationOnAnotherTopicIsIgnored() {
     #expect(receive("/event", location(at: 1), at: 1) == .ignored)
     #expect(receive("/waypoint", location(at: 1), at: 1) == .ignored)
     #expect(roster[key] == nil)
   }
 
-  /// Table: the filters of a selection.
+  /// Table: subscription filters of a selection.
   @Test func filtersAreTheFormats() throws {
     func filters(_ kinds: [MessageKind]) throws -> [String] {
       try FleetSelection(profile: .ownTracks, fleets: ["ann"], kinds: kinds).filters()
@@ -152,7 +152,7 @@ import VehicleData
     note("/event", Array(#"{"_type":"transition","tst":1795262401}"#.utf8))
     #expect(statistics.byKind == [.location: 1, .status: 1, .region: 1])
     #expect(statistics.vehicles.first?.messages == 3 && statistics.unreadable == 0)
-    // The will says nothing of delays.
+    // The will has no delay.
     #expect(statistics.delays.count == 2)
   }
 }

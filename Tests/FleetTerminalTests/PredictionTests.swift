@@ -7,11 +7,11 @@ import Telemetry
 import Testing
 import VehicleData
 
-/// What the roster knows of a vehicle between two of its bounded reports.
+/// Positions of a vehicle between two of its bounded reports.
 @Suite struct PredictionTests {
   private let place = Coordinate(latitude: 48, longitude: 11.5)
 
-  /// A report that takes effect `seconds` after noon; by default the vehicle goes east at 20 m/s.
+  /// A report that applies from `seconds` after noon; by default the vehicle drives east at 20 m/s.
   private func report(
     _ seconds: Double, seq: Int, east: Double = 20, delay: Double = 5, at coordinate: Coordinate? = nil,
     validity: Double? = nil
@@ -31,33 +31,33 @@ import VehicleData
     roster.receive("status", statusJSON("online", at: seconds), at: seconds)
   }
 
-  /// Metres east of the place that are shown at a time.
+  /// Returns the predicted distance in m east of `place` at a time.
   private func east(_ roster: Roster, at seconds: Double) -> Double? {
     guard let position = roster.van?.predictedPosition(at: moment(seconds)) else { return nil }
     #expect(position.bound == 10)
     return (LocalFrame(origin: place).offset(of: position.coordinate).x * 10).rounded() / 10
   }
 
-  @Test func goesOnBetweenReportsForThePromisedMoment() {
+  @Test func predictsBetweenReportsWithTheDelay() {
     var roster = Roster()
     online(&roster, at: 0)
     roster.receive("location", report(0, seq: 1), at: 5)
-    // Five seconds late, the vehicle is shown where it was five seconds ago.
+    // The position is shown with a delay of 5 s.
     #expect(east(roster, at: 5) == 0 && east(roster, at: 6) == 20 && east(roster, at: 60) == 1100)
     #expect(roster.van?.predictedPosition(at: moment(6))?.time == noon.advanced(bySeconds: 1))
-    // A report that comes before it is due takes effect when it is.
+    // A report that arrives early applies from its time.
     roster.receive("location", report(20, seq: 2, east: 0), at: 22)
     #expect(east(roster, at: 24.9) == 398 && east(roster, at: 25) == 0 && east(roster, at: 1000) == 0)
   }
 
-  @Test func beforeTheFirstReportTakesEffectNothingIsPredicted() {
+  @Test func nothingIsPredictedBeforeTheFirstReportApplies() {
     var roster = Roster()
     online(&roster, at: 0)
     roster.receive("location", report(3, seq: 1), at: 4)
     #expect(east(roster, at: 4) == nil && east(roster, at: 8) == 0)
   }
 
-  @Test func aVehicleThatIsGonePromisesNothing() {
+  @Test func anOfflineVehicleIsNotPredicted() {
     var roster = Roster()
     roster.receive("location", report(0, seq: 1), at: 5)
     #expect(east(roster, at: 6) == nil)
@@ -67,8 +67,8 @@ import VehicleData
     #expect(east(roster, at: 9) == nil)
   }
 
-  /// A promise that has lapsed is shown as lapsed, at once and without a message; two minutes later as nothing.
-  @Test func aPromiseThatLapsesIsShownAsThat() {
+  /// An expired guarantee is shown as expired immediately, without a message, and omitted two minutes later.
+  @Test func anExpiredGuaranteeIsShownAsExpired() {
     var roster = Roster()
     online(&roster, at: 0)
     roster.receive("location", report(0, seq: 1, validity: 30), at: 5)
@@ -86,7 +86,7 @@ import VehicleData
     #expect(json.contains(#""bound":210,"promised":false"#))
     #expect(shown(154)?.bound != nil && shown(156)?.bound == nil)
     #expect(shown(156)?.coordinate.distance(to: place) ?? 99 < 1)
-    // The same report again with less takes its place; with more, the bound is promised again.
+    // A repeated report with a shorter validity replaces the former one; a longer validity renews the guarantee.
     roster.receive("location", report(0, seq: 2, validity: 1), at: 6)
     #expect(shown(8)?.isPromised == false)
     roster.receive("location", report(4, seq: 3, validity: 100), at: 9)
@@ -101,8 +101,8 @@ import VehicleData
     #expect(east(roster, at: 10) == nil)
   }
 
-  /// In the replay of an old drive the vehicle's clock is the recording's.
-  @Test func aClockOfAnotherDayIsFollowed() {
+  /// During the replay of an old drive the clock of the vehicle is that of the recording.
+  @Test func aClockOfAnotherDayIsAccepted() {
     var roster = Roster()
     online(&roster, at: 0)
     let years = 3e7
@@ -110,7 +110,7 @@ import VehicleData
     #expect(east(roster, at: 5) == 0 && east(roster, at: 8) == 60)
   }
 
-  @Test func whatTheBrokerKeptForDaysIsNotPredicted() {
+  @Test func retainedReportsOfEarlierDaysAreNotPredicted() {
     var roster = Roster()
     online(&roster, at: 0)
     roster.receive("location", report(-3e7, seq: 1), retained: true, at: 0)
@@ -125,7 +125,7 @@ import VehicleData
     roster.receive("location", report(0, seq: 1), at: 5)
     var view = WatchView(size: TerminalSize(columns: 160, rows: 1), title: "")
     let text = WatchPrinter.table(of: roster, at: moment(5000), &view, styles: false)
-    // A hundred kilometres on.
+    // 100 km further.
     #expect(text.contains("WITHIN") && text.contains(" 10 m") && text.contains("12.8"))
   }
 

@@ -8,7 +8,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Whatever comes over the network is counted and shown, and nothing of it is fatal.
+/// Every input from the network is counted and shown, and none is fatal.
 @Suite struct RosterHostileInputTests {
   private static let kinds = [
     "status", "location", "heading", "attitude", "altitude", "motion", "region", "track", "regions/reported",
@@ -29,7 +29,7 @@ import Testing
     #expect(roster.counters.malformed == 5000 && roster.counters.messages == 5000)
   }
 
-  @Test func whatIsNotShownIsSaid() {
+  @Test func omittedVehiclesAreReported() {
     var roster = Roster(capacity: 2)
     #expect(WatchPrinter.remarks(on: roster).isEmpty)
     for number in 1...5 {
@@ -46,7 +46,7 @@ import Testing
       ])
   }
 
-  /// A message of each kind with each of its values replaced by each of the wrong ones.
+  /// Messages of each kind, with each of their values replaced by each of the wrong ones.
   @Test func wrongTypesMissingFieldsAndEnormousNumbers() throws {
     let good: [(String, String)] = [
       ("status", statusJSON("online", at: 0, epoch: "e", seq: 1)),
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func aMillionTopicsAreBounded() {
+  @Test func inventedVehiclesAreBounded() {
     var roster = Roster(capacity: 500)
     let payload = Array(statusJSON("online", at: 0).utf8)
     for number in 0..<20_000 {

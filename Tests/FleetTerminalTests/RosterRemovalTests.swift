@@ -3,27 +3,27 @@ import FleetFixtures
 import TestSupport
 import Testing
 
-/// Vehicles that are retired: what the broker kept of them is deleted.
+/// Removed vehicles: their retained messages were deleted.
 struct RosterRemovalTests {
-  @Test func aVehicleGoesWhenNothingIsKeptOfHowItStands() {
+  @Test func aVehicleIsRemovedWithItsStatusAndLocation() {
     var roster = Roster()
     for vehicle in ["a", "van", "z"] {
       roster.receive("status", statusJSON("offline", at: 0), at: 0, vehicle: vehicle)
       roster.receive("location", locationJSON(48, at: 1), at: 1, vehicle: vehicle)
     }
     #expect(roster.receive("status", "", at: 2) == .ignored && roster.van != nil)
-    // What else is taken back says nothing of it.
+    // Deletion of other messages has no effect.
     #expect(roster.receive("heading", "", at: 2) == .ignored)
     #expect(roster.receive("location", "", at: 3) == .removed && roster.van == nil)
     #expect(roster.vehicles.map(\.key.vehicle) == ["a", "z"] && roster.removals == 1)
     #expect(roster.receive("location", "", at: 3) == .ignored && roster.removals == 1)
-    // A late message makes it known anew.
+    // A late message adds the vehicle again.
     #expect(roster.receive("location", locationJSON(49, at: 4), at: 4) == .applied)
     #expect(roster.vehicles.map(\.key.vehicle) == ["a", "z", "van"] && roster.van?.status == nil)
   }
 
-  /// One that tells its status again between the two is there.
-  @Test func oneThatTellsAgainStays() {
+  /// A vehicle that publishes its status between the two deletions stays.
+  @Test func aVehicleThatReportsAgainStays() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0), at: 0)
     roster.receive("location", locationJSON(48, at: 1), at: 1)
@@ -34,8 +34,8 @@ struct RosterRemovalTests {
     #expect(roster.receive("status", "", at: 6) == .ignored && roster.van != nil)
   }
 
-  /// `odographd check` publishes an empty status, which the broker does not keep.
-  @Test func oneWithoutAPositionGoesUnlessItIsOnline() {
+  /// `odographd check` publishes an empty status, which the broker does not retain.
+  @Test func aVehicleWithoutAPositionIsRemovedUnlessItIsOnline() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0), at: 0)
     #expect(roster.receive("status", "", at: 1) == .ignored && roster.van != nil)
@@ -53,7 +53,7 @@ struct RosterRemovalTests {
     #expect(report("", at: 1) == .removed && roster.vehicles.isEmpty)
   }
 
-  /// Against a dictionary, with whatever comes in whatever order.
+  /// Compares the roster with a dictionary, for random messages in random order.
   @Test func agreesWithAModel() {
     struct Known: Equatable {
       var isOnline: Bool?

@@ -28,7 +28,7 @@ import VehicleData
 
   static let orders: [Case] = [
     Case(
-      testDescription: "numbers order, whatever the clock says",
+      testDescription: "numbers take precedence over times",
       steps: [
         Step(latitude: 1, at: 100, epoch: "a", seq: 1, outcome: .applied),
         Step(latitude: 2, at: 50, epoch: "a", seq: 2, outcome: .applied),
@@ -36,14 +36,14 @@ import VehicleData
         Step(latitude: 2, at: 50, epoch: "a", seq: 2, outcome: .duplicate),
       ], shown: 2),
     Case(
-      testDescription: "a kept message never replaces a newer one",
+      testDescription: "a retained message never replaces a newer one",
       steps: [
         Step(latitude: 5, at: 100, epoch: "a", seq: 5, outcome: .applied),
         Step(latitude: 4, at: 90, epoch: "a", seq: 4, retained: true, outcome: .outdated),
         Step(latitude: 5, at: 100, epoch: "a", seq: 5, retained: true, outcome: .duplicate),
       ], shown: 5),
     Case(
-      testDescription: "a kept message that is newer counts: it was missed while away",
+      testDescription: "a newer retained message applies: it was missed while disconnected",
       steps: [
         Step(latitude: 5, at: 100, epoch: "a", seq: 5, outcome: .applied),
         Step(latitude: 9, at: 200, epoch: "a", seq: 9, retained: true, outcome: .applied),
@@ -57,13 +57,13 @@ import VehicleData
         Step(latitude: 3, at: -4999, epoch: "b", seq: 2, outcome: .applied),
       ], shown: 3),
     Case(
-      testDescription: "an old epoch that the broker had kept loses by its time",
+      testDescription: "a retained message of an old epoch is outdated by its time",
       steps: [
         Step(latitude: 2, at: 100, epoch: "b", seq: 1, outcome: .applied),
         Step(latitude: 1, at: 50, epoch: "a", seq: 900, retained: true, outcome: .outdated),
       ], shown: 2),
     Case(
-      testDescription: "without numbers time orders",
+      testDescription: "without numbers, times determine the order",
       steps: [
         Step(latitude: 1, at: 100, outcome: .applied),
         Step(latitude: 2, at: 90, outcome: .outdated),
@@ -89,7 +89,7 @@ import VehicleData
     #expect(roster.van?.location?.message.location.coordinate.latitude == table.shown)
   }
 
-  @Test func aLiveHeadingIsNewerThoughTheClockWasSetBack() {
+  @Test func aLiveHeadingIsNewerDespiteAClockThatWasSetBack() {
     var roster = Roster()
     func heading(_ degrees: Int, _ seconds: Double) -> String {
       #"{"time":"\#(wireTime(seconds))","magneticHeading":\#(degrees)}"#
@@ -114,7 +114,7 @@ import VehicleData
     }
   }
 
-  @Test func aVehicleThatSleepsIsOverdueAfterItsNextContact() {
+  @Test func aSleepingVehicleIsOverdueAfterItsNextContact() {
     var roster = Roster()
     let asleep = statusJSON("asleep", at: 0, epoch: "a", seq: 1)
     roster.receive(
@@ -128,8 +128,8 @@ import VehicleData
     #expect(roster.van?.nextContact == nil && roster.van?.isOverdue(at: moment(99_000)) == false)
   }
 
-  /// After a reconnect the last known location comes first, and then those before it.
-  @Test func aHistoryThatFollowsTheLastKnownLocationMovesNothing() {
+  /// After a reconnect the last known location is published first, followed by earlier ones.
+  @Test func historyAfterTheLastKnownLocationChangesNothing() {
     var roster = Roster()
     roster.receive("location", locationJSON(48, at: 0, epoch: "a", seq: 1), at: 0)
     roster.receive("location", locationJSON(49, at: 90, epoch: "a", seq: 90), at: 100)
@@ -145,7 +145,7 @@ import VehicleData
   @Test func aWillOfTheSessionMeansLost() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 10, session: 5, epoch: "a", seq: 1), at: 10)
-    // The will was written before the message that it follows.
+    // The time of the will is before the message that it follows.
     #expect(
       roster.receive("status", statusJSON("offline", at: 5, session: 5, will: true), at: 90) == .applied)
     #expect(roster.van?.state == .offline)
@@ -164,8 +164,8 @@ import VehicleData
     #expect(roster.van?.state == .online)
   }
 
-  /// The clock was set back by ten days while the link was down: what numbers say stands above what times say.
-  @Test func aSessionThatBeganBeforeTheLastOneByAWrongClockIsFollowed() {
+  /// The clock was set back by ten days while the vehicle was disconnected: numbers take precedence over times.
+  @Test func aSessionWithAnEarlierStartByAWrongClockIsAccepted() {
     var roster = Roster()
     let earlier = -864_000.0
     roster.receive("status", statusJSON("online", at: 10, session: 5, epoch: "a", seq: 1), at: 10)
@@ -173,14 +173,14 @@ import VehicleData
     roster.receive(
       "status", statusJSON("online", at: earlier, session: earlier, epoch: "a", seq: 2), at: 30)
     #expect(roster.van?.state == .online)
-    // The old session's will once more is a ghost only if its clock was right; this one cannot be told.
+    // With a wrong clock, a repeated will of the old session cannot be distinguished, so it applies.
     #expect(
       roster.receive("status", statusJSON("offline", at: earlier, session: earlier, will: true), at: 40)
         == .applied)
     #expect(roster.van?.state == .offline)
   }
 
-  @Test func aVehicleReturnsFromItsWill() {
+  @Test func aVehicleIsOnlineAgainAfterItsWill() {
     var roster = Roster()
     roster.receive("status", statusJSON("offline", at: 5, session: 5, will: true), retained: true, at: 50)
     #expect(roster.van?.state == .offline)
@@ -189,14 +189,14 @@ import VehicleData
       roster.receive("status", statusJSON("online", at: 60, session: 60, epoch: "a", seq: 3), at: 60)
         == .applied)
     #expect(roster.van?.state == .online)
-    // A status that waited somewhere since before the will changes nothing.
+    // A delayed status from before the will changes nothing.
     #expect(roster.receive("status", statusJSON("offline", at: 7, session: 5), at: 61) == .outdated)
     #expect(roster.van?.state == .online)
   }
 
   // MARK: Stale and live
 
-  @Test func aKeptPositionIsStaleUntilOneComesLive() {
+  @Test func aRetainedPositionIsStaleUntilALiveOneArrives() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: -60), retained: true, at: 0)
     roster.receive("location", locationJSON(1, at: -60, epoch: "a", seq: 1), retained: true, at: 0)
@@ -209,7 +209,7 @@ import VehicleData
     #expect(roster.van?.isLocationStale(at: moment(51)) == true)
   }
 
-  /// `watch --once` reads stored messages only: a position that the vehicle still promises, or of a moment ago, has a speed.
+  /// `watch --once` reads retained messages only: a position whose guarantee is valid, or that is recent, has a speed.
   @Test func aStoredPositionThatIsStillValidIsNotStale() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: -60), retained: true, at: 0)
@@ -228,8 +228,8 @@ import VehicleData
     #expect(roster.van?.isLocationStale(at: moment(2)) == true)
   }
 
-  /// A position is as old for a server that runs for days as for one that was started a moment ago.
-  @Test func aPositionIsStaleAfterItsGuaranteeHoweverItCame() throws {
+  /// The age of a position does not depend on when the server was started.
+  @Test func aPositionIsStaleAfterItsGuaranteeHoweverItArrived() throws {
     for isRetained in [false, true] {
       var roster = Roster()
       roster.receive("status", statusJSON("online", at: 0), retained: isRetained, at: 0)
@@ -271,7 +271,7 @@ import VehicleData
     #expect(roster.van?.isLocationStale(at: moment(91)) == true)
   }
 
-  /// A clock that is two minutes, then two hours ahead, and is then set back: the position moves on by this machine's clock.
+  /// A clock that is first two minutes and then two hours ahead, and is then set back: the position moves by this machine's clock.
   @Test func aWrongClockDoesNotStopAVehicle() throws {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0), at: 0)
@@ -295,7 +295,7 @@ import VehicleData
     }
   }
 
-  @Test func ageFollowsThisMachinesTimeLineAndNotTheVehiclesClock() {
+  @Test func ageDependsOnThisMachinesClockOnly() {
     var roster = Roster()
     roster.receive("location", locationJSON(1, at: -1e7, epoch: "a", seq: 1), at: 0)
     #expect(roster.van?.age(at: moment(3)) == 3)
@@ -303,7 +303,7 @@ import VehicleData
 
   // MARK: Events, counters, bounds
 
-  @Test func theLastEventIsKept() {
+  @Test func theLastEventIsStored() {
     var roster = Roster()
     let enter =
       #"{"event":"enter","region":"depot","time":"\#(wireTime(1))","latitude":48,"longitude":11,"epoch":"a","seq":4}"#
@@ -326,13 +326,13 @@ import VehicleData
     ("odograph/v1/demo/van/regions/desired", "{}", "ignored"), ("other/topic", "{}", "ignored"),
     ("", "", "ignored"), ("odograph/v1//van/status", "{}", "ignored"),
   ])
-  func countsWhatItCannotUse(topic: String, payload: String, outcome: String) {
+  func unusableMessagesAreCounted(topic: String, payload: String, outcome: String) {
     var roster = Roster()
     let result = roster.apply(topic: topic, payload: Array(payload.utf8), retained: false, at: moment(0))
     #expect("\(result)".hasPrefix(outcome))
     #expect(roster.counters.malformed + roster.counters.ignored == 1)
     #expect(roster.counters.messages == 1)
-    // Somebody speaks for a vehicle, even if nobody can read it.
+    // The vehicle is listed although its message is unreadable.
     #expect(roster.vehicles.map(\.unreadable) == (outcome == "malformed" ? [1] : []))
   }
 
@@ -350,7 +350,7 @@ import VehicleData
     return examples
   }
 
-  /// A message is not missing because the roster does not display or cannot read it.
+  /// Messages that the roster does not display or cannot read are not missing.
   @Test func everyNumberedMessageIsCounted() throws {
     let examples = try Self.numberedExamples()
     #expect(examples.count >= 15 && examples[TopicScheme.configReported] != nil)
@@ -387,7 +387,7 @@ import VehicleData
     #expect(roster.van?.insideRegions == [])
   }
 
-  @Test func hasRoomForSoManyVehicles() {
+  @Test func hasACapacityOfVehicles() {
     var roster = Roster(capacity: 3)
     for index in 0..<10 {
       roster.receive("location", locationJSON(1, at: 0), at: 0, vehicle: "v\(index)")

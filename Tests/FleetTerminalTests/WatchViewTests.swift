@@ -6,7 +6,7 @@ import Spatial
 import Testing
 
 @Suite struct WatchViewTests {
-  /// Two vehicles that move, one asleep, one gone, and one whose name is meant to harm.
+  /// Two vehicles that drive, one asleep, one offline, and one with a malicious name.
   private func fleet() -> Roster {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0, epoch: "a", seq: 1), at: 0, vehicle: "van-1")
@@ -179,7 +179,7 @@ import Testing
       """)
   }
 
-  @Test func nobodyYet() {
+  @Test func noVehiclesYet() {
     expect(
       screen(100, 6, Roster()),
       """
@@ -216,7 +216,7 @@ import Testing
       """)
   }
 
-  /// Every size is drawn, however silly.
+  /// Every size is drawn.
   @Test func neverTrapsOnASize() {
     for columns in 1...130 {
       for rows in 1...8 { #expect(screen(columns, rows).count == rows) }

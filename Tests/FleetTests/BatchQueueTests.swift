@@ -19,7 +19,7 @@ import Testing
     if case .batch(let batch, _) = queue.next(enough: 1, linger: 0, pause: 0, limit: 0) { batch } else { nil }
   }
 
-  @Test func whatWaitsComesTogether() throws {
+  @Test func waitingMessagesAreReturnedTogether() throws {
     let settled = Settled()
     let queue = try BatchQueue { settled.note($0) }
     #expect(queue.push(messages(2), at: moment(0)) == 1)
@@ -33,8 +33,8 @@ import Testing
     #expect(next(queue) == nil)
   }
 
-  /// A connection that ended gives all of it again; what a consumer holds is still settled by it.
-  @Test func whatIsDroppedIsNoLongerThere() throws {
+  /// The broker sends all messages again after a disconnection. Batches that a consumer has are still settled by it.
+  @Test func droppedBatchesAreRemoved() throws {
     let settled = Settled()
     let queue = try BatchQueue { settled.note($0) }
     _ = queue.push(messages(1), at: moment(0))
@@ -51,7 +51,7 @@ import Testing
     #expect(settled.all.last == 7)
   }
 
-  @Test func aBatchCountsOnceAllBeforeItAreStored() throws {
+  @Test func aBatchIsSettledAfterAllBeforeIt() throws {
     let settled = Settled()
     let queue = try BatchQueue { settled.note($0) }
     var batches: [FleetBatch] = []
@@ -68,7 +68,7 @@ import Testing
     #expect(settled.all == [0, 2, 3])
   }
 
-  /// A batch of repetitions alone is acknowledged after what it repeats, without the consumer.
+  /// A batch of duplicates only is acknowledged after the original messages, without the consumer.
   @Test func emptyBatchesAreSettledInTurn() async throws {
     let settled = Settled()
     let queue = try BatchQueue { settled.note($0) }
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2))) func aCancelledConsumerIsLetGo() async throws {
+  @Test(.timeLimit(.minutes(2))) func aCancelledConsumerReturns() async throws {
     let queue = try BatchQueue { _ in }
     let task = Task { try await queue.next() == nil }
     await Task.yield()

@@ -24,16 +24,18 @@ import Testing
     "{,}",
     #"{"seq":1,}"#, #"{"a":[1}"#, "\u{0}", "{\"a\":\u{1B}",
   ])
-  func whatIsNoObjectIsNotCounted(text: String) { #expect(!glance(text).isObject || text == #"{"a":[1}"#) }
+  func payloadsThatAreNoObjectsAreRefused(text: String) {
+    #expect(!glance(text).isObject || text == #"{"a":[1}"#)
+  }
 
   @Test(arguments: [
     #"{"seq":-1}"#, #"{"seq":1.5}"#, #"{"seq":"7"}"#, #"{"seq":99999999999999999999}"#,
     #"{"seq":9223372036854775808}"#,
     #"{"seq":1e3}"#, #"{"seq":null}"#,
   ])
-  func numbersThatAreNone(text: String) { #expect(glance(text).seq == nil && glance(text).isObject) }
+  func invalidNumbersAreIgnored(text: String) { #expect(glance(text).seq == nil && glance(text).isObject) }
 
-  /// It sees in real messages what the parser sees.
+  /// The result for real messages equals that of the parser.
   @Test func agreesWithTheParser() throws {
     for json in [
       locationJSON(48, at: 1, epoch: "abc", seq: 7, speed: 3),
@@ -46,7 +48,7 @@ import Testing
     }
   }
 
-  /// Whatever comes, nothing traps.
+  /// Random bytes never trap.
   @Test func neverTrapsOnNoise() {
     var generator = SplitMix(seed: 4711)
     let alphabet = Array("{}[]\",:\\ 019eE.-+truefalsnul\u{0}\u{7F}seqtimeepoch".utf8)

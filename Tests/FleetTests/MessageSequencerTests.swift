@@ -11,7 +11,7 @@ import Testing
     MQTTMessage(topic: "odograph/v1/demo/\(vehicle)/\(kind)", text: #"{"epoch":"\#(epoch)","seq":\#(seq)}"#)
   }
 
-  @Test func eachOnceAndInOrder() {
+  @Test func messagesPassOnceAndInOrder() {
     var sequencer = MessageSequencer()
     let first = sequencer.filter([message("a", "e", 2), message("b", "f", 9), message("a", "e", 1)])
     #expect(first == [message("a", "e", 1), message("b", "f", 9), message("a", "e", 2)])
@@ -19,15 +19,15 @@ import Testing
     #expect(sequencer.duplicates == 2)
   }
 
-  @Test func numbersAreOfAVehicleAndAnEpoch() {
+  @Test func numbersArePerVehicleAndEpoch() {
     var sequencer = MessageSequencer()
     let all = [message("a", "e", 1), message("b", "e", 1), message("a", "g", 1)]
     #expect(sequencer.filter(all) == all)
-    // Of all kinds of a vehicle together.
+    // All kinds of messages of a vehicle share their numbers.
     #expect(sequencer.filter([message("a", "e", 1, kind: "region")]).isEmpty)
   }
 
-  @Test func whatHasNoNumbersPasses() {
+  @Test func messagesWithoutNumbersPass() {
     var sequencer = MessageSequencer()
     let plain = MQTTMessage(topic: "sensors/x", text: "21.5")
     #expect(sequencer.filter([plain, plain]) == [plain, plain])
@@ -43,7 +43,7 @@ import Testing
         let number = Int64.random(in: 0...100, using: &random)
         #expect(numbers.insert(number) == set.insert(number).inserted)
       }
-      // Ranges are apart from one another, so there are as few as can be.
+      // Adjacent ranges are merged, so that their number is minimal.
       #expect(
         zip(numbers.ranges, numbers.ranges.dropFirst()).allSatisfy { $0.upperBound + 1 < $1.lowerBound })
       #expect(numbers.ranges.reduce(0) { $0 + $1.count } == set.count)

@@ -2,7 +2,7 @@ import Fleet
 import Testing
 
 @Suite struct NaturalOrderTests {
-  /// Each stands before the next one.
+  /// Names in ascending order.
   private static let names = [
     "", "0", "00", "01", "1", "2", "9", "10", "999999999", "1000000000", "99999999999999999999", "a", "a 1",
     "a1", "a1b", "a2", "a10", "a10b2", "a10b10", "sim-2", "sim-010", "sim-10", "sim-11", "sim-x", "van", "ä1",
@@ -10,7 +10,7 @@ import Testing
     "漢字2", "漢字10",
   ]
 
-  @Test func numbersAreCountedAndTheRestIsCompared() {
+  @Test func numbersAreComparedByValue() {
     for (i, a) in Self.names.enumerated() {
       for (j, b) in Self.names.enumerated() {
         #expect(NaturalOrder.precedes(a, b) == (i < j), "\(a) \(b)")
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// The key orders as the comparison does, but for names that differ in leading zeros alone.
+  /// The order of the keys equals that of the comparison, except for names that differ in leading zeros only.
   @Test func theKeyAgrees() {
     var generator = SystemRandomNumberGenerator()
     func name() -> String {
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func vehiclesStandByFleetAndNumber() {
+  @Test func vehiclesAreSortedByFleetAndNumber() {
     let keys = [("b", "v1"), ("a2", "v1"), ("a10", "v1"), ("a2", "v10"), ("a2", "v9")].map {
       VehicleKey(fleet: $0, vehicle: $1)
     }

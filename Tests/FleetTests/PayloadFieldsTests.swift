@@ -38,7 +38,7 @@ import Testing
     #"{"epoch":"e","seq":1,"seq":null}"#, #"{"epoch":"e","seq":1,"seq":{"a":1}}"#,
     #"{"epoch":"e","seq":1,"seq":[]}"#, #"{"time":"yesterday"}"#, #"{"time":"2026-13-21T12:00:00.125Z"}"#,
   ])
-  func takesNothingFromWhatIsNotThere(_ text: String) {
+  func ignoresInvalidFields(_ text: String) {
     var read = fields(text)
     read.isJSON = true
     #expect(read == fields("{}"))
@@ -47,16 +47,16 @@ import Testing
   @Test(arguments: [
     ("{}", true), (" {\"a\":1}\n", true), ("{\"a\":\u{0}1}", false), ("{\"a\":1", false), ("x", false),
   ])
-  func knowsWhatIsJSON(_ text: String, _ isJSON: Bool) { #expect(fields(text).isJSON == isJSON) }
+  func detectsJSON(_ text: String, _ isJSON: Bool) { #expect(fields(text).isJSON == isJSON) }
 
-  @Test func bearsEscapesSpaceAndNesting() {
+  @Test func acceptsEscapesSpaceAndNesting() {
     let read = fields(
       " {\n \"a\\\"}\" : [ \"]\\\\\" , { \"epoch\" : \"no\" } ] , \"\\u0065poch\":\"no\", \"epoch\" :\t\"\\u0065\\n\" ,"
         + "\"seq\": 7 , \"speed\": 1.5e1, \"course\":-0 }\r\n")
     #expect(read.epoch == "e\n" && read.seq == 7 && read.speed == 15 && read.course == 0)
   }
 
-  /// What it reads is what a full parse gives.
+  /// The values equal those of a full parse.
   @Test func agreesWithAFullParse() throws {
     var random = SplitMix.announced()
     for _ in 0..<3000 {
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// No bytes make it trap.
+  /// Random bytes never trap.
   @Test func survivesRandomBytes() {
     var random = SplitMix.announced()
     let letters = Array(#"{}[]":,\epochseqtime0123456789.-+eEu nul "#.utf8)

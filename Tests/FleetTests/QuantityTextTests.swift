@@ -36,7 +36,7 @@ import Testing
     #expect(QuantityText.fixed(value, decimals: decimals) == text)
   }
 
-  @Test func positionsStandInLine() {
+  @Test func positionsAreAligned() {
     #expect(QuantityText.position(Coordinate(latitude: 48.1635068, longitude: 11.5)) == "48.16351   11.50000")
     #expect(QuantityText.position(Coordinate(latitude: -90, longitude: -180)) == "-90.00000 -180.00000")
   }

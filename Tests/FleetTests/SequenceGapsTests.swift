@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SequenceGapsTests {
-  @Test func countsWhatIsMissingUntilItComes() {
+  @Test func countsMissingNumbersUntilTheyArrive() {
     var gaps = SequenceGaps(startingWith: 10)
     #expect(gaps.insert(11) == .next && gaps.missing == 0)
     #expect(gaps.insert(15) == .next && gaps.missing == 3)
@@ -13,7 +13,7 @@ import Testing
     #expect(gaps.insert(9) == .unknown)
   }
 
-  /// Every order of a sequence with repetitions ends with nothing missing and the repetitions counted.
+  /// Every order of a sequence with duplicates: finally no number is missing, and the duplicates are counted.
   @Test(arguments: 0..<20 as Range<UInt64>) func anyOrderFillsUp(seed: UInt64) {
     var generator = SplitMix(seed: seed)
     let numbers = (Array(2...200 as ClosedRange<UInt64>) + [5, 50, 77]).shuffled(using: &generator)

@@ -3,14 +3,14 @@ import Testing
 
 /// Numbers that a crash of the vehicle skipped are not missing.
 @Suite struct SkippedNumbersTests {
-  @Test func whatLiesBelowAMultipleOfTheBlockIsNotMissing() {
+  @Test func numbersBelowAMultipleOfTheBlockAreNotMissing() {
     var gaps = SequenceGaps(startingWith: 40)
     let outcomes = [41, 65_536, 65_537].map { gaps.insert($0) }
     #expect(outcomes == [.next, .next, .next])
     #expect(gaps.missing == 0)
   }
 
-  @Test func whatIsLeftOutAboveItIs() {
+  @Test func numbersAboveTheMultipleAreMissing() {
     var gaps = SequenceGaps(startingWith: 40)
     let outcomes = [65_539, 65_537, 41, 41, 65_537].map { gaps.insert($0) }
     #expect(outcomes == [.next, .late, .late, .duplicate, .duplicate])

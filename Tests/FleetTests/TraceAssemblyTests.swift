@@ -7,7 +7,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Traces put together of pieces, whatever comes and in whatever order.
+/// Assembly of traces from pieces, which arrive in any order.
 @Suite struct TraceAssemblyTests {
   private static let van = VehicleKey(fleet: "demo", vehicle: "van")
 
@@ -18,7 +18,7 @@ import Testing
     var pieces: [TracePieceMessage]
   }
 
-  /// A trace of random bytes as a vehicle tells of it.
+  /// Returns a trace of random bytes with the messages of a vehicle.
   private static func sent(
     _ number: Int64, size: Int, of vehicle: VehicleKey = van, cut seconds: Double = 30, revision: Int = 1,
     piece: Int = 1000, _ random: inout SeededGenerator
@@ -63,8 +63,8 @@ import Testing
     }
   }
 
-  /// Of several traces and vehicles, twice, mixed in every way: each is whole once, and as it was.
-  @Test func anyOrderAndTwice() {
+  /// Several traces and vehicles, twice, in random order: each trace is completed once and unchanged.
+  @Test func acceptsAnyOrderAndDuplicates() {
     var random = SeededGenerator.announced()
     for _ in 0..<50 {
       let car = VehicleKey(fleet: "demo", vehicle: "car")
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func saysWhatIsMissing() {
+  @Test func reportsMissingPieces() {
     var random = SeededGenerator.announced()
     let sent = Self.sent(1, size: 10_000, &random)
     var assembly = TraceAssembly()
@@ -96,7 +96,7 @@ import Testing
       assembly.state(of: sent.key) == .unannounced && assembly.message(of: sent.key)?.state == .recording)
     assembly.add(sent.messages[1], of: Self.van)
     #expect(assembly.state(of: sent.key) == .missing([1...1, 4...6, 8...10], of: 10))
-    // An older message takes nothing back.
+    // An older message changes nothing.
     assembly.add(sent.messages[0], of: Self.van)
     #expect(assembly.message(of: sent.key)?.revision == 2)
     for piece in sent.pieces { assembly.add(piece, of: Self.van) }
@@ -105,7 +105,7 @@ import Testing
     #expect(assembly.state(of: sent.key) == .unannounced && assembly.keys.isEmpty)
   }
 
-  @Test func whatIsNotWhatWasAnnouncedIsDamaged() {
+  @Test func aTraceThatDiffersFromItsMessageIsDamaged() {
     var random = SeededGenerator.announced()
     var sent = Self.sent(1, size: 3000, &random)
     sent.pieces[1].bytes[17] ^= 1
@@ -120,19 +120,19 @@ import Testing
     sent.pieces[1].time = sent.pieces[1].time.advanced(bySeconds: 1)
     assembly.add(sent.pieces[1], of: Self.van)
     #expect(assembly.state(of: sent.key) == .damaged("its pieces have 2999 bytes and not 3000"))
-    // A piece that was cut later mends it.
+    // A piece of a later cut repairs it.
     var right = Self.sent(1, size: 3000, cut: 99, revision: 5, &random)
     #expect(right.pieces.map { assembly.add($0, of: Self.van) } == [nil, nil, nil])
     #expect(assembly.add(right.messages[1], of: Self.van) == right.bytes)
-    // And one that was cut before does not spoil it, nor one of the same time that is not alike.
+    // A piece of an earlier cut does not damage it, and neither does a different piece of the same time.
     #expect(assembly.add(sent.pieces[1], of: Self.van) == nil)
     right.pieces[0].bytes[0] ^= 1
     #expect(assembly.add(right.pieces[0], of: Self.van) == nil && assembly.refused == 1)
     #expect(assembly.state(of: right.key) == .whole(right.bytes))
   }
 
-  /// A vehicle that lost its power cuts what it has into another number of pieces; late ones of the first cut come in between.
-  @Test func cutAnewInAnyOrder() {
+  /// After a power loss a vehicle splits its data into another number of pieces; late pieces of the first cut arrive in between.
+  @Test func acceptsASecondCutInAnyOrder() {
     var random = SeededGenerator.announced()
     for _ in 0..<50 {
       let first = Self.sent(1, size: 9000, cut: 30, &random)
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  /// Whatever comes, no more is held than the limits say, and nothing that cannot be.
+  /// Stored pieces are bounded whatever arrives, and impossible pieces are refused.
   @Test func memoryIsBounded() {
     var random = SeededGenerator.announced()
     var limits = TraceAssembly.Limits()
@@ -176,11 +176,11 @@ import Testing
     (huge.size, huge.cause) = (10, .other(String(repeating: "x", count: 5000)))
     assembly.add(huge, of: Self.van)
     #expect(assembly.keys.isEmpty && assembly.refused == impossible.count + 2)
-    // One trace with more bytes than one may have, by as many cuts as one likes.
+    // One trace with more bytes than allowed, in any number of cuts.
     for number in 1...20 { assembly.add(piece(number, of: 20, 16_000), of: Self.van) }
     #expect(assembly.refused == impossible.count + 2 + 14)
     for count in 21...200 { assembly.add(piece(1, of: count, 16_000), of: Self.van) }
-    // And more traces than are held: the one that is being added to stays.
+    // More traces than the limit: the one that receives pieces stays.
     let sent = Self.sent(2, size: 50_000, &random)
     for (index, message) in Self.all([sent]).enumerated() {
       _ = Self.add(message, to: &assembly)

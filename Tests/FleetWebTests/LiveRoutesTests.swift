@@ -16,7 +16,7 @@ import Testing
     return web
   }
 
-  @Test(.timeLimit(.minutes(2))) func vehiclesAreToldAndFiltered() async throws {
+  @Test(.timeLimit(.minutes(2))) func vehiclesAreListedAndFiltered() async throws {
     let web = try fixture()
     let ann = ["User-Agent": "ann"]
     let all = try await web.json("/api/v1/vehicles", ann)
@@ -38,8 +38,8 @@ import Testing
     }
   }
 
-  /// What one does not see is answered exactly as what does not exist.
-  @Test(.timeLimit(.minutes(2))) func eachSeesWhatIsHis() async throws {
+  /// A hidden vehicle is answered exactly like a missing one.
+  @Test(.timeLimit(.minutes(2))) func usersSeeTheirVehiclesOnly() async throws {
     let web = try fixture()
     let bob = ["User-Agent": "bob"]
     let names = try await web.json("/api/v1/vehicles", bob)["vehicles"]?.array?.map {
@@ -60,13 +60,13 @@ import Testing
       #expect(answer.status == 401 && answer.text.contains("login-required"), "\(path)")
     }
     #expect(try await web.ask("POST", "/api/v1/stream/1").status == 401)
-    // What each is told has a tag of its own.
+    // Answers to different users have different tags.
     let his = try await web.ask("GET", "/api/v1/vehicles", bob).headers["etag"]
     let hers = try await web.ask("GET", "/api/v1/vehicles", ["User-Agent": "ann"]).headers["etag"]
     #expect(his != nil && hers != nil && his != hers)
   }
 
-  @Test(.timeLimit(.minutes(2))) func detailsHoldTheStatusAsItCame() async throws {
+  @Test(.timeLimit(.minutes(2))) func detailsContainTheOriginalStatus() async throws {
     let web = try WebFixture()
     web.receive(
       "status",
@@ -79,7 +79,7 @@ import Testing
     #expect(details["location"]?["latitude"]?.double == 48.1 && details["trail"]?.array?.count == 1)
     #expect(details["state"]?.string == "online" && details["messages"]?.integer == 2)
     #expect(details["regions"]?["type"]?.string == "FeatureCollection")
-    // One line, for the stream of events.
+    // One line, as required for the stream of events.
     let answer = try await web.ask("GET", "/api/v1/vehicles/demo/van")
     #expect(
       !answer.text.contains("\n") && answer.headers["content-type"]?.hasPrefix("application/json") == true)
@@ -87,7 +87,7 @@ import Testing
     #expect(try await web.ask("GET", "/api/v1/vehicles/demo/Gr%C3%B6%C3%9Fe%207").status == 200)
   }
 
-  @Test(.timeLimit(.minutes(2))) func whatIsKnownIsNotSentAgain() async throws {
+  @Test(.timeLimit(.minutes(2))) func unchangedAnswersAreNotSentAgain() async throws {
     let web = try WebFixture()
     web.locate(48.1)
     let first = try await web.ask("GET", "/api/v1/vehicles")
@@ -138,12 +138,12 @@ import Testing
     }
     let feature = try await web.json("/api/v1/positions")["features"]?.array?.first
     let latitude = try #require(feature?["geometry"]?["coordinates"]?.array?.last?.double)
-    // 55 s and more at 10 m/s.
+    // At least 55 s at 10 m/s.
     #expect(latitude > 48.0049 && latitude < 48.1)
     #expect(feature?["properties"]?["position"]?["latitude"]?.double == 48)
   }
 
-  @Test(.timeLimit(.minutes(2))) func answersArePackedForThoseWhoTakeIt() async throws {
+  @Test(.timeLimit(.minutes(2))) func answersAreCompressedOnRequest() async throws {
     let web = try WebFixture()
     for number in 0..<200 { web.locate(48 + Double(number) / 100, vehicle: "v\(number)") }
     let plain = try await web.ask("GET", "/api/v1/vehicles")

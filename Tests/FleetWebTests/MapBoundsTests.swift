@@ -7,10 +7,10 @@ import Testing
 @Suite struct MapBoundsTests {
   @Test(arguments: [
     ("11,48,12,49", 48.5, 11.5, true), ("11,48,12,49", 48.5, 12.1, false), ("11,48,12,49", 47.9, 11.5, false),
-    // Across the 180th meridian, in both ways of saying it.
+    // Across the 180th meridian, in both notations.
     ("179,-20,181,-10", -15.0, -179.5, true), ("179,-20,-179,-10", -15.0, 179.5, true),
     ("179,-20,-179,-10", -15.0, 0.0, false), ("-181,-20,-179,-10", -15.0, 179.5, true),
-    // The whole world, and more of it.
+    // The whole world, and more.
     ("-180,-90,180,90", 0.0, 180.0, true), ("-540,-90,540,90", 10.0, 77.0, true),
     ("371,48,372,49", 48.5, 11.5, true),
   ]) func aPlaceIsInside(_ text: String, _ latitude: Double, _ longitude: Double, _ isInside: Bool) throws {
@@ -19,12 +19,12 @@ import Testing
   }
 
   @Test(arguments: ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "nan,0,1,1", "0,inf,1,1", "0,10,1,5", "1e9,0,1,1"])
-  func whatIsNoneIsRefused(_ text: String) {
+  func invalidBoundsAreRefused(_ text: String) {
     #expect(throws: WebError.self) { try MapBounds(parsing: text) }
   }
 
-  /// What is shared is never less than what was asked for, and at most half as large again at each side.
-  @Test func snappedBoundsHoldAllOfIt() throws {
+  /// Snapped bounds contain the requested ones, and extend them by at most half of their size at each side.
+  @Test func snappedBoundsContainTheRequestedOnes() throws {
     var random = SeededGenerator.announced()
     for _ in 0..<20_000 {
       let west = Double.random(in: -180..<180, using: &random)
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  /// Those who look at about the same share what they see.
-  @Test func nearlyTheSameIsTheSame() throws {
+  /// Nearly equal bounds are snapped to the same bounds, so that clients can share answers.
+  @Test func nearlyEqualBoundsAreSnappedToTheSame() throws {
     let one = try MapBounds(parsing: "11.33,48.02,11.79,48.29").snapped
     let other = try MapBounds(parsing: "11.32,48.01,11.80,48.28").snapped
     #expect(one == other)

@@ -11,16 +11,16 @@ import Testing
     #expect(rates.messages == 100 && rates.bytes == 5000)
   }
 
-  @Test func whatIsOverIsForgotten() {
+  @Test func oldMessagesDoNotCount() {
     var window = RateWindow()
     for step in 0..<100 { window.add(bytes: 1, at: Timestamp(seconds: 100 + Double(step) * 0.01)) }
-    // Of the last ten whole seconds, one had a hundred.
+    // One of the last ten whole seconds had 100 messages.
     #expect(window.rates(at: Timestamp(seconds: 110.5)).messages == 10)
     #expect(window.rates(at: Timestamp(seconds: 112)).messages == 0)
     #expect(window.rates(at: Timestamp(seconds: 1e6)).messages == 0)
   }
 
-  @Test func nothingIsSaidOfTheFirstSecond() {
+  @Test func theFirstSecondHasNoRate() {
     var window = RateWindow()
     window.add(bytes: 9, at: Timestamp(seconds: 10.2))
     #expect(window.rates(at: Timestamp(seconds: 10.9)).messages == 0)

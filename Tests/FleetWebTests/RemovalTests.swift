@@ -5,7 +5,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Vehicles that are retired go from the table, from the interface, and from every stream.
+/// Removed vehicles disappear from the table, the interface and every stream.
 @Suite struct RemovalTests {
   private func changes(_ table: SummaryTable, since revision: UInt64) -> [String] {
     var found: [String] = []
@@ -16,7 +16,7 @@ import Testing
     return found.sorted()
   }
 
-  @Test func aTableTellsWhoHasGone() throws {
+  @Test func theTableReportsRemovals() throws {
     var roster = Roster()
     var table = SummaryTable()
     for vehicle in ["a", "b", "c"] {
@@ -35,13 +35,13 @@ import Testing
     #expect(json["removed"]?.bool == true && json["vehicle"]?.string == "a" && json["state"] == nil)
     let a = VehicleKey(fleet: "demo", vehicle: "a")
     #expect(table.place(of: a) == nil && table.purges == 0)
-    // Back again: at the same place, and nothing says that it was away.
+    // The vehicle returns: at the same index, and its absence is not reported.
     roster.receive("location", locationJSON(50, at: 5), at: 5, vehicle: "a")
     let away = table.revision
     table.update(from: roster, at: moment(6))
     #expect(changes(table, since: away) == ["+a"] && changes(table, since: 0) == ["+a", "+b", "+c"])
     #expect(table.place(of: a) != nil && table.entries.count == 3)
-    // Gone for long, and its place is another's.
+    // After a long absence its index is reused.
     roster.receive("status", statusJSON("offline", at: 7), at: 7, vehicle: "a")
     roster.receive("status", "", at: 8, vehicle: "a")
     roster.receive("location", "", at: 8, vehicle: "a")
@@ -74,8 +74,8 @@ import Testing
     #expect(changes(table, since: 0) == ["+a", "+c", "-b"])
   }
 
-  /// Whatever comes and goes, who takes in all changes knows whom the roster knows.
-  @Test func whoTakesInAllChangesKnowsTheFleet() {
+  /// Random additions and removals: a reader of all changes has the vehicles of the roster.
+  @Test func aReaderOfAllChangesHasAllVehicles() {
     var random = SplitMix.announced()
     var roster = Roster()
     var table = SummaryTable()
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2))) func streamsAndTheInterfaceAreToldOfIt() async throws {
+  @Test(.timeLimit(.minutes(2))) func streamsAndTheInterfaceReportRemovals() async throws {
     let web = try WebFixture()
     for vehicle in ["a", "b"] {
       web.locate(48, vehicle: vehicle)
@@ -121,7 +121,7 @@ import Testing
         let told = try reader.next("vehicles") { $0.json.vehicleNames == ["a"] }
         #expect(told?.json["vehicles"]?.array?.first?["removed"]?.bool == true)
       }
-      // Who comes back from a short absence is told it, too.
+      // A client that reconnects after a short absence receives the removal, too.
       let again = try EventReader(port: web.port, "?interval=0.1")
       let told = try again.next("vehicles") { event in
         event.json["vehicles"]?.array?.contains { $0["removed"]?.bool == true } == true
@@ -132,7 +132,7 @@ import Testing
     #expect(try await web.json("/api/v1/positions")["features"]?.array?.count == 1)
     #expect(try await web.ask("GET", "/api/v1/vehicles/demo/a").status == 404)
     #expect(try await web.json("/api/v1/statistics")["vehicles"]?["offline"]?.integer == 1)
-    // A late message makes it known anew.
+    // A late message adds the vehicle again.
     web.locate(50, vehicle: "a")
     #expect(try await web.json("/api/v1/vehicles").vehicleNames.sorted() == ["a", "b"])
   }

@@ -59,7 +59,7 @@ import VehicleData
     feed.receive(FleetBatch(messages: messages, receivedAt: .now))
   }
 
-  /// States, not events, and only once: after a reconnect, the broker repeats what observers have seen.
+  /// States, not events, and only once: after a reconnect the broker repeats states that observers have received.
   @Test func repeatedStatesAreReportedOnce() {
     let witness = Witness()
     let states = Self.states("offline", 48, seq: 10)

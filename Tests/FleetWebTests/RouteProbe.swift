@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 
-/// Asks routes as the server does behind its gate, without a connection.
+/// Calls routes like the server behind its gate, without a connection.
 struct RouteProbe {
   struct Answer {
     var status: HTTPResponse.Status
@@ -52,7 +52,7 @@ struct RouteProbe {
   }
 }
 
-/// Keeps what an answer's body is.
+/// Collects the body of an answer.
 private final class BodyCollector: ResponseBodyWriter {
   private(set) var bytes = ByteBuffer()
 

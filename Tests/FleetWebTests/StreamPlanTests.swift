@@ -2,10 +2,10 @@ import FleetWeb
 import Platform
 import Testing
 
-/// When a stream is told what, in exact time.
+/// Times of the updates of a stream, with a virtual clock.
 struct StreamPlanTests {
-  /// Whoever looks at all and then at a part is told of what is outside as often as others.
-  @Test func aSweepIsNeverFarAwayAfterLookingAtAll() throws {
+  /// A client that changes from all vehicles to a part receives updates of the rest as often as others.
+  @Test func sweepsAreFrequentAfterAViewOfAll() throws {
     var cursor = StreamCursor.resuming(1)
     var view = StreamView()
     var now = MonotonicTime.start.advanced(bySeconds: 100)
@@ -22,7 +22,7 @@ struct StreamPlanTests {
       #expect(cursor.sweepAt.seconds(since: now) <= 5)
       if cursor.outside == UInt64(revision) { sweeps += 1 }
     }
-    // In twenty seconds.
+    // In 20 s.
     #expect((3...5).contains(sweeps))
   }
 }

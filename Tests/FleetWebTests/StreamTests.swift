@@ -7,14 +7,14 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct StreamTests {
-  /// What a client that takes in all events knows of each vehicle.
+  /// Updates the vehicles of a client that processes all events.
   private static func learn(_ known: inout [String: JSONValue], _ event: EventReader.Event) {
     for vehicle in event.json["vehicles"]?.array ?? [] {
       known["\(vehicle["fleet"]?.string ?? "")/\(vehicle["vehicle"]?.string ?? "")"] = vehicle
     }
   }
 
-  @Test(.timeLimit(.minutes(2))) func allThenWhatChanges() async throws {
+  @Test(.timeLimit(.minutes(2))) func allVehiclesThenChanges() async throws {
     let web = try WebFixture()
     for number in 0..<620 { web.locate(48, vehicle: "v\(number)") }
     let known = try await onThread {
@@ -26,7 +26,7 @@ import Testing
       var known: [String: JSONValue] = [:]
       while known.count < 620, let event = try stream.next() {
         #expect(event.name == "vehicles" && event.json["vehicles"]?.array?.count ?? 0 <= 1000)
-        // Before all is told, there is nothing to go on behind.
+        // Until all vehicles are sent, events have no ID to resume from.
         #expect(event.id == nil)
         Self.learn(&known, event)
       }
@@ -42,8 +42,8 @@ import Testing
     #expect(known.count == 620)
   }
 
-  /// Packed events say the same, one by one, and the whole is one gzip member.
-  @Test(.timeLimit(.minutes(2))) func packedStreamsSayTheSame() async throws {
+  /// Compressed events have the same content and arrive one by one, and the whole is one gzip member.
+  @Test(.timeLimit(.minutes(2))) func compressedStreamsHaveTheSameContent() async throws {
     let web = try WebFixture()
     for number in 0..<300 { web.locate(48, vehicle: "v\(number)") }
     let bytes = try await onThread {
@@ -67,8 +67,8 @@ import Testing
     #expect(bytes.count < text.utf8.count / 3, "\(bytes.count) of \(text.utf8.count)")
   }
 
-  /// Who comes back is told what he missed, and nothing else.
-  @Test(.timeLimit(.minutes(2))) func aLostConnectionGoesOn() async throws {
+  /// A client that reconnects receives the changes that it missed, and nothing else.
+  @Test(.timeLimit(.minutes(2))) func aLostConnectionIsResumed() async throws {
     let web = try WebFixture()
     for number in 0..<50 { web.locate(48, vehicle: "v\(number)") }
     try await onThread {
@@ -79,7 +79,7 @@ import Testing
       web.locate(50, vehicle: "v2")
       let second = try EventReader(port: web.port, "?interval=0.1", ["Last-Event-ID": id])
       #expect(try second.next("vehicles")?.json.vehicleNames == ["v2"])
-      // Of another run of the server, or made up: from the beginning.
+      // IDs of another run of the server and invalid IDs: from the beginning.
       for other in ["x.1", "\(id)9999999", "", "1", "\(id).1"] {
         let third = try EventReader(port: web.port, "", ["Last-Event-ID": other])
         #expect(try third.next("vehicles")?.json.vehicleNames.count == 50, "\(other)")
@@ -87,15 +87,15 @@ import Testing
     }
   }
 
-  /// What is outside of the map is told later, in one go, and never missed.
-  @Test(.timeLimit(.minutes(2))) func whatIsLookedAtIsToldFirst() async throws {
+  /// Vehicles outside of the map are sent later, together, and none is missed.
+  @Test(.timeLimit(.minutes(2))) func visibleVehiclesAreSentFirst() async throws {
     let web = try WebFixture()
     web.locate(48, vehicle: "near")
     web.locate(10, vehicle: "far")
     try await onThread {
       let stream = try EventReader(port: web.port, "?interval=0.1&bounds=11,47,12,49")
       _ = try stream.next("vehicles")
-      // Behind the first time that all is told, there is none for five seconds.
+      // After the first complete update, there is none of the outside for 5 s.
       web.locate(10.05, vehicle: "far")
       _ = try stream.next("vehicles") { $0.json.vehicleNames.contains("far") }
       web.locate(10.1, vehicle: "far")
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2))) func anOpenStreamLooksElsewhere() async throws {
+  @Test(.timeLimit(.minutes(2))) func anOpenStreamChangesItsView() async throws {
     let web = try WebFixture()
     web.locate(48, vehicle: "near")
     web.locate(10, vehicle: "far")
@@ -141,8 +141,8 @@ import Testing
     #expect(try await web.ask("POST", "/api/v1/stream/0\(id)", body: "{}").status == 404)
   }
 
-  /// Nobody is told of others' vehicles, nor turns another's stream.
-  @Test(.timeLimit(.minutes(2))) func eachIsToldWhatIsHis() async throws {
+  /// Users receive no events of hidden vehicles, and cannot change the streams of others.
+  @Test(.timeLimit(.minutes(2))) func usersReceiveTheirVehiclesOnly() async throws {
     let web = try WebFixture(access: NamedAccess())
     for fleet in ["a", "b"] { for name in ["one", "two"] { web.locate(48, vehicle: name, fleet: fleet) } }
     let id = try await onThread {
@@ -154,7 +154,7 @@ import Testing
       web.locate(49, vehicle: "two", fleet: "b")
       _ = try ann.next("vehicles") { $0.json.vehicleNames == ["two"] }
       web.locate(49, vehicle: "two", fleet: "a")
-      // What came before it was not for him.
+      // The event before was not visible to bob.
       let told = try bob.next()
       #expect(told?.name == "vehicles" && told?.json["vehicles"]?.array?.map { $0["fleet"]?.string } == ["a"])
       return id
@@ -163,8 +163,8 @@ import Testing
     #expect(other.status == 404)
   }
 
-  /// A client that takes nothing is dropped, and the others never notice.
-  @Test(.timeLimit(.minutes(4))) func aSlowClientCostsNobodyAnything() async throws {
+  /// A client that reads nothing is disconnected, and others are not affected.
+  @Test(.timeLimit(.minutes(4))) func aSlowClientDoesNotAffectOthers() async throws {
     var limits = StreamHub.Limits()
     limits.clientTimeout = 1
     let web = try WebFixture(limits: limits)
@@ -176,7 +176,7 @@ import Testing
       while web.hub.counters.dropped == 0, step < 20_000 {
         step += 1
         for number in 0..<500 { web.locate(48 + step / 1000, vehicle: "v\(number)") }
-        // The newest, whatever the other one does.
+        // The newest position, whatever the slow client does.
         let wanted = 48 + step / 1000
         let told = try quick.next("vehicles") { event in
           event.json["vehicles"]?.array?.last?["position"]?["latitude"]?.double.map {
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2))) func thereAreNotMoreThanTheLimit() async throws {
+  @Test(.timeLimit(.minutes(2))) func theNumberOfStreamsIsLimited() async throws {
     var limits = StreamHub.Limits()
     limits.clients = 3
     limits.heartbeat = 0.2
@@ -200,14 +200,14 @@ import Testing
       for stream in streams { _ = try stream.next("hello") }
       let refused = try EventReader(port: web.port)
       #expect(refused.head.status == 503 && refused.head.headers["retry-after"] == "5")
-      // One that leaves makes room at the next event that it does not take.
+      // A client that leaves makes room at the next event that cannot be sent.
       streams.removeLast()
       #expect(waitUntil { web.hub.counters.clients == 2 })
       #expect(try EventReader(port: web.port).next("hello") != nil)
     }
   }
 
-  /// Whoever asks for the head alone takes no place, and keeps the connection.
+  /// A HEAD request occupies no stream, and the connection stays open.
   @Test(.timeLimit(.minutes(2))) func aHeadIsNoStream() async throws {
     var limits = StreamHub.Limits()
     limits.clients = 1
@@ -224,8 +224,8 @@ import Testing
     }
   }
 
-  /// One login has its share, and who has more open is told so; a stream that says nothing would be opened again and again.
-  @Test(.timeLimit(.minutes(2))) func oneLoginDoesNotTakeAllThereIs() async throws {
+  /// The streams of one login are limited. Further ones are refused with an error: browsers would reopen a silent stream again and again.
+  @Test(.timeLimit(.minutes(2))) func streamsOfOneLoginAreLimited() async throws {
     var limits = StreamHub.Limits()
     (limits.clients, limits.heartbeat) = (16, 0.2)
     let web = try WebFixture(access: NamedAccess(), limits: limits)
@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  /// An empty event says that the connection stands; the broker's troubles are told.
+  /// An empty event is the heartbeat of the connection; problems of the broker are sent.
   @Test(.timeLimit(.minutes(2))) func silenceHasAHeartbeat() async throws {
     var limits = StreamHub.Limits()
     limits.heartbeat = 0.2
@@ -262,8 +262,8 @@ import Testing
     }
   }
 
-  /// Something else that is told, as alerts: at the beginning and whenever it changes.
-  @Test(.timeLimit(.minutes(2))) func otherSourcesAreTold() async throws {
+  /// Other sources, such as alerts, are sent at the beginning and on every change.
+  @Test(.timeLimit(.minutes(2))) func otherSourcesAreSent() async throws {
     let source = CountingSource()
     let web = try WebFixture(sources: [source])
     try await onThread {
@@ -278,12 +278,12 @@ import Testing
 
   @Test(
     .timeLimit(.minutes(2)), arguments: ["interval=0", "interval=61", "interval=x", "bounds=1", "selected=x"])
-  func whatMakesNoSenseIsRefused(query: String) async throws {
+  func invalidQueriesAreRefused(query: String) async throws {
     let web = try WebFixture()
     #expect(try await web.ask("GET", "/api/v1/stream?\(query)").status == 400)
   }
 
-  @Test(.timeLimit(.minutes(2))) func theEndIsSaid() async throws {
+  @Test(.timeLimit(.minutes(2))) func theEndIsAnnounced() async throws {
     let web = try WebFixture()
     try await onThread {
       let streams = try (0..<5).map { _ in try EventReader(port: web.port) }
@@ -299,7 +299,7 @@ import Testing
   }
 }
 
-/// Counts, and says so.
+/// A source that counts.
 private final class CountingSource: StreamSource {
   private let number = Locked<UInt64>(0)
   let event = "counts"

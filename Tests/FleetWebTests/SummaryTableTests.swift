@@ -10,7 +10,7 @@ import Testing
 @Suite struct SummaryTableTests {
   private func json(_ entry: SummaryTable.Entry) throws -> JSONValue { try JSONValue(parsing: entry.json) }
 
-  @Test func aSummarySaysWhatIsKnown() throws {
+  @Test func summariesContainTheLatestState() throws {
     var roster = Roster()
     var table = SummaryTable()
     roster.receive("status", statusJSON("online", at: 0), at: 0)
@@ -31,8 +31,8 @@ import Testing
     }
   }
 
-  /// Reports that are in effect before the newest are told with it: whoever predicts without asking again needs them.
-  @Test func aPromiseComesWithWhatIsInEffectBefore() throws {
+  /// Previous reports that are still in effect are included: clients need them for predictions without another request.
+  @Test func predictionsIncludeReportsStillInEffect() throws {
     var roster = Roster()
     var table = SummaryTable()
     func report(_ seconds: Double, seq: Int, east: Double) -> String {
@@ -54,15 +54,15 @@ import Testing
     let before = try #require(early?["before"]?.array)
     #expect(before.count == 1 && before[0]["time"]?.string == wireTime(0))
     #expect(before[0]["velocityEast"]?.double == 20 && before[0]["validity"]?.double == 30)
-    // Each report forgets what no moment from then on needs.
+    // Each report removes those that no later moment needs.
     roster.receive("location", report(40, seq: 3, east: 0), at: 45)
     #expect(try prediction(at: 45)?["before"] == nil)
-    // Nobody keeps the promise of a vehicle that is gone.
+    // An offline vehicle has no prediction.
     roster.receive("status", statusJSON("offline", at: 50), at: 50)
     #expect(try prediction(at: 50) == nil)
   }
 
-  /// `position.now` is of the moment at which a summary is sent, and is left out where nothing is predicted.
+  /// `position.now` applies to the moment at which a summary is sent, and is omitted without a prediction.
   @Test func predictedPositionIsOfTheMomentOfSending() throws {
     var roster = Roster()
     var table = SummaryTable()
@@ -72,7 +72,7 @@ import Testing
       table.update(from: roster, at: moment(seconds))
       let entry = try #require(table.entries.first)
       let summary = try JSONValue(parsing: entry.json(for: principal, at: moment(seconds)))
-      // All else is as in the stored summary.
+      // The rest is as in the stored summary.
       #expect(summary["revision"] == (try json(entry))["revision"] && summary["state"]?.string != nil)
       let details = try #require(roster.vehicles.first).details(
         revision: 1, at: moment(seconds), forLink: principal.isLink)
@@ -86,7 +86,7 @@ import Testing
     let scope = Scope(fleets: [], vehicles: [VehicleKey(fleet: "demo", vehicle: "van")])
     let link = Principal(name: "link", role: .view, scope: scope, isLink: true)
     roster.receive("location", locationJSON(48, at: 0, epoch: "e", seq: 1), at: 0)
-    #expect(try now(1) == nil, "without a promise")
+    #expect(try now(1) == nil, "without a prediction")
     roster.receive(
       "location",
       #"{"time":"\#(wireTime(2))","latitude":48,"longitude":11.5,\#(predict),"epoch":"e","seq":2}"#, at: 7)
@@ -101,13 +101,13 @@ import Testing
       #expect(found["expired"]?.bool == (seconds > 37 ? true : nil))
     }
     #expect(try now(20, as: link)?["latitude"] == now(20)?["latitude"])
-    #expect(try now(158) == nil, "two minutes after the end of the promise")
+    #expect(try now(158) == nil, "two minutes after the end of the prediction")
     roster.receive("status", statusJSON("offline", at: 20), at: 20)
-    #expect(try now(21) == nil, "of a vehicle that is gone")
+    #expect(try now(21) == nil, "of an offline vehicle")
   }
 
-  /// A recording that is replayed is as old as its messages, not as their times.
-  @Test func whatIsOfAnotherClockSaysWhenItCame() throws {
+  /// The messages of a replayed recording have old times, so their arrival times are included.
+  @Test func messagesOfAnotherClockHaveTheirArrivalTime() throws {
     var roster = Roster()
     var table = SummaryTable()
     roster.receive("location", locationJSON(48.1, at: 1), at: 200_000)
@@ -117,8 +117,8 @@ import Testing
       try table.entries.map { try json($0)["position"]?["received"]?.string } == [wireTime(200_000), nil])
   }
 
-  /// What the broker had kept is not shown as live, and a vehicle that was never heard was not heard.
-  @Test func whatWasKeptIsStale() throws {
+  /// A retained position is stale, the state of its vehicle is unknown, and the last contact is the time of the message.
+  @Test func retainedPositionsAreStale() throws {
     var roster = Roster()
     var table = SummaryTable()
     roster.receive("location", locationJSON(48.1, at: -3600), retained: true, at: 0)
@@ -128,7 +128,7 @@ import Testing
     #expect(summary["heard"]?.string == wireTime(-3600))
   }
 
-  @Test func whatDidNotChangeIsWrittenOnce() throws {
+  @Test func unchangedSummariesAreWrittenOnce() throws {
     var roster = Roster()
     var table = SummaryTable()
     roster.receive("location", locationJSON(48.1, at: 1), at: 1)
@@ -142,7 +142,7 @@ import Testing
     #expect(table.revision == 3 && table.entries.map(\.revision) == [1, 3])
   }
 
-  /// Nobody says that a vehicle is overdue: the time does.
+  /// A vehicle becomes overdue by time, without a message.
   @Test func timeMakesAVehicleOverdue() throws {
     var roster = Roster()
     var table = SummaryTable()
@@ -160,7 +160,7 @@ import Testing
     #expect(table.revision == 2)
   }
 
-  /// Missing messages are a fault for a quarter of an hour; then only their number is left.
+  /// Missing messages are a fault for 15 minutes; afterwards only their number is reported.
   @Test func timeEndsAGap() throws {
     var roster = Roster()
     var table = SummaryTable()

@@ -9,7 +9,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A real server on a free loopback port, over a fleet that the test makes.
+/// A real server on a free loopback port, with the fleet of a test.
 final class WebFixture: Sendable {
   let feed = FleetFeed(Roster())
   let fleet: LiveFleet
@@ -39,7 +39,7 @@ final class WebFixture: Sendable {
     listener.stop(timeout: 5)
   }
 
-  /// A message of a vehicle, as it comes from the broker now.
+  /// Receives a message of a vehicle with the current time of arrival.
   func receive(_ kind: String, _ json: String, vehicle: String = "van", fleet: String = "demo") {
     feed.receive(
       FleetBatch(
@@ -48,7 +48,7 @@ final class WebFixture: Sendable {
         ], receivedAt: .now))
   }
 
-  /// A position of a vehicle, told now.
+  /// Receives a position of a vehicle with the current time.
   func locate(_ latitude: Double, _ longitude: Double = 11.5, vehicle: String = "van", fleet: String = "demo")
   {
     receive(
@@ -57,7 +57,7 @@ final class WebFixture: Sendable {
       vehicle: vehicle, fleet: fleet)
   }
 
-  /// One request on a connection of its own.
+  /// Sends a request over a new connection.
   func ask(
     _ method: String, _ path: String, _ headers: [String: String] = [:], body: String? = nil
   ) async throws -> HTTPAnswer {
@@ -73,7 +73,7 @@ final class WebFixture: Sendable {
   }
 }
 
-/// Whoever names himself by a header: `ann` sees all and may do all, `bob` looks at fleet `a`, and at `b/one`.
+/// Login by the header `User-Agent`: `ann` may see and do everything, `bob` may view fleet `a` and `b/one`.
 struct NamedAccess: AccessPolicy {
   let requiresLogin = true
   var isSecure = false
@@ -99,7 +99,7 @@ struct NamedAccess: AccessPolicy {
   }
 }
 
-/// An open stream, as a browser reads it.
+/// An open stream of events, read like by a browser.
 final class EventReader: Sendable {
   struct Event: Sendable {
     var name: String
@@ -111,7 +111,7 @@ final class EventReader: Sendable {
   let head: HTTPAnswer
   private let rest = Locked<String>("")
 
-  /// Blocks until the answer has begun.
+  /// Blocks until the head of the answer has arrived.
   init(
     port: Int, _ query: String = "", _ headers: [String: String] = [:], receiveBuffer: Int32? = nil
   ) throws {

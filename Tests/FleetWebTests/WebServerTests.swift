@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct WebServerTests {
-  @Test(.timeLimit(.minutes(2))) func everyAnswerSaysWhatABrowserMayDo() async throws {
+  @Test(.timeLimit(.minutes(2))) func everyAnswerHasSecurityHeaders() async throws {
     let web = try WebFixture(leaflet: try LeafletFiles(folder: nil))
     for (method, path) in [
       ("GET", "/"), ("GET", "/nothing"), ("POST", "/"), ("GET", "/api/v1/vehicles"), ("HEAD", "/"),
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2))) func thePagesFilesAreThere() async throws {
+  @Test(.timeLimit(.minutes(2))) func thePageIsServed() async throws {
     let web = try WebFixture()
     let page = try await web.ask("GET", "/")
     #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
@@ -53,7 +53,7 @@ import Testing
     #expect(try await web.ask("GET", "/vendor/leaflet/secret.txt").status == 404)
   }
 
-  /// No name leads anywhere but to the files that are served.
+  /// No path leads to files other than those of the page.
   @Test(
     .timeLimit(.minutes(2)),
     arguments: [
@@ -63,14 +63,14 @@ import Testing
       "/api/v1/vehicles//x", "/api/v1/vehicles/%FF/x", "/api/v1/vehicles/a/b/c",
       "/api/v1/vehicles/../vehicles/a",
     ])
-  func nothingElseIsFound(path: String) async throws {
+  func otherPathsAreNotFound(path: String) async throws {
     let web = try WebFixture()
     let answer = try await web.ask("GET", path)
     #expect(answer.status == 404 || answer.status == 503, "\(path): \(answer.status)")
     #expect(try JSONValue(parsing: answer.body)["error"]?["message"]?.string != nil)
   }
 
-  @Test(.timeLimit(.minutes(2))) func anAddressSaysWhatItKnows() async throws {
+  @Test(.timeLimit(.minutes(2))) func answersListTheAllowedMethods() async throws {
     let web = try WebFixture()
     for (method, path, allowed) in [
       ("POST", "/api/v1/vehicles", "GET, HEAD"), ("DELETE", "/", "GET, HEAD"),
@@ -84,8 +84,8 @@ import Testing
     }
   }
 
-  /// Without a login, no page of another server gets an answer: by no name of its own, and with nothing that changes.
-  @Test(.timeLimit(.minutes(2))) func onlyThisMachinesPagesAreServed() async throws {
+  /// Without a login, requests to a foreign host name and changes by a foreign page are refused.
+  @Test(.timeLimit(.minutes(2))) func onlyLocalPagesAreServed() async throws {
     let web = try WebFixture()
     for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]:80"] {
       let answer = try await web.ask("GET", "/api/v1/vehicles", ["Host": host])
@@ -125,7 +125,7 @@ import Testing
     #expect(try await web.ask("GET", "/health/live").status == 200)
   }
 
-  @Test(.timeLimit(.minutes(2))) func metricsTellOfRequests() async throws {
+  @Test(.timeLimit(.minutes(2))) func metricsCountRequests() async throws {
     let web = try WebFixture()
     web.locate(48.1)
     _ = try await web.ask("GET", "/api/v1/vehicles/demo/van")
@@ -148,7 +148,7 @@ import Testing
     #expect(!metrics.text.contains("\(web.port)"))
   }
 
-  @Test(.timeLimit(.minutes(2))) func readyIsWhenAllIsIn() async throws {
+  @Test(.timeLimit(.minutes(2))) func theServerIsReadyAfterTheRetainedMessages() async throws {
     let web = try WebFixture()
     #expect(try await web.ask("GET", "/health/live").status == 200)
     #expect(try await web.ask("GET", "/health/ready").status == 503)
@@ -163,7 +163,7 @@ import Testing
     for address in ["0.0.0.0:80", "[::]:80", "fleet.example:80", "127.example.org:80", "192.168.1.1:0"] {
       var configuration = ServeConfiguration(address: try ListenAddress(parsing: address))
       #expect(throws: FleetError.self) { try configuration.check(LoopbackAccess()) }
-      // With a login, but nobody who encrypts.
+      // With a login, but without encryption.
       let error = #expect(throws: FleetError.self) { try configuration.check(NamedAccess()) }
       #expect(error?.kind == .invalidInput && error?.description.contains("plain = true") == true)
       #expect(try configuration.check(NamedAccess(isSecure: true)) == nil)

@@ -5,15 +5,14 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The stated accuracy the way the agent gets its fixes: gpsd states an error of its own making, and that must not be taken
-/// for the receiver's.
+/// Horizontal accuracy of fixes received through gpsd. gpsd adds its own error estimates, which must not replace the receiver's.
 @Suite struct AccuracyThroughGPSDTests {
   @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")))
-  func theStatedAccuracyHoldsTheTrueError() throws {
+  func reportedAccuracyContainsTheTrueError() throws {
     let truthPath = try Shared.file("data/tracks/mtv_span_truth.gga")
     let day: Int64 = 86_400_000_000_000
     var truth: [Int64: Coordinate] = [:]
-    // The truth counts by time of day.
+    // Times of the ground truth are times of day.
     var reference = try NMEARecording(
       path: truthPath, startDate: UTCTime(nanoseconds: 0), toleratingBrokenSentences: true)
     while case .position(let block)? = try reference.next() {
@@ -23,7 +22,7 @@ import Testing
     var screen = FixScreen()
     var (inside, all) = (0, 0)
     for location in try DriveThroughGPSD.mountainView.get().listener.fixes.flatMap({ screen.process($0) }) {
-      // gpsd's first report has no error yet.
+      // gpsd's first report has no error estimate.
       guard let time = location.time, let place = truth[time.nanoseconds % day],
         let radius = location.horizontalAccuracy
       else { continue }

@@ -3,8 +3,7 @@ import MQTT
 import TestSupport
 import Testing
 
-/// The example broker configuration and access list, as they stand in `Config/mosquitto`: a vehicle has its own topics and
-/// nothing else.
+/// The example configuration and access list in `Config/mosquitto`: a vehicle can use its own topics only.
 @Suite(.serialized) struct BrokerAccessTests {
   let authority: CertificateAuthority
   let broker: BrokerFixture
@@ -14,7 +13,7 @@ import Testing
     broker = try Self.exampleBroker(authority)
   }
 
-  /// The example with the paths, the port and the user of this test in place of its own.
+  /// Starts the example configuration with the test's paths, port and user.
   private static func exampleBroker(_ authority: CertificateAuthority) throws -> BrokerFixture {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "Config/mosquitto")
@@ -27,9 +26,9 @@ import Testing
     var lines: [String] = []
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
       let words = line.split(separator: " ", maxSplits: 1).map(String.init)
-      // The fixture brings the listener. Its limits are overruled by the example's: without one of the queue, this broker
-      // closes a connection after each refusal.
-      // A revocation list is tried by Deploy/kit-check.sh; this authority has none.
+      // The fixture configures the listener. The example's limits replace the fixture's: without a queue limit, this broker closes the
+      // connection after each refused publish.
+      // Deploy/kit-check.sh tests the revocation list; this authority has none.
       if words[0] == "listener" || words[0] == "crlfile" { continue }
       lines.append(replaced[words[0]].map { "\(words[0]) \($0)" } ?? String(line))
     }
@@ -47,7 +46,7 @@ import Testing
     return settings
   }
 
-  /// Publishes to every topic at once. Returns those that the broker refused, each with its reason.
+  /// Publishes to all topics concurrently. Returns the topics that the broker refused, with the reason codes.
   private func refusals(of topics: [String], by name: String) async throws -> [String: MQTTReasonCode] {
     let store = MemoryOutbox()
     for topic in topics { store.append(MQTTMessage(topic: topic, text: "x", qos: .atLeastOnce)) }
@@ -59,21 +58,21 @@ import Testing
     return Dictionary(uniqueKeysWithValues: store.rejected.map { (topics[Int($0.token) - 1], $0.reason) })
   }
 
-  private static let told = [
+  private static let vehicleTopics = [
     "status", "location", "location/event", "track", "heading", "attitude", "altitude", "motion",
     "region", "vehicle", "scan", "beacons/wanted", "trace", "trace/piece",
     "regions/reported",
     "config/reported", "command/locate/response",
   ]
-  private static let asked = [
+  private static let requestTopics = [
     "config/desired", "regions/desired", "beacons/piece", "command/locate", "command/track",
   ]
 
-  @Test(.timeLimit(.minutes(6))) func aVehicleWritesItsOwnTopicsAndNothingElse() async throws {
-    let own = Self.told.map { "odograph/v1/acme/van-1/\($0)" }
+  @Test(.timeLimit(.minutes(6))) func vehiclePublishesToItsOwnTopicsOnly() async throws {
+    let own = Self.vehicleTopics.map { "odograph/v1/acme/van-1/\($0)" }
     let others =
-      Self.told.flatMap { ["odograph/v1/acme/van-2/\($0)", "odograph/v1/other/van-1/\($0)"] }
-      + Self.asked.flatMap { ["odograph/v1/acme/van-1/\($0)", "odograph/v1/acme/van-2/\($0)"] } + [
+      Self.vehicleTopics.flatMap { ["odograph/v1/acme/van-2/\($0)", "odograph/v1/other/van-1/\($0)"] }
+      + Self.requestTopics.flatMap { ["odograph/v1/acme/van-1/\($0)", "odograph/v1/acme/van-2/\($0)"] } + [
         "odograph/v1/acme/van-1", "odograph/v1/acme/van-1/response", "odograph/v1/acme/van-1/unheard-of",
         "odograph/v1/acme/van-1/status/more",
         "odograph/v1/van-1/status", "odograph/v1/acme/status", "odograph/v2/acme/van-1/status", "status",
@@ -84,7 +83,7 @@ import Testing
     #expect(refused.values.allSatisfy { $0 == .notAuthorized })
   }
 
-  @Test(.timeLimit(.minutes(6))) func aVehicleReadsWhatIsAskedOfItAndNothingElse() async throws {
+  @Test(.timeLimit(.minutes(6))) func vehicleReceivesItsOwnRequestsOnly() async throws {
     let recorder = SessionRecorder()
     let filters = ["#", "$SYS/#", "odograph/v1/acme/van-2/#", "odograph/v1/+/+/config/desired"]
     let vehicle = try MQTTSession(
@@ -93,27 +92,27 @@ import Testing
     try vehicle.start()
     try await eventually { recorder.answerCount == filters.count }
     let everything = ["acme/van-1", "acme/van-2", "other/van-1"].flatMap { vehicle in
-      Self.asked.map { "odograph/v1/\(vehicle)/\($0)" }
+      Self.requestTopics.map { "odograph/v1/\(vehicle)/\($0)" }
     }
     #expect(try await refusals(of: everything, by: "dispatch").isEmpty)
     let neighbour = ["odograph/v1/acme/van-2/location", "odograph/v1/acme/van-2/status"]
     #expect(try await refusals(of: neighbour, by: "acme/van-2").isEmpty)
-    // What comes last tells that all before it would have come.
+    // Messages arrive in order: once this one has arrived, no earlier one is outstanding.
     #expect(try await refusals(of: ["odograph/v1/acme/van-1/command/end"], by: "dispatch").isEmpty)
     try await eventually { recorder.messages.contains { $0.topic.hasSuffix("/end") } }
-    let own = Set((Self.asked + ["command/end"]).map { "odograph/v1/acme/van-1/\($0)" })
+    let own = Set((Self.requestTopics + ["command/end"]).map { "odograph/v1/acme/van-1/\($0)" })
     #expect(Set(recorder.messages.map(\.topic)) == own)
     vehicle.stop()
   }
 
-  @Test(.timeLimit(.minutes(6))) func theFleetsSideAsksAndNeverSpeaksForAVehicle() async throws {
-    let spoken = Self.told.map { "odograph/v1/acme/van-1/\($0)" }
+  @Test(.timeLimit(.minutes(6))) func fleetRolesPublishRequestsOnly() async throws {
+    let spoken = Self.vehicleTopics.map { "odograph/v1/acme/van-1/\($0)" }
     #expect(try await Set(refusals(of: spoken, by: "dispatch").keys) == Set(spoken))
-    let asked = Self.asked.map { "odograph/v1/acme/van-1/\($0)" }
-    #expect(try await Set(refusals(of: asked + spoken, by: "dashboard").keys) == Set(asked + spoken))
+    let requests = Self.requestTopics.map { "odograph/v1/acme/van-1/\($0)" }
+    #expect(try await Set(refusals(of: requests + spoken, by: "dashboard").keys) == Set(requests + spoken))
   }
 
-  @Test(.timeLimit(.minutes(6))) func aWillForAnotherVehicleIsNotSpoken() async throws {
+  @Test(.timeLimit(.minutes(6))) func willForAnotherVehicleIsNotPublished() async throws {
     let recorder = SessionRecorder()
     let watcher = try MQTTSession(
       configuration: settings("dashboard"), subscriptions: [MQTTSubscription("odograph/#")],
@@ -126,7 +125,7 @@ import Testing
     thief.brokers = [.init(host: "127.0.0.1", port: link.port)]
     let session = try MQTTSession(configuration: thief, handlers: recorder.handlers)
     try session.start()
-    // Either the broker does not let it in, or it keeps the will to itself.
+    // The broker either refuses the connection or discards the will.
     try await eventually { !recorder.states.filter { "\($0)".contains("\(link.port)") }.isEmpty }
     link.setOpen(false)
     #expect(try await refusals(of: ["odograph/v1/acme/van-1/status"], by: "acme/van-1").isEmpty)
@@ -136,7 +135,7 @@ import Testing
     watcher.stop()
   }
 
-  @Test(.timeLimit(.minutes(6))) func nobodyComesInWithoutACertificateOfTheAuthority() async throws {
+  @Test(.timeLimit(.minutes(6))) func clientsWithoutATrustedCertificateAreRefused() async throws {
     var nameless = try settings("acme/van-1")
     nameless.tls?.identity = nil
     nameless.connectTimeout = 5
@@ -154,8 +153,8 @@ import Testing
     }
   }
 
-  /// The agent itself, with nothing but its configuration.
-  @Test(.timeLimit(.minutes(6))) func theAgentDeliversThroughTheExample() async throws {
+  /// The agent with an otherwise default configuration.
+  @Test(.timeLimit(.minutes(6))) func agentDeliversThroughTheExample() async throws {
     let recorder = SessionRecorder()
     let watcher = try MQTTSession(
       configuration: settings("dispatch"), subscriptions: [MQTTSubscription("odograph/#")],
@@ -174,7 +173,7 @@ import Testing
     agent.child.terminate()
     try await eventually { recorder.wire.last { $0.kind == "status" }?.state == "offline" }
     #expect(recorder.messages.allSatisfy { $0.topic.hasPrefix("odograph/v1/test/van/") })
-    // Nothing was refused: there are no dead letters.
+    // No dead letters: the broker refused no publish.
     #expect(try DeadLetterCommand(agent.directory).letters.isEmpty)
     watcher.stop()
   }

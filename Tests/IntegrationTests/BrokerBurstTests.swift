@@ -4,10 +4,10 @@ import Platform
 import TestSupport
 import Testing
 
-/// A link that is open only for bursts.
+/// Link policy `bursts`: the connection is open during bursts only.
 @Suite(.serialized) struct BrokerBurstTests {
   @Test(.timeLimit(.minutes(6)))
-  func theLinkOpensForABurstCarriesAllAndCloses() async throws {
+  func linkOpensForEachBurst() async throws {
     let broker = try BrokerFixture()
     let watcher = SessionRecorder()
     let listener = try MQTTSession(
@@ -39,7 +39,7 @@ import Testing
     }
     #expect(asleep == [.asleep, .asleep, .asleep])
     try await eventually { watcher.messages.count == 153 }
-    // The will stays unspoken, and each burst ends with the farewell.
+    // The will is never published; each burst ends with the farewell message.
     #expect(
       watcher.messages.filter { $0.topic == "status" }.map(\.payload)
         == Array(repeating: Array("asleep".utf8), count: 3))
@@ -52,9 +52,9 @@ import Testing
     listener.stop()
   }
 
-  /// Without a call, with what can wait, and with live values all the time.
+  /// No `wakeUp()` call; one deferrable message is queued and live values are published every 5 ms.
   @Test(.timeLimit(.minutes(6)))
-  func theLinkOpensAtItsIntervalAndNothingThatCanWaitKeepsItOpen() async throws {
+  func linkOpensAtTheIntervalAndClosesDespiteLiveValues() async throws {
     let broker = try BrokerFixture()
     var settings = configuration(broker, "sleeper")
     settings.linkPolicy = .bursts(linger: 0.1, interval: 1)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func commandsThatWaitedArriveInTheNextBurst() async throws {
+  func queuedCommandsArriveInTheNextBurst() async throws {
     let broker = try BrokerFixture()
     var settings = configuration(broker, "sleeper")
     settings.linkPolicy = .bursts(linger: 0.3)

@@ -5,12 +5,12 @@ import Platform
 import TestSupport
 import Testing
 
-/// Delivery through a real broker that dies, and clients that do.
+/// Delivery while the broker or the client is killed.
 @Suite(.serialized) struct BrokerDeliveryTests {
-  /// The listener takes QoS 0, which the broker writes to it before it acknowledges to the sender: what the
-  /// broker has acknowledged has been passed on, also when it is killed the next moment.
+  /// The listener subscribes with QoS 0: the broker writes to the listener before it acknowledges the sender's publish. Acknowledged
+  /// messages have therefore been forwarded, even if the broker is killed immediately afterwards.
   @Test(.timeLimit(.minutes(6)))
-  func everyRecordArrivesInOrderWhileTheBrokerIsKilledAndStartedAgain() async throws {
+  func recordsArriveInOrderAcrossBrokerRestarts() async throws {
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)
     let recorder = SessionRecorder()
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aListenerThatDiesBeforeKeepingABatchGetsItAgain() async throws {
+  func killedListenerReceivesTheBatchAgain() async throws {
     let broker = try BrokerFixture()
     let log = broker.directory.file("kept.log")
     let listener = { (killAfter: Int) in
@@ -68,7 +68,7 @@ import Testing
     #expect(keptByFirst.count >= 300 && keptByFirst.count < 2000)
     let second = try listener(1_000_000)
     try await eventually { try Set(lines(log)).count == 2000 }
-    // Nothing is missing, and what was acknowledged is not repeated: each batch twice at most.
+    // No message is missing, and the order is unchanged; repetitions are permitted.
     let kept = try lines(log)
     #expect(firstArrivals(kept) == (0..<2000).map(String.init))
     second.kill()
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aBatchThatIsNotKeptComesAgain() async throws {
+  func rejectedBatchIsRedelivered() async throws {
     let broker = try BrokerFixture()
     let refused = Locked(false)
     let messages = Locked([String]())
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aKilledClientLeavesItsWillAndAStoppedOneItsLastWord() async throws {
+  func killPublishesTheWillAndStopTheFinalMessage() async throws {
     let broker = try BrokerFixture()
     let recorder = SessionRecorder()
     let watcher = try MQTTSession(
@@ -146,11 +146,11 @@ import Testing
   }
 }
 
-/// A line in which the child says what it had accepted.
+/// Parsed line of the child's log: a record that it accepted.
 struct Accepted {
   let lane: String
   let identity: String
-  /// False for what was in memory alone, on a full disk.
+  /// False if the record was held in memory only, because the disk was full.
   let isDurable: Bool
 
   init(_ line: String) {
@@ -165,12 +165,12 @@ struct Accepted {
 func lines(_ path: String) throws -> [String] {
   guard let data = FileManager.default.contents(atPath: path) else { return [] }
   var lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-  // A process that was killed may have left half a line.
+  // A killed process may have left an incomplete last line.
   lines.removeLast()
   return lines.map(String.init)
 }
 
-/// Whether records of a lane arrived in the order in which they were accepted. Of last-known values the newest may come
+/// Returns whether the records of a lane arrived in the order in which they were accepted. In lane `last`, the newest value may arrive
 /// before its history.
 func isInOrder(_ arrived: [String], _ accepted: [String], lane: String) -> Bool {
   let places = Dictionary(uniqueKeysWithValues: accepted.enumerated().map { ($1, $0) })
@@ -178,7 +178,7 @@ func isInOrder(_ arrived: [String], _ accepted: [String], lane: String) -> Bool 
   return lane == "last" ? HistoryOrder(order).isSound : order == Array(accepted.indices)
 }
 
-/// Each value once, where it came first.
+/// Removes duplicates; the first occurrence remains.
 func firstArrivals(_ values: [String]) -> [String] {
   var seen: Set<String> = []
   return values.filter { seen.insert($0).inserted }

@@ -4,14 +4,14 @@ import Platform
 import TestSupport
 import Testing
 
-/// What MQTT offers, against a real broker.
+/// MQTT features of a session with a real broker.
 @Suite(.serialized) struct BrokerFeatureTests {
   let broker: BrokerFixture
 
   init() throws { broker = try BrokerFixture() }
 
   @Test(.timeLimit(.minutes(6)))
-  func propertiesAndRetainTravelUnchanged() async throws {
+  func propertiesAndRetainArriveUnchanged() async throws {
     let sent = MQTTMessage(
       topic: "a/b", payload: [0, 1, 255], qos: .atLeastOnce, retain: true,
       properties: MQTTMessageProperties(
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func everythingWorksUnder311() async throws {
+  func sessionWorksWithMQTT311() async throws {
     var settings = configuration(broker, "old")
     settings.protocolVersion = .v311
     settings.will = MQTTMessage(topic: "status", text: "gone", qos: .atLeastOnce)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aSharedSubscriptionDividesTheWorkAndLosesNothingWhenAMemberLeaves() async throws {
+  func sharedSubscriptionLosesNothingWhenAMemberLeaves() async throws {
     let members = [
       try await connect("one", [MQTTSubscription("$share/group/work/#")]),
       try await connect("two", [MQTTSubscription("$share/group/work/#")]),
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aSubscriptionThatIsRefusedIsReported() async throws {
+  func refusedSubscriptionIsReported() async throws {
     let strict = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0)
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func whatCannotBeSentNowIsDroppedAndCounted() async throws {
+  func unsentLiveMessagesAreDroppedAndCounted() async throws {
     let session = try MQTTSession(
       configuration: configuration(broker, "now"), handlers: MQTTSession.Handlers())
     #expect(!session.publishNow(MQTTMessage(topic: "heading", text: "1")))
@@ -133,7 +133,7 @@ import Testing
     #expect(session.publishNow(MQTTMessage(topic: "heading", text: "2")))
     try await eventually { session.statistics.sentNow == 1 }
     #expect(session.statistics.droppedNow == 1)
-    // A broker that reads nothing: the socket fills, memory does not.
+    // The frozen broker reads nothing: the socket buffer fills up, and further messages are dropped instead of queued.
     broker.freeze()
     let large = [UInt8](repeating: 0, count: 100_000)
     for _ in 0..<1000 { session.publishNow(MQTTMessage(topic: "heading", payload: large)) }
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aBrokerThatFreezesIsNoticedByTheKeepAlive() async throws {
+  func keepAliveDetectsAFrozenBroker() async throws {
     var settings = configuration(broker, "patient")
     settings.keepAlive = 5
     let recorder = SessionRecorder()
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func anIdleConnectionStandsLongerThanItsKeepAlive() async throws {
+  func idleConnectionOutlastsItsKeepAlive() async throws {
     var settings = configuration(broker, "idle")
     settings.keepAlive = 5
     let recorder = SessionRecorder()
@@ -193,9 +193,9 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aNameWhoseFirstAddressDoesNotAnswerIsReachedByTheSecond() async throws {
+  func connectsToTheSecondAddressOfAName() async throws {
     var settings = configuration(broker, "dual")
-    // Resolves to ::1 and 127.0.0.1 on most machines; the broker listens on the latter alone.
+    // Resolves to ::1 and 127.0.0.1 on most machines; the broker listens on 127.0.0.1 only.
     settings.brokers = [MQTTConfiguration.Broker(host: "localhost", port: broker.port)]
     let session = try MQTTSession(configuration: settings, handlers: MQTTSession.Handlers())
     try session.start()
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func theProbeTellsWhatItFound() async throws {
+  func probeReportsTheStateOfEachBroker() async throws {
     let passwords = broker.directory.file("passwords")
     let made = try ChildProcess("mosquitto_passwd", ["-b", "-c", passwords, "vehicle", "secret"])
     #expect(made.waitForExit() == 0)

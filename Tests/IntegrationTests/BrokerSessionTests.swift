@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Everything that a session's handlers were told.
+/// Records the calls of a session's handlers.
 final class SessionRecorder: Sendable {
   struct Contents {
     var states: [MQTTConnectionState] = []
@@ -18,7 +18,7 @@ final class SessionRecorder: Sendable {
   var messages: [MQTTMessage] { contents.withLock { $0.messages } }
   var answers: [String: MQTTReasonCode] { contents.withLock { $0.answers } }
 
-  /// How many subscriptions were answered.
+  /// Number of SUBACK results received.
   var answerCount: Int { contents.withLock { $0.answerCount } }
   var payloads: [String] { messages.map { String(decoding: $0.payload, as: UTF8.self) } }
 
@@ -40,7 +40,7 @@ final class SessionRecorder: Sendable {
 
 @Suite struct BrokerSessionTests {
   @Test(.timeLimit(.minutes(6)))
-  func messagesTravelFromSessionToSession() async throws {
+  func messagesArriveInOrder() async throws {
     let broker = try BrokerFixture()
     let recorder = SessionRecorder()
     let listener = try MQTTSession(

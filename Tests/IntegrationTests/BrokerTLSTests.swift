@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// TLS with a real broker: who is let in, who is refused, and what is said about it.
+/// TLS with a real broker: accepted and refused certificates, causes and remedies in the reported errors.
 @Suite(.serialized) struct BrokerTLSTests {
   let authority: CertificateAuthority
 
@@ -20,13 +20,13 @@ import Testing
     settings.tls?.minimumVersion = .tls13
     settings.tls?.alpn = "mqtt"
     #expect(try await firstState(settings).isConnected)
-    // The name is checked as well when it is one.
+    // The host name is verified as well.
     settings.brokers = [.init(host: "localhost", port: broker.port)]
     #expect(try await firstState(settings).isConnected)
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aClientWithoutACertificateIsToldSo() async throws {
+  func missingClientCertificateIsReported() async throws {
     let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
     let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("certificate required") == true, "\(state.cause ?? "") \(state)")
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aCertificateOfTheFutureIsRefused() async throws {
+  func notYetValidCertificateIsRefused() async throws {
     let broker = try tlsBroker(authority.issue("broker", validity: .notYet))
     let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("not yet valid") == true, "\(state)")
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aPreSharedKeyIsEnough() async throws {
+  func preSharedKeyIsAccepted() async throws {
     let directory = try TemporaryDirectory()
     let keys = try directory.write("psk", "vehicle:0011223344556677\n")
     let broker = try BrokerFixture(["allow_anonymous true", "psk_hint hint", "psk_file \(keys)"])
@@ -88,9 +88,9 @@ import Testing
     #expect(try await !firstState(settings).isConnected)
   }
 
-  /// The check stands between TLS and the library as well.
+  /// Packets received through TLS are validated before they reach the library.
   @Test(.timeLimit(.minutes(6)))
-  func anUnknownPropertyThroughTLSEndsTheConnectionAndNotTheProcess() async throws {
+  func unknownPropertyThroughTLSClosesTheConnection() async throws {
     let identity = try authority.issue("broker")
     let port: Int = try FreePort.next()
     let server = try ChildProcess(
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aClockBeforeItsTimePutsTLSOff() async throws {
+  func unsetClockPostponesTLS() async throws {
     let broker = try tlsBroker(authority.issue("broker"))
     var settings = tlsConfiguration(broker)
     settings.earliestPlausibleTime = UTCTime(secondsSince1970: 4_000_000_000)
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [false, true])
-  func renewedCredentialsAreTakenUpWithoutARestart(isBusy: Bool) async throws {
+  func renewedCredentialsAreUsedWithoutARestart(isBusy: Bool) async throws {
     let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
     let first = try authority.issue("first")
     let directory = try TemporaryDirectory()
@@ -186,7 +186,7 @@ import Testing
     return settings
   }
 
-  /// Returns the first state that a session reports; with a text, the first that contains it.
+  /// Returns the first state that a session reports; with `text`, the first one whose cause contains it.
   private func firstState(
     _ settings: MQTTConfiguration, saying text: String? = nil
   ) async throws -> MQTTConnectionState {
@@ -210,9 +210,9 @@ import Testing
 extension MQTTConnectionState {
   var isConnected: Bool { if case .connected = self { true } else { false } }
 
-  /// The remedy of a disconnection.
+  /// Remedy of a disconnection; nil while connected.
   var remedy: String? { if case .disconnected(let end, _) = self { end.remedy } else { nil } }
 
-  /// The description of a disconnection.
+  /// Description of a disconnection; nil while connected.
   var cause: String? { if case .disconnected(let end, _) = self { end.description } else { nil } }
 }

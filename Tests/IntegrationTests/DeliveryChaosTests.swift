@@ -5,16 +5,15 @@ import Platform
 import TestSupport
 import Testing
 
-/// Everything at once: the agent's process is killed, the broker is killed, the link is cut in mid-packet, the disk
-/// fills up, again and again, while a listener keeps what arrives.
+/// Delivery while the agent and the broker are killed, the link is cut within a packet, and the disk fills up, in random order.
 @Suite(.serialized) struct DeliveryChaosTests {
-  enum Shock: CaseIterable {
+  enum Fault: CaseIterable {
     case killAgent, killBroker, cutLink, closeLink, fillDisk
   }
 
-  /// `ODOGRAPH_CHAOS_CYCLES` sets the number of blows, `ODOGRAPH_CHAOS_SEED` repeats a run's choices.
+  /// `ODOGRAPH_CHAOS_CYCLES` sets the number of faults; `ODOGRAPH_CHAOS_SEED` repeats the random choices of an earlier run.
   @Test(.timeLimit(.minutes(15)))
-  func nothingAcceptedIsLostAndNothingIsOutOfOrder() async throws {
+  func acceptedRecordsArriveInOrder() async throws {
     let environment = ProcessInfo.processInfo.environment
     let cycles = environment["ODOGRAPH_CHAOS_CYCLES"].flatMap(Int.init) ?? 25
     let seed = environment["ODOGRAPH_CHAOS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
@@ -23,7 +22,7 @@ import Testing
     let scene = try await ChaosScene()
     for _ in 0..<cycles {
       try await Task.sleep(for: .milliseconds(Int.random(in: 20...200, using: &random)))
-      try await scene.strike(Shock.allCases.randomElement(using: &random) ?? .cutLink, using: &random)
+      try await scene.inject(Fault.allCases.randomElement(using: &random) ?? .cutLink, using: &random)
     }
     let accepted = try await scene.finish()
     let arrived = firstArrivals(scene.recorder.payloads)
@@ -31,7 +30,7 @@ import Testing
     let missing = accepted.filter { $0.isDurable && !known.contains($0.identity) }
     #expect(
       missing.isEmpty, "seed \(seed): \(missing.count) of \(accepted.count), first \(missing.prefix(3))")
-    // A last-known value that overtook from memory, on a full disk, is not remembered when the process is killed.
+    // Lane `last` is excluded: a kill loses the record of a value that was sent ahead of its history from memory, on a full disk.
     for lane in Set(accepted.map(\.lane)).subtracting(["last"]) {
       let expected = accepted.filter { $0.lane == lane && known.contains($0.identity) }.map(\.identity)
       let ofLane = Set(expected)
@@ -43,7 +42,7 @@ import Testing
   }
 }
 
-/// The real parts of the test.
+/// Broker, link, listener and agent process of the test.
 final class ChaosScene {
   let broker: BrokerFixture
   let link: LinkProxy
@@ -62,7 +61,7 @@ final class ChaosScene {
     mkdir(disk, 0o700)
     isSmallDisk = mount("tmpfs", disk, "tmpfs", 0, "size=8m") == 0
     if !isSmallDisk { print("chaos: without full disks, as mounting a small one is not allowed here") }
-    // The broker writes to a listener of QoS 0 before it acknowledges to the sender.
+    // The broker writes to a QoS 0 listener before it acknowledges the sender's publish.
     listener = try MQTTSession(
       configuration: configuration(broker, "listener"),
       subscriptions: [MQTTSubscription("records/#", qos: .atMostOnce)], handlers: recorder.handlers)
@@ -76,8 +75,9 @@ final class ChaosScene {
     if isSmallDisk { umount2(disk, 2) }
   }
 
-  func strike(_ blow: DeliveryChaosTests.Shock, using random: inout some RandomNumberGenerator) async throws {
-    switch blow {
+  func inject(_ fault: DeliveryChaosTests.Fault, using random: inout some RandomNumberGenerator) async throws
+  {
+    switch fault {
     case .killAgent:
       agent.kill()
       agent = try Self.startAgent(disk, directory, link)
@@ -105,12 +105,12 @@ final class ChaosScene {
     }
   }
 
-  /// Lets the agent deliver what it has. Returns what it had accepted.
+  /// Waits until the agent has delivered its queue. Returns the records that it accepted.
   func finish() async throws -> [Accepted] {
     try directory.write("accepted.log.end", "")
     #expect(agent.waitForExit() == 0)
     let accepted = try lines(directory.file("accepted.log")).map { Accepted($0) }
-    // The listener is a step behind the acknowledgements at most.
+    // The listener may receive the last messages after the sender has their acknowledgements.
     _ = await waitBriefly {
       let known = Set(recorder.payloads)
       return accepted.allSatisfy { !$0.isDurable || known.contains($0.identity) }

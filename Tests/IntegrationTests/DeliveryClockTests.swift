@@ -3,15 +3,15 @@ import MQTT
 import TestSupport
 import Testing
 
-/// Clocks that jump by days, stand still or were never set: order and delivery hold, since no clock decides them.
+/// Delivery with clocks that jump by days, are stopped or were never set. Order and delivery do not depend on the clock.
 @Suite(.serialized, .needs(.fakeClock)) struct DeliveryClockTests {
-  /// Days off the right time, one after the other; in between the link is cut or the process killed.
+  /// Offsets from the real time in days, applied in sequence. After each jump, the link is cut or closed, or the process is killed.
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
       (FakeClock.Reach.wallClock, [10, -10, 0, -10, 10, 0]), (.allClocks, [10, 20, 30]),
     ])
-  func jumpsOfTenDaysChangeNothing(reach: FakeClock.Reach, days: [Int]) async throws {
+  func clockJumpsDoNotAffectDelivery(reach: FakeClock.Reach, days: [Int]) async throws {
     let directory = try TemporaryDirectory()
     let clock = try FakeClock(in: directory, reach: reach)
     let scene = try await Scene(directory, clock)
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: ["2026-11-21 12:00:00", "1970-01-01 00:00:30"])
-  func aClockThatStandsStillAtTheStart(time: String) async throws {
+  func stoppedClockDoesNotAffectDelivery(time: String) async throws {
     let directory = try TemporaryDirectory()
     let clock = try FakeClock(in: directory)
     try clock.stop(at: time)
@@ -41,13 +41,13 @@ import Testing
     try await scene.acceptMore()
     try scene.restart()
     try await scene.acceptMore()
-    // Then somebody sets it.
+    // The clock is set.
     try clock.jump(days: 0)
     try await scene.acceptMore()
     try await scene.finish()
   }
 
-  /// Certificates cannot be judged before the clock is set. Until then TLS is put off; then it works, without a restart.
+  /// Certificates cannot be validated before the clock is set: the agent postpones TLS and connects later without a restart.
   @Test(.timeLimit(.minutes(6))) func tlsWaitsForTheClock() async throws {
     let directory = try TemporaryDirectory()
     let clock = try FakeClock(in: directory)
@@ -70,8 +70,9 @@ import Testing
     agent.child.terminate()
   }
 
-  /// The whole agent through a jump back while its link is down: a watcher sees it return, and its end.
-  @Test(.timeLimit(.minutes(6)), arguments: [-10, 10]) func aWatcherFollowsThroughAJump(days: Int)
+  /// A clock jump while the agent's link is down: `odograph watch` shows the vehicle online after the reconnection, and offline after a
+  /// kill.
+  @Test(.timeLimit(.minutes(6)), arguments: [-10, 10]) func watchFollowsAClockJump(days: Int)
     async throws
   {
     let directory = try TemporaryDirectory()
@@ -87,7 +88,7 @@ import Testing
         "mqtt.broker": "127.0.0.1:\(link.port)", "mqtt.keepalive": "5", "mqtt.backoff_base": "0.1",
         "mqtt.backoff_limit": "0.5", "input.mode": "simulation", "input.speed": "10", "status.interval": "5",
       ], environment: clock.environment)
-    // `watch` prints a line per change where it has no terminal.
+    // Without a terminal, `watch` prints one line per change.
     func state() -> String? { watch.output.split(separator: "\n").last.map(String.init) }
     try await eventually { tail.messages.count > 10 }
     link.setOpen(false)
@@ -106,7 +107,7 @@ import Testing
   }
 }
 
-/// A process that accepts records by a fake clock, behind a link that can be cut, and a listener.
+/// A process that accepts records with a fake clock, behind a link that can be cut, and a listener.
 private final class Scene {
   let link: LinkProxy
   private let broker: BrokerFixture
@@ -145,7 +146,7 @@ private final class Scene {
     get throws { try lines(directory.file("accepted.log")).map { Accepted($0) } }
   }
 
-  /// Waits until some more records are accepted.
+  /// Waits until more than 30 further records are accepted.
   func acceptMore() async throws {
     let before = try lineCount
     try await eventually { try lineCount > before + 30 }
@@ -162,21 +163,21 @@ private final class Scene {
     agent = try Self.start(directory, link, clock)
   }
 
-  /// Lets the process deliver what it has, and holds what arrived against what was accepted.
+  /// Waits until the process has delivered its queue, and compares the arrived records with the accepted ones.
   func finish() async throws {
     try directory.write("accepted.log.end", "")
     #expect(agent.waitForExit() == 0)
     let accepted = try accepted
     let identities = Set(accepted.map(\.identity))
     waitUntil { identities.isSubset(of: recorder.payloads) }
-    #expect(identities.subtracting(recorder.payloads) == [], "accepted, and never arrived")
+    #expect(identities.subtracting(recorder.payloads) == [], "accepted but not delivered")
     listener.stop()
     let arrived = firstArrivals(recorder.payloads)
     for lane in Set(accepted.map(\.lane)) {
       let expected = accepted.filter { $0.lane == lane }.map(\.identity)
       #expect(isInOrder(arrived, expected, lane: lane), "order of lane \(lane)")
     }
-    // One epoch, and numbers that only grow, whatever the clock said when they were given out.
+    // One epoch and ascending sequence numbers, independent of the clock.
     let parts = accepted.map { $0.identity.split(separator: " ") }
     #expect(Set(parts.map(\.[0])).count == 1)
     let numbers = parts.compactMap { Int($0[1]) }

@@ -5,7 +5,7 @@ import SensorsGPSD
 import TestSupport
 import Testing
 
-/// A source and a gpsd that comes and goes.
+/// A source while gpsd starts, stops and restarts.
 @Suite(.serialized) struct GPSDLifeCycleTests {
   private static let log = "data/gpsd-logs/haicom-305N.log"
 
@@ -20,9 +20,9 @@ import Testing
     }
   }
 
-  /// gpsd is not there yet, comes, is killed, and comes again: each change is said once.
+  /// gpsd is not running, starts, is killed, and restarts. Each change is reported once.
   @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
-  func aRestartIsSurvivedAndSaidOnce() throws {
+  func gpsdRestartIsReportedOnce() throws {
     let log = try Shared.file(Self.log)
     let listener = GPSDListener()
     let port: UInt16 = try FreePort.next()
@@ -31,11 +31,11 @@ import Testing
     try source.start(listener.sink)
     defer { source.stop() }
     #expect(waitUntil(atMost: 60) { listener.states.count == 1 })
-    // Several attempts fail in this time; none but the first is said.
+    // Only the first of several failed attempts is reported.
     usleep(2_500_000)
     #expect(Self.kinds(listener.states) == ["unavailable"])
     guard case .unavailable(let reason)? = listener.states.first else {
-      Issue.record("what is missing was not said: \(listener.states)")
+      Issue.record("no reason was reported: \(listener.states)")
       return
     }
     #expect(reason.contains("127.0.0.1:\(port)") && reason.contains("is gpsd running?"))
@@ -44,7 +44,7 @@ import Testing
     #expect(waitUntil(atMost: 60) { listener.fixes.count > 20 })
     first.process.signal(SIGKILL)
     first.stop()
-    // The connection ends, and new ones are refused.
+    // Two reports: the connection ends, and new connections are refused.
     #expect(waitUntil(atMost: 60) { listener.states.count == 4 })
     let count = listener.fixes.count
     let second = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true, port: port)
@@ -56,9 +56,10 @@ import Testing
       ])
   }
 
-  /// Reports that may wait come together, all of them, and what waits when the watch is left comes too.
+  /// A source with a latency of 3 s delivers reports in blocks, without omissions. Pending reports are delivered when its demand is set to
+  /// off.
   @Test(.timeLimit(.minutes(3)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
-  func reportsThatMayWaitComeTogether() throws {
+  func latencyDeliversReportsInBlocks() throws {
     let log = try Shared.file(Self.log)
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.05, repeats: true)
     defer { gpsd.stop() }
@@ -74,16 +75,16 @@ import Testing
     #expect(waitUntil(atMost: 60) { patient.states.last == .idle })
     #expect(listener.blocks.allSatisfy { $0 == 1 })
     #expect(patient.blocks.prefix(3).contains { $0 > 1 } && patient.blocks.count <= 6)
-    // A run of what the other heard, none left out.
+    // A contiguous sequence of the other source's reports.
     let (all, some) = (listener.fixes.map(\.time), patient.fixes.map(\.time))
     let start = try #require(all.firstIndex { $0 == some.first.flatMap { $0 } })
     #expect(some.count > 3 && Array(all[start...].prefix(some.count)) == some)
     #expect(zip(patient.fixes, patient.fixes.dropFirst()).allSatisfy { $0.timestamp <= $1.timestamp })
   }
 
-  /// While nothing is wanted nobody watches, so gpsd closes the receiver; then the watch is taken up again.
+  /// With demand off, the source ends its watch, so that gpsd closes the receiver. The watch restarts with the next demand.
   @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
-  func demandOffLeavesTheWatch() throws {
+  func demandOffEndsTheWatch() throws {
     let log = try Shared.file(Self.log)
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
@@ -116,7 +117,7 @@ import Testing
     let gpsd = try GPSDFixture(log: log, secondsPerSentence: 0.01, repeats: true)
     defer { gpsd.stop() }
     var probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
-    // gpsd listens a moment before gpsfake gives it the receiver.
+    // gpsd listens shortly before gpsfake adds the receiver.
     _ = try waitUntil(atMost: 60) {
       probe = try GPSDProbe.run(GPSDAddress(port: gpsd.port))
       return !probe.devices.isEmpty
@@ -127,21 +128,21 @@ import Testing
     #expect(waitUntil(atMost: 60) { Self.watchers(gpsd.port) == 0 })
   }
 
-  @Test(.timeLimit(.minutes(6))) func aProbeOfNobodySaysSo() throws {
+  @Test(.timeLimit(.minutes(6))) func probeReportsAClosedPort() throws {
     let port: UInt16 = try FreePort.next()
     let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(GPSDAddress(port: port)) }
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("127.0.0.1:\(port)") == true)
   }
 
-  @Test(.timeLimit(.minutes(6))) func aHostWithoutAddressSaysSo() throws {
+  @Test(.timeLimit(.minutes(6))) func probeReportsAnUnknownHost() throws {
     let address = GPSDAddress(host: "no-such-host.invalid")
     let error = #expect(throws: GPSDError.self) { _ = try GPSDProbe.run(address) }
     #expect(error?.kind == .unknownHost)
   }
 
-  /// Something that listens and says nothing must not hold a probe or a source for ever.
-  @Test(.timeLimit(.minutes(6))) func aSilentListenerIsGivenUp() throws {
+  /// A server that accepts connections but sends nothing must not block a probe or a source indefinitely.
+  @Test(.timeLimit(.minutes(6))) func silentServerTimesOut() throws {
     let listener = try SilentListener()
     let error = #expect(throws: GPSDError.self) {
       _ = try GPSDProbe.run(GPSDAddress(port: listener.port), timeLimit: .milliseconds(300))
@@ -153,9 +154,9 @@ import Testing
     source.stop()
   }
 
-  /// How many connections to the port are established, as the kernel counts them.
+  /// Number of established connections to the port, from /proc/net/tcp.
   private static func watchers(_ port: UInt16) -> Int {
-    // Read to the end by hand: such files have no size, and a table longer than a page came out cut off.
+    // Read line by line: the file reports size 0, and a single read truncates a table longer than a page.
     var table = ""
     guard let stream = fopen("/proc/net/tcp", "r") else { return 0 }
     defer { fclose(stream) }
@@ -167,13 +168,13 @@ import Testing
     let address = String(repeating: "0", count: 4 - hex.count) + hex
     return table.split(separator: "\n").dropFirst().filter { line in
       let fields = line.split(separator: " ")
-      // Local address and port, state 01: established.
+      // Local address and port; state 01 is ESTABLISHED.
       return fields.count > 3 && fields[1].hasSuffix(":" + address) && fields[3] == "01"
     }.count
   }
 }
 
-/// A port on which connections are taken by the kernel and never answered.
+/// A port on which the kernel accepts connections that no program answers.
 private final class SilentListener: Sendable {
   let port: UInt16
   private let descriptor: Int32

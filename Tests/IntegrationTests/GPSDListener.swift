@@ -3,7 +3,7 @@ import Sensors
 import SensorsGPSD
 import TestSupport
 
-/// Collects what a source hands over.
+/// Collects the events of a source.
 final class GPSDListener: Sendable {
   private let events = Locked<[SensorEvent]>([])
 
@@ -19,7 +19,7 @@ final class GPSDListener: Sendable {
     }
   }
 
-  /// How many fixes came together, each time.
+  /// Number of fixes in each received block.
   var blocks: [Int] {
     events.withLock { events in
       events.compactMap { event in
@@ -36,7 +36,7 @@ final class GPSDListener: Sendable {
     }
   }
 
-  /// Waits until nothing has come for a while: the end of a log that was played once.
+  /// Waits until no fix has arrived for `seconds`: a log that is played once has ended.
   func waitForSilence(seconds: Double, atMost limit: Double) {
     var count = -1
     var quiet = 0.0
@@ -49,7 +49,7 @@ final class GPSDListener: Sendable {
   }
 }
 
-/// A whole recorded drive as it came through a real gpsd, played once for all tests.
+/// A recorded drive received through a real gpsd. Each drive is played once and shared by all tests.
 struct DriveThroughGPSD {
   let path: String
   let listener = GPSDListener()
@@ -69,5 +69,5 @@ struct DriveThroughGPSD {
   }
 }
 
-/// What a source that is wanted all the time is asked for.
+/// A demand for continuous reports at 1 Hz.
 let always = SensorDemand.rate(hertz: 1, latency: .seconds(1))

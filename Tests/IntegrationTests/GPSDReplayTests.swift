@@ -6,19 +6,18 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Recorded logs through a real gpsd.
+/// Recorded receiver logs played through a real gpsd.
 @Suite(.serialized) struct GPSDReplayTests {
-  /// Every fix of the drive comes through gpsd once, in order, where the log has it.
+  /// Each fix of a recorded drive arrives through gpsd exactly once, in order, with unchanged coordinates.
   @Test(
     .timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")),
     arguments: ["munich_2025", "mtv_ublox_f9k_slim2025"])
-  func aDriveComesThroughWhole(track: String) throws {
+  func driveArrivesComplete(track: String) throws {
     let drive = try (track == "munich_2025" ? DriveThroughGPSD.munich : DriveThroughGPSD.mountainView).get()
     var recorded: [PositionFix] = []
     var recording = try NMEARecording(path: drive.path)
     while case .position(let block)? = try recording.next() { recorded += block }
-    // Until gpsd has learnt which sentence ends an epoch it reports the first one in two parts, of which the
-    // earlier may have no time yet.
+    // gpsd first has to learn which sentence ends an epoch: it reports the first epoch in two parts, of which the first may lack the time.
     var live = drive.listener.fixes
     if live.count > 1, live[0].time == nil || live[0].time == live[1].time { live.removeFirst() }
     #expect(live.map(\.time) == recorded.map(\.time))
@@ -30,17 +29,17 @@ import Testing
     #expect(drive.listener.states.first.map(Self.isActiveOrIdle) == true)
   }
 
-  /// What gpsd leaves out of its JSON is nil, and no report without a fix has a position.
+  /// Values missing in gpsd's JSON are nil; reports without a fix have no position.
   @Test(
     .timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("gpsd-logs")),
     arguments: [
       "bundg_zeus_9", "haicom-305N", "humminbird-M37", "nl2008u", "quectel-eg25-g", "rst39", "sirf2",
       "ublox-neo-m8l",
     ])
-  func receiversLogsSayNothingThatGpsdDoesNot(log: String) throws {
+  func fixesMatchGpsdReports(log: String) throws {
     let path = try Shared.file("data/gpsd-logs/\(log).log")
     let listener = GPSDListener()
-    // Played over and over: the shortest log is gone before the first watcher is there.
+    // Repeated, because the shortest log ends before the first client has connected.
     let gpsd = try GPSDFixture(log: path, secondsPerSentence: 0.004, repeats: true)
     let pipe = try ChildProcess("gpspipe", ["-w", "127.0.0.1:\(gpsd.port)"])
     let source = try GPSDSource(GPSDAddress(port: gpsd.port))
@@ -53,14 +52,14 @@ import Testing
 
     let said = Self.positionReports(pipe.output)
     let fixes = listener.fixes
-    #expect(!fixes.isEmpty)
+    #expect(!fixes.isEmpty, "\(listener.states), gpspipe: \(said.count) reports")
     for fix in fixes {
       if fix.mode == nil || fix.mode == .noFix {
         #expect(fix.coordinate == nil && fix.speed == nil && fix.altitudeMeanSeaLevel == nil)
       }
       #expect(fix.coordinate != Coordinate(latitude: 0, longitude: 0))
     }
-    // Both watchers hear the same reports; they only began at different moments.
+    // Both clients receive the same reports, from different start times.
     let matches = Self.alignment(of: fixes, with: said)
     #expect(matches.count >= min(fixes.count, said.count) / 2)
     for (fix, report) in matches { Self.compare(fix, report) }
@@ -82,7 +81,7 @@ import Testing
     }
   }
 
-  /// Pairs the source's fixes with the reports that the other watcher heard, by finding the shift between them.
+  /// Pairs the source's fixes with the reports of the other client, at the shift with the longest match.
   private static func alignment(
     of fixes: [PositionFix], with reports: [[String: Any]]
   ) -> [(PositionFix, [String: Any])] {

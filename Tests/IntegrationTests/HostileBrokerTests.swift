@@ -3,10 +3,10 @@ import Platform
 import TestSupport
 import Testing
 
-/// Brokers that refuse, fall silent, or break the rules: the session says what happened, once, and comes back
-/// as soon as the broker is good.
+/// Brokers that refuse connections, stop answering or violate the protocol: the session reports the fault once, and reconnects when the
+/// broker works again.
 @Suite(.serialized) struct HostileBrokerTests {
-  /// Every reason that a CONNACK can carry (MQTT 5, table 3-1).
+  /// Each CONNACK reason code (MQTT 5, table 3-1).
   static let refusals: [UInt8] = [
     0x80, 0x81, 0x82, 0x83, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B,
     0x9C,
@@ -14,7 +14,7 @@ import Testing
   ]
 
   @Test(.timeLimit(.minutes(6)), arguments: refusals)
-  func aRefusalIsReportedOnceAndOvercome(reason: UInt8) async throws {
+  func refusalIsReportedOnceAndRetried(reason: UInt8) async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
       if number < 3 { return connection.sendConnectAnswer(reason) }
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [UInt8(1), 2, 3, 4, 5])
-  func theRefusalsOf311AreUnderstood(code: UInt8) async throws {
+  func refusalsOfMQTT311AreMapped(code: UInt8) async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
       if number < 2 { return connection.sendConnectAnswer(code, properties: nil) }
@@ -52,10 +52,10 @@ import Testing
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
-      [0x20, 3, 0, 0x84, 0] as [UInt8],  // a broker of 5 that does not want 5
-      [0x20, 2, 0, 1],  // a broker of 3.1.1
+      [0x20, 3, 0, 0x84, 0] as [UInt8],  // MQTT 5 broker that rejects version 5
+      [0x20, 2, 0, 1],  // MQTT 3.1.1 broker
     ])
-  func aBrokerThatDoesNotKnowMQTT5IsAskedWith311(answer: [UInt8]) async throws {
+  func fallsBackTo311IfMQTT5IsRefused(answer: [UInt8]) async throws {
     let broker = try FakeBroker { connection, _ in
       guard let packet = connection.read() else { return }
       if packet.protocolLevel == 5 { return connection.send(answer) }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aBrokerOfOldThatClosesOnMQTT5IsAskedWith311() async throws {
+  func fallsBackTo311IfTheBrokerCloses() async throws {
     let broker = try FakeBroker { connection, _ in
       guard let packet = connection.read(), packet.protocolLevel == 4 else { return }
       connection.sendConnectAnswer(0, properties: nil)
@@ -85,9 +85,9 @@ import Testing
     #expect(properties.protocolLevel == 4)
   }
 
-  /// As amqtt does.
+  /// Behaviour of the amqtt broker.
   @Test(.timeLimit(.minutes(6)), arguments: [true, false])
-  func aBrokerThatDoesNotAnswerMQTT5IsAskedWith311(isProbe: Bool) async throws {
+  func fallsBackTo311IfTheBrokerIsSilent(isProbe: Bool) async throws {
     let broker = try FakeBroker { connection, _ in
       guard let packet = connection.read() else { return }
       if packet.protocolLevel == 4 { connection.sendConnectAnswer(0, properties: nil) }
@@ -123,7 +123,7 @@ import Testing
       [0x20, 0xFF, 0xFF, 0xFF, 0x7F], [0x20, 6, 0, 0, 3, 0x21, 0, 0],
       [0x48, 0x54, 0x54, 0x50, 0x2F, 0x31, 0x2E, 0x31, 0x20, 0x34, 0x30, 0x30, 0x0D, 0x0A],
     ] as [[UInt8]])
-  func malformedAnswersAreSurvived(answer: [UInt8]) async throws {
+  func reconnectsAfterMalformedAnswers(answer: [UInt8]) async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
       if number < 2 { return connection.send(answer) }
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aServerThatSaysNothingIsGivenUp() async throws {
+  func silentServerTimesOut() async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
       if number > 0 { connection.sendConnectAnswer(0) }
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func stopEndsAnAttemptThatWaits() async throws {
+  func stopCancelsAPendingConnection() async throws {
     let broker = try FakeBroker { connection, _ in connection.waitForEnd() }
     let session = try MQTTSession(configuration: fakeConfiguration(broker), handlers: MQTTSession.Handlers())
     try session.start()
@@ -165,14 +165,14 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aReceiveMaximumOfOneIsKept() async throws {
+  func receiveMaximumOfOneIsRespected() async throws {
     let most = Locked((now: 0, most: 0))
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0, properties: [0x21, 0, 1])
       while let packet = connection.read() {
         guard packet.type == 3 else { continue }
-        // Whoever sends two has sent the second by the time the first is answered.
+        // A client that ignores the limit would have sent the next publish by now.
         #expect(!connection.hasMore(milliseconds: 20))
         most.withLock { $0.now += 1 }
         connection.acknowledge(packet)
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aMessageAboveTheMaximumPacketSizeIsADeadLetterAndTheRestArrives() async throws {
+  func oversizedMessagesBecomeDeadLetters() async throws {
     let seen = Locked([String]())
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
@@ -202,7 +202,7 @@ import Testing
       }
     }
     let store = MemoryOutbox()
-    // With the fixed header, topic, identifier and property length a packet of exactly 40 bytes is in between.
+    // Fixed header, topic, packet identifier and property length add 8 bytes: a payload of 32 bytes fills a packet of 40 bytes.
     let sizes = [5, 31, 32, 33, 34, 100, 6]
     for size in sizes {
       store.append(MQTTMessage(topic: "t", text: String(repeating: "x", count: size), qos: .atLeastOnce))
@@ -216,7 +216,7 @@ import Testing
     #expect(session.stop())
   }
 
-  /// Each PUBACK reason (MQTT 5, table 3-4): taken, dead letter, or tried again.
+  /// Each PUBACK reason code (MQTT 5, table 3-4): accepted, dead letter, or retried.
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
@@ -247,7 +247,7 @@ import Testing
     #expect(session.stop())
   }
 
-  /// Each DISCONNECT reason that a server may give (MQTT 5, table 3-13).
+  /// Each DISCONNECT reason code that a server may send (MQTT 5, table 3-13).
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
@@ -255,7 +255,7 @@ import Testing
       0x99,
       0x9A, 0x9B, 0x9C, 0x9D, 0x9E, 0x9F, 0xA0, 0xA1, 0xA2,
     ] as [UInt8])
-  func eachDisconnectReasonIsReportedAndOvercome(reason: UInt8) async throws {
+  func eachDisconnectReasonIsReported(reason: UInt8) async throws {
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0)
@@ -281,7 +281,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
-  func aRecordThatTheBrokerThrowsTheClientOutForBecomesADeadLetter() async throws {
+  func recordThatCausesADisconnectBecomesADeadLetter() async throws {
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0)

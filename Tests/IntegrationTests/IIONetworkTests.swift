@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The IIO source through a real iiod.
+/// The IIO source with a real iiod.
 @Suite(.needs(.mounting)) struct IIONetworkTests {
   struct Capture: Sendable {
     var accelerometer: [InertialScan] = []
@@ -14,7 +14,7 @@ import Testing
     var clock = ""
   }
 
-  @Test func capturesThroughTheServerAndSurvivesItsRestart() async throws {
+  @Test func capturesAgainAfterAServerRestart() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addIMU(fixture)
       let pipe = try fixture.openPipe(of: 0)
@@ -75,8 +75,8 @@ import Testing
     #expect(names.prefix(3) == ["active", "unavailable", "active"], "\(result.statuses)")
   }
 
-  /// iiod drops a block that does not fill in time; a silent sensor is not a lost one, and is heard when it speaks.
-  @Test func aSilentSensorIsNotLost() async throws {
+  /// iiod discards a block that is not full in time. The source remains active while a sensor is silent, and receives its next samples.
+  @Test func silentSensorRemainsActive() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addIMU(fixture)
       let pipe = try fixture.openPipe(of: 0)
@@ -107,7 +107,7 @@ import Testing
     #expect(((last.specificForce ?? .zero) - IIOChips.specificForce(7, 2, 3)).length < 1e-12)
   }
 
-  /// No sample comes, so the thread waits in the middle of a block when it is told to stop.
+  /// No sample arrives: the source is stopped while its thread waits for a block.
   @Test func stopsWhileItWaitsForABlock() async throws {
     let result = try await IIOFixture.run { fixture -> [Bool] in
       try IIOChips.addIMU(fixture)
@@ -129,7 +129,7 @@ import Testing
     #expect(result == [true, true, true])
   }
 
-  @Test func aServerThatIsNotThereIsSaidOnceWithItsRemedy() async throws {
+  @Test func missingServerIsReportedOnceWithARemedy() async throws {
     let result = try await IIOFixture.run { fixture -> [SourceStatus] in
       let recorder = EventRecorder()
       let source = try IIOSource(IIOConfiguration(uri: "ip:127.0.0.1:1"))

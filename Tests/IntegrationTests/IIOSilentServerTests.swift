@@ -5,14 +5,14 @@ import SensorsIIO
 import TestSupport
 import Testing
 
-/// Servers that accept a connection and are slow or silent: the end does not wait for them.
+/// Servers that accept a connection but answer slowly or never: `stop()` does not wait for them.
 @Suite struct IIOSilentServerTests {
-  /// A byte a second keeps libiio's own time limit from coming for as long as the server likes.
+  /// Sending a byte per second keeps libiio's own timeout from expiring.
   @Test(.timeLimit(.minutes(2)), arguments: [false, true])
-  func aServerThatHangsDoesNotHoldUpTheEnd(trickles: Bool) async throws {
+  func stopDoesNotWaitForAHangingServer(trickles: Bool) async throws {
     let server = try FakeBroker { connection, _ in
       guard trickles else { return connection.waitForEnd() }
-      // A version whose line never ends.
+      // A version line that does not end.
       for _ in 0..<300 {
         connection.send([UInt8(ascii: "0")])
         _ = waitUntilReadable([], seconds: 1)

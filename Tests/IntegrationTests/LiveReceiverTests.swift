@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The receiver that power is measured with: what gpsd's log says of watches is what happened.
+/// The simulated receiver of the power measurements: the watches in gpsd's log have their real durations.
 @Suite(.serialized, .needs(.gpsd)) struct LiveReceiverTests {
-  @Test(.timeLimit(.minutes(2))) func aWatchIsInTheLogForAsLongAsItLasted() async throws {
+  @Test(.timeLimit(.minutes(2))) func logHasTheDurationOfAWatch() async throws {
     let receiver = try LiveReceiver(at: .init(latitude: 48, longitude: 11, speed: 0, course: 0))
     let listener = GPSDListener()
     let source = try GPSDSource(GPSDAddress(port: receiver.port))
@@ -26,9 +26,9 @@ import Testing
     receiver.stop()
   }
 
-  /// A u-blox receiver without a fix is told where it is about, through gpsd; nobody is told unless that was switched on.
+  /// With `assists`, a u-blox receiver without a fix gets the approximate position through gpsd; otherwise it gets none.
   @Test(.timeLimit(.minutes(3)), arguments: [true, false])
-  func aReceiverWithoutAFixIsToldWhereItIs(assists: Bool) async throws {
+  func receiverWithoutAFixGetsThePosition(assists: Bool) async throws {
     var epoch = LiveReceiver.Epoch(latitude: 48, longitude: 11, speed: 0, course: 0)
     epoch.hasFix = false
     let receiver = try LiveReceiver(at: epoch, language: .ubx)

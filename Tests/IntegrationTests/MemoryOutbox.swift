@@ -1,7 +1,7 @@
 import MQTT
 import Platform
 
-/// The smallest store that keeps the provider's promises.
+/// A minimal in-memory `OutboundProvider`.
 final class MemoryOutbox: OutboundProvider {
   private struct Contents {
     var records: [OutboundRecord] = []

@@ -33,10 +33,10 @@ import Testing
     "{\n\"a\": 1\r\n}", "[1,\n2]", "1\n", "\t1", "\"\u{7F}\"", "\"\u{9B}31m\"", "\"\u{202E}\"",
     "[\"漢\u{2066}\"]", "{\"\u{61C}\":1}", "\"\u{200E}\"", "\"\u{200F}\"", "\"\u{2028}\"", "\"\u{E0041}\"",
   ])
-  func marksWhatALineCannotHold(text: String) { #expect(scan(text) == .validAfterEscaping) }
+  func marksCharactersThatNeedEscapesInALine(text: String) { #expect(scan(text) == .validAfterEscaping) }
 
-  /// Whatever a terminal acts upon, of all characters there are.
-  @Test func marksAllThatIsUnseen() {
+  /// Tests all characters that can control a terminal.
+  @Test func marksAllInvisibleCharacters() {
     var count = 0
     for value in UInt32(0x7F)...0x10_FFFF {
       guard let scalar = Unicode.Scalar(value), scalar.isUnseen else { continue }
@@ -46,7 +46,7 @@ import Testing
     #expect(count > 150)
   }
 
-  @Test func nestingHasABound() {
+  @Test func nestingIsBounded() {
     func nested(_ depth: Int) -> [UInt8] {
       [UInt8](repeating: UInt8(ascii: "["), count: depth)
         + [UInt8](repeating: UInt8(ascii: "]"), count: depth)
@@ -56,8 +56,8 @@ import Testing
     #expect(!JSONScan([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000).span).isValid)
   }
 
-  /// Table: events in their order, with what they cover.
-  @Test func tellsWhatPasses() {
+  /// Table: events in their order, with the bytes that they cover.
+  @Test func reportsEventsInTheirOrder() {
     struct Log: JSONVisitor {
       var lines: [String] = []
       mutating func visit(name: Range<Int>, hasEscapes: Bool, depth: Int, of bytes: Span<UInt8>) -> Bool {
@@ -92,7 +92,7 @@ import Testing
     #expect(JSONScan(Array("[1,9,nonsense".utf8).span, &log) == .stopped)
   }
 
-  @Test func namesTheByteThatDoesNotFit() {
+  @Test func reportsTheOffsetOfTheError() {
     for (text, offset) in [
       ("", 0), ("[1,]", 3), ("{\"a\" 1}", 5), ("[1 2]", 3), ("\"ab\u{1}\"", 3), ("[01]", 2), ("nul", 0),
     ] {
@@ -100,8 +100,8 @@ import Testing
     }
   }
 
-  /// Property: the scan, the value built by it, and an independent parser (jansson) accept the same texts and read the same
-  /// from them, but for what that parser has limits for: integers beyond 64 bits, and zeros in names.
+  /// Property: the scan, the value built by it, and an independent parser (jansson) accept the same texts and read the same values,
+  /// except for the limits of that parser: integers beyond 64 bits, and zeros in names.
   @Test func agreesWithAnotherParser() throws {
     var generator = SplitMix.announced()
     let alphabet = Array(#"{}[]",:\u0e+-.1 2tfnruelasdD8C\#n\#u{9B}é🚚"#.utf8)
@@ -126,7 +126,7 @@ import Testing
         #expect(value == other, "\(text)")
         #expect(JSONScan(bytes.span).isValid, "\(text)")
       case .refused(let reason):
-        // The grammar knows no largest number.
+        // The grammar has no largest number.
         let isLarge = reason.contains("overflow") || reason.contains("too big")
         #expect(
           (value == nil && !JSONScan(bytes.span).isValid) || isLarge || reason.contains("NUL"),
@@ -136,8 +136,8 @@ import Testing
     #expect(accepted > 1000)
   }
 
-  /// Property: what is written of a value is read as the same value, escapes and all.
-  @Test func whatIsWrittenIsReadAgain() throws {
+  /// Property: a value that is written and read is the same, including escapes.
+  @Test func writtenValuesAreReadUnchanged() throws {
     var generator = SplitMix.announced()
     func value(_ depth: Int) -> JSONValue {
       switch Int.random(in: 0...(depth > 3 ? 4 : 6), using: &generator) {
@@ -165,7 +165,7 @@ import Testing
       let text = Array(original.text.utf8)
       #expect(try JSONValue(parsing: text) == original)
       #expect(JSONScan(text.span) == .valid)
-      // As a line: text that was written needs no escape, and escaping it changes nothing.
+      // As a line: written text needs no escapes, and remains unchanged.
       var line: [UInt8] = []
       line.appendJSON(line: text.span)
       #expect(line == text)

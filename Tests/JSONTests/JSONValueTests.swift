@@ -5,11 +5,11 @@ import Testing
   @Test(arguments: [
     "", "{", "{\"a\":}", "[1,]", "{\"a\":1}x", "\"\u{1}\"", "NaN", "1e999", "{'a':1}", "nul", "\"\\ud800\"",
   ])
-  func refusesWhatIsNotJSON(text: String) {
+  func refusesInvalidJSON(text: String) {
     #expect(throws: JSONError.self) { try JSONValue(parsing: Array(text.utf8)) }
   }
 
-  @Test func namesThePlace() {
+  @Test func reportsThePositionOfTheError() {
     do {
       _ = try JSONValue(parsing: Array("{\n  \"a\": 1,\n  b\n}".utf8))
       Issue.record("an unquoted key must be refused")

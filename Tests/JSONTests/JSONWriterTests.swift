@@ -15,7 +15,7 @@ import Testing
     #expect(text { $0.field("v", number, decimals: decimals) } == "{\"v\":\(expected)}")
   }
 
-  @Test func leavesOutWhatIsNotThere() {
+  @Test func omitsMissingValues() {
     let written = text { json in
       json.field("a", Double.nan, decimals: 1)
       json.field("b", Double?.none, decimals: 1)
@@ -42,7 +42,7 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == expected)
   }
 
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func writtenObjectsAreReadUnchanged() throws {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<500 {
       let number = Double.random(in: -1e6...1e6, using: &generator)

@@ -1,7 +1,7 @@
 import CJansson
 import JSON
 
-/// An independent parser, to compare with.
+/// An independent parser for comparisons.
 enum Jansson {
   enum Outcome {
     case value(JSONValue)

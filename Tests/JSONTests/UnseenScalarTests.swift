@@ -2,8 +2,8 @@ import JSON
 import Testing
 
 @Suite struct UnseenScalarTests {
-  /// Of all characters there are: those that Unicode's tables call so.
-  @Test func areThoseOfTheTables() {
+  /// Compares all characters with Unicode's categories.
+  @Test func areThoseOfUnicode() {
     var wrong: [String] = []
     for value in UInt32(0)...0x10_FFFF {
       guard let scalar = Unicode.Scalar(value) else { continue }
@@ -24,7 +24,7 @@ import Testing
     #expect(wrong.isEmpty, "\(wrong.prefix(20))")
   }
 
-  /// Escapes are the same text to whoever reads it, and nothing to a terminal.
+  /// Escaped text has the same value when it is parsed, and cannot control a terminal.
   @Test func areEscapedInJSON() throws {
     let text = "a\u{202E}b\u{2066}\u{9B}\u{61C}\u{E0041}é漢\u{200D}\"\n"
     var writer = JSONWriter()

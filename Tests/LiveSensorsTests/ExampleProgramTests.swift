@@ -11,7 +11,7 @@ import Testing
     try ChildProcess("stdbuf", ["-oL", BuiltProduct.path(program)] + arguments)
   }
 
-  /// The sensor sleeps before the program starts and after it ends.
+  /// The sensor is powered only while the program runs.
   @Test func motionExampleReportsAttitude() throws {
     let server = try EmulatedIIOD()
     let program = try run("MotionExample", [server.uri])
@@ -35,7 +35,7 @@ import Testing
 
   @Test(.needs(.gpsd)) func regionsExampleReportsEntryAndExit() throws {
     let vehicle = try LiveVehicle()
-    // Far enough that a loaded machine sees the vehicle outside first.
+    // At 300 m, even a loaded machine observes the vehicle outside first.
     let center = LiveVehicle.start.destination(distance: 300, bearing: 90)
     let program = try run(
       "RegionsExample",

@@ -9,7 +9,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Sources, managers and consumers wired together.
+/// Sources, managers and consumers combined in a live device.
 @Suite struct LiveDeviceTests {
   private func simulation(seconds: Double?, seed: UInt64 = 3) -> SimulatedDrive.Configuration {
     var configuration = SimulatedDrive.Configuration()
@@ -29,7 +29,7 @@ import Testing
     return collected
   }
 
-  /// A discovery may be over before its caller waits for it.
+  /// A discovery may finish before its caller starts to wait for it.
   @Test(.timeLimit(.minutes(2))) func everyDiscoveryEnds() async throws {
     let configuration = simulation(seconds: 60)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -44,8 +44,8 @@ import Testing
     }
   }
 
-  /// A recording waits for those who are slow: all get everything, and the same as without any threads.
-  @Test func whatIsPulledLosesNothing() async throws {
+  /// A pulled recording waits for slow consumers: each receives all elements, the same as without threads.
+  @Test func pulledRecordingLosesNoElement() async throws {
     let configuration = simulation(seconds: 300)
     var drive = try SimulatedDrive(configuration)
     let live = LiveLocation()
@@ -67,7 +67,7 @@ import Testing
     #expect(slow.overflowCount + quick.overflowCount + samples.overflowCount + device.droppedEvents == 0)
   }
 
-  /// The recorder is slower than a recording that is pulled, which waits for it.
+  /// A pulled recording waits for the recorder, which is slower.
   @Test func everySampleOfAPulledRecordingIsRecorded() async throws {
     let scratch = try ScratchFolder()
     let device = try LiveDevice(.simulation(simulation(seconds: 300)), speed: nil)
@@ -99,7 +99,7 @@ import Testing
     #expect(updates.overflowCount == 0)
   }
 
-  /// Before the first event, time is the machine's.
+  /// Until the first event, the device uses the time of the machine.
   @Test(.timeLimit(.minutes(1)), arguments: [1000.0, nil])
   func aRequestBeforeTheFirstEventHasItsTimeLimit(speed: Double?) async throws {
     let device = try LiveDevice(.simulation(simulation(seconds: 600)), speed: speed)
@@ -109,7 +109,7 @@ import Testing
     #expect(try await location.coordinate.isValid)
   }
 
-  @Test func headingsAndRegionsComeOfOneDrive() async throws {
+  @Test func headingsAndRegionEventsComeFromOneDrive() async throws {
     let configuration = simulation(seconds: 240)
     var monitor = RegionMonitor()
     let start = configuration.route.waypoints[0].coordinate
@@ -123,8 +123,8 @@ import Testing
     #expect(known.count > 1000)
   }
 
-  /// A function may hand out the sequence and forget the device.
-  @Test func aLoopKeepsItsDeviceRunning() async throws {
+  /// A function may return the sequence and release the device.
+  @Test func loopKeepsItsDeviceRunning() async throws {
     func updates() throws -> AsyncSamples<LocationUpdate> {
       let device = try LiveDevice(.simulation(simulation(seconds: 120)), speed: nil)
       try device.start()
@@ -133,8 +133,8 @@ import Testing
     #expect(try await collect(updates()).count > 60)
   }
 
-  /// When both the device and its consumers are gone, so are its thread and what that held.
-  @Test(arguments: [1000.0, nil]) func nothingStaysBehind(speed: Double?) async throws {
+  /// After the device and its consumers are released, its thread ends and releases its objects.
+  @Test(arguments: [1000.0, nil]) func releasedDeviceEndsItsThread(speed: Double?) async throws {
     weak var location: LiveLocation?
     do {
       let device = try LiveDevice(.simulation(simulation(seconds: nil)), speed: speed)
@@ -150,12 +150,12 @@ import Testing
     try await eventually { location == nil }
   }
 
-  @Test func aDeviceThatNeverStartedEndsItsLoops() async throws {
+  @Test func releasedDeviceEndsItsLoops() async throws {
     let updates = try LiveDevice(.simulation(simulation(seconds: 20))).location.liveUpdates()
     #expect(try await collect(updates).isEmpty)
   }
 
-  @Test(arguments: [1.0, nil]) func stopEndsEverySequenceAfterWhatWaits(speed: Double?) async throws {
+  @Test(arguments: [1.0, nil]) func stopEndsSequencesAfterTheirPendingElements(speed: Double?) async throws {
     let device = try LiveDevice(.simulation(simulation(seconds: nil)), speed: speed)
     let (updates, motion) = (
       device.location.liveUpdates(), device.motion.deviceMotionUpdates(capacity: 20_000)
@@ -176,7 +176,7 @@ import Testing
     #"{"class":"TPV","mode":3,"time":"2026-11-21T08:00:0\#(second).000Z","lat":48,"lon":11}"#
   }
 
-  /// Unreadable lines are skipped, and the others are read.
+  /// Unreadable lines are skipped; all other lines are read.
   @Test func aDamagedLineIsSkipped() async throws {
     let scratch = try ScratchFolder()
     let path = try scratch.write(Data("\(report(1))\n{\"class\":]\n\(report(2))\n".utf8), to: "drive.json")
@@ -199,7 +199,8 @@ import Testing
     #expect(device.failure != nil)
   }
 
-  /// Discovery, requests and consumers with settings of their own: the same on a simulation, pulled or at a pace.
+  /// Discovery, requests and consumers with their own settings behave identically for a simulation that is
+  /// pulled or runs at a pace.
   @Test(.timeLimit(.minutes(1)), arguments: [100.0, nil])
   func aSimulationIsDiscoveredAndAnswersRequests(speed: Double?) async throws {
     let device = try LiveDevice(.simulation(simulation(seconds: 600)), speed: speed)
@@ -223,7 +224,7 @@ import Testing
     #expect(device.now > location.timestamp)
   }
 
-  @Test func aFileThatIsNotThereIsNamed() throws {
+  @Test func missingFileIsReported() throws {
     #expect(throws: (any Error).self) {
       try LiveDevice(.recording(SensorInput.Recording(position: "/nonexistent/drive.nmea")))
     }

@@ -9,11 +9,11 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Locations of live hardware: a real gpsd with a receiver at real pace that sleeps while nobody watches.
+/// Locations of live hardware: a real gpsd with a receiver at real-time pace that sleeps while no client watches.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct LiveLocationHardwareTests {
   private static let start = Coordinate(latitude: 48.1374, longitude: 11.5755)
 
-  /// East at 20 m/s from the next second on.
+  /// Drives east at 20 m/s, starting at the next second.
   private func drive(_ receiver: LiveReceiver, seconds: Int = 120) {
     let epochs = (0..<seconds).map { second in
       let place = Self.start.destination(distance: Double(second) * 20, bearing: 90)
@@ -54,7 +54,7 @@ import Testing
     #expect(device.location.authorizationStatus == .authorized && device.location.locationServicesEnabled)
     #expect(device.location.isAvailable(.regions) && !device.location.headingAvailable)
     #expect(availability.reason(against: .heading) != nil)
-    #expect(!receiver.isUnwatched, "discovery watches nothing, so nothing ended")
+    #expect(!receiver.isUnwatched, "discovery does not watch the receiver")
 
     let port: UInt16 = try FreePort.next()
     let nothing = try LiveDevice(.gpsd(GPSDAddress(port: port)))
@@ -63,8 +63,8 @@ import Testing
     #expect(none.reason(against: .location)?.contains("\(port)") == true)
   }
 
-  /// One location, and the receiver sleeps again.
-  @Test func aRequestPowersTheReceiver() async throws {
+  /// A request powers the receiver for one location.
+  @Test func requestPowersTheReceiver() async throws {
     let receiver = try receiver()
     let device = try device(receiver)
     try device.start()
@@ -72,7 +72,7 @@ import Testing
     #expect(location.coordinate.distance(to: Self.start) < 5)
     #expect(location.horizontalAccuracy.map { $0 <= 10 } == true)
     try await eventually { receiver.isUnwatched && !device.location.hasConsumers }
-    // Requests that wait together are answered each.
+    // Concurrent requests are each answered.
     async let second = device.location.requestLocation(accuracy: 100)
     async let third = device.location.requestLocation(accuracy: 10)
     #expect(try await second.coordinate == third.coordinate)
@@ -100,7 +100,7 @@ import Testing
     #expect(!device.location.hasConsumers)
   }
 
-  /// Accuracy, filter and handler of each consumer are its own.
+  /// Each consumer has its own accuracy, filter and handler.
   @Test func consumersHaveIndependentSettings() async throws {
     let receiver = try receiver()
     let device = try device(receiver)
@@ -139,8 +139,8 @@ import Testing
     device.location.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 3)
     let told = await first(again) { $0.didFinishDeferredUpdates }
     #expect(told.last?.deferralError == nil)
-    #expect(told.count >= 3, "the fixes of three seconds come before the end")
-    // A filter contradicts it.
+    #expect(told.count >= 3, "expected three fixes before the end")
+    // A distance filter contradicts a deferral.
     device.location.withManager { $0.distanceFilter = 10 }
     let refused = device.location.liveUpdates()
     device.location.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 3)

@@ -7,9 +7,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The asynchronous form of locations, headings and regions.
+/// Asynchronous sequences of locations, headings and regions.
 @Suite struct LiveLocationTests {
-  /// Eastward at 10 m/s, a fix each second.
+  /// Drives east at 10 m/s with one fix per second.
   private func drive(_ live: LiveLocation, _ seconds: Range<Int>) {
     for second in seconds {
       live.process(
@@ -29,11 +29,11 @@ import Testing
     let live = LiveLocation()
     let updates = live.liveUpdates()
     drive(live, 0..<100)
-    // The consumer was busy all the time; only now it looks.
+    // The consumer starts to read after all locations have arrived.
     live.finish()
     #expect(await collect(updates).map(\.timestamp) == seconds(0..<100))
     #expect(updates.overflowCount == 0)
-    #expect(await collect(live.liveUpdates()).isEmpty, "who comes later finds the end")
+    #expect(await collect(live.liveUpdates()).isEmpty, "a later sequence ends immediately")
   }
 
   @Test func overflowIsCountedAndTheNewestAreRetained() async {
@@ -105,7 +105,7 @@ import Testing
     #expect(told.map(\.kind) == [.enter, .exit] && told.allSatisfy { $0.identifier == "depot" })
   }
 
-  /// A region's edge is watched by the receiver whether locations are wanted or not.
+  /// The receiver is powered for region events even without a consumer of locations.
   @Test func demandsFollowTheConsumers() async throws {
     let calls = Locked(0)
     let live = LiveLocation { calls.withLock { $0 += 1 } }
@@ -125,7 +125,7 @@ import Testing
     #expect(calls.withLock { $0 } == 5)
   }
 
-  /// Whatever way a loop ends, its consumer is counted out.
+  /// A loop that ends, by break or cancellation, removes its consumer.
   @Test func endedLoopRemovesItsConsumer() async throws {
     let live = LiveLocation()
     do {
@@ -139,7 +139,7 @@ import Testing
     task.cancel()
     #expect(await task.value == 0)
     #expect(!live.hasConsumers)
-    // A loop over a sequence that nobody else holds goes on until its task is cancelled.
+    // A loop over a sequence without other references continues until its task is cancelled.
     let other = Task {
       var count = 0
       for await _ in live.significantLocationChanges() { count += 1 }
@@ -165,7 +165,7 @@ import Testing
     #expect(await collect(updates).count == 3)
   }
 
-  /// The fixes of a deferral that nobody ended.
+  /// At the end, the fixes of an unfinished deferral are reported.
   @Test func deferredLocationsAreReportedAtTheEnd() async {
     let live = LiveLocation()
     let updates = live.liveUpdates()
@@ -180,7 +180,7 @@ import Testing
     #expect(told.last?.didFinishDeferredUpdates == true && told.last?.deferralError == .cancelled)
   }
 
-  /// The end of a deferral and its refusal reach the consumer; no call needs a timestamp.
+  /// The consumer receives the end of a deferral and its refusal. No call needs a timestamp.
   @Test func endOfADeferralIsReported() async {
     let live = LiveLocation()
     let updates = live.liveUpdates()
@@ -196,7 +196,7 @@ import Testing
     #expect(told.firstIndex { $0.didFinishDeferredUpdates } == 6, "after its six locations")
   }
 
-  /// Accuracy, filter and pauses of each consumer are its own; the receiver runs for the most demanding.
+  /// Each consumer has its own accuracy, filter and pauses. The receiver serves the most demanding one.
   @Test func consumersHaveIndependentSettings() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 45))
     let shared = live.liveUpdates()
@@ -212,7 +212,8 @@ import Testing
     #expect(!live.hasConsumers)
   }
 
-  /// A second consumer without a filter keeps the receiver on; without it, the coarse one lets it sleep.
+  /// A second consumer without a filter keeps the receiver on. After it stops, the receiver sleeps between the
+  /// coarse positions.
   @Test func receiverFollowsTheUnionOfDemands() {
     let live = LiveLocation(manager: LocationManager(desiredAccuracy: .kilometer))
     let coarse = live.liveUpdates()
@@ -225,7 +226,7 @@ import Testing
     withExtendedLifetime(coarse) {}
   }
 
-  /// The end of a device powers all sensors down, for consumers with settings of their own, too.
+  /// Stopping a device powers down all sensors, including those of consumers with their own settings.
   @Test func stopRemovesEveryConsumer() throws {
     let calls = Locked(0)
     let live = LiveLocation { calls.withLock { $0 += 1 } }
@@ -268,7 +269,7 @@ import Testing
     ])
   }
 
-  /// Where a kilometre is accurate enough, a scan gives the position and the receiver sleeps.
+  /// If an accuracy of one kilometre is sufficient, a scan gives the position and the receiver sleeps.
   @Test func radiosServeACoarseConsumer() async throws {
     let live = try withRadios()
     let updates = live.liveUpdates(LocationManager(desiredAccuracy: .kilometer))
@@ -288,7 +289,7 @@ import Testing
     #expect(location.horizontalAccuracy.map { $0 > 10 } == true && location.speed == nil)
   }
 
-  /// A consumer of the best accuracy receives a position by radios before the first fix and none after it.
+  /// A consumer of the best accuracy receives a position from radios before the first fix, and none after it.
   @Test func radiosServeUntilTheFirstFix() async throws {
     let live = try withRadios()
     let updates = live.liveUpdates()
@@ -331,7 +332,7 @@ import Testing
     await #expect(throws: LocationFailure.self) { try await late.value }
   }
 
-  /// A request to the shared manager itself is answered to the consumers of updates.
+  /// A request through the shared manager is answered to the consumers of updates.
   @Test func managerRequestsAreReportedAsUpdates() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 1000))
     let updates = live.liveUpdates()
@@ -347,7 +348,7 @@ import Testing
   @Test func failuresReachConsumersOfRegions() async {
     let live = LiveLocation()
     let failures = live.failures()
-    #expect(!live.hasConsumers, "a failure powers nothing")
+    #expect(!live.hasConsumers, "consumers of failures need no sensor")
     let events = live.regionEvents()
     live.process(
       .status(
@@ -390,7 +391,7 @@ import Testing
     #expect(await collect(all).count == 50)
   }
 
-  /// Each handler runs on a thread of its own.
+  /// Each handler runs on its own thread.
   @Test func handlersReceiveLocationsAndRegions() throws {
     let live = LiveLocation()
     try live.add(Region(identifier: "depot", center: Place.coordinate(400), radius: 100))
@@ -411,7 +412,7 @@ import Testing
     let headings = live.headingUpdates()
     drive(live, 0..<1)
     for degree in 0..<100 {
-      // Attitudes against magnetic north have x to the north; the device's top is its y axis.
+      // With magnetic north as reference, x points north; the top of the device is its y axis.
       let turn = Quaternion(angle: (90 - Double(degree)).radians, axis: Vector3(0, 0, 1)).conjugate
       live.process(
         attitude: Attitude(quaternion: turn), accuracy: 2, at: Timestamp(seconds: 1 + Double(degree) / 10))
@@ -419,6 +420,6 @@ import Testing
     live.finish()
     let told = await collect(headings)
     #expect(told.count == 10)
-    #expect(told.allSatisfy { $0.trueHeading != nil }, "the fix gave the declination")
+    #expect(told.allSatisfy { $0.trueHeading != nil }, "the declination follows from the fix")
   }
 }

@@ -9,12 +9,12 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The rows of the articles "Core Location" and "Core Motion" on live hardware: a real gpsd and an emulated iiod at real pace. One
-/// device serves all rows.
+/// Checks the rows of the articles "Core Location" and "Core Motion" on live hardware: a real gpsd and an
+/// emulated iiod at real-time pace. One device serves all rows.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct LiveMemberTests {
   typealias Check = @Sendable (LiveDevice, LiveMembers.Seen) -> Bool
 
-  /// One row of an article: the first name of its first column, and the conditions of its columns "pull" and "push".
+  /// A row of an article: the first name of its first column, and the conditions of its columns "pull" and "push".
   struct Row: Sendable {
     var item: String
     var pull: Check?
@@ -307,12 +307,12 @@ import Testing
       pull: { _, seen in seen.orientations.last.map { abs($0.gravity.length - 1) < 1e-9 } ?? false }),
   ]
 
-  /// Rows without hardware, and rows that this device cannot show, with the test that does.
+  /// Rows without hardware and rows that this device cannot show, with the test that covers each.
   private static let elsewhere = [
     "positions without a receiver": "LiveRadioTests: radios",
     "floor": "FloorTests: a garage",
-    "courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not pass it on from this receiver",
-    "disallowDeferredLocationUpdates()": "DeferralTests: it cuts the deferral short that this device ends",
+    "courseAccuracy": "AccuracyModelTests: gpsd 3.22 does not report it for this receiver",
+    "disallowDeferredLocationUpdates()": "DeferralTests: ends the deferral of this device early",
     "CLCircularRegion": "RegionCollectionTests: a value",
     "CLCircularRegion.contains(_:)": "RegionReplayTests: a function",
     "polygons with holes": "PolygonTests: a value",
@@ -369,7 +369,7 @@ import Testing
     !seen.accelerations.isEmpty && !seen.rates.isEmpty && !seen.fields.isEmpty
   }
 
-  /// The rows of an article that offer something, by the first name of their first column.
+  /// Returns the rows of an article that describe a feature, by the first name in their first column.
   private static func rows(_ article: String) throws -> [(item: String, cells: [String: String])] {
     let path = "\(ContractScript.repository)/Sources/\(article).md"
     let table = FrameworkTable(try String(contentsOfFile: path, encoding: .utf8), name: article)
@@ -387,14 +387,14 @@ import Testing
     article.hasSuffix("CoreMotion") ? motionRows : locationRows + headingAndRegionRows
   }
 
-  /// Each row has its conditions, for exactly the columns that name a form.
+  /// Each row has conditions exactly for the columns "pull" and "push" that name a member.
   @Test(arguments: articles) func everyRowIsChecked(article: String) throws {
     let rows = try Self.rows(article)
     let checks = Self.checks(article)
     #expect(rows.count > 40)
     for row in rows where Self.elsewhere[row.item] == nil {
       guard let check = checks.first(where: { $0.item == row.item }) else {
-        Issue.record("no check of \(row.item)")
+        Issue.record("no conditions for \(row.item)")
         continue
       }
       #expect((check.pull == nil) == row.cells["pull"]?.hasPrefix("none: "), "\(row.item)")
@@ -404,7 +404,7 @@ import Testing
     for check in checks { #expect(known.contains(check.item), "\(check.item)") }
   }
 
-  /// The row, and "pull" or "push", of each condition that is not satisfied yet.
+  /// Conditions that are not yet satisfied, by row and column ("pull" or "push").
   private struct Pending {
     private var left: [String: Check] = [:]
 
@@ -431,7 +431,7 @@ import Testing
     vehicle.sensors.play(LiveVehicle.gestures)
     vehicle.drive(seconds: seconds)
     var pending = Pending(Self.locationRows + Self.headingAndRegionRows + Self.motionRows)
-    /// Waits until no condition is left but those of a later phase.
+    /// Waits until only conditions of later phases remain.
     func wait(_ limit: Double, besides later: [String]) async throws {
       let end = MonotonicTime.after(limit)
       while !end.hasPassed {

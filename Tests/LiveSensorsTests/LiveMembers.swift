@@ -9,23 +9,23 @@ import SensorsIIO
 import Spatial
 import TestSupport
 
-/// A device on live hardware with one consumer of each kind, and what they received.
+/// A device on live hardware with one consumer of each kind, and the elements that they received.
 final class LiveMembers: Sendable {
   struct Seen: Sendable {
     var updates: [LocationUpdate] = []
     var handledUpdates: [LocationUpdate] = []
-    /// With a filter of 30 m and pauses.
+    /// Updates with a distance filter of 30 m and automatic pauses.
     var filtered: [LocationUpdate] = []
-    /// At reduced accuracy.
+    /// Updates at reduced accuracy.
     var reduced: [LocationUpdate] = []
     var significant: [Location] = []
     var headings: [Heading] = []
-    /// With a filter of 30°, of the right side.
+    /// Headings of the right side, with a filter of 30°.
     var rightHeadings: [Heading] = []
     var regions: [RegionEvent] = []
     var failures: [LocationFailure] = []
     var accelerations: [AccelerometerData] = []
-    /// At an interval of 0.1 s.
+    /// Accelerations at an interval of 0.1 s.
     var slowAccelerations: [AccelerometerData] = []
     var rates: [GyroData] = []
     var fields: [MagnetometerData] = []
@@ -43,11 +43,11 @@ final class LiveMembers: Sendable {
 
   let device: LiveDevice
   let state = Locked(Seen())
-  /// Subscriptions by handlers.
+  /// Subscriptions with handlers.
   private let handlers = Locked<[any Sendable]>([])
   private let tasks = Locked<[Task<Void, Never>]>([])
 
-  /// Regions: `gate` 300 m to the east, `depot` at the end of the drive, `removed`.
+  /// Regions `gate` 300 m to the east, `depot` at the end of the drive, and `removed`.
   static func regions(end: Double) -> [Region] {
     func region(_ name: String, _ east: Double, dwell: Double? = nil) -> Region {
       var region = Region(
@@ -98,7 +98,7 @@ final class LiveMembers: Sendable {
     motion.startDeviceMotionUpdates(using: .xTrueNorthZVertical)
   }
 
-  /// Makes the calls that return a result, once there is a fix.
+  /// Calls the methods that return a result. Requires a fix.
   func request(recordingTo path: String) {
     perform { members in
       let location = try? await members.device.location.requestLocation(accuracy: 30, timeLimit: 30)

@@ -10,7 +10,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Motion of live hardware: an emulated iiod at real pace that is silent until a sensor is required.
+/// Motion of live hardware: an emulated iiod at real-time pace that sends no samples until a sensor is required.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct LiveMotionHardwareTests {
   private func device(_ server: EmulatedIIOD) throws -> LiveDevice {
     try LiveDevice(.iio(IIOConfiguration(uri: server.uri)))
@@ -25,7 +25,7 @@ import Testing
     return collected
   }
 
-  /// The form of Core Motion without a handler: start, read the property, stop.
+  /// Uses the handler-free form of Core Motion: start, read the property, stop.
   @Test func pullPowersTheSensor() async throws {
     let server = try EmulatedIIOD()
     let device = try device(server)
@@ -53,7 +53,7 @@ import Testing
     #expect(!device.motion.isDeviceMotionActive)
   }
 
-  /// Whatever changes the requirements reaches the hardware.
+  /// Each change of the requirements changes the demand of the hardware.
   @Test func anyChangeOfTheManagerReachesTheSensors() async throws {
     let server = try EmulatedIIOD()
     let device = try LiveDevice(
@@ -68,7 +68,7 @@ import Testing
     try await eventually { !server.isCapturing(.gyroscope) && !server.isCapturing(.magnetometer) }
   }
 
-  @Test func discoveryReportsWhatIsThere() async throws {
+  @Test func discoveryReportsAvailableSensors() async throws {
     let server = try EmulatedIIOD()
     let device = try device(server)
     #expect(!device.motion.isAccelerometerAvailable && !device.location.headingAvailable)
@@ -83,10 +83,10 @@ import Testing
         == [.xArbitraryZVertical, .xArbitraryCorrectedZVertical, .xMagneticNorthZVertical])
     #expect(device.location.headingAvailable && device.location.authorizationStatus == .authorized)
     #expect(!device.location.locationServicesEnabled)
-    #expect(server.captures.isEmpty, "discovery powers nothing")
+    #expect(server.captures.isEmpty, "discovery powers no sensor")
   }
 
-  @Test func discoveryReportsWhatIsMissing() async throws {
+  @Test func discoveryReportsMissingSensors() async throws {
     let server = try EmulatedIIOD([EmulatedIIOD.Chip("acc", [.accelerometer])])
     let device = try device(server)
     let availability = try await device.discover()
@@ -103,8 +103,8 @@ import Testing
     #expect(none.reason(against: .motionActivity) != nil)
   }
 
-  /// Each consumer has its interval; the hardware runs at the fastest.
-  @Test func consumersHaveIntervalsOfTheirOwn() async throws {
+  /// Each consumer has its interval; the hardware runs at the shortest.
+  @Test func consumersHaveIndependentIntervals() async throws {
     let server = try EmulatedIIOD()
     let device = try device(server)
     let fast = device.motion.accelerometerUpdates(interval: 0.01)
@@ -116,11 +116,11 @@ import Testing
     func steps(_ samples: [AccelerometerData]) -> [Double] {
       zip(samples, samples.dropFirst()).map { $1.timestamp.seconds(since: $0.timestamp) }
     }
-    // While the machine is busy, the emulated kernel drops blocks.
+    // On a busy machine, the emulated kernel drops blocks.
     #expect(steps(samples).count { abs($0 - 0.01) < 2e-3 } >= 50)
     #expect(await steps(slowSamples).count { abs($0 - 0.1) < 2e-3 } >= 3)
     fast.stop()
-    // The slow one alone requires no more than its rate.
+    // The slow consumer alone requires only its own rate.
     try await eventually { server.frequency(of: .accelerometer).map { $0 < 100 } ?? false }
     slow.stop()
     try await eventually { !server.isCapturing(.accelerometer) }
@@ -175,7 +175,7 @@ import Testing
     #expect(await iterator.next() == .portrait)
   }
 
-  /// Two consumers of headings, each with its filter: the motion sensors are powered for them.
+  /// Two consumers of headings with different filters power the motion sensors.
   @Test func headingsAreReported() async throws {
     let server = try EmulatedIIOD()
     let device = try device(server)
@@ -186,7 +186,7 @@ import Testing
     #expect(await first(all, 20).allSatisfy { abs(remainder($0.magneticHeading, 360)) < 5 })
     #expect(server.isCapturing(.magnetometer) && server.isCapturing(.gyroscope))
     device.stop()
-    #expect(await first(rare, 100).count == 1, "it did not turn")
+    #expect(await first(rare, 100).count == 1, "the heading did not change")
   }
 
   @Test func altitudeIsReported() async throws {
@@ -217,7 +217,7 @@ import Testing
     try await eventually { !server.isCapturing(.accelerometer) }
   }
 
-  /// A recording ends with its duration when the sensor falls silent, or never delivers.
+  /// A recording ends after its duration even if the sensor stops delivering samples or never delivers any.
   @Test(arguments: [0, 20]) func aSilentSensorEndsTheRecording(samples: Int) async throws {
     let scratch = try ScratchFolder()
     let source = TestSource([.accelerometer])

@@ -54,7 +54,7 @@ import Testing
       #expect(told.withLock { $0.last?[.gyroscope] } == .rate(hertz: 2, latency: .seconds(0.1)))
       withExtendedLifetime(second) {}
     }
-    // A stream that is let go of counts as stopped.
+    // A released stream counts as stopped.
     #expect(told.withLock { $0.last?[.gyroscope] } == .off)
     #expect(live.withManager { $0.isAccelerometerActive })
     first.stop()
@@ -76,7 +76,7 @@ import Testing
     #expect(drain(stream).count == 20)
   }
 
-  /// Every change of the requirements is reported once, whatever made it; reading reports nothing.
+  /// Each change of the requirements is reported once, independent of its cause. Reading does not report a change.
   @Test func everyChangeOfTheManagerReportsItsDemands() {
     let told = Locked<[[SensorKind: SensorDemand]]>([])
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { demands in
@@ -120,7 +120,7 @@ import Testing
     return collected
   }
 
-  /// Two seconds of rest, a shake of 0.8 s, rest, an impact, and a turn onto the side.
+  /// Two seconds at rest, a shake of 0.8 s, rest, an impact, and a turn onto the side.
   private func gestures(gyroscope: Bool) -> [InertialScan] {
     (0..<800).map { index in
       let time = Double(index) / 100
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// Gestures are the same for all sizes of blocks, with and without a gyroscope.
+  /// Detected gestures do not depend on the block size, with and without a gyroscope.
   @Test(arguments: [true, false]) func detectorsAreIndependentOfTheBlockSize(gyroscope: Bool) async {
     let scans = gestures(gyroscope: gyroscope)
     var expected: ([ShakeDetector.Event], [Impact], [DeviceOrientation], [MotionActivity])?
@@ -156,7 +156,7 @@ import Testing
       let found = (
         await collect(shakes), await collect(impacts), await collect(orientations), await collect(activities)
       )
-      // Without a gyroscope the first second waits for one.
+      // Without a gyroscope, device motion waits one second for gyroscope samples.
       #expect(await collect(motions).count == (gyroscope ? 800 : 700), "blocks of \(size)")
       #expect(found.0.count == 2 && !found.1.isEmpty && found.2.first == .faceUp && found.2.count >= 2)
       #expect(found.3.contains { $0.state == .stationary } && found.3.contains { $0.state == .moving })
@@ -190,7 +190,7 @@ import Testing
     #expect(await collect(absolute).last.map { abs($0.altitude - 520) < 5 } == true)
   }
 
-  /// Frames follow from the sensors that sources offer, before any sample.
+  /// Available frames depend on the sensors of the sources and are known before the first sample.
   @Test func availableFramesFollowFromDiscovery() {
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { _ in }
     #expect(live.availableAttitudeReferenceFrames.isEmpty && !live.isRelativeAltitudeAvailable)
@@ -210,7 +210,7 @@ import Testing
     #expect(live.availableAttitudeReferenceFrames == [.xArbitraryZVertical])
   }
 
-  /// Two sources and a consumer that comes and goes, on threads of their own.
+  /// Two sources and a repeatedly created consumer run on separate threads.
   @Test func managerIsThreadSafe() throws {
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { _ in }
     let stream = live.accelerometerStream(capacity: 10_000)

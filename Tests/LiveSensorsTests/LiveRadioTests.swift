@@ -8,7 +8,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Positions by radios on a live device.
+/// Positions from radios on a live device.
 @Suite(.timeLimit(.minutes(1))) struct LiveRadioTests {
   private let scratch: ScratchFolder
   private static let town = Coordinate(latitude: 48, longitude: 11)
@@ -19,7 +19,7 @@ import Testing
     try (0..<5).map { try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64($0))) }
   }
 
-  /// A map file of five access points, as `odograph beacons build` writes it.
+  /// Writes a map file of five access points in the format of `odograph beacons build`.
   private func map() throws -> String {
     var text = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen,source\n"
     for (number, beacon) in try Self.beacons().enumerated() {
@@ -36,7 +36,7 @@ import Testing
     ])
   }
 
-  /// The radio scans for the first position. Then radio and receiver sleep.
+  /// The radio scans until the first position. Then radio and receiver sleep.
   @Test func radiosGiveTheFirstPosition() async throws {
     let source = TestSource([.wifi, .positioning])
     let device = LiveDevice(sources: [source], beacons: try BeaconTable(path: try map()))
@@ -52,7 +52,7 @@ import Testing
     device.stop()
   }
 
-  /// A request that a position by radios is accurate enough for is answered by it.
+  /// A position from radios answers a request for which it is accurate enough.
   @Test func radiosAnswerACoarseRequest() async throws {
     let source = TestSource([.wifi, .positioning])
     let device = LiveDevice(sources: [source], beacons: try BeaconTable(path: try map()))

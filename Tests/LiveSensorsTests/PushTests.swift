@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The asynchronous and the handler form of updates, and what can be pulled.
+/// Asynchronous sequences and handlers for updates, and properties that can be pulled.
 @Suite struct PushTests {
   private func live(_ frame: AttitudeReferenceFrame = .xArbitraryZVertical) -> LiveMotion {
     LiveMotion(manager: MotionManager(frame: frame)) { _ in }
@@ -39,7 +39,7 @@ import Testing
     let magnetometer = live.magnetometerUpdates(interval: 0.1)
     let motion = live.deviceMotionUpdates(capacity: 400)
     feed(live, 0..<300)
-    // The consumers were busy all the time; only now they look.
+    // The consumers start to read after all samples have arrived.
     for stop in [accelerometer.stop, gyro.stop, magnetometer.stop, motion.stop] { stop() }
     #expect(await collect(accelerometer).map(\.timestamp) == (0..<300).map(time))
     #expect(await collect(gyro).map(\.timestamp) == (0..<300).map(time))
@@ -59,7 +59,7 @@ import Testing
     #expect(await collect(samples).map(\.timestamp) == (150..<250).map(time))
   }
 
-  /// Whatever way a loop ends, its consumer is counted out, and the sensor sleeps.
+  /// A loop that ends, by break or cancellation, removes its consumer and powers down the sensor.
   @Test func endedLoopRemovesItsConsumer() async throws {
     let live = live()
     do {
@@ -74,7 +74,7 @@ import Testing
     task.cancel()
     #expect(await task.value == 0)
     #expect(!live.isGyroActive)
-    // A loop over a sequence that nobody else holds goes on until its task is cancelled.
+    // A loop over a sequence without other references continues until it breaks or its task is cancelled.
     let other = Task {
       var count = 0
       for await _ in live.gyroUpdates() {
@@ -94,7 +94,7 @@ import Testing
     let seen = Locked<[Timestamp]>([])
     let gate = Locked(false)
     let updates = try live.startAccelerometerUpdates(capacity: 500) { sample in
-      // Busy with the first one until all have come.
+      // Blocks on the first sample until all have arrived.
       waitUntil { gate.withLock { $0 } }
       seen.withLock { $0.append(sample.timestamp) }
     }

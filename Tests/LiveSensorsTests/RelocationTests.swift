@@ -45,19 +45,19 @@ import Testing
       latitudes.append(fix.coordinate?.latitude)
     }
     #expect(try recording.next() == nil)
-    // The track's last position remains.
+    // After its end, a track holds its last position.
     #expect(latitudes.prefix(13) == [48, 48, 47, 47, nil, nil, 50, 51, 52, 52, 52, 48, 48])
   }
 
-  /// A faulty track changes nothing.
-  @Test func aTrackThatCannotBeReadIsRefused() throws {
+  /// An unreadable track does not change the position.
+  @Test func unreadableTrackIsRejected() throws {
     let location = SimulatedLocation()
     var recording = try recording(SensorInput.Recording(place: Self.home), location)
     #expect(throws: (any Error).self) { try location.select(.track(path: "/nonexistent.gpx")) }
     #expect(Self.fix(try recording.next())?.coordinate == Self.home)
   }
 
-  /// Motion sensors are silent meanwhile, and the recording still ends with its samples.
+  /// Motion sensors deliver no samples while the position is simulated, and the recording still ends with its samples.
   @Test func motionSensorsAreSilentMeanwhile() throws {
     let rows = (0..<500).map { "\(Double($0) / 50),0,0,9.81" }.joined(separator: "\n")
     let sensors = try scratch.write("t,ax,ay,az\n" + rows + "\n", to: "a.csv")

@@ -33,7 +33,7 @@ import Testing
     ["drive.mp3"], ["gpsd://"], ["gpsd://h:0"], ["gpsd://h:x"], ["gpsd://h/x"], ["gpsd://[::1"], [],
     ["simulation", "gpsd://h"], ["drive.gpx", "local:"], ["agent", "local:"], ["agent", "agent:x"],
   ])
-  func whatIsNoInputIsRefusedWithTheRemedy(words: [String]) throws {
+  func invalidInputIsRejectedWithAHint(words: [String]) throws {
     let error = try #require(throws: SourceError.self) { try SensorInput(parsing: words) }
     #expect(!error.place.isEmpty && !error.remedy.isEmpty)
   }

@@ -44,7 +44,8 @@ import Testing
     try recorder.synchronize()
   }
 
-  /// Piece by piece it is what it is as a whole, those that wait for a full segment and a clock that was set back included.
+  /// Reading in pieces gives the same samples as a single read, including unfinished segments and a clock that
+  /// was set back.
   @Test func segmentsFormTheWholeRecording() throws {
     try withFolder { folder in
       var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 20))
@@ -115,13 +116,14 @@ import Testing
     }
   }
 
-  /// Cut off at every byte of the last segment: it opens, and at most that segment is lost; it can go on.
+  /// A file truncated at any byte of its last segment can be opened and loses at most that segment. Recording
+  /// continues.
   @Test func truncatedEndLosesOneSegment() throws {
     try withFolder { folder in
       let path = folder + "/a"
       try fill(path, slots: 5, count: 3 * Self.perSlot)
       let whole = try Data(contentsOf: URL(fileURLWithPath: path))
-      // Each byte of the segment's head and of its end, and some in between.
+      // Each byte of the segment's header and of its end, and some bytes in between.
       let cuts = (2 * Self.slot...3 * Self.slot).filter {
         $0 < 2 * Self.slot + 64 || $0 > 3 * Self.slot - 32 || $0 % 29 == 0 || $0 % 256 == 7
       }
@@ -134,7 +136,7 @@ import Testing
         #expect(kept == (isWhole ? 3 : 2))
         guard isWhole || cut % 256 == 7 else { continue }
         let history = try all(opened)
-        // The last byte of a full segment is the last of its last sample.
+        // A full segment ends with the last byte of its last sample.
         #expect(history.samples.count == (isWhole ? 3 : 2) * Self.perSlot)
         guard !isWhole else { continue }
         var recorder = try SensorRecorder(path: path, boot: Self.boot, settings: settings(slots: 5))
@@ -170,7 +172,7 @@ import Testing
     try withFolder { folder in
       let path = folder + "/a"
       try fill(path, slots: 10, count: 100)
-      // The second run's clock is set only late; its first segment is dated by what became known afterwards.
+      // In the second run, the clock is set late. The first segment is dated with the offset that becomes known later.
       var recorder = try SensorRecorder(
         path: path, boot: BootIdentity(high: 9, low: 9), settings: settings(slots: 10))
       try recorder.record((0..<50).map(sample), utcOffset: nil)
@@ -184,7 +186,7 @@ import Testing
     }
   }
 
-  @Test func samplesWithoutAClockAreCountedOnly() throws {
+  @Test func samplesWithoutCivilTimeAreOnlyCounted() throws {
     try withFolder { folder in
       var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 4))
       try recorder.record((0..<50).map(sample), utcOffset: nil)
@@ -220,7 +222,7 @@ import Testing
       let first = try SensorRecorder(path: folder + "/a", boot: Self.boot)
       do {
         _ = try SensorRecorder(path: folder + "/a", boot: Self.boot)
-        Issue.record("a second writer must be refused")
+        Issue.record("expected an error for a second writer")
       } catch let error as SystemError {
         #expect(error.code == EWOULDBLOCK)
         #expect(error.description.contains("lock"))
@@ -230,12 +232,12 @@ import Testing
       _ = try SensorRecorder(reading: folder + "/a")
       do {
         _ = try SensorRecorder(reading: folder + "/nowhere")
-        Issue.record("must be refused")
+        Issue.record("expected an error")
       } catch let error as SystemError { #expect(error.code == ENOENT) }
     }
   }
 
-  /// A file system of 40 kB, really full.
+  /// Uses a real file system of 40 kB that is full.
   @Test(.needs(.mounting)) func fullDiskShortensTheRing() throws {
     let disk = try SmallFileSystem(size: "40k")
     var recorder = try SensorRecorder(path: disk.file("a"), boot: Self.boot, settings: settings(slots: 1000))

@@ -1,7 +1,7 @@
 import Platform
 import Sensors
 
-/// A source that the test drives.
+/// A sensor source controlled by the test.
 final class TestSource: SensorSource {
   let name = "test"
   let kinds: Set<SensorKind>

@@ -8,12 +8,12 @@ import Testing
     AcknowledgementHold(.init(portion: 50, count: 100, bytes: 1000))
   }
 
-  /// In ns.
+  /// Timeout in nanoseconds.
   private let timeout = Int64(AcknowledgementHold.timeout * 1e9)
 
   private func at(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
 
-  @Test func nothingIsWrittenWhileSomethingIsUnstored() {
+  @Test func holdsUntilTheMessageIsSettled() {
     var hold = hold()
     #expect(!hold.isHolding && hold.mayRead(at: .start))
     hold.held(1, count: 10, bytes: 100, at: .start)
@@ -30,17 +30,17 @@ import Testing
     #expect(!hold.mayRead(at: at(10)) && hold.deadline(after: at(10)) == at(10 + timeout))
     hold.settled(through: 2)
     #expect(hold.mayRead(at: at(20)) && hold.deadline(after: at(20)) == nil)
-    // The next portion begins anew.
+    // The next portion is counted from zero.
     hold.held(3, count: 49, bytes: 1, at: at(30))
     #expect(hold.mayRead(at: at(30)))
   }
 
-  @Test func readingGoesOnUpToTheBoundsWhenNothingIsStored() {
+  @Test func readingResumesAfterTheTimeoutUpToTheLimits() {
     var hold = hold()
     hold.held(1, count: 60, bytes: 10, at: at(10))
     #expect(!hold.mayRead(at: at(10 + timeout - 1)))
     #expect(hold.mayRead(at: at(10 + timeout)))
-    // Once it went on, it does not pause again.
+    // After reading has resumed, it does not pause again.
     hold.held(2, count: 39, bytes: 10, at: at(10 + timeout))
     #expect(hold.mayRead(at: at(10 + timeout)) && hold.deadline(after: at(10 + timeout)) == nil)
     hold.held(3, count: 1, bytes: 10, at: at(20 + timeout))
@@ -50,8 +50,9 @@ import Testing
     #expect(!hold.mayRead(at: .distantFuture))
   }
 
-  /// Or there would never be a moment at which everything is stored.
-  @Test func readingPausesOnceAPartIsStored() {
+  /// Without this pause new messages could arrive faster than they are stored, and acknowledgements would never
+  /// be written.
+  @Test func readingPausesAfterPartOfTheHeldMessagesIsStored() {
     var hold = hold()
     hold.held(1, count: 1, bytes: 1, at: .start)
     hold.held(2, count: 1, bytes: 1, at: .start)
@@ -63,16 +64,16 @@ import Testing
     #expect(hold.isHolding && hold.mayRead(at: .start))
   }
 
-  @Test func whatIsSettledOfAnOlderConnectionSaysNothingOfThisOne() {
+  @Test func settlementsOfAnEarlierConnectionAreIgnored() {
     var hold = hold()
-    // A connection begins with nothing held; what was handed over on the one before may be settled late.
+    // A new connection holds nothing. Messages of the previous connection can be settled late.
     #expect(!hold.isHolding && hold.deadline(after: .start) == nil)
     hold.held(2, count: 1, bytes: 1, at: .start)
     hold.settled(through: 1)
     #expect(hold.isHolding)
     hold.settled(through: 2)
     #expect(!hold.isHolding)
-    // An older number that comes late changes nothing.
+    // A late settlement with a lower number has no effect.
     hold.held(3, count: 1, bytes: 1, at: .start)
     hold.settled(through: 2)
     #expect(hold.isHolding)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The documentation's table of attacks.
+/// Checks the table of attacks in the documentation.
 @Suite struct AttackTableTests {
-  @Test func everyTestThatItNamesIsThere() throws {
+  @Test func everyNamedTestExists() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let page = try String(

@@ -2,7 +2,7 @@ import MQTT
 import TestSupport
 import Testing
 
-/// What a broker that lets a client in says to its messages.
+/// Result of publishing a test message to a broker that accepts the connection.
 @Suite struct BrokerProbeTests {
   @Test(
     .timeLimit(.minutes(6)),
@@ -10,7 +10,7 @@ import Testing
       ([], 0, nil), ([], 0x10, nil), ([], 0x87, .notAuthorized), ([0x27, 0, 0, 0, 20], 0, .packetTooLarge),
       ([0x24, 0], 0, .qosNotSupported),
     ] as [([UInt8], UInt8, MQTTReasonCode?)])
-  func theTestMessageShowsWhatCannotPass(
+  func probeReportsARejectedTestMessage(
     granted: [UInt8], answer: UInt8, refusal: MQTTReasonCode?
   ) throws {
     let broker = try FakeBroker { connection, _ in
@@ -32,14 +32,14 @@ import Testing
     }
   }
 
-  /// The library's first TLS packet meets the refusal before anybody has asked the socket.
+  /// With TLS the library reports the refused connection at the first packet, before the socket is polled.
   @Test(.timeLimit(.minutes(6)), arguments: [nil, MQTTTLS()] as [MQTTTLS?])
-  func aPortWithoutABrokerRefusesWithTLSAsWithout(tls: MQTTTLS?) throws {
+  func closedPortIsReportedWithAndWithoutTLS(tls: MQTTTLS?) throws {
     var configuration = MQTTConfiguration(
       brokers: [.init(host: "127.0.0.1", port: try FreePort.next())], clientID: "vehicle")
     configuration.tls = tls
     guard case .unreachable(let end)? = try BrokerProbe.run(configuration).first else {
-      Issue.record("nobody listens there")
+      Issue.record("expected a refused connection")
       return
     }
     #expect(end.phase == .tcp && end.cause == .unreachable("Connection refused"), "\(end)")

@@ -17,8 +17,9 @@ import Testing
 
   private let unreachable = Ending(cause: .unreachable("no route"), phase: .tcp)
 
-  /// Two brokers whose documents refer to each other, for ten minutes: 292 connections in 10 s before.
-  @Test func changesOfBrokersWaitLongerAndLonger() {
+  /// Two brokers have retained settings that refer to each other. At most 60 connections are made in ten
+  /// minutes. An earlier planner made 292 connections in 10 s.
+  @Test func repeatedBrokerChangesAreDelayed() {
     var generator = SplitMix.announced()
     let other = MQTTConfiguration(brokers: [.init(host: "b", port: 1)], clientID: "v")
     var planner = planner()
@@ -37,7 +38,7 @@ import Testing
     #expect(planner.next(using: &generator).wait == 0)
   }
 
-  @Test func aRoundGoesThroughAllBrokersWithoutWaitingAndThenWaits() {
+  @Test func roundTriesAllBrokersWithoutWaitThenBacksOff() {
     var planner = planner(3)
     var generator = SystemRandomNumberGenerator()
     for round in 0..<20 {
@@ -65,14 +66,15 @@ import Testing
       }
       waits.append(planner.next(using: &generator).wait)
     }
-    // Uniform up to 60 s: each third holds a third, within five standard deviations.
+    // The waits are uniform up to 60 s: each third of the range contains a third of them, within five standard
+    // deviations.
     for third in 0..<3 {
       let count = waits.filter { Int($0 / 20) == third }.count
       #expect((86...181).contains(count), "\(count) of 400")
     }
   }
 
-  @Test func aBrokerThatDoesNotKnow5IsTriedWith311AtOnceAndKeepsIt() {
+  @Test func brokerWithoutMQTT5IsRetriedWith311Immediately() {
     var planner = planner()
     var generator = SystemRandomNumberGenerator()
     #expect(planner.next(using: &generator).version311 == false)
@@ -86,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [MQTTDisconnection.Cause.closedByPeer, .timedOut(seconds: 5), .protocolViolation("x")])
-  func aBrokerThatClosesOrIsSilentIsAskedWith311AtOnceAndWith5InTheNextRound(cause: MQTTDisconnection.Cause) {
+  func silentOrClosingBrokerGets311ThenMQTT5InTheNextRound(cause: MQTTDisconnection.Cause) {
     var planner = planner(1)
     var generator = SystemRandomNumberGenerator()
     #expect(planner.next(using: &generator).isTrial)
@@ -94,13 +96,13 @@ import Testing
     #expect(planner.next(using: &generator) == Attempt(broker: 0, version311: true, onlyIPv4: false, wait: 0))
     planner.ended(Ending(cause: cause, phase: .connect))
     let back = planner.next(using: &generator)
-    // A broker that is only slow gets all of the time then.
+    // The next attempt is no trial: a slow broker gets the full timeout.
     #expect(!back.version311 && back.wait > 0 && !back.isTrial)
   }
 
-  /// One slow answer must not take message expiry and reason codes away for good.
+  /// A single slow answer must not disable message expiry and reason codes permanently.
   @Test(arguments: [MQTTDisconnection.Cause.closedByPeer, .timedOut(seconds: 5)])
-  func withoutAnAnswer5IsOfferedAgainInTheNextConnections(cause: MQTTDisconnection.Cause) {
+  func mqtt5IsOfferedAgainUntilThreeAttemptsFailed(cause: MQTTDisconnection.Cause) {
     var planner = planner()
     var generator = SystemRandomNumberGenerator()
     for connection in 1...3 {
@@ -109,9 +111,9 @@ import Testing
       #expect(planner.next(using: &generator).version311)
       planner.ended(Ending(cause: .closedByPeer, phase: .established, held: 100))
     }
-    #expect(planner.next(using: &generator).version311, "three in a row are enough")
+    #expect(planner.next(using: &generator).version311, "3.1.1 is kept after three attempts")
 
-    // A connection with 5 in between begins the count anew.
+    // A successful connection with MQTT 5 resets the count.
     planner = self.planner()
     for answers in [false, false, true, false, false] {
       #expect(!planner.next(using: &generator).version311)
@@ -133,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func aDeadIPv6AddressLeadsToIPv4AtOnce() {
+  @Test func deadIPv6AddressFallsBackToIPv4() {
     var planner = planner(2)
     var generator = SystemRandomNumberGenerator()
     _ = planner.next(using: &generator)
@@ -157,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func aMissingFileIsLookedForAgainSoon() {
+  @Test func missingFileIsRetriedSoon() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<100 {
       var planner = planner()
@@ -167,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func aStableConnectionForgivesThePast() {
+  @Test func stableConnectionResetsTheBackoff() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<100 {
       var planner = planner()
@@ -181,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func aFlappingConnectionDoesNotForgive() {
+  @Test func flappingConnectionKeepsTheBackoff() {
     var generator = SystemRandomNumberGenerator()
     var longest = 0.0
     for _ in 0..<50 {
@@ -194,7 +196,7 @@ import Testing
     #expect(longest > 20)
   }
 
-  @Test func aBrokerThatSendsAwayIsLeftForTheNext() {
+  @Test func redirectingBrokerIsSkipped() {
     var planner = planner(2)
     var generator = SystemRandomNumberGenerator()
     _ = planner.next(using: &generator)
@@ -204,7 +206,7 @@ import Testing
 }
 
 @Suite struct SleepMeterTests {
-  /// Seconds on the monotonic clock, and on the boot clock.
+  /// Creates a meter from readings of the monotonic clock and of the boot clock, in seconds.
   private func meter(_ monotonic: Double, _ boot: Double) -> SleepMeter {
     SleepMeter(at: time(monotonic), Timestamp(nanoseconds: 0).advanced(bySeconds: boot))
   }
@@ -213,7 +215,7 @@ import Testing
     MonotonicTime(nanoseconds: 0).advanced(bySeconds: seconds)
   }
 
-  /// Short sleeps between which the broker is heard are not one long one.
+  /// Several short sleeps with packets between them do not add up to one long sleep.
   @Test func onlyTheTimeSinceItsStartCounts() {
     #expect(meter(10, 10).seconds(at: time(15), Timestamp(nanoseconds: 0).advanced(bySeconds: 35)) == 20)
     #expect(meter(15, 35).seconds(at: time(20), Timestamp(nanoseconds: 0).advanced(bySeconds: 40)) == 0)

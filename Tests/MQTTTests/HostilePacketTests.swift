@@ -3,7 +3,8 @@ import Platform
 import TestSupport
 import Testing
 
-/// Whatever a broker sends, the real libmosquitto survives it behind the guard: without it, each of these ends the process.
+/// Sends hostile packets to the real libmosquitto behind the packet guard. Without the guard each of these
+/// packets terminates the process.
 @Suite(.serialized) struct HostilePacketTests {
   private func configuration(_ port: Int, _ version: MQTTConfiguration.ProtocolVersion) -> MQTTConfiguration {
     var configuration = MQTTConfiguration(
@@ -51,11 +52,12 @@ import Testing
     let packets = Locked(0)
     let broker = try FakeBroker { connection, number in
       guard connection.read() != nil else { return }
-      // Each connection's packets follow from the seed and its number alone.
+      // Packets of a connection depend only on the seed and the number of the connection.
       var seeded = generator
       var maker = PacketMaker(
         random: SplitMix(seed: seeded.next() &+ UInt64(number)), version311: version == .v311)
-      // What a CONNACK may say ends many a connection, so that nothing behind it would be read.
+      // A random CONNACK often ends the connection, and the packets behind it would not be read. Only every
+      // fourth connection gets one.
       var bytes: [UInt8] = version == .v311 ? [0x20, 2, 0, 0] : [0x20, 3, 0, 0, 0]
       if number % 4 == 0 { bytes = maker.connectAnswer() }
       if number % 8 == 0 { bytes = maker.damaged(bytes) }
@@ -63,7 +65,7 @@ import Testing
       bytes += maker.damaged(maker.sound())
       connection.send(bytes)
       packets.withLock { $0 += number % 8 + 2 }
-      // An end with unread input would take back what was sent.
+      // Closing a socket with unread input would discard the sent bytes.
       while connection.hasMore(milliseconds: 10), connection.read() != nil {}
     }
     let received = Locked(0)
@@ -78,7 +80,7 @@ import Testing
     session.stop(drain: 0)
     print(
       "\(connections) connections, \(packets.withLock { $0 }) packets, \(received.withLock { $0 }) messages")
-    // Sound packets did reach the library.
+    // Part of the valid packets must reach the library.
     #expect(received.withLock { $0 } > connections / 20)
   }
 }

@@ -3,7 +3,7 @@ import Spatial
 import Testing
 
 @Suite struct LinkMeterTests {
-  @Test func burstsAreWhatTheTailPartsFromEachOther() {
+  @Test func tailSeparatesBursts() {
     var meter = LinkMeter(tail: 10)
     func second(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
     meter.begin()
@@ -17,7 +17,7 @@ import Testing
       #expect(meter.use.bursts == step.bursts && abs(meter.use.seconds - step.seconds) < 1e-9, "\(step)")
     }
     #expect(meter.use.bytes == 200)
-    // The next connection counts from zero again.
+    // Each connection counts from zero.
     meter.begin()
     let isNew = meter.observe(carried: 50, at: second(100))
     #expect(isNew)

@@ -4,13 +4,14 @@ import Testing
 
 @testable import MQTT
 
-/// Text that libmosquitto rejects, in every string of every packet that a broker sends, before the real library.
+/// Text that libmosquitto rejects, placed in every string of every packet that a broker sends. The real library
+/// reads the packets.
 @Suite(.serialized) struct MalformedTextTests {
-  /// Code points that libmosquitto 2.0.11 rejects: all control characters, and the bounds of the other ranges.
+  /// Code points that libmosquitto 2.0.11 rejects: all control characters, and the limits of the other ranges.
   static let rejected: [UInt32] =
     Array(0...0x1F) + Array(0x7F...0x9F) + Array(0xFDD0...0xFDEF) + [0xD800, 0xDABC, 0xDBFF, 0xDC00, 0xDFFF]
     + (0...16).flatMap { [$0 << 16 | 0xFFFE, $0 << 16 | 0xFFFF] }
-  /// Their neighbours.
+  /// Code points next to the rejected ones.
   static let accepted: [UInt32] = [
     0x20, 0x7E, 0xA0, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFDCF, 0xFDF0, 0xFFFD, 0x10000, 0x1FFFD, 0x10FFFD,
   ]
@@ -19,7 +20,7 @@ import Testing
     [0xF0, 0x80, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF8, 0x88, 0x80, 0x80, 0x80], [0xFF],
   ]
 
-  /// UTF-8 by its definition, surrogates included.
+  /// Encodes a code point as UTF-8 by definition, including surrogates.
   static func bytes(_ codePoint: UInt32) -> [UInt8] {
     func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(codePoint >> shift & 0x3F) }
     switch codePoint {
@@ -38,7 +39,7 @@ import Testing
     PacketMaker.length(properties.count) + properties
   }
 
-  /// Where text can be in a PUBLISH.
+  /// Position of the text in a PUBLISH packet.
   enum Field: String, CaseIterable { case topic, contentType, responseTopic, name, value }
 
   private static func publish(
@@ -73,7 +74,8 @@ import Testing
     var isConnected = false
   }
 
-  /// Delivers messages to a session, one after the other is acknowledged, and one good message behind each.
+  /// Delivers messages to a session, each followed by a valid message. The next pair is sent after both have
+  /// been acknowledged.
   private func deliver(
     _ messages: [[UInt8]], quality: UInt8, version311: Bool, connectAnswer: [UInt8] = [0x20, 3, 0, 0, 0],
     subscribeProperties: [UInt8] = []
@@ -90,7 +92,7 @@ import Testing
               0x90, Array(packet.body.prefix(2)) + (version311 ? [] : Self.list(subscribeProperties)) + [1]))
           for (index, message) in messages.enumerated() {
             connection.send(message + Self.good(index, version311: version311))
-            // QoS 0 is not answered, the good message once, QoS 2 twice.
+            // QoS 0 has no answer, QoS 2 has two. The valid message is acknowledged once.
             var answers = 1 + Int(quality)
             while answers > 0, let answer = connection.read() {
               switch answer.type {
@@ -140,7 +142,7 @@ import Testing
   func messagesWithRejectedTextAreAcknowledgedDroppedAndCounted(quality: UInt8, version311: Bool) throws {
     let parts = Self.rejected.map(Self.bytes) + Self.notUTF8 + [[0x23], [0x2B]]
     for field in version311 ? [Field.topic] : Field.allCases {
-      // A wildcard is a fault of topics alone.
+      // Wildcards are invalid only in topics.
       let parts = field == .topic || field == .responseTopic ? parts : parts.dropLast(2)
       let messages = parts.enumerated().map { index, part in
         Self.publish(part, in: field, quality: quality, identifier: UInt8(index + 1), version311: version311)
@@ -172,7 +174,7 @@ import Testing
     #expect(outcome.topics.count == 2 * messages.count)
   }
 
-  /// Reason strings, user properties and the other texts outside messages are read with the character replaced.
+  /// In reason strings, user properties and other text outside messages, rejected characters are replaced.
   @Test(.timeLimit(.minutes(5))) func rejectedTextOutsideMessagesEndsNoConnection() throws {
     for codePoint in Self.rejected {
       let middle = Self.text([0x78] + Self.bytes(codePoint) + [0x79])
@@ -180,7 +182,7 @@ import Testing
       let answer = [0x15] + middle + [0x1A] + middle + [0x1C] + middle + common
       let message = Self.publish([0x7A], in: .topic, quality: 2, identifier: 1, version311: false)
       var validator = PacketValidator(version311: false, limit: 1 << 20)
-      // All packets with a reason string, as the grammar has them.
+      // All packets with a reason string, per the specification.
       for packet in [
         PacketMaker.packet(0x20, [0, 0] + Self.list([0x12] + middle + answer)),
         PacketMaker.packet(0x40, [0, 1, 0] + Self.list(common)),
@@ -197,7 +199,7 @@ import Testing
         #expect(String(validating: bytes, as: UTF8.self) != nil || packet[0] >= 0x80)
         #expect(bytes != packet && bytes.count == packet.count)
       }
-      // The library itself reads a sample of them.
+      // The real library reads a sample of them.
       guard codePoint % 8 == 1 else { continue }
       let outcome = try deliver(
         [message], quality: 2, version311: false,

@@ -1,11 +1,11 @@
 import TestSupport
 
-/// Makes packets of a broker, as the grammar has them and as it does not.
+/// Generates valid and damaged packets of a broker.
 struct PacketMaker {
   var random: SplitMix
   let version311: Bool
 
-  /// What a packet of MQTT 5 may carry, by the packet's type.
+  /// Properties of MQTT 5 with the types of the packets that can contain them.
   private static let properties: [(identifier: UInt8, value: Character, packets: [UInt8])] = [
     (0x01, "b", [3]), (0x02, "4", [3]), (0x03, "s", [3]), (0x08, "s", [3]), (0x09, "s", [3]),
     (0x0B, "v", [3]),
@@ -56,7 +56,7 @@ struct PacketMaker {
     return Self.length(bytes.count) + bytes
   }
 
-  /// A packet that the grammar allows after CONNACK.
+  /// Returns a packet that the specification allows after CONNACK.
   mutating func sound() -> [UInt8] {
     let identifier = [UInt8(below(2)), UInt8(1 + below(255))]
     let type = [UInt8](arrayLiteral: 3, 3, 3, 4, 5, 6, 7, 9, 11, 13, version311 ? 13 : 14).randomElement(
@@ -83,12 +83,12 @@ struct PacketMaker {
     }
   }
 
-  /// A CONNACK that lets the client in.
+  /// Returns a CONNACK that accepts the client.
   mutating func connectAnswer() -> [UInt8] {
     Self.packet(0x20, [0, 0] + list(2))
   }
 
-  /// Changes a packet somewhere, or makes up another.
+  /// Changes one part of a packet, or replaces it with random bytes.
   mutating func damaged(_ packet: [UInt8]) -> [UInt8] {
     var bytes = packet
     switch below(6) {
@@ -98,7 +98,7 @@ struct PacketMaker {
     case 3: bytes.remove(at: below(bytes.count))
     case 4: bytes = (0...below(40)).map { _ in UInt8(below(256)) }
     default:
-      // Sound outside, anything inside.
+      // Valid header, random body.
       bytes = Self.packet(packet[0], (0...below(60)).map { _ in UInt8(below(below(2) == 0 ? 256 : 0x30)) })
     }
     return bytes

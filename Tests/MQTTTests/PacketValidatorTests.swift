@@ -3,11 +3,12 @@ import Testing
 
 @testable import MQTT
 
-/// What a broker sends, against the grammar.
+/// Packets of a broker, checked against the specification.
 @Suite struct PacketValidatorTests {
   private static let accepted: [UInt8] = [0x20, 3, 0, 0, 0]
 
-  /// What is said of a stream, given in pieces; nil when all of it is sound.
+  /// Validates a byte stream that arrives in pieces of `piece` bytes. Returns the violation; nil if the stream
+  /// is valid.
   private func verdict(_ bytes: [UInt8], version311: Bool = false, limit: Int = 1 << 20, piece: Int)
     -> String?
   {
@@ -79,7 +80,7 @@ import Testing
       (accepted + [0xD0, 1, 0], "PINGRESP, byte 1: it has 1 bytes instead of 0"),
       (accepted + [0xE0, 4, 0x8B, 2, 0x7F, 0], "DISCONNECT, byte 4: unknown property 0x7f"),
     ] as [([UInt8], String)])
-  func whatBreaksTheRulesOf5IsNamed(bytes: [UInt8], said: String) {
+  func violationsOfMQTT5AreDescribed(bytes: [UInt8], said: String) {
     for piece in 1...bytes.count { #expect(verdict(bytes, piece: piece) == said) }
   }
 
@@ -92,26 +93,26 @@ import Testing
       ([0x20, 2, 0, 0, 0xE0, 0], "DISCONNECT, byte 0: no broker may send it under 3.1.1"),
       ([0x20, 2, 0, 0, 0x32, 3, 0, 1, 0x61], "PUBLISH, byte 5: it ends too early"),
     ] as [([UInt8], String)])
-  func whatBreaksTheRulesOf311IsNamed(bytes: [UInt8], said: String) {
+  func violationsOfMQTT311AreDescribed(bytes: [UInt8], said: String) {
     for piece in 1...bytes.count { #expect(verdict(bytes, version311: true, piece: piece) == said) }
   }
 
   @Test(
     arguments: [
-      // A refusal of 3.1.1 to a question in 5, and the shortest of each packet.
+      // A refusal in 3.1.1 of a client that offered 5, and the shortest packet of each type.
       ([0x20, 2, 0, 1], false), (accepted + [0x30, 4, 0, 1, 0x61, 0], false),
       (accepted + [0x40, 2, 0, 1], false), (accepted + [0x40, 3, 0, 1, 0x87], false),
       (accepted + [0xE0, 0], false), (accepted + [0xE0, 1, 0x8B], false), (accepted + [0xD0, 0], false),
       ([0x20, 2, 1, 0, 0x30, 3, 0, 1, 0x61], true), ([0x20, 2, 0, 5], true),
       ([0x20, 2, 0, 0, 0x90, 3, 0, 1, 0x80], true),
-      // Empty text and bytes.
+      // Empty strings and binary data.
       (accepted + [0x30, 12, 0, 1, 0x61, 8, 0x26, 0, 0, 0, 0, 0x03, 0, 0], false),
     ] as [([UInt8], Bool)])
-  func whatKeepsTheRulesPasses(bytes: [UInt8], version311: Bool) {
+  func validPacketsPass(bytes: [UInt8], version311: Bool) {
     for piece in 1...bytes.count { #expect(verdict(bytes, version311: version311, piece: piece) == nil) }
   }
 
-  @Test func soundPacketsPassInPiecesOfAnySizeAndDamagedOnesAreJudgedAlike() {
+  @Test func verdictDoesNotDependOnPieceSize() {
     let generator = SplitMix.announced()
     for version311 in [false, true] {
       var maker = PacketMaker(random: generator, version311: version311)
@@ -131,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func aMessageAboveTheLimitIsLeftOutWhereNobodyWaitsForItsAcknowledgement() {
+  @Test func oversizedMessageOfQoS0IsDropped() {
     let small = PacketMaker.packet(0x30, [0, 1, 0x61, 0] + [1, 2, 3])
     let large = PacketMaker.packet(0x30, [0, 1, 0x62, 0] + [UInt8](repeating: 7, count: 5000))
     for piece in [1, 2, 100, 10_000] {
@@ -146,7 +147,7 @@ import Testing
         == "PUBLISH, byte 2: 5009 bytes exceed this side's limit of 1000")
   }
 
-  @Test func whatPassesTheGuardIsWhatCame() {
+  @Test func guardPassesValidBytesUnchanged() {
     var maker = PacketMaker(random: .announced(), version311: false)
     var bytes = maker.connectAnswer()
     for _ in 0..<200 { bytes += maker.sound() }
@@ -159,7 +160,7 @@ import Testing
     }
   }
 
-  /// What a reader behind a guard reads, that asks for single bytes and for many in turn.
+  /// Reads a stream through a guard, alternating between small and large buffers.
   private func through(_ bytes: [UInt8], limit: Int, piece: Int) -> (output: [UInt8], guarded: PacketGuard) {
     let guarded = PacketGuard(version311: false, limit: limit)
     var rest = bytes[...]

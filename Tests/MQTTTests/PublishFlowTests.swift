@@ -6,7 +6,7 @@ import Testing
 @Suite struct PublishFlowTests {
   private func at(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
 
-  @Test func theWindowIsTheSmallerOfBothSides() {
+  @Test func windowIsTheSmallerOfBothSides() {
     var flow = PublishFlow(window: 20)
     flow.begin(receiveMaximum: nil)
     #expect(flow.room() == 20)
@@ -33,7 +33,7 @@ import Testing
     #expect(PublishFlow.meaning(of: reason) == meaning)
   }
 
-  @Test func aRefusalForNowWaitsForAllAnswersThenPausesThenOffersAgain() {
+  @Test func temporaryRefusalWaitsForAllAnswersThenPausesThenRetries() {
     var flow = PublishFlow(window: 10)
     flow.begin(receiveMaximum: nil)
     flow.sent(packet: 1, token: 1)
@@ -50,7 +50,7 @@ import Testing
     #expect(flow.room() == 10)
   }
 
-  @Test func pausesGrowUntilSomethingIsTaken() {
+  @Test func pausesGrowUntilAMessageIsAccepted() {
     var flow = PublishFlow(window: 1)
     flow.begin(receiveMaximum: nil)
     var pauses: [MonotonicTime?] = []
@@ -70,7 +70,7 @@ import Testing
     #expect(flow.deadline == at(250_000_000))
   }
 
-  @Test func anUnnamedRefusalIsADeadLetterAtTheFifthTime() {
+  @Test func fifthUnspecifiedRefusalMakesADeadLetter() {
     var flow = PublishFlow(window: 1)
     flow.begin(receiveMaximum: nil)
     for _ in 1..<PublishFlow.attemptsForUnnamedRefusal {
@@ -81,7 +81,7 @@ import Testing
     #expect(flow.answered(packet: 1, reason: .unspecifiedError) == .rejected(7, .unspecifiedError))
   }
 
-  @Test func aPacketThatTheBrokerBlamesIsFoundAndGivenUp() {
+  @Test func packetBlamedByTheBrokerIsDropped() {
     var flow = PublishFlow(window: 10)
     for _ in 0..<3 {
       flow.begin(receiveMaximum: nil)
@@ -101,7 +101,7 @@ import Testing
     #expect(flow.room() == 10)
   }
 
-  @Test func aLostNetworkIsNeverHeldAgainstARecord() {
+  @Test func lostNetworkDoesNotCountAgainstARecord() {
     var flow = PublishFlow(window: 10)
     for _ in 0..<100 {
       flow.begin(receiveMaximum: nil)
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func silentClosesTakeTenLoneAttempts() {
+  @Test func recordIsDroppedAfterTenSilentClosesAlone() {
     var flow = PublishFlow(window: 10)
     var rejections: [Int] = []
     for round in 1...13 {
@@ -122,7 +122,7 @@ import Testing
     #expect(rejections == [13])
   }
 
-  @Test func oneAnswerClearsTheSuspicion() {
+  @Test func answerClearsTheSuspicion() {
     var flow = PublishFlow(window: 10)
     for _ in 0..<50 {
       flow.begin(receiveMaximum: nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTT
 
-/// Subscriptions over the connections of one session.
+/// Subscriptions across the connections of one session.
 @Suite struct SubscriptionLedgerTests {
   private func requests(_ ledger: inout SubscriptionLedger) -> [SubscriptionLedger.Request] {
     var requests: [SubscriptionLedger.Request] = []
@@ -11,7 +11,7 @@ import Testing
     return requests
   }
 
-  /// The broker's session can have the subscription of an earlier client.
+  /// The broker's session can contain a subscription of an earlier client.
   @Test func anUnsubscriptionIsRepeatedUntilItIsAnswered() {
     var ledger = SubscriptionLedger([MQTTSubscription("new/#")])
     ledger.remove("old/#")
@@ -20,14 +20,14 @@ import Testing
       let sent = requests(&ledger)
       #expect(sent == [.unsubscribe("old/#"), .subscribe(MQTTSubscription("new/#"))])
       for (index, request) in sent.enumerated() { ledger.sent(packet: Int32(index + 1), request) }
-      // The first connection ends before the answer.
+      // The first connection ends before the broker answers.
       if turn == 2 { #expect(ledger.answered(packet: 1) == .unsubscribe("old/#")) }
     }
     ledger.begin()
     #expect(requests(&ledger) == [.subscribe(MQTTSubscription("new/#"))])
   }
 
-  /// A rejected subscription is requested again after 1, 2, 4, … 60 s, and after a grant from 1 s again.
+  /// A rejected subscription is retried after 1, 2, 4, … 60 s. After a granted subscription the delay restarts at 1 s.
   @Test func rejectedSubscriptionsAreRetried() throws {
     let retried = MQTTSubscription("a", isRetried: true)
     var ledger = SubscriptionLedger([retried, MQTTSubscription("b")])
@@ -57,13 +57,13 @@ import Testing
     #expect(requests(&ledger) == [.unsubscribe("a")])
   }
 
-  @Test func aFilterThatIsWantedAgainIsNotUnsubscribed() {
+  @Test func readdedFilterIsNotUnsubscribed() {
     var ledger = SubscriptionLedger([])
     ledger.remove("a")
     ledger.add(MQTTSubscription("a"))
     ledger.begin()
     #expect(requests(&ledger) == [.subscribe(MQTTSubscription("a"))])
-    // Suspended for one connection only.
+    // The suspension lasts for one connection.
     ledger.suspend("a")
     #expect(requests(&ledger) == [.unsubscribe("a")])
     ledger.begin()

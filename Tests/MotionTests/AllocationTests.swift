@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The hot path allocates nothing for a sample.
+/// Processing of a sample allocates no memory.
 @Suite struct AllocationTests {
   private static var isCounted: Bool { allocation_is_counted() }
 
@@ -17,23 +17,23 @@ import Testing
     #endif
   }
 
-  /// How often `body` allocates.
+  /// Number of allocations by `body`.
   private func allocations(_ body: () -> Void) -> Int {
     let before = allocation_count()
     body()
     return Int(allocation_count() - before)
   }
 
-  /// The proof of the proof.
-  @Test(.enabled(if: isCounted, "a sanitizer has taken the allocator's place"))
+  /// Allocations are counted at all.
+  @Test(.enabled(if: isCounted, "a sanitizer replaces the allocator"))
   func allocationsAreCounted() {
     var kept: [[Int]] = []
     let count = allocations { for index in 0..<100 { kept.append([index]) } }
     #expect(count >= 100 && kept.count == 100)
   }
 
-  /// Everything that a sample can lead to: blocks, rest, motion, gaps, saturation, hard and soft iron, jumps, refusals.
-  @Test(.enabled(if: isCounted, "a sanitizer has taken the allocator's place"))
+  /// Covers blocks, rest, motion, gaps, saturation, hard and soft iron, jumps and rejected samples.
+  @Test(.enabled(if: isCounted, "a sanitizer replaces the allocator"))
   func filterAllocatesNothingPerSample() {
     var simulation = FilterSimulation(seed: 51)
     simulation.rotation = 3
@@ -42,7 +42,7 @@ import Testing
     let samples = simulation.samples(60)
     let limit = Vector3(repeating: 7)
     func feed(_ filter: inout ScreenedFilter) {
-      // Without an iterator: in a debug build the standard library's own would allocate.
+      // No iterator: the standard library's iterators allocate in a debug build.
       var i = 0
       while i < samples.count {
         defer { i += 1 }
@@ -56,7 +56,7 @@ import Testing
         if i % 1000 == 500 { filter.update(gyroscope: Vector3(.nan, 0, 0), at: sample.time) }
       }
     }
-    // The first pass makes the runtime look up its types.
+    // The first pass makes the runtime load its type metadata.
     var filter = ScreenedFilter()
     feed(&filter)
     filter = ScreenedFilter()
@@ -65,7 +65,7 @@ import Testing
     #expect(filter.counters.gaps > 10 && filter.counters.saturated > 10 && filter.count(\.notFinite) > 5)
   }
 
-  /// The same for whole blocks through the manager.
+  /// Complete blocks through the manager.
   @Test(.enabled(if: isCounted && isOptimized, "iterators allocate in a debug build"))
   func managerAllocatesNothingPerSample() {
     let samples = FilterSimulation(seed: 52).samples(20)
@@ -84,7 +84,7 @@ import Testing
         manager.process(rate)
       }
     }
-    // Where samples wait for one another grows to its size at the start.
+    // The queues of waiting samples grow to their final size at the start.
     feed(blocks[..<20])
     let count = allocations { feed(blocks[20...]) }
     #expect(count < 10, "\(count) allocations for \(3 * (samples.count - 400)) samples")

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite struct AltimeterTests {
-  /// Pa at a height in the standard atmosphere.
+  /// Pressure in Pa at an altitude in m in the standard atmosphere.
   private func pressure(_ height: Double) -> Double {
     StandardAtmosphere.seaLevelPressure * StandardAtmosphere.pressureRatio(altitude: height)
   }
@@ -17,7 +17,7 @@ import Testing
     PressureData(timestamp: Timestamp(seconds: 50 + seconds), pressure: pressure(height))
   }
 
-  /// As `CMAltitudeData`: metres since the start, kilopascals.
+  /// Units of `CMAltitudeData`: metres since the start, kilopascals.
   @Test func relativeAltitudeAndPressureAreReported() throws {
     var altimeter = Altimeter()
     #expect(altimeter.altitudeData == nil && !altimeter.isRelativeAltitudeAvailable)
@@ -31,7 +31,7 @@ import Testing
     #expect(altimeter.absoluteAltitudeData == nil && altimeter.floor == nil)
   }
 
-  /// A climb is followed without delay, at 1 Hz and at 25.
+  /// A climb is followed within about a second at 1 Hz and 25 Hz.
   @Test(arguments: [1.0, 25]) func climbIsFollowed(rate: Double) throws {
     var altimeter = Altimeter()
     for index in 0..<Int(60 * rate) {
@@ -39,11 +39,11 @@ import Testing
       altimeter.process(sample(time, 300 + 3 * time))
     }
     let data = try #require(altimeter.altitudeData)
-    // A second's mean is that of its middle.
+    // The mean over a second corresponds to its middle.
     #expect(abs(data.relativeAltitude - 3 * (60 - 1 / rate)) < 3.2)
   }
 
-  /// A door that falls shut shows for a second or two and is no height.
+  /// The pressure pulse of a closing door lasts a second and does not change the altitude.
   @Test(arguments: [1.0, 10, 25]) func doorPressureIsNoAltitudeChange(rate: Double) throws {
     var altimeter = Altimeter()
     for index in 0..<Int(60 * rate) {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// The stated accuracy holds in hills with weather, fan, wind and a receiver that errs for minutes and leaps, with and
+  /// The stated accuracy is valid in hills with weather, fan, wind and a receiver whose error varies over minutes and jumps, with and
   /// without a fix.
   @Test func accuracyIsCalibrated() {
     var generator = SeededGenerator.announced()
@@ -86,12 +86,12 @@ import Testing
     #expect(inside68 / count > 0.62 && inside68 / count < 0.9)
     #expect(inside95 / count > 0.92)
     #expect(covered95 / covered > 0.92)
-    // It says something, and better than the receiver by itself.
+    // The accuracy is small enough to be useful, and the error smaller than that of the receiver.
     #expect(largest < 8)
     #expect(squares < 0.5 * receiverSquares)
   }
 
-  /// A leap of the receiver is refused; one that stays is believed within half a minute.
+  /// A jump of the receiver is rejected; a lasting jump is accepted within 40 s.
   @Test func jumpIsRejectedUntilItLasts() throws {
     var altimeter = Altimeter()
     func play(_ seconds: Range<Int>, receiver: Double) {
@@ -110,7 +110,7 @@ import Testing
     #expect(try abs(#require(altimeter.absoluteAltitudeData).altitude - 400) < 5)
   }
 
-  /// Eight hours of weather on one place are no change of height, whether the barometer went on or slept.
+  /// A weather change of eight hours at rest does not change the altitude, with the barometer on or off.
   @Test(arguments: [true, false]) func altitudeIsConstantAtRest(isBarometerOn: Bool) throws {
     var altimeter = Altimeter()
     for second in 0..<300 {
@@ -137,7 +137,7 @@ import Testing
     #expect(try #require(altimeter.floor).level == -2)
   }
 
-  /// Whatever comes in, what comes out is finite and in its range.
+  /// With random input, all outputs are finite and within their range.
   @Test func invalidInputIsHandled() {
     var generator = SeededGenerator.announced()
     var (altitudes, floors) = (0, 0)
@@ -178,8 +178,8 @@ import Testing
     #expect(altitudes > 0 && floors > 0)
   }
 
-  /// Nothing is allocated for a pressure or an altitude.
-  @Test(.enabled(if: allocation_is_counted(), "a sanitizer has taken the allocator's place"))
+  /// No memory is allocated for a pressure or an altitude.
+  @Test(.enabled(if: allocation_is_counted(), "a sanitizer replaces the allocator"))
   func altimeterAllocatesNothing() {
     var generator = SeededGenerator.announced()
     let seconds = AltitudeSimulation().seconds(&generator)

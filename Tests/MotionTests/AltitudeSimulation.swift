@@ -4,29 +4,29 @@ import Sensors
 import Simulation
 import Spatial
 
-/// A vehicle in hills with a barometer in its cabin and a receiver, both as wrong as real ones are.
+/// A vehicle in hills with a barometer in its cabin and a receiver, both with realistic errors.
 struct AltitudeSimulation {
   struct Second {
     var time: Timestamp
-    /// m above mean sea level, and m/s.
+    /// Altitude in m above mean sea level, and speed in m/s.
     var altitude: Double
     var speed: Double
     var pressure: PressureData
-    /// Nil without a fix. `deviation` is what the receiver says of itself.
+    /// Altitude and stated standard deviation in m; nil without a fix.
     var fix: (altitude: Double, deviation: Double)?
   }
 
-  /// s
+  /// Duration in s.
   var length = 1800
-  /// Whether the receiver has a fix at a second.
+  /// Returns true if the receiver has a fix in this second.
   var isSeen: (Int) -> Bool = { _ in true }
-  /// m, one deviation of the receiver's slow error, and s in which it changes.
+  /// Standard deviation in m and correlation time in s of the receiver's slow error.
   var receiverError = 3.0
   var receiverTime = 100.0
-  /// Times at which the receiver is 40 m too high for five seconds.
+  /// Times in s at which the receiver is 40 m too high for five seconds.
   var jumps: [Int] = [400, 900]
 
-  /// m: hills of 30 m over some minutes.
+  /// True altitude in m: hills of 30 m with a period of minutes.
   func altitude(at second: Int) -> Double {
     let t = Double(second)
     return 480 + 30 * sin(t / 97) + 12 * sin(t / 41 + 1)
@@ -34,9 +34,9 @@ struct AltitudeSimulation {
 
   func speed(at second: Int) -> Double { max(0, 14 + 16 * sin(Double(second) / 120)) }
 
-  /// What happens from second to second, drawn from the generator.
+  /// Generates the samples, one per second, with errors from the generator.
   func seconds(_ generator: inout SeededGenerator) -> [Second] {
-    // The air is up to 20 K warmer or colder than standard, and the sea level's pressure that of a high or a low.
+    // The air is up to 20 K warmer or colder than standard; the pressure at sea level is that of a high or a low.
     let scale = 1 - 0.035 * generator.nextNormal()
     let weatherOffset = 80 * generator.nextNormal()
     let coefficient = 0.05 * generator.nextNormal()

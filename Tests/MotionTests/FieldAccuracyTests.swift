@@ -4,22 +4,22 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The accuracy that is claimed for the magnetic field is never better than the true error allows.
+/// The stated accuracy of the magnetic field is never better than the true error.
 @Suite struct FieldAccuracyTests {
-  /// How a device is turned.
+  /// Kind of rotation of the device.
   enum Handling: CaseIterable {
     case rest
-    /// About the vertical alone, as a vehicle, first one way, later the other.
+    /// Rotation about the vertical only, like a vehicle, first in one direction, later in the other.
     case driving
     case turning
   }
 
   struct Claims {
-    /// Samples by level, and the worst true error of the heading, degrees, at each.
+    /// Number of samples, and largest true heading error in degrees, by stated accuracy.
     var count: [MagneticFieldCalibrationAccuracy: Int] = [:]
     var worst: [MagneticFieldCalibrationAccuracy: Double] = [:]
     var last = MagneticFieldCalibrationAccuracy.uncalibrated
-    /// Share of samples whose error is within twice the claimed accuracy.
+    /// Share of samples whose error is within twice the stated accuracy.
     var within = 0.0
     var violations = 0
   }
@@ -34,7 +34,7 @@ import Testing
       return simulation.samples(seconds)
     case .turning: return simulation.samples(seconds)
     case .driving:
-      // The simulation at rest, turned about the vertical: 20 s straight on, then half a minute round the block.
+      // The simulation at rest, rotated about the vertical: 20 s straight on, then 20 s of turning, repeatedly.
       simulation.restTime = seconds + 1
       simulation.gyroscopeNoise = 0.001
       var turned = simulation.samples(seconds)
@@ -65,10 +65,10 @@ import Testing
       guard i % 10 == 0, let motion = manager.deviceMotion, let attitude = motion.attitude,
         let level = motion.magneticField?.accuracy
       else { continue }
-      // The north frame's x points north, the simulation's east.
+      // The x axis of the north frame points north, that of the simulation east.
       let turn = Quaternion(angle: .pi / 2, axis: Vector3(0, 0, 1))
       let error = attitude.quaternion * (turn.conjugate * sample.truth).conjugate
-      // The part of the error about the vertical.
+      // Rotation error about the vertical.
       let about = Quaternion(w: error.w, x: 0, y: 0, z: error.z).normalized
       let degrees = abs(Attitude(quaternion: about).yaw.degrees)
       claims.count[level, default: 0] += 1
@@ -102,7 +102,7 @@ import Testing
     #expect(claims.within > 0.95, "\(handling) seed \(seed)")
     switch handling {
     case .rest: #expect(claims.last == .uncalibrated, "seed \(seed)")
-    // With half the earth's horizontal field and more, turns about one axis convince the filter in some drives only.
+    // If the hard iron reaches half the earth's horizontal field, turns about one axis yield a calibration in some drives only.
     case .driving where size >= 15: break
     case .driving:
       #expect(claims.count[.medium, default: 0] + claims.count[.high, default: 0] > 100, "seed \(seed)")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct FilterAccuracyTests {
-  /// Degrees RMS over the moving samples after `from` s.
+  /// RMS error in degrees over the moving samples after `from` s.
   static func error(
     _ filter: inout ScreenedFilter, _ samples: [FilterSimulation.Sample], from: Double = 0
   ) -> Double {
@@ -57,7 +57,7 @@ import Testing
     simulation.magnetometerLag = 0.025
     var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(60)) < 1.5, "seed \(seed)")
-    // Against the gyroscope, which is itself late by one sample.
+    // Relative to the gyroscope, which lags by one sample itself.
     #expect(abs(filter.state.magnetometerLag - 0.02) < 0.002, "seed \(seed)")
   }
 
@@ -74,7 +74,7 @@ import Testing
     simulation.softIron = [Vector3(0.12, 0.05, 0), Vector3(0.05, -0.08, 0.04), Vector3(0, 0.04, -0.04)]
     var filter = ScreenedFilter()
     #expect(Self.error(&filter, simulation.samples(180), from: 120) < 2.5, "seed \(seed)")
-    // The inverse of the distortion, but for a common factor.
+    // Inverse of the distortion, except for a common factor.
     let state = filter.state
     #expect(abs(state.softIronOffDiagonal.x + 0.05) < 0.02, "seed \(seed)")
     #expect(abs(state.softIronDiagonal.x - state.softIronDiagonal.y + 0.2) < 0.05, "seed \(seed)")
@@ -113,7 +113,7 @@ import Testing
     #expect(filter.counters.saturated > clipped / 2, "seed \(seed)")
   }
 
-  /// A magnetometer at 20 Hz on a device of its own, late and with a clock of its own.
+  /// A magnetometer at 20 Hz on a separate device with a lag and its own clock.
   @Test(arguments: seeds) func separateSensorsAreAccurate(seed: UInt64) {
     let samples = FilterSimulation(seed: seed).samples(60)
     var filter = ScreenedFilter()

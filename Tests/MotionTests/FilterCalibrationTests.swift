@@ -28,13 +28,13 @@ import Testing
     #expect(error < 2.5)
     #expect(filter.flags.hasDiscardedCalibration)
     #expect((filter.gyroscopeBias - FilterSimulation(seed: 6).gyroscopeBias).length < 0.002)
-    // Nothing of it is kept.
+    // The discarded parameters are not stored again.
     let kept = filter.filter.calibration(updating: calibration)
     #expect((kept.magnetometer?.hardIron.length ?? 0) < 2)
     #expect(kept.gyroBiases.allSatisfy { $0.bias.length < 0.02 })
   }
 
-  /// At rest nothing is learned of the device's magnetism, so nothing is kept, however sure the filter is of itself.
+  /// The hard iron cannot be observed at rest and is not stored, independently of the filter's stated deviation.
   @Test func onlyObservedParametersAreStored() {
     var simulation = FilterSimulation(seed: 7)
     simulation.restTime = 100

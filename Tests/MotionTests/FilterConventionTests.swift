@@ -3,8 +3,7 @@ import Spatial
 import Testing
 
 @Suite struct FilterConventionTests {
-  /// A device at rest: which way its axes point, as the rotation that takes it there from lying flat with its top
-  /// to the north (device axes east, north, up).
+  /// The attitude of a device at rest: the rotation from lying flat with the top to the north (device axes east, north, up).
   struct Pose: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var attitude: Quaternion
@@ -34,7 +33,7 @@ import Testing
     for i in 0..<400 {
       let time = Timestamp(nanoseconds: 1_000_000_000 + Int64(i) * 10_000_000)
       if gyroscope { filter.update(gyroscope: .zero, at: time) }
-      // The last digits vary, so that nothing counts as repeated.
+      // The last digits vary, so that no sample counts as repeated.
       let wiggle = Vector3(repeating: Double(i % 2) * 1e-9)
       filter.update(
         accelerometer: pose.attitude.conjugate.rotate(Vector3(0, 0, 9.806_65)) + wiggle, at: time)
@@ -43,7 +42,7 @@ import Testing
     return filter
   }
 
-  /// The attitude turns device coordinates to east, magnetic north, up.
+  /// The attitude rotates device coordinates to east, magnetic north, up.
   @Test(arguments: poses) func restingPose(_ pose: Pose) throws {
     let filter = settle(pose)
     let attitude = try #require(filter.quaternion9D)
@@ -59,7 +58,7 @@ import Testing
     #expect((attitude * pose.attitude.conjugate).angle < 1e-4)
   }
 
-  /// Without a magnetometer there is an inclination and no north.
+  /// Without a magnetometer, inclination is available and north is not.
   @Test func noMagnetometer() {
     var filter = ScreenedFilter()
     for i in 0..<100 {
@@ -73,7 +72,7 @@ import Testing
     #expect(filter.quaternion6D.angle < 1e-6)
   }
 
-  /// A positive rate about an axis turns the device right-handed about it.
+  /// A positive rate about an axis is a right-handed rotation about it.
   @Test(arguments: [Vector3(1, 0, 0), Vector3(0, 1, 0), Vector3(0, 0, 1)])
   func senseOfRotation(_ axis: Vector3) throws {
     var parameters = AttitudeFilter.Parameters()

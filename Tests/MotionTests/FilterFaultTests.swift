@@ -6,7 +6,7 @@ import Testing
 
 @testable import Motion
 
-/// What sensors and their drivers do wrong, each time against the same motion without it. In comments: what the error was before.
+/// Faults of sensors and their drivers. The comments contain the error before the fault was handled.
 @Suite struct FilterFaultTests {
   private static let seeds: [UInt64] = [1, 2, 3]
 
@@ -15,7 +15,7 @@ import Testing
     return FilterAccuracyTests.error(&filter, samples, from: from)
   }
 
-  /// One sample in 2,000 at 30 rad/s (before: 100° and more).
+  /// Outliers of 30 rad/s, one in 2,000 samples (previously errors of 100° and more).
   @Test(arguments: seeds) func singleInvalidSamplesAreIgnored(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var samples = FilterSimulation(seed: seed).samples(60)
@@ -29,7 +29,7 @@ import Testing
     #expect(count > 2 && filter.counters.outliers == count, "seed \(seed)")
   }
 
-  /// A blow is no rubbish: its second sample bears the first out.
+  /// An impact is no outlier: its second sample confirms the first.
   @Test func impactIsIntegrated() {
     var filter = ScreenedFilter()
     func run(_ rates: [Double], from: Int) {
@@ -47,7 +47,7 @@ import Testing
     #expect(filter.counters.outliers == 0)
   }
 
-  /// A clock set back by half a second (before: 22°).
+  /// A clock step of half a second backward (previously 22°).
   @Test(arguments: seeds) func clockStepBackLosesNoAccuracy(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(60)
     for i in (samples.count / 2)..<samples.count {
@@ -56,7 +56,7 @@ import Testing
     #expect(Self.error(samples) < 1.5, "seed \(seed)")
   }
 
-  /// Eight samples with the stamp of the last (before: seven of them refused, up to five times the error).
+  /// Eight samples with the timestamp of the last one (previously seven were rejected, and the error was up to five times as large).
   @Test(arguments: seeds) func samplesWithOneTimestampAreSpread(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(60)
     let times = samples.map(\.time)
@@ -66,7 +66,7 @@ import Testing
     #expect(filter.count(\.outOfOrder) < 3 * 3 * 8, "seed \(seed)")
   }
 
-  /// Values at the limit of the range vary by 0.2 % (before: never recognized).
+  /// Values at the limit of the range vary by 0.2 % (previously not detected).
   @Test(arguments: seeds) func asymmetricLimitIsDetected(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var simulation = FilterSimulation(seed: seed)
@@ -86,14 +86,14 @@ import Testing
     #expect(filter.counters.saturated > clipped / 2, "seed \(seed)")
   }
 
-  /// A driver that says where the range ends makes a single sample there count (before: three had to be equal), and is overruled
-  /// by samples beyond it.
+  /// With a range reported by the driver, a single sample at its limit counts as saturated (previously three equal ones). Samples beyond
+  /// the range invalidate it.
   @Test func rangeIsReadFromTheDriver() {
     func flags(told range: Double?, peak: Double) -> [Bool] {
       var monitor = SaturationMonitor(range: nil, smallestLimit: 1.7, greatestExcess: 1)
       if let range { monitor.expect(range) }
       return (0..<400).map { i in
-        // Peaks of which two samples at the most are cut off at 8.
+        // Peaks of which at most two samples are clipped at 8.
         let rate = min(peak, 8.2 * FilterSimulation.sine(0.06 * Double(i)))
         return monitor.observe(Vector3(rate, 0.1 * rate, 0), at: 0.01 * Double(i)).isSaturated
       }
@@ -105,13 +105,13 @@ import Testing
         == flags(told: nil, peak: 1000).indices.first {
           min(8, 8.2 * FilterSimulation.sine(0.06 * Double($0))) >= 0.997 * 8
         })
-    // Beyond what was told, that was wrong, and nothing is cut off from then on.
+    // Samples beyond the reported range show that it is wrong. After that, nothing counts as saturated.
     let wrong = flags(told: 6, peak: 1000)
     #expect(wrong.count { $0 } < 3)
     #expect(!flags(told: 30, peak: 1000).contains(true))
   }
 
-  /// Ranges reach the filter with the source's word of itself: peaks of which one or two samples are cut off count as such.
+  /// Ranges in the status of a source reach the filter: peaks with one or two clipped samples count as saturated.
   @Test func sourceReportsItsRanges() throws {
     func yaw(told range: Double?) throws -> Double {
       var manager = MotionManager(frame: .xArbitraryZVertical)
@@ -134,7 +134,7 @@ import Testing
     #expect(wide == untold)
   }
 
-  /// Fast rotation within the range is not taken for its end.
+  /// Fast rotation within the range is not mistaken for saturation.
   @Test(arguments: seeds) func peaksAreNotSaturation(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.rotation = 3
@@ -143,7 +143,7 @@ import Testing
     #expect(filter.counters.saturated == 0, "seed \(seed)")
   }
 
-  /// A gyroscope read slowly is not filtered more slowly: the attitude is carried forward by 5 ms (before: by the period, 25 ms).
+  /// The attitude is extrapolated by a latency of 5 ms, independently of the gyroscope's sampling period (previously by the period, 25 ms).
   @Test func latencyIsIndependentOfThePeriod() {
     var filter = ScreenedFilter()
     var rate = 0.0
@@ -153,7 +153,7 @@ import Testing
       filter.update(gyroscope: Vector3(0, 0, rate), at: time)
       filter.update(accelerometer: Vector3(0, 0, 9.81), at: time)
     }
-    // A last sample of half the rate tells how far the attitude is carried.
+    // A last sample with half the rate shows by how much the attitude is extrapolated.
     let before = filter.quaternion6D
     filter.update(gyroscope: Vector3(0, 0, rate / 2), at: Timestamp(nanoseconds: 80 * 25_000_000))
     let turned = (filter.quaternion6D * before.conjugate).angle
@@ -162,7 +162,7 @@ import Testing
 
   // MARK: Magnets
 
-  /// A magnet that is brought and taken away (before: up to 20° for a minute and more).
+  /// A magnet that approaches and is removed (previously up to 20° for a minute and more).
   @Test(arguments: seeds) func temporaryMagnetIsRejected(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(120)
     for i in samples.indices {
@@ -173,7 +173,7 @@ import Testing
     #expect(Self.error(samples, from: 60) < 3, "seed \(seed)")
   }
 
-  /// An uneven room is no iron: its field differs by 1.2 µT from place to place (before: 0.9 to 1.3 µT of iron imagined).
+  /// A field that differs by 1.2 µT between locations in a room is not mistaken for hard iron (previously 0.9 to 1.3 µT).
   @Test(arguments: seeds) func inhomogeneousFieldIsNoHardIron(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var samples = FilterSimulation(seed: seed).samples(60)
@@ -192,8 +192,7 @@ import Testing
     #expect(filter.state.hardIron.length < 0.6, "seed \(seed)")
   }
 
-  /// A field of 5 µT for 30 s that turns with the device, or stays in the room, turns the heading by less than
-  /// 4°.
+  /// A field of 5 µT for 30 s that rotates with the device, or is fixed in the room, changes the heading by less than 4°.
   @Test(arguments: seeds, [false, true]) func temporaryFieldIsRejected(seed: UInt64, isInRoom: Bool) {
     var samples = FilterSimulation(seed: seed).samples(110)
     for i in samples.indices {
@@ -216,8 +215,8 @@ import Testing
     #expect(worst < 4, "seed \(seed)")
   }
 
-  /// The field that was determined before a magnet came remains, and the difference is the magnet's.
-  @Test func evidenceOfNewIronKeepsTheField() throws {
+  /// The field determined before a magnet was attached is retained; the difference is attributed to the magnet.
+  @Test func newHardIronPreservesTheField() throws {
     let (field, iron) = (Vector3(0, 16, -42), Vector3(9, -6, 2))
     var evidence = FieldEvidence(disturbance: 1.2)
     for i in 0..<12 {
@@ -235,7 +234,7 @@ import Testing
     #expect(abs(evidence.covariance(1, 4) - evidence.covariance(4, 1)) < 1e-6)
   }
 
-  /// A magnet of 10 µT on the device for 30 s: the gyroscope carries the heading until it is recognized as iron.
+  /// A magnet of 10 µT on the device for 30 s: the gyroscope determines the heading until the magnet is recognized as hard iron.
   @Test(arguments: seeds) func headingSurvivesAMagnetOnTheDevice(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(110)
     for i in samples.indices {
@@ -257,7 +256,7 @@ import Testing
     #expect(worst < 5, "seed \(seed)")
   }
 
-  /// A wrong heading is not defended: a start beside 15 µT that fade, and a constant field afterwards.
+  /// A start beside a field of 15 µT that fades, followed by a constant field: the wrong heading is corrected.
   @Test(arguments: seeds) func startBesideAMagnetIsCorrected(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.restTime = 0
@@ -271,7 +270,8 @@ import Testing
 
   // MARK: Stated deviations
 
-  /// Nineteen of twenty are meant: of all seeds together at least 93 %, of each, where errors last for seconds, 88.
+  /// About 95 % of the errors are expected within two deviations: at least 93 % over all seeds, and 88 % for each seed, since errors last
+  /// for seconds.
   @Test func errorsAreWithinTwoStandardDeviations() {
     var all = Vector3.zero
     for seed in Self.seeds {
@@ -283,7 +283,7 @@ import Testing
     #expect(min(all.x, all.y, all.z) >= 0.93, "\(all)")
   }
 
-  /// Shares of the inclination, the heading and the bias.
+  /// Shares of errors within two deviations: inclination, heading and bias.
   private func insideTwoDeviations(_ seed: UInt64) -> Vector3 {
     var filter = ScreenedFilter()
     var (inside, count) = (Vector3.zero, 0.0)

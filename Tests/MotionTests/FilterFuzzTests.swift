@@ -3,7 +3,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// No sequence of samples may trap or produce a number that is not finite.
+/// No sequence of samples traps or yields non-finite numbers.
 @Suite struct FilterFuzzTests {
   private static func isFinite(_ filter: ScreenedFilter) -> Bool {
     let state = filter.state
@@ -59,8 +59,8 @@ import Testing
     #expect(filter.count(\.notFinite) > 0 && filter.count(\.outOfOrder) > 0, "seed \(seed)")
   }
 
-  /// After nonsense the filter finds back, in the worst of 25 seeds in three minutes: what 80 s of it have taught about bias
-  /// and iron has to be unlearned.
+  /// After random samples the filter recovers within three minutes in the worst of 25 seeds: bias and hard iron from 80 s of random samples
+  /// have to be corrected.
   @Test(arguments: [21, 22] as [UInt64]) func recoversAfterRandomSamples(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var filter = ScreenedFilter()

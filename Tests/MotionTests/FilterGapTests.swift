@@ -6,9 +6,9 @@ import Testing
 
 @testable import Motion
 
-/// Rotations that the gyroscope missed: gaps in motion, and spins beyond its range.
+/// Rotations that the gyroscope did not measure: gaps in motion, and spins beyond its range.
 @Suite struct FilterGapTests {
-  /// Hand motion with three gaps of 1.5 s within 10 s, and then a gap of 3 s.
+  /// Hand motion with three gaps of 1.5 s within 10 s, and later a gap of 3 s.
   private static func samples(_ seed: UInt64) -> [FilterSimulation.Sample] {
     FilterSimulation(seed: seed).samples(105).filter { sample in
       let time = sample.time.seconds(since: Timestamp(seconds: 5))
@@ -21,7 +21,7 @@ import Testing
     return 2 * abs(atan(e.z / e.w)) * 180 / .pi
   }
 
-  /// The heading returns to the field, whose length and inclination are known from before the gaps.
+  /// The heading returns to the field, whose length and inclination were determined before the gaps.
   @Test(arguments: 1...8 as ClosedRange<UInt64>) func headingRecoversAfterGaps(seed: UInt64) {
     var filter = ScreenedFilter()
     var worst = (afterThree: 0.0, afterLong: 0.0)
@@ -39,8 +39,8 @@ import Testing
     #expect(worst.afterThree < 5 && worst.afterLong < 5, "seed \(seed)")
   }
 
-  /// A spin returns to the gyroscope's range for moments, and the attitude is lost nevertheless. Shakes are out of
-  /// range for a fifth of the time, and their clipped part is estimated.
+  /// A spin returns to the gyroscope's range only for moments, and the attitude is lost. Shakes exceed the range for a fifth of the time,
+  /// and their clipped part is estimated.
   @Test(arguments: [(mean: 550.0, isLost: true), (mean: 0, isLost: false)])
   func interruptedSaturationLosesTheAttitude(mean: Double, isLost: Bool) {
     let degree = Double.pi / 180
@@ -56,8 +56,8 @@ import Testing
     #expect(filter.counters.saturated > 40)
   }
 
-  /// Seconds after a long spin, a single clipped sample does not discard the attitude.
-  @Test func aLongSpinIsForgotten() {
+  /// A single clipped sample, seconds after a long spin, does not discard the attitude.
+  @Test func longSpinDoesNotAffectLaterSamples() {
     var filter = ScreenedFilter()
     var before: Int?
     for i in 0..<7400 {
@@ -70,8 +70,8 @@ import Testing
     #expect(filter.counters.saturated > 5900 && filter.counters.realignments == before)
   }
 
-  /// A mean field with the length that a tilted frame gave it is replaced within seconds by a constant field of the
-  /// length and inclination that were observed before (previously after 90 s).
+  /// A mean field that was determined in a tilted frame is replaced within seconds by a constant field with the length and inclination
+  /// observed before (previously after 90 s).
   @Test(arguments: [false, true]) func wrongMeanFieldIsReplaced(isLost: Bool) {
     var watch = FieldWatch()
     func observe(_ seconds: Double, _ field: Vector3, mean: Vector3) -> Vector3? {
@@ -85,15 +85,15 @@ import Testing
     if isLost { watch.loseAttitude() }
     #expect(observe(4, after, mean: Vector3(11, 15.9, -42)) == after)
     #expect(observe(20, after, mean: after) == nil)
-    // A field of another length does not restore the heading.
+    // A field with another length does not restore the heading.
     if isLost { watch.loseAttitude() }
     #expect(observe(4, Vector3(19, 0, -42), mean: Vector3(11, 15.9, -42)) == nil)
   }
 
-  /// A field across a proven mean is a disturbance of the room for as long as the mean agreed before, at most 45 s
-  /// (before: 15 s). A mean that no rotation has proven is replaced after 15 s.
+  /// A field that contradicts a proven mean counts as a disturbance for as long as the mean agreed before, at most 45 s (previously 15 s).
+  /// A mean that no rotation has proven is replaced after 15 s.
   @Test(arguments: [(isProven: true, time: 45.0), (isProven: false, time: 15.0)])
-  func provenMeanIsDefended(isProven: Bool, time: Double) {
+  func provenMeanOutlastsADisturbance(isProven: Bool, time: Double) {
     var watch = FieldWatch()
     let (mean, across) = (Vector3(0, 15.5, -42), Vector3(5, 14.67, -42))
     for _ in 0..<600 { _ = watch.observe(mean, mean: mean, noise: 0.1, isStill: false, 0.1) }
@@ -106,7 +106,7 @@ import Testing
     #expect(abs(Double(replaced ?? 0) / 10 - time) < 6)
   }
 
-  /// Evidence from turns about all axes.
+  /// Evidence from rotations about all axes.
   private static func evidence(of field: Vector3) -> FieldEvidence {
     var evidence = FieldEvidence(disturbance: 1.2)
     for i in 0..<300 {
@@ -117,7 +117,7 @@ import Testing
     return evidence
   }
 
-  /// The result after gaps depends on the scans only, not on the blocks in which a source delivers them.
+  /// The result after gaps depends only on the scans, not on the sizes of their blocks.
   @Test func gapsGiveTheSameResultInBlocksOfAnySize() throws {
     let scans = Self.samples(9).map {
       InertialScan(

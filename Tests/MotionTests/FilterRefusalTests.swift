@@ -42,7 +42,7 @@ import Testing
     #expect(!filter.flags.isMagnetometerStuck && filter.count(\.stuck) == 0)
   }
 
-  /// Constant samples are stuck only while others vary: a simulated device at rest is not.
+  /// Constant samples count as stuck only while other sensors vary; a simulated device at rest is not stuck.
   @Test func stuckSensorsAreExcluded() {
     var filter = ScreenedFilter()
     func run(_ range: Range<Int>, varying: Bool) {

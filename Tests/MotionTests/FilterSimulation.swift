@@ -1,32 +1,32 @@
 import Spatial
 import TestSupport
 
-/// A device that is turned and moved by hand, with known truth and adjustable sensors.
+/// A device that is rotated and moved by hand, with known truth and adjustable sensors.
 struct FilterSimulation {
-  /// Hz
+  /// Sampling rate in Hz.
   var rate = 200.0
-  /// s at rest before motion begins.
+  /// Time at rest in s before the motion starts.
   var restTime = 10.0
-  /// rad/s, largest rate of each of the sines that make up the motion.
+  /// Largest rate in rad/s of each sine of the rotation.
   var rotation = 1.5
-  /// m, amplitude of the motion in space.
+  /// Amplitude of the translation in m.
   var reach = 0.15
-  /// rad/s
+  /// Bias and noise of the gyroscope in rad/s.
   var gyroscopeBias = Vector3(0.004, -0.003, 0.002)
   var gyroscopeNoise = 0.002
-  /// m/s²
+  /// Noise of the accelerometer in m/s².
   var accelerometerNoise = 0.03
-  /// µT
+  /// Noise of the magnetometer in µT.
   var magnetometerNoise = 0.5
-  /// s by which the magnetometer is late.
+  /// Lag of the magnetometer in s.
   var magnetometerLag = 0.0
-  /// µT, device frame.
+  /// Hard iron in µT, device frame.
   var hardIron = Vector3.zero
-  /// Added to the unit matrix, by rows; symmetric.
+  /// Soft iron: rows of a symmetric matrix that is added to the identity.
   var softIron: [Vector3] = [.zero, .zero, .zero]
-  /// µT, east-north-up.
+  /// Magnetic field in µT, east-north-up.
   var field = Vector3(0, 20, -43)
-  /// Time stamps run by so much too fast.
+  /// Relative error of the timestamps; positive if the clock is too fast.
   var clockError = 0.0
   var start = Quaternion.identity
 
@@ -35,12 +35,12 @@ struct FilterSimulation {
     var rate: Vector3
     var force: Vector3
     var field: Vector3
-    /// Device to east-north-up.
+    /// Rotation from the device to east-north-up.
     var truth: Quaternion
     var isMoving: Bool
   }
 
-  /// One of the sines that make up a motion: rad/s and rad.
+  /// A sine of a motion: frequency in rad/s and phase in rad.
   private struct Wave {
     var frequency: Double
     var phase: Double
@@ -49,7 +49,7 @@ struct FilterSimulation {
   }
 
   private let random: SplitMix
-  // Not in arrays and loops: this is most of what these tests do, and in a debug build those are slow.
+  // Tuples in place of arrays: this code dominates the duration of the tests, and arrays are slow in a debug build.
   private let turns: (x: (Wave, Wave, Wave), y: (Wave, Wave, Wave), z: (Wave, Wave, Wave))
   private let sways: (x: (Wave, Wave), y: (Wave, Wave), z: (Wave, Wave))
 
@@ -73,7 +73,7 @@ struct FilterSimulation {
     self.random = random
   }
 
-  /// Rates in the device frame at `time`.
+  /// True rates in rad/s in the device frame at `time`.
   private func trueRate(_ time: Double) -> Vector3 {
     let t = time - restTime
     guard t > 0 else { return .zero }
@@ -83,7 +83,7 @@ struct FilterSimulation {
     return Vector3(rate(turns.x), rate(turns.y), rate(turns.z))
   }
 
-  /// Acceleration in east-north-up, of a position that is a sum of sines.
+  /// Acceleration in m/s², east-north-up, of a position that is a sum of sines.
   private func acceleration(_ time: Double) -> Vector3 {
     let t = time - restTime
     guard t > 0 else { return .zero }
@@ -94,7 +94,7 @@ struct FilterSimulation {
     return Vector3(acceleration(sways.x), acceleration(sways.y), acceleration(sways.z))
   }
 
-  /// A sine without a mathematics library: 1e-9 is plenty.
+  /// A sine without a mathematics library, accurate to 1e-9.
   static func sine(_ x: Double) -> Double {
     let turn = x / (2 * Double.pi)
     var r = (turn - turn.rounded()) * 2 * Double.pi
@@ -105,10 +105,10 @@ struct FilterSimulation {
       * (1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110 * (1 - s / 156))))))
   }
 
-  /// `duration` s of samples, all sensors at once. The gyroscope is late by one sample, as its own filter makes it.
+  /// Generates samples of all sensors for `duration` s. The gyroscope lags by one sample, like a sensor with an internal filter.
   func samples(_ duration: Double) -> [Sample] {
     var random = self.random
-    // As SplitMix's own, but of the lower bits, as Double.random(in: 0..<1) takes them.
+    // Like `SplitMix.normal`, but from the lower bits, as `Double.random(in: 0..<1)` uses them.
     func normal() -> Double {
       var (sum, count) = (-6.0, 0)
       while count < 12 {

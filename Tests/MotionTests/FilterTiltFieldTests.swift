@@ -7,8 +7,8 @@ import Testing
 
 /// The magnetic field separates a tilt from an acceleration: only the tilt rotates the field.
 @Suite struct FilterTiltFieldTests {
-  /// A device that is moved but hardly turned, as a vehicle is, and tilts by 12° against its gyroscope
-  /// (previously up to 12° for 10 s and more).
+  /// A device that is moved but hardly rotated, like one in a vehicle, tilts by 12° without a measurement of its gyroscope (previously
+  /// errors up to 12° for 10 s and more).
   @Test(arguments: 1...6 as ClosedRange<UInt64>) func tiltOfASlowlyTurningDeviceIsFound(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.rotation = 0.08
@@ -37,8 +37,8 @@ import Testing
     #expect(worst < 1.5, "seed \(seed)")
   }
 
-  /// A vehicle that accelerates at 3 m/s² for 5 s. The field of its drive's current changes with the acceleration and
-  /// is not taken for a tilt.
+  /// A vehicle accelerates at 3 m/s² for 5 s. The magnetic field of its drive current changes with the acceleration and is not mistaken for
+  /// a tilt.
   @Test(arguments: 1...6 as ClosedRange<UInt64>, [0.0, 8]) func accelerationIsNoTilt(
     seed: UInt64, currentField: Double
   ) {

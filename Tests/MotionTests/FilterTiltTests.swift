@@ -5,11 +5,11 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The vertical where the motion model of a hand does not hold: unseen turns, engines, vehicles.
+/// Tilt where the motion model of a hand does not apply: unobserved rotations, engines, vehicles.
 @Suite struct FilterTiltTests {
   private static let seeds: [UInt64] = [1, 2, 3]
 
-  /// A vehicle on a plane, at 100 Hz without a magnetometer: accelerations along its y axis by time.
+  /// A vehicle on a plane, at 100 Hz without a magnetometer, with accelerations along its y axis by time.
   private struct Drive {
     var noise = 0.05
     var vibration = 0.0
@@ -32,7 +32,7 @@ import Testing
     /// - Parameters:
     ///   - acceleration: m/s² forward, by s since the start.
     ///   - turn: rad/s to the left.
-    ///   - deviation: of the acceleration that the filter is told, m/s²; nil tells it none.
+    ///   - deviation: standard deviation in m/s² of the known acceleration that is passed to the filter; nil passes none.
     mutating func go(
       _ seconds: Double, turn: Double = 0, tilt: Quaternion = .identity, aided deviation: Double? = nil,
       _ acceleration: (Double) -> Double = { _ in 0 }
@@ -56,7 +56,7 @@ import Testing
       }
     }
 
-    /// Rides a motorcycle that leans to the left so that the force keeps its direction in the device.
+    /// Rides a motorcycle that leans to the left so that the direction of the force is constant in the device.
     ///
     /// - Parameters:
     ///   - speed: m/s, by s since the start of the ride.
@@ -87,7 +87,7 @@ import Testing
       return worst
     }
 
-    /// Degrees between up as the filter has it and as it is.
+    /// Angle in degrees between the filter's vertical and the true one.
     func tiltError(_ tilt: Quaternion = .identity) -> Double {
       let up = Vector3(0, 0, 1)
       return Quaternion.shortest(
@@ -98,7 +98,7 @@ import Testing
     var biasError: Double { (filter.gyroscopeBias - bias).length * 180 / .pi }
   }
 
-  /// 30° that no sensor saw are found at rest within 10 s (before: 25 to 30° were left after 30 s).
+  /// An unobserved rotation of 30° is corrected at rest within 10 s (previously 25° to 30° remained after 30 s).
   @Test(arguments: seeds, [0.0, 0.05]) func tiltChangedInAGapIsCorrectedAtRest(
     seed: UInt64, vibration: Double
   ) {
@@ -111,7 +111,7 @@ import Testing
     #expect(drive.tiltError(tilt) < 1, "seed \(seed)")
   }
 
-  /// Turns the device of `samples` in the hand by 12° that no sensor shows.
+  /// Rotates the device in the hand by 12° without a measurement of any sensor.
   private static func tilt(_ samples: inout [FilterSimulation.Sample], _ range: Range<Int>) {
     let turn = Quaternion(angle: 12 * .pi / 180, axis: Vector3(0.6, 0.8, 0))
     let before = samples[range.lowerBound].truth
@@ -136,8 +136,7 @@ import Testing
     }
   }
 
-  /// 12° that no sensor saw, in a hand that turns and moves the device: at most 2° are left after 10 s
-  /// (before: 8° to 11°).
+  /// An unobserved rotation of 12° in a hand that turns and moves the device: at most 2° remain after 10 s (previously 8° to 11°).
   @Test(arguments: seeds) func unobservedTiltInTheHandIsCorrected(seed: UInt64) throws {
     var samples = FilterSimulation(seed: seed).samples(45)
     Self.tilt(&samples, 6000..<samples.count)
@@ -146,8 +145,7 @@ import Testing
     #expect(try #require(errors[8000...].max()) < 2, "seed \(seed)")
   }
 
-  /// The acceleration of a motorcycle is no tilt, although it leans as fast as a hand turns (before: 30° to
-  /// 37°).
+  /// The acceleration of a motorcycle is not mistaken for a tilt, although it leans as fast as a hand turns (previously 30° to 37°).
   @Test(arguments: seeds) func coordinatedLeanIsNoTilt(seed: UInt64) {
     func step(_ t: Double, over duration: Double) -> Double {
       let x = max(0, min(1, t / duration))
@@ -173,7 +171,7 @@ import Testing
     }
   }
 
-  /// 12° at rest are corrected within 5 s (before: 11° were left).
+  /// An unobserved rotation of 12° is corrected at rest within 5 s (previously 11° remained).
   @Test(arguments: seeds) func unobservedTiltAtRestIsCorrectedWithinSeconds(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.go(30)
@@ -182,7 +180,7 @@ import Testing
     #expect(drive.tiltError(tilt) < 1, "seed \(seed)")
   }
 
-  /// A car that brakes and accelerates turns too little to be taken for a hand: its acceleration is no tilt.
+  /// A car that brakes and accelerates turns too slowly to be mistaken for a hand: its acceleration is no tilt.
   @Test(arguments: seeds) func accelerationOfACarIsNoTilt(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.go(30)
@@ -191,7 +189,7 @@ import Testing
     #expect(drive.tiltError() < 3, "seed \(seed)")
   }
 
-  /// A train that gains speed as smoothly as if it stood is not taken for a tilt at once.
+  /// The smooth acceleration of a train is not mistaken for a tilt within 10 s.
   @Test func smoothTrainAccelerationIsNoTilt() {
     var drive = Drive(seed: 4)
     drive.go(60)
@@ -199,7 +197,7 @@ import Testing
     #expect(drive.tiltError() < 3)
   }
 
-  /// An engine that makes the samples of a block scatter by 2.2 °/s (before: never rest).
+  /// An engine at idle, whose vibration scatters the samples of a block by 2.2 °/s, counts as rest (previously never).
   @Test(arguments: seeds) func idlingEngineIsRest(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.vibration = 2.2 * 1.414 * .pi / 180
@@ -209,18 +207,18 @@ import Testing
     #expect(drive.biasError < 0.1, "seed \(seed)")
   }
 
-  /// On the road the engine runs too: a slow bend is not taken for bias.
+  /// With the engine running on the road, a slow bend is not mistaken for a bias.
   @Test(arguments: seeds) func slowBendIsNoBias(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.vibration = 2.2 * 1.414 * .pi / 180
     drive.go(36)
-    // The road makes the means of blocks scatter by 0.2 m/s²: one sine in 0.7 s does.
+    // The road scatters the means of blocks by 0.2 m/s², like a sine with a period of 0.7 s.
     drive.go(40, turn: 0.8 * .pi / 180) { 0.3 * FilterSimulation.sine(9 * $0) }
     #expect(!drive.filter.flags.isAtRest, "seed \(seed)")
     #expect(drive.biasError < 0.15, "seed \(seed)")
   }
 
-  /// Nor a turntable that turns slowly for twenty seconds, once the bias has been seen.
+  /// A slow turn of 20 s is not mistaken for a bias after the bias has been observed.
   @Test(arguments: seeds) func slowTurnIsNoBias(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.go(20)
@@ -228,7 +226,7 @@ import Testing
     #expect(drive.biasError < 0.15, "seed \(seed)")
   }
 
-  /// Ten minutes of a drive without a stop do not move the bias without end (before: by up to 3.3 °/s on a real drive).
+  /// In a drive of ten minutes without a stop, the bias error remains bounded (previously up to 3.3 °/s on a real drive).
   @Test(arguments: seeds) func biasStaysBounded(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.go(20)
@@ -238,7 +236,7 @@ import Testing
     #expect(drive.biasError < 2 * drive.filter.state.gyroscopeBiasDeviation.length * 180 / .pi + 0.6)
   }
 
-  /// A start while the vehicle gains speed: what lasts reopens the tilt.
+  /// An alignment during an acceleration is corrected afterwards.
   @Test(arguments: seeds) func alignmentWhileDrivingIsCorrected(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.noise = 0.3
@@ -266,7 +264,7 @@ import Testing
     #expect(run(aided: false) > 2, "seed \(seed)")
   }
 
-  /// It holds for half a second, and one that is no number or old is left out.
+  /// A known acceleration is valid for half a second; non-finite and outdated ones are ignored.
   @Test func knownAccelerationExpires() {
     var drive = Drive(seed: 5)
     drive.go(10)
@@ -281,7 +279,7 @@ import Testing
     tell(Vector3(0, 5, 0), after: -30)
     drive.go(5)
     #expect(drive.tiltError() < 0.5)
-    // Wrong, and never followed by another: it does no harm for long.
+    // A wrong value without a successor has no lasting effect.
     tell(Vector3(0, 5, 0))
     drive.go(20)
     #expect(drive.tiltError() < 1)

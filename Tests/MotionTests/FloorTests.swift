@@ -5,9 +5,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The level of a garage.
+/// Levels of a parking garage.
 @Suite struct FloorTests {
-  /// A drive in the open, into a garage with levels `storey` metres apart, and down or up to a level at 2 m/s along ramps of 12 %.
+  /// A drive in the open, then into a garage with levels `storey` metres apart, up or down to a level at 2 m/s on ramps of 12 %.
   private func drive(
     to level: Int, storey: Double = 2.9, speed: Double? = 4, _ generator: inout SeededGenerator,
     noise: Double = 1
@@ -32,7 +32,7 @@ import Testing
     return altimeter
   }
 
-  /// The stated level is right as often as it says.
+  /// The share of correct levels is at least the stated confidence, less 5 %.
   @Test func levelConfidenceIsCalibrated() {
     var generator = SeededGenerator.announced()
     var (stated, right, expected, all, far) = (0.0, 0.0, 0.0, 0.0, 0.0)
@@ -46,38 +46,38 @@ import Testing
       expected += floor.confidence
       far += abs(floor.height - Double(level) * storey) < 4.5 * floor.heightAccuracy ? 0 : 1
     }
-    // Steps of the pressure by a fan are not normally distributed.
+    // Pressure steps by a fan are not normally distributed.
     #expect(far / stated <= 0.01)
     #expect(stated / all > 0.9)
     #expect(right / stated > 0.85 && right / stated > expected / stated - 0.05)
   }
 
-  /// Under the sky there is no level, and none where nobody knows how the vehicle came under a roof.
+  /// No level is reported in the open, or if the vehicle's way under the roof is unknown.
   @Test func unknownLevelIsNotReported() {
     var generator = SeededGenerator(seed: 1)
     #expect(drive(to: -2, &generator, noise: 0).floor?.level == -2)
-    // A tunnel is entered faster, and what does not know its speed may be in one.
+    // A vehicle that enters fast, or at an unknown speed, may be in a tunnel.
     #expect(drive(to: -2, speed: 20, &generator, noise: 0).floor == nil)
     #expect(drive(to: -2, speed: nil, &generator, noise: 0).floor == nil)
     var altimeter = drive(to: 1, &generator, noise: 0)
     #expect(altimeter.floor?.level == 1)
     altimeter.observe(speed: 12, at: Timestamp(seconds: 400))
     #expect(altimeter.floor == nil)
-    // The sky again.
+    // Back in the open.
     altimeter = drive(to: 1, &generator, noise: 0)
     let last = Timestamp(seconds: 352)
     altimeter.update(altitude: 443, deviation: 3, speed: 3, at: last)
     #expect(altimeter.floor == nil)
-    // A fix by reflections is none.
+    // An inaccurate fix, caused by reflections, is not evidence of the open sky.
     altimeter = drive(to: 1, &generator, noise: 0)
     altimeter.update(altitude: 443, deviation: 30, speed: 3, at: last)
     #expect(altimeter.floor?.level == 1)
-    // A receiver that sleeps sees no roof, and what moves meanwhile may be anywhere.
+    // While the receiver sleeps, a roof cannot be detected, and the vehicle may have moved.
     altimeter.observe(isReceiverOn: false)
     #expect(altimeter.floor == nil)
   }
 
-  /// Parked in the street with the receiver asleep is no level 0.
+  /// A vehicle parked in the open with a sleeping receiver has no level.
   @Test func sleepingReceiverIsNoRoof() {
     var altimeter = Altimeter()
     for second in 0..<100 {

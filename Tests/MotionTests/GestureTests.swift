@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct ShakeDetectorTests {
-  /// Swings along x of the given signs, one every `period` seconds, each 40 ms long, sampled at 100 Hz.
+  /// Swings along x with the given signs, one every `period` seconds, 40 ms long each, sampled at 100 Hz.
   private func run(_ swings: [Double], period: Double = 0.15, peak: Double = 2, for seconds: Double = 6)
     -> [ShakeDetector.Event]
   {
@@ -39,7 +39,7 @@ import Testing
         ])
   }
 
-  /// As UIKit's `motionCancelled`: what lasts for more than a second is no gesture.
+  /// Equivalent of UIKit's `motionCancelled`: shaking for more than a second is no gesture.
   @Test func longShakingIsCancelledOnceAndRequiresQuiet() {
     let swings = (0..<30).map { $0.isMultiple(of: 2) ? 1.0 : -1.0 }
     let events = run(swings)
@@ -50,7 +50,7 @@ import Testing
       ])
   }
 
-  /// The quiet that ends it is no part of the shake.
+  /// The quiet time at the end does not count towards the duration.
   @Test func shortShakeIsNotCancelledByFollowingQuiet() {
     let events = run((0..<7).map { $0.isMultiple(of: 2) ? 1.0 : -1.0 })
     #expect(events.last == .ended(Timestamp(seconds: 1.3), swings: 7, axis: nil))
@@ -62,7 +62,7 @@ import Testing
     return settings
   }
 
-  /// Six swings of 2 g along a line, with gravity known, however the device is held.
+  /// Six swings of 2 g along a line in the device frame, with known gravity.
   private func shake(
     along line: Vector3, gravity: Vector3, _ settings: ShakeDetector.Settings = .init()
   ) -> [ShakeDetector.Event] {
@@ -102,7 +102,7 @@ import Testing
     #expect(shake(along: Vector3(1, 0, 0), gravity: down, horizontal).count == 2)
     #expect(shake(along: down, gravity: down, horizontal).isEmpty)
     #expect(shake(along: down, gravity: down, settings { $0.axes = [] }).isEmpty)
-    // Without gravity nobody knows.
+    // Without gravity the direction is unknown.
     #expect(shake(along: down, gravity: .zero, vertical).isEmpty)
   }
 
@@ -148,8 +148,8 @@ import Testing
     #expect(!detector.isShaking)
   }
 
-  /// A device that turns by ±80° at 0.9 Hz, with accelerometer and gyroscope in separate chips. The gyroscope's
-  /// samples of some seconds arrive after the accelerometer's, or not at all.
+  /// A device that rotates by ±80° at 0.9 Hz, with accelerometer and gyroscope in separate chips. Some seconds of gyroscope samples arrive
+  /// after those of the accelerometer, or not at all.
   @Test(arguments: [(0.0, 0.6, false), (6.0, 2.6, false), (6.0, 2.6, true)])
   func rotationWithLateGyroscopeIsNoShake(from start: Double, for seconds: Double, isLost: Bool) {
     let turn = 2 * Double.pi * 0.9
@@ -196,7 +196,7 @@ import Testing
     #expect(withGravity > 700)
   }
 
-  /// Events of a device that turns by ±80° at 0.9 Hz, whose gyroscope is a chip of its own.
+  /// Events of a device that rotates by ±80° at 0.9 Hz, with the gyroscope in a separate chip.
   ///
   /// - Parameters:
   ///   - state: the state of the gyroscope's source until its first sample.
@@ -265,7 +265,7 @@ import Testing
     #expect(abs(withGravity - (isOffered && isDemanded ? 500 : 1500)) < 10, "\(withGravity)")
   }
 
-  /// Whatever comes in: began and its end alternate, times do not go back.
+  /// With random input, each start has one end, and times never decrease.
   @Test func everyStartHasOneEnd() {
     var generator = SplitMix.announced()
     for _ in 0..<200 {

@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// A half sine of 60 ms, then a rebound of the other sign, at 200 Hz; quiet until 2 s.
+  /// A half sine of 60 ms, then a rebound of the opposite sign, at 200 Hz; quiet until 2 s.
   private func blow(_ direction: Vector3, peak: Double, rebound: Double, at start: Double = 0.1)
     -> [(Double, Vector3)]
   {
@@ -37,7 +37,7 @@ import Testing
     (Vector3(0.6, 0.8, 0), .front), (Vector3(-0.8, 0.6, 0), .left),
   ])
   func sideAndPeakAreReported(direction: Vector3, side: Impact.Side) throws {
-    // The rebound is larger than the blow: it must not decide.
+    // The rebound is larger than the impact, but does not determine its side.
     let impacts = run(blow(direction, peak: 5, rebound: 7))
     #expect(impacts.count == 1)
     let impact = try #require(impacts.first)
@@ -84,7 +84,7 @@ import Testing
       guard let impact = detector.process(userAcceleration: value, at: Timestamp(seconds: Double(index) / 50))
       else { continue }
       #expect(impact.peak >= 2.5 && impact.peak.isFinite && abs(impact.direction.length - 1) < 1e-9)
-      // A harder one from across may follow immediately, and one along the same line that is too hard for a rebound.
+      // A stronger impact across the last one can follow immediately; along the same line, only one that is too strong for a rebound.
       if let last {
         let isAcross = abs(impact.direction.dot(last.direction)) < 0.75 && impact.peak > last.peak
         let isOwn = isAcross || impact.peak > 1.5 * last.peak
@@ -95,8 +95,8 @@ import Testing
     #expect(last != nil)
   }
 
-  /// A slap on a side, a half sine of 40 ms, while or right after the device starts off forward with 2.7 g: what is inside
-  /// goes to the rear.
+  /// A slap on one side, a half sine of 40 ms, during or after a forward acceleration of 2.7 g, which itself reads as an impact on the
+  /// rear.
   private func startOff(
     for duration: Double, slap side: Vector3, of peak: Double, at time: Double, hertz: Double
   ) -> [(Double, Vector3)] {
@@ -115,7 +115,7 @@ import Testing
   func impactSideIsRightAfterStrongAcceleration(duration: Double, side: Impact.Side) throws {
     let line = side == .top ? Vector3(0, 0, 1) : Vector3(side == .left ? -1 : 1, 0, 0)
     for hertz in [100.0, 200, 1000] {
-      // While it still starts off, as that ends, and a little later.
+      // During the acceleration, near its end, and shortly after it.
       for time in [1 + duration / 2, 1 + duration - 0.02, 1 + duration, 1 + duration + 0.1] where time > 1.015
       {
         let impacts = run(startOff(for: duration, slap: line, of: 4, at: time, hertz: hertz))
@@ -123,7 +123,7 @@ import Testing
         let what = "\(hertz) Hz, slap at \(time): \(impacts)"
         #expect(last.side == side, "\(what)")
         #expect(abs(last.peak - 4) < 0.7 && last.direction.dot(line) > 0.9, "\(what)")
-        // Beside it only the start-off itself, which is hard enough to be told.
+        // The only other impact is the acceleration itself, which exceeds the threshold.
         #expect(impacts.dropLast().allSatisfy { $0.side == .rear }, "\(what)")
       }
     }
@@ -147,10 +147,10 @@ import Testing
     }
   }
 
-  /// The shapes of an impact over its 60 ms.
+  /// Shapes of an impact over its duration of 60 ms.
   enum Shape: CaseIterable {
     case halfSine, haversine
-    /// As recorded by a device in a bracket: jagged, with a rebound and ringing that decays.
+    /// Modelled on a device in a bracket: jagged, with a rebound and decaying oscillation.
     case recorded
 
     func value(_ phase: Double) -> Double {
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// A start-off with a reading `push` from 1 s on for `duration`, then an impact with a reading `impact`, at 200 Hz.
+  /// An acceleration with a reading `push` from 1 s on for `duration`, then an impact with a reading `impact`, at 200 Hz.
   private func startOff(
     _ push: Vector3, for duration: Double, then impact: Vector3, _ shape: Shape, gap: Double
   )
@@ -184,8 +184,8 @@ import Testing
     Vector3(sin(Double(degrees).radians), cos(Double(degrees).radians), 0)
   }
 
-  /// An impact from 12 directions, after a start-off below, at and above the threshold, along the same line in both senses and
-  /// across it, of half a second or one.
+  /// Impacts from 12 directions, after an acceleration of half a second or one second below, at and above the threshold, in the same, the
+  /// opposite and other directions.
   @Test(arguments: Array(stride(from: 0, to: 360, by: 30)), Shape.allCases)
   func impactSideIsRightAfterAcceleration(degrees: Int, shape: Shape) throws {
     let direction = Self.horizontal(degrees)
@@ -202,7 +202,7 @@ import Testing
         #expect(last.side == side && last.direction.dot(direction) > 0.9, "\(what)")
         #expect(abs(last.peak - 8) < 1, "\(what)")
         #expect(last.timestamp.seconds >= 1 + duration + gap - 1e-9, "\(what)")
-        // Beside it only the start-off itself, if it is as hard as an impact.
+        // The only other impact is the acceleration itself, if it reaches the threshold.
         let others = impacts.dropLast()
         #expect(others.count <= (push < 2.5 ? 0 : 1), "\(what)")
         #expect(others.allSatisfy { $0.direction.dot(start) > 0.99 }, "\(what)")
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  /// A short start-off, then an impact from the other side that is too hard for its rebound. The peak is right within 10 %.
+  /// A short acceleration, then an impact in the opposite direction that is too strong for its rebound. The peak is accurate to 10 %.
   @Test(arguments: [(1.2, -2.0, 1.0), (3, -8, 2.5), (1.2, -2.0, 1.2), (0.9, -2.0, 1.0), (3, -8, 4)])
   func oppositeImpactIsNoRebound(push: Double, peak: Double, threshold: Double) throws {
     var settings = ImpactDetector.Settings()
@@ -237,7 +237,7 @@ import Testing
     let second = hit + hit.map { ($0.0 + 2.5, $0.1) }
     #expect(count(second) { _ in } == 2)
     #expect(count(second) { $0.quietTime = 5 } == 1)
-    // Still under way when its time is over, and told then.
+    // The impact still lasts at the end of the pulse duration and is reported then.
     var short = ImpactDetector.Settings()
     short.pulseDuration = 0.02
     var detector = ImpactDetector(settings: short)

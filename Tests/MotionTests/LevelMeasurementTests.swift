@@ -4,14 +4,14 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The zero of an inclinometer: measured at rest on a surface that counts as level, and taken off what is read later.
+/// The zero of an inclinometer: measured at rest on a level surface, and subtracted from later readings.
 @Suite struct LevelMeasurementTests {
-  /// Gravity of a device that is turned about its own axes, rad.
+  /// Gravity in g of a device that is rotated about its own axes by angles in rad.
   private func gravity(roll: Double, pitch: Double) -> Vector3 {
     Attitude(eulerAngles: EulerAngles(roll: roll, pitch: pitch, yaw: 0.7)).gravity
   }
 
-  /// A hundred readings a second, with the noise of a cheap sensor, until the calibrator has decided.
+  /// Passes 100 readings per second, with the noise of a low-cost sensor, until the calibrator has a result.
   private func measure(_ gravity: Vector3, _ generator: inout SeededGenerator) -> LevelCalibrator.Outcome? {
     var calibrator = LevelCalibrator()
     for step in 0..<1000 {
@@ -35,15 +35,15 @@ import Testing
     var generator = SeededGenerator.announced()
     let mounted = gravity(roll: roll, pitch: pitch)
     guard case .done(let calibration)? = measure(mounted, &generator) else {
-      Issue.record("nothing was measured")
+      Issue.record("level not measured")
       return
     }
-    // What was level reads level.
+    // The attitude during the measurement reads as level.
     let level = calibration.inclination(of: mounted)
     #expect(abs(level?.roll ?? 9) < 0.002 && abs(level?.pitch ?? 9) < 0.002)
     #expect(try #require(calibration.tilt(of: mounted)) < 0.1)
     #expect(calibration.corrected(mounted).dot(Vector3(0, 0, -1)) > 0.99999)
-    // The vehicle leans by 10°: so does what is told, however the device sits in it.
+    // If the vehicle leans by 10°, the reading is 10° for any mounting of the device.
     let lean = Quaternion(angle: 10 * .pi / 180, axis: Vector3(0.6, 0.8, 0))
     let leaning = calibration.rotation.conjugate.rotate(lean.rotate(Vector3(0, 0, -1)))
     #expect(abs(try #require(calibration.tilt(of: leaning)) - 10) < 0.1)
@@ -57,7 +57,7 @@ import Testing
     var calibrator = LevelCalibrator()
     var outcome = LevelCalibrator.Outcome.measuring(progress: 0)
     for step in 0..<200 {
-      // It tips over from the first second on, ten degrees a second.
+      // Tips over at 10 °/s after the first second.
       let angle = max(0, Double(step) / 100 - 1) * 10 * .pi / 180
       outcome = calibrator.process(
         acceleration: gravity(roll: angle, pitch: 0), at: Timestamp(seconds: Double(step) / 100))
@@ -70,7 +70,7 @@ import Testing
     #expect(degrees > LevelCalibrator.defaultTolerance && degrees < 3)
   }
 
-  /// On a surface that is not level itself: two readings, half a turn apart, leave how the device sits.
+  /// On a sloping surface, two readings half a turn apart yield the mounting of the device.
   @Test func slopeCancelsOut() throws {
     let slope = Quaternion(angle: 0.06, axis: Vector3(0, 1, 0))
     let seat = Quaternion(angle: 0.03, axis: Vector3(1, 0, 0))

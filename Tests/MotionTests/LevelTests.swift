@@ -10,7 +10,7 @@ import Testing
     Attitude(eulerAngles: EulerAngles(roll: roll.radians, pitch: pitch.radians, yaw: 0)).gravity
   }
 
-  /// Readings at 100 Hz of a device that is turned about its x axis by so many degrees a second from one second on.
+  /// Measures at 100 Hz a device that rotates about its x axis by `turn` degrees per second after the first second.
   private func measure(
     _ gravity: Vector3, noise: Double = 0.003, vibration: Double = 0, turn: Double = 0, seed: UInt64 = 3
   ) -> LevelCalibrator.Outcome? {
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [(0.0, 0.0), (5, -3), (-30, 10), (0, 89), (90, 0), (175, 4)])
-  func tiltIsMeasuredToAHundredthOfADegree(roll: Double, pitch: Double) throws {
+  func tiltIsMeasuredAtRest(roll: Double, pitch: Double) throws {
     let gravity = tilted(roll: roll, pitch: pitch)
     guard case .done(let level)? = measure(gravity, vibration: 0.1) else {
       Issue.record("not measured")
@@ -48,19 +48,19 @@ import Testing
   @Test func movementIsDistinguishedFromNoise() {
     for seed in 0..<20 as Range<UInt64> {
       guard case .moved(let degrees)? = measure(Vector3(0, 0, -1), turn: 5, seed: seed) else {
-        Issue.record("a movement was not seen")
+        Issue.record("movement not detected")
         continue
       }
       #expect((1..<2).contains(degrees))
       guard case .noisy(let scatter)? = measure(Vector3(0, 0, -1), noise: 0.2, seed: seed) else {
-        Issue.record("noise was not seen")
+        Issue.record("noise not detected")
         continue
       }
       #expect(scatter > 2)
     }
   }
 
-  /// However the device is mounted, its top stays ahead as long as it is not upright.
+  /// The device's top remains forward for any mounting that is not upright.
   @Test func topIsForwardFaceUpAndFaceDown() throws {
     for roll in stride(from: -180.0, through: 180, by: 15) where abs(abs(roll) - 90) > 30 {
       for pitch in [-20.0, -1, 0, 1, 20] {
@@ -69,12 +69,12 @@ import Testing
         #expect(atan2(abs(top.x), top.y).degrees < 25, "roll \(roll), pitch \(pitch): \(top)")
       }
     }
-    // Mounted upright, the back is.
+    // Mounted upright, the back is forward.
     let upright = try #require(LevelCalibration(gravity: Vector3(0, -1, 0)))
     #expect((upright.corrected(Vector3(0, 0, -1)) - Vector3(0, 1, 0)).length < 1e-9)
   }
 
-  /// A vehicle that faces east, in it a device that is tilted.
+  /// A vehicle facing east with a tilted device.
   private func manager(_ mounting: Quaternion, level: LevelCalibration?, gyroscope: Bool) -> MotionManager {
     var calibration = MotionCalibration()
     calibration.level = level
@@ -82,7 +82,7 @@ import Testing
     for index in 0..<800 {
       let noise = Vector3(repeating: 1e-5 * Double(index % 7))
       var scan = InertialScan(timestamp: Timestamp(seconds: Double(index) / 100))
-      // Braking evenly at the end.
+      // Constant braking at the end.
       let force = Vector3(0, index >= 780 ? -0.2 * standardGravity : 0, standardGravity)
       scan.specificForce = mounting.rotate(force) + noise
       if gyroscope { scan.rotationRate = noise }
@@ -105,7 +105,7 @@ import Testing
     let motion = try #require(leveled.deviceMotion)
     let slack = gyroscope ? 0.02 : 0.1
     #expect((motion.gravity - Vector3(0, 0, -1)).length < slack, "\(motion.gravity)")
-    // Core Motion's sign: what brakes reads (0, +, 0).
+    // Core Motion's sign: braking reads (0, +, 0).
     #expect((motion.userAcceleration - Vector3(0, 0.2, 0)).length < slack, "\(motion.userAcceleration)")
     let heading = try #require(motion.heading)
     #expect(abs(signedDegrees(from: 90, to: heading)) < (gyroscope ? 2 : 6), "\(heading)")
@@ -113,7 +113,7 @@ import Testing
     #expect((attitude.gravity - Vector3(0, 0, -1)).length < slack)
     let field = try #require(motion.magneticField?.field)
     #expect((field - Vector3(-21, 0, -43)).length < 1)
-    // What the sensors say stays theirs.
+    // Raw sensor data is not corrected.
     #expect(leveled.accelerometerData == tilted.accelerometerData)
     #expect(leveled.calibration.level == level)
   }

@@ -81,7 +81,7 @@ import Testing
     #expect(calibration.gyroBiases.count == MotionCalibration.biasLimit)
   }
 
-  /// The ellipsoid is undone.
+  /// The correction inverts the ellipsoid of hard and soft iron.
   @Test func fieldIsCorrected() {
     let raw = Vector3(30.1, 6.7, 20.7)
     // raw - hardIron = (20, 10, 20)
@@ -92,7 +92,7 @@ import Testing
 
   @Test func otherHardwareDiscardsLearnedParameters() {
     var calibration = Self.calibration
-    /// Whether anything was forgotten, and what is left.
+    /// Returns true if learned parameters were discarded.
     func bind(_ kind: SensorKind, _ device: String) -> Bool { calibration.bind(kind, to: device) }
     #expect(!bind(.gyroscope, "lsm6dsox"))
     #expect(!bind(.accelerometer, "bmi160"))

@@ -4,7 +4,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// What the manager makes of a kept calibration, of temperatures and of other hardware.
+/// The manager's use of a stored calibration, of temperatures and of replaced hardware.
 @Suite struct MotionManagerCalibrationTests {
   private static func calibration() -> MotionCalibration {
     var calibration = MotionCalibration()
@@ -18,7 +18,7 @@ import Testing
 
   private func turn(_ manager: inout MotionManager, at seconds: Double) {
     let time = Timestamp(seconds: seconds)
-    // Real sensors never say the same twice.
+    // Real sensors never repeat a value.
     let noise = Double(Int((seconds * 100).rounded()) % 7 - 3) * 1e-4
     manager.process([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))])
     manager.process([InertialScan(timestamp: time, rotationRate: Vector3(0, noise, 1 + noise))])
@@ -36,7 +36,7 @@ import Testing
     #expect(abs(try bias(&manager, at: 0) - 0.03) < 1e-4)
     manager.process([InertialScan(timestamp: Timestamp(seconds: 0), temperature: 20)])
     #expect(abs(try bias(&manager, at: 0.01) - 0.02) < 1e-4)
-    // A chip warms up while the vehicle turns all the time, so that the bias is never seen at rest.
+    // The chip warms up while the vehicle turns continuously, so that the bias is never observed at rest.
     for index in 0..<100 {
       manager.process([InertialScan(timestamp: Timestamp(seconds: Double(index)), temperature: 28)])
     }

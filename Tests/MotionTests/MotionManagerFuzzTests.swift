@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// No sequence of events may trap or make the manager say a number that is not finite.
+/// No sequence of events traps or makes the manager report a non-finite number.
 @Suite struct MotionManagerFuzzTests {
   private static let nasty: [Double] = [
     0, -0.0, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, -.greatestFiniteMagnitude,
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// Nil for nothing to object to.
+  /// Description of an invalid output; nil if all are valid.
   private func objection(_ manager: MotionManager) -> String? {
     if let motion = manager.deviceMotion {
       guard motion.gravity.isFinite, motion.userAcceleration.isFinite, motion.rotationRate?.isFinite ?? true,
@@ -61,7 +61,7 @@ import Testing
     return nil
   }
 
-  /// 50,000 samples a seed; a quarter of a million with ODOGRAPH_FULL.
+  /// 50,000 samples per seed; 250,000 with `ODOGRAPH_FULL`.
   @Test(arguments: [61, 62, 63, 64] as [UInt64]) func randomEvents(seed: UInt64) throws {
     let count = Shared.isFullRun ? 250_000 : 50_000
     var source = Source(random: SplitMix(seed: seed))

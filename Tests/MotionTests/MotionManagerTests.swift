@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct MotionManagerTests {
-  /// A device that rests in an attitude (sensor axes against east, north, up), in a field with a dip of 60°.
+  /// A device at rest in an attitude (rotation of the sensor axes relative to east, north, up), in a field with a dip of 60°.
   private func rest(
     _ turn: Quaternion, frame: AttitudeReferenceFrame, kinds: Set<SensorKind>, declination: Double? = nil,
     seconds: Double = 1
@@ -30,14 +30,14 @@ import Testing
 
   private static let all: Set<SensorKind> = [.accelerometer, .gyroscope, .magnetometer]
 
-  /// A flat device whose top points to a magnetic heading: yaw in the north frames, per the documentation.
+  /// A flat device whose top points to a magnetic heading: the yaw in the north frames agrees with the documentation.
   @Test(arguments: [(0.0, -90.0), (90, 180), (180, 90), (270, 0), (45, -135)])
   func yawAndHeadingInTheNorthFrames(heading: Double, yaw: Double) throws {
     let turn = Quaternion(angle: -heading.radians, axis: Vector3(0, 0, 1))
     let magnetic = try #require(rest(turn, frame: .xMagneticNorthZVertical, kinds: Self.all).deviceMotion)
     #expect(abs(signedDegrees(from: heading, to: try #require(magnetic.heading))) < 0.1)
     #expect(abs(signedDegrees(from: yaw, to: try #require(magnetic.attitude).yaw.degrees)) < 0.1)
-    // Magnetic north lies 10° east of true north, so the true heading is larger by that.
+    // Magnetic north is 10° east of true north, so the true heading is 10° larger.
     let manager = rest(turn, frame: .xTrueNorthZVertical, kinds: Self.all, declination: 10)
     let motion = try #require(manager.deviceMotion)
     #expect(abs(signedDegrees(from: heading + 10, to: try #require(motion.heading))) < 0.1)
@@ -45,7 +45,7 @@ import Testing
     #expect(abs(signedDegrees(from: heading, to: try #require(manager.magneticHeading))) < 0.1)
   }
 
-  /// In every frame: the matrix times down is gravity, and a device at rest feels nothing else.
+  /// In every frame, the rotation matrix times down equals gravity, and a device at rest has no user acceleration.
   @Test(arguments: AttitudeReferenceFrame.allCases)
   func gravityIsEqualInEveryFrame(frame: AttitudeReferenceFrame) throws {
     for turn in [
@@ -108,7 +108,7 @@ import Testing
     #expect(motion.unavailableOutputs == [.attitude, .rotationRate, .magneticField, .magneticHeading])
   }
 
-  /// Speeding up, braking, a left curve: the signs of the documentation.
+  /// Accelerating, braking, a left curve and an upward motion have the documented signs.
   @Test(arguments: [
     (Vector3(0, 3, 0), Vector3(0, -1, 0)), (Vector3(0, -3, 0), Vector3(0, 1, 0)),
     (Vector3(-3, 0, 0), Vector3(1, 0, 0)), (Vector3(0, 0, 3), Vector3(0, 0, -1)),
@@ -123,7 +123,7 @@ import Testing
     #expect((user - sign * (3 / standardGravity)).length < 0.01)
   }
 
-  /// Each axis of the gyroscope, right-handed: a turn about it moves the other two as documented.
+  /// A right-handed rotation about each axis changes the Euler angles as documented.
   @Test(arguments: [
     (Vector3(1, 0, 0), EulerAngles(roll: 0, pitch: 0.5, yaw: 0)),
     (Vector3(0, 1, 0), EulerAngles(roll: 0.5, pitch: 0, yaw: 0)),
@@ -146,7 +146,7 @@ import Testing
     #expect(abs(angles.yaw - expected.yaw) < 0.02)
   }
 
-  /// Two chips at 6 Hz, of which the gyroscope samples just after the accelerometer (before: never gravity).
+  /// Two chips at 6 Hz, the gyroscope sampled just after the accelerometer (previously gravity was never available).
   @Test func slowGyroscopeProvidesGravity() {
     var manager = MotionManager(frame: .xArbitraryZVertical)
     var withGravity = 0
@@ -166,7 +166,7 @@ import Testing
     #expect(withGravity > 40)
   }
 
-  /// One stamp far ahead, or a clock that was set back, does not silence a sensor for good.
+  /// A timestamp far in the future, from which the clock steps back, does not disable a sensor permanently.
   @Test func clockStepBackRestarts() throws {
     var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)
     let future = Timestamp(seconds: 1e9)

@@ -3,9 +3,9 @@ import Motion
 import Spatial
 import Testing
 
-/// The heading of the side that is up in each of the six orientations, over tilts.
+/// Heading of the upper side in each of the six orientations, at various tilts.
 @Suite struct OrientationHeadingTests {
-  /// A device that lay flat with its top to a heading, and was pitched, then rolled.
+  /// Attitude of a flat device with its top at a heading, after pitch and then roll.
   private func attitude(_ heading: Double, pitch: Double, roll: Double) -> Attitude {
     Attitude(
       eulerAngles: EulerAngles(
@@ -39,16 +39,16 @@ import Testing
     }
   }
 
-  /// What a flat device's projected angle was taken for before: the side's own is up to 31° from it.
+  /// With a pitch of 45° and a roll of 40°, the right side differs by 31° from the fixed offset of 90° that was used previously.
   @Test func fixedOffsetWouldBeWrong() {
     #expect(abs(rightSide(pitch: 45, roll: 40) - 90) > 27)
   }
 
-  /// Held upright as the orientation says, the back is ahead: to where its side pointed while it lay flat.
+  /// The heading of an upright device is that of its back, the same as that of the upper side while it lay flat.
   @Test(arguments: [
     (DeviceOrientation.portrait, 90.0, 0.0, 0.0), (.portraitUpsideDown, -90, 0, 180),
     (.landscapeLeft, 0, -90, 90), (.landscapeRight, 0, 90, 270),
-    // The side straight down: the face is ahead.
+    // With that side down, the heading is that of the face.
     (.portrait, -90, 0, 0), (.portraitUpsideDown, 90, 0, 180), (.landscapeLeft, 0, 90, 90),
     (.landscapeRight, 0, -90, 270),
   ])
@@ -58,7 +58,7 @@ import Testing
     throws
   {
     for heading in [0.0, 77, 200, 359] {
-      // Nor does it hang on a hair.
+      // Deviations of 3° from upright do not change the result.
       for error in [-3.0, 0, 3] {
         let device = attitude(
           heading, pitch: pitch + (roll == 0 ? error : 0), roll: roll + (roll == 0 ? 0 : error))
@@ -73,7 +73,7 @@ import Testing
     #expect(abs(signedDegrees(from: 120, to: told)) < 1e-6)
   }
 
-  /// Set upright by and by, a little askew: nowhere a jump, nowhere nothing.
+  /// While a slightly skewed device is raised to upright, the heading is always available and has no jumps.
   @Test(arguments: DeviceOrientation.allCases, [-8.0, 0, 8])
   func headingIsContinuousWhileTheDeviceIsRaised(orientation: DeviceOrientation, askew: Double) throws {
     let isSideways = orientation == .landscapeLeft || orientation == .landscapeRight

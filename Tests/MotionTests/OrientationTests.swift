@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct OrientationTests {
-  /// The six orientations, and what Core Motion's gravity reads.
+  /// The six orientations, with gravity as in Core Motion.
   static let table: [(DeviceOrientation, gravity: Vector3)] = [
     (.portrait, Vector3(0, -1, 0)),
     (.portraitUpsideDown, Vector3(0, 1, 0)),
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func rotatedDeviceMatchesItsOrientation() throws {
-    // Held upright, then turned a quarter counter-clockwise as seen from the front: the top points left.
+    // Upright, then turned counter-clockwise by 90° as seen from the front: the top points left.
     let upright = Attitude(eulerAngles: EulerAngles(roll: 0, pitch: .pi / 2, yaw: 0))
     let turned = Attitude(
       quaternion: upright.quaternion * Quaternion(angle: .pi / 2, axis: Vector3(0, 0, 1)))

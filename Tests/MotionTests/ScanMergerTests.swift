@@ -5,7 +5,7 @@ import Testing
 
 @testable import Motion
 
-/// Whose turn it is, and that the order in which blocks arrive does not change the attitude.
+/// Order of merged scans, and independence of the attitude from the order in which blocks arrive.
 @Suite struct ScanMergerTests {
   enum Sensor: Int, CaseIterable {
     case gyroscope
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// Hands over a block of scans, and returns what may go now, as in "g10".
+  /// Adds a block of scans and returns the scans that are output, such as "g10".
   private func give(_ merger: inout ScanMerger, _ block: [InertialScan]) -> String {
     for scan in block { merger.append(scan, []) }
     merger.endBlock()
@@ -40,12 +40,12 @@ import Testing
     return handed.joined(separator: " ")
   }
 
-  /// A device with one sensor.
+  /// Adds a block of a device with one sensor.
   private func give(_ merger: inout ScanMerger, _ sensor: Sensor, _ times: [Int]) -> String {
     give(&merger, times.map(sensor.scan))
   }
 
-  /// What the manager hands on is as of one chip, however the blocks of two devices come.
+  /// The manager's output for two devices equals that for one chip, independently of the order of their blocks.
   @Test(arguments: [[Sensor.gyroscope, .accelerometer], [.accelerometer, .gyroscope]])
   func twoDevicesAreMergedIntoOne(_ order: [Sensor]) {
     var manager = MotionManager(frame: .xArbitraryZVertical)
@@ -61,7 +61,7 @@ import Testing
         manager.process(scans, ordered: { handed.append($0) })
       }
     }
-    // In the first block nobody knows of the other device yet; the last scan waits for what may belong to it.
+    // During the first block, the other device is not yet discovered; the last scan waits for samples of the same time.
     handed.removeAll { $0.timestamp.nanoseconds < 500_000_000 }
     #expect(handed.count >= 74)
     for (index, scan) in handed.enumerated() {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// A chip with two sensors and another device beside it; a block may hold what was polled in between.
+  /// A chip with two sensors beside another device; a block may contain scans that were polled in between.
   @Test func scanStaysComplete() {
     func both(_ times: [Int]) -> [InertialScan] {
       times.map { time in
@@ -88,13 +88,13 @@ import Testing
 
   @Test func sampleWaitsForOthersOfItsTime() {
     var merger = ScanMerger()
-    // Who has never spoken is not waited for.
+    // A sensor without any sample so far is not awaited.
     #expect(give(&merger, .gyroscope, [0, 10]) == "g0 g10")
     #expect(give(&merger, .accelerometer, [0, 10]) == "a0 a10")
     #expect(give(&merger, .accelerometer, [20, 30]) == "")
     #expect(give(&merger, .gyroscope, [20, 30]) == "g20 a20 g30 a30")
     #expect(give(&merger, .gyroscope, [40, 50]) == "")
-    // A gyroscope's sample of the same time goes first, and what the other has yet to follow waits.
+    // A gyroscope sample precedes other samples of the same time; a sample that another sensor may still precede waits.
     #expect(give(&merger, .accelerometer, [35, 45]) == "a35 g40 a45")
     #expect(give(&merger, .accelerometer, [55]) == "g50")
   }
@@ -105,15 +105,15 @@ import Testing
     _ = give(&merger, .accelerometer, [0, 10])
     _ = give(&merger, .gyroscope, [20, 30])
     #expect(give(&merger, .accelerometer, [20, 30]) == "g20 a20 g30 a30")
-    // Three times its usual 20 ms.
+    // Three times the usual 20 ms.
     #expect(give(&merger, .gyroscope, [40, 50, 60, 70, 80]) == "")
     #expect(give(&merger, .gyroscope, [91]) == "g40 g50 g60 g70 g80 g91")
     #expect(give(&merger, .gyroscope, [100]) == "g100")
-    // What comes too late goes at once.
+    // A sample that arrives too late is output immediately.
     #expect(give(&merger, .accelerometer, [40, 50]) == "a40 a50")
   }
 
-  /// A slow magnetometer of its own, sample by sample or in blocks, is awaited like the other sensors.
+  /// A slow separate magnetometer is awaited like the other sensors, with single samples and with blocks.
   @Test func slowMagnetometerIsAwaited() {
     var merger = ScanMerger()
     merger.expect([.gyroscope, .accelerometer, .magnetometer])
@@ -127,7 +127,7 @@ import Testing
     for time in [10, 20, 30, 40, 50] { #expect(giveBoth(time) == "") }
     #expect(give(&merger, .magnetometer, [45]) == "g10 a10 g20 a20 g30 a30 g40 a40 m45")
     #expect(give(&merger, .magnetometer, [50, 60]) == "g50 a50 m50")
-    // One that has become silent is not.
+    // A magnetometer that has gone silent is not awaited.
     #expect(giveBoth(2100) == "m60 g2100 a2100")
   }
 
@@ -155,7 +155,7 @@ import Testing
     #expect(count - handed < 60)
   }
 
-  /// Blocks of a tenth of a second and of a second, each sensor's at times of its own, arriving in any order.
+  /// Blocks of 0.05 s, 0.1 s and 1 s, whose sensors arrive in any order.
   @Test(arguments: [10, 20, 200]) func attitudeIsIndependentOfTheBlockOrder(length: Int) {
     var random = SplitMix.announced()
     var simulation = FilterSimulation(seed: 5)
@@ -169,7 +169,7 @@ import Testing
     #expect(inBlocks < direct + 0.1)
   }
 
-  /// Degrees RMS from 15 s on.
+  /// RMS error in degrees from 15 s on.
   private static func error(
     _ samples: [FilterSimulation.Sample], _ blocks: [Range<Int>], _ random: inout SplitMix, shuffled: Bool
   ) -> Double {

@@ -6,7 +6,7 @@ import Testing
 @testable import Motion
 
 @Suite struct ScanScreenTests {
-  /// A device that turns about x at 0.5 rad/s from 2 s on; the named sensor keeps its value from 2 s on.
+  /// A device that rotates about x at 0.5 rad/s from 2 s on; the value of the stuck sensor is constant from then on.
   private func run(stuck: SensorKind?, turning: Bool = true) -> ScanScreen {
     var screen = ScanScreen()
     var truth = Quaternion.identity
@@ -75,7 +75,7 @@ import Testing
       time = min(1, time + generator.uniform(0.001...0.05))
       jittered.process(Vector3(1, 0, 0), at: Timestamp(seconds: time))
     }
-    // One second of a step: 1 - exp(-π).
+    // Step response after one second: 1 - exp(-π).
     #expect(abs((even.value?.x ?? 0) - 0.956786) < 1e-5)
     #expect(abs((jittered.value?.x ?? 0) - 0.956786) < 1e-5)
   }

@@ -2,7 +2,7 @@ import Motion
 import Sensors
 import Spatial
 
-/// The filter behind the screen, as it is used, one sensor at a time.
+/// The filter behind the sample screen, as in production, fed by one sensor at a time.
 @dynamicMemberLookup
 struct ScreenedFilter {
   private(set) var screen = ScanScreen()
@@ -26,7 +26,7 @@ struct ScreenedFilter {
     process(InertialScan(timestamp: time, rotationRate: rate))
   }
 
-  /// Specific force, m/s².
+  /// Processes a specific force in m/s².
   mutating func update(accelerometer force: Vector3, at time: Timestamp) {
     process(InertialScan(timestamp: time, specificForce: force))
   }
@@ -35,7 +35,7 @@ struct ScreenedFilter {
     process(InertialScan(timestamp: time, magneticField: field))
   }
 
-  /// A count of what became of the samples, summed over the sensors.
+  /// Returns a counter of the sensors' health, summed over the sensors.
   func count(_ path: KeyPath<SensorHealth, Int>) -> Int {
     [SensorKind.accelerometer, .gyroscope, .magnetometer].reduce(0) {
       $0 + (screen.health(of: $1)?[keyPath: path] ?? 0)

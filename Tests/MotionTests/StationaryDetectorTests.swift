@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct StationaryDetectorTests {
-  /// Plays a body that stands, then sways at 1.5 Hz from 20 s to 40 s, then stands, with an engine at 25 Hz throughout.
+  /// A body at rest, swaying at 1.5 Hz from 20 s to 40 s, then at rest again, with an engine at 25 Hz throughout.
   private func run(
     sway: Double, engine: Double, noise: Double, useGyro: Bool = false, bias: Double = 0.05
   ) -> [(Double, StationaryDetector.State)] {
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func noisySensorRaisesItsThresholdWithinLimits() {
-    // 12 mg of white noise put 6 mg into the band: rest. A motion of ten times that is seen all the same.
+    // White noise of 12 mg contributes 6 mg in the band, which is rest. A sway of 100 mg is detected nevertheless.
     let changes = run(sway: 0.1, engine: 0, noise: 0.012)
     #expect(changes.map(\.1) == [.stationary, .moving, .stationary])
   }
@@ -60,7 +60,8 @@ import Testing
     #expect(detector.state == nil)
   }
 
-  /// Even braking: nothing in the band that shows motion. The receiver tells the speed at an interval.
+  /// Constant braking, which has no component in the motion band. The receiver reports the speed every `interval` seconds; nil for no
+  /// receiver.
   private func brake(
     from start: Double, interval: Double?, accuracy: Double? = 0.1, hertz: Double = 100
   ) -> [(Double, speed: Double, since: Double)] {
@@ -70,7 +71,7 @@ import Testing
     var nextFix = 0.0
     for index in 0..<Int(40 * hertz) {
       let time = Double(index) / hertz
-      // On the way for ten seconds, then 1 m/s² until it stands.
+      // Drives for 10 s, then brakes at 1 m/s² to a stop.
       let speed = max(0, min(start, start - (time - 10)))
       let sway = time < 10 ? 0.05 * sin(2 * .pi * 1.5 * time) : 0
       let force = time >= 10 && speed > 0 ? 0.1 : 0
@@ -94,17 +95,17 @@ import Testing
 
   @Test(
     arguments: [0.1, 1, 5, 10],
-    // What gpsd says of it, derived from positions, is far too much.
+    // gpsd derives this accuracy from positions; it is far too large.
     [0.1, 8.5, nil])
-  func restDoesNotStartAgainstTheReceiver(interval: Double, accuracy: Double?) throws {
+  func receiverReportingMotionPreventsRest(interval: Double, accuracy: Double?) throws {
     let told = brake(from: 15, interval: interval, accuracy: accuracy)
     #expect(told.allSatisfy { $0.speed < 0.6 }, "\(told)")
     let rest = try #require(told.first)
-    // Told soon after the first fix that admits it, and not as if it had begun before.
+    // Detected soon after the first fix that permits it; the stated start is at most about one interval before the stop.
     #expect(rest.0 < 25 + interval + 2.5 && rest.since > 25 - interval - 0.6, "\(rest)")
   }
 
-  /// In a tunnel the last fix is stale after a few seconds, and the sensors decide alone again.
+  /// The last fix becomes stale after a few seconds in a tunnel, and the sensors decide alone again.
   @Test func silentReceiverIsIgnored() {
     var detector = StationaryDetector()
     for index in 0..<1000 {
@@ -129,7 +130,7 @@ import Testing
     #expect(!detector.isContradicted(at: Timestamp(seconds: 1)))
   }
 
-  /// A recorded drive of nine minutes with centimetre-accurate speed beside it.
+  /// A recorded drive of nine minutes with a centimetre-accurate GNSS receiver as the reference of the speed.
   @Test(.needs(.recordings("gnss-imu-drive")), arguments: [false, true])
   func matchesARecordedDrive(useGyro: Bool) throws {
     let imu = try Self.rows("imu.csv")
@@ -143,7 +144,7 @@ import Testing
       _ = detector.process(acceleration: acceleration, at: timestamp)
       if useGyro { _ = detector.process(rotationRate: Vector3(row[4], row[5], row[6]), at: timestamp) }
       while next + 1 < gnss.count, gnss[next + 1][0] <= row[0] { next += 1 }
-      // The seconds around each stop and start belong to the decision itself.
+      // Seconds around each stop and start are excluded because of the detection delay.
       let around = gnss[max(0, next - 16)...min(gnss.count - 1, next + 2)].map {
         ($0[9] * $0[9] + $0[10] * $0[10]).squareRoot()
       }

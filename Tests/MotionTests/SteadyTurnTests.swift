@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Steady turns about the vertical. To gyroscope and accelerometer they look like rest with a large bias.
+/// Steady turns about the vertical. For gyroscope and accelerometer they resemble rest with a large bias.
 @Suite struct SteadyTurnTests {
   /// The gestures of the emulated vehicle in virtual time, with the noise of `EmulatedIIOD`.
   private struct Gestures {
@@ -39,8 +39,8 @@ import Testing
     }
   }
 
-  /// The compass of the emulated vehicle is calibrated within one repetition of the gestures, whichever gesture
-  /// it starts in (before: never, for starts in or just before the turn).
+  /// The compass of the emulated vehicle is calibrated within one repetition of the gestures, whichever gesture it starts with (previously
+  /// never, for starts in or just before the turn).
   @Test(arguments: [25.0, 50, 100]) func startInAnyGestureCalibrates(hertz: Double) throws {
     for start in 0..<24 {
       let (begin, end) = (Double(start), 70.0)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// With 10 µT of hard iron, two repetitions of the gestures suffice.
+  /// With 10 µT of hard iron, two repetitions of the gestures are sufficient.
   @Test func startInAnyGestureFindsHardIron() throws {
     for start in 0..<24 {
       let run = Gestures(
@@ -94,15 +94,15 @@ import Testing
     }
   }
 
-  /// A device that turns from the first sample on. The turn does not become the bias (before: all of it). Hard
-  /// iron that is still unknown may contribute a part.
+  /// A device that turns from the first sample on. The turn is not mistaken for a bias (previously completely). Unknown hard iron may add a
+  /// part of it.
   @Test(arguments: [0.15, -0.5], [0.0, 10]) func steadyTurnIsNoBias(turn: Double, iron: Double) {
     var filter = ScreenedFilter()
     process(&filter, 0..<20, turn: turn, iron: Vector3(iron, 0, 0))
     #expect(filter.gyroscopeBias.length < (iron == 0 ? 0.02 : 0.3) * abs(turn))
   }
 
-  /// A large bias about the vertical is found at rest, although no force shows it.
+  /// A large bias about the vertical is found at rest, although the force does not show it.
   @Test(arguments: [nil, Vector3(60, 0, 0)]) func largeBiasIsFoundAtRest(iron: Vector3?) {
     let bias = Vector3(0.01, -0.02, 0.2)
     var filter = ScreenedFilter()
@@ -110,7 +110,7 @@ import Testing
     #expect((filter.gyroscopeBias - bias).length < 0.005)
   }
 
-  /// A turn about a horizontal axis would rotate the force, so a large horizontal bias is found sooner.
+  /// A rotation about a horizontal axis would rotate the force, so a large horizontal bias is found sooner.
   @Test(arguments: [nil, Vector3(60, 0, 0)]) func largeHorizontalBiasIsFoundAtRest(iron: Vector3?) {
     let bias = Vector3(0.1, -0.1, 0)
     var filter = ScreenedFilter()
@@ -118,7 +118,7 @@ import Testing
     #expect((filter.gyroscopeBias - bias).length < 0.005)
   }
 
-  /// A slow, steady tilt rotates the force, so its rate is no bias.
+  /// A slow, steady tilt rotates the force, so its rate is not mistaken for a bias.
   @Test func slowTiltIsNoBias() {
     var filter = ScreenedFilter()
     process(&filter, 0..<10, iron: .zero)
@@ -135,8 +135,7 @@ import Testing
     #expect(filter.gyroscopeBias.length < 0.2.radians)
   }
 
-  /// Without a magnetometer, a steady turn at the start becomes the bias, and the next rest corrects it (before:
-  /// after a minute).
+  /// Without a magnetometer, a steady turn at the start becomes the bias, and the next rest corrects it (previously after a minute).
   @Test func restCorrectsTheBiasOfATurn() {
     var filter = ScreenedFilter()
     process(&filter, 0..<5, turn: 0.4, iron: nil)
@@ -145,8 +144,8 @@ import Testing
     #expect(filter.gyroscopeBias.length < 0.005)
   }
 
-  /// After a change to a quarter of the sample rate, the samples do not count as gaps, and rest corrects the bias.
-  @Test(arguments: [nil, Vector3.zero]) func aLowerRateIsNoSeriesOfGaps(iron: Vector3?) {
+  /// After a change to a quarter of the sampling rate, the samples do not count as gaps, and rest corrects the bias.
+  @Test(arguments: [nil, Vector3.zero]) func lowerSamplingRateIsNoGap(iron: Vector3?) {
     var filter = ScreenedFilter()
     process(&filter, 0..<10, hertz: 400, iron: iron)
     let bias = Vector3(0.1, -0.1, 0)
@@ -154,8 +153,7 @@ import Testing
     #expect((filter.gyroscopeBias - bias).length < 0.005)
   }
 
-  /// A field that changes at rest, by 4 µT every 10 s, looks like a turn again and again. The changed bias is found after
-  /// three minutes.
+  /// A field that changes by 4 µT every 10 s at rest resembles repeated turns. The changed bias is found after three minutes.
   @Test func varyingFieldDelaysTheBiasOnly() {
     var filter = ScreenedFilter()
     process(&filter, 0..<10, iron: .zero)
@@ -166,7 +164,7 @@ import Testing
     #expect((filter.gyroscopeBias - bias).length < 0.005)
   }
 
-  /// With a magnetometer, a bias that has changed by 3 °/s is found within 20 s of rest (before: after a minute).
+  /// With a magnetometer, a bias that has changed by 3 °/s is found within 20 s of rest (previously after a minute).
   @Test func changedBiasIsFoundByTheConstantField() {
     var filter = ScreenedFilter()
     process(&filter, 0..<10, iron: .zero)

@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// What is kept of a vehicle as text.
+/// Text format of a vehicle's stored calibration.
 @Suite struct CalibrationTextTests {
   private static let calibration: NavigationCalibration? = {
     var generator = SeededGenerator(seed: 7)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// With a checksum that fits, what is wrong is named with its line.
+  /// Errors in lines are reported with the line number, even if the checksum is valid.
   @Test(arguments: [
     ("stopped no\n", "", "stopped is missing"), ("stopped no", "stopped maybe", "needs yes or no"),
     ("axle-lever ", "axle-lever 1 ", "needs 1 values"), ("axle-lever ", "axle-lever x", "is no number"),
@@ -66,7 +66,7 @@ import Testing
     #expect(description.contains("to start again"))
   }
 
-  /// Lines of a later minor version are skipped.
+  /// Unknown lines, such as those of a later minor version, are skipped.
   @Test func unknownLinesAreSkipped() throws {
     let kept = try #require(Self.calibration)
     let body =

@@ -3,9 +3,9 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Outages of vehicles beyond cars, whose axis or plane differs from that of their motion.
+/// Outages of vehicles other than cars, whose axis or plane differs from that of their motion.
 @Suite struct CraftTests {
-  /// Mean error and share inside the 95 % radius, 30 and 60 s into an outage.
+  /// Mean error in m and share of errors inside the 95 % radius, 30 and 60 s into an outage.
   private func outages(_ kind: SimulatedCraft.Kind, seeds: ClosedRange<UInt64>) throws
     -> (error: Double, inside: Double, aligned: Int)
   {
@@ -29,7 +29,7 @@ import Testing
     return (sum / Double(count), Double(inside) / Double(count), aligned)
   }
 
-  /// Vehicles that lean, slip or overhang their axles are bridged as a car is, and a boat as the setting allows.
+  /// The error in an outage is small for vehicles that lean, slip or overhang their axles, and larger for boats; the 95 % radius covers it.
   @Test(arguments: [
     (SimulatedCraft.Kind.car, 3.0, 0.95), (.motorcycle, 3, 0.95), (.eScooter, 3, 0.95), (.tram, 5, 0.95),
     (.truck, 4, 0.95), (.boat, 30, 0.95),

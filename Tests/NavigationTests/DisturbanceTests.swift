@@ -7,10 +7,10 @@ import Testing
 
 @testable import Navigation
 
-/// Motion that the error model of the filter does not contain.
+/// Disturbances that the filter's error model does not contain.
 @Suite struct DisturbanceTests {
-  /// The filter accepts a receiver again whose velocity it rejected, and corrects the position that the velocity
-  /// error has moved. A receiver with a deviation of 2 m states it; 1 to 2 m/s² of false acceleration act for 3 s.
+  /// The filter accepts a receiver's velocity again after rejecting it, and corrects the position error that resulted. The receiver has a
+  /// standard deviation of 2 m and states it; a false acceleration of 1 or 2 m/s² acts for 3 s.
   @Test(arguments: [1.0, 2.0], UInt64(1)...3)
   func rejectedVelocityIsAcceptedAgain(_ error: Double, _ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
@@ -37,7 +37,7 @@ import Testing
     #expect(filter.counters.jumps >= 1 && filter.state == .aligned)
   }
 
-  /// A component of a vector that is large in one axis rejects the vector; the next part is judged alone.
+  /// Rejections are counted separately for position, velocity and height.
   @Test func partsOfAFixAreCountedAlone() {
     var counts = GNSSRefusalCounts()
     for _ in 0..<11 {
@@ -52,7 +52,7 @@ import Testing
     #expect(counts.isConfirmed)
   }
 
-  /// A fix without a position says nothing about rejected positions.
+  /// A fix without a position does not count as accepted or rejected position.
   @Test func missingPartsOfAFixAreNotCounted() {
     var counts = GNSSRefusalCounts()
     for step in 0...20 {
@@ -64,7 +64,7 @@ import Testing
     #expect(counts.gates(longest: 10).position == .opening)
   }
 
-  /// The filter follows positions that jump by 300 m, also if they alternate with reports of the velocity alone.
+  /// The filter follows positions that jump by 300 m, also if the receiver sends positions and velocities in alternate fixes.
   @Test(arguments: UInt64(1)...3) func alternatingReportsCorrectAPosition(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var filter = NavigationFilter()
@@ -90,8 +90,8 @@ import Testing
     #expect(filter.state == .aligned && filter.counters.jumps > 0)
   }
 
-  /// The shaking of a rough road is forgotten by time, at any rate of the receiver.
-  @Test(arguments: [1, 10]) func shakingOfARoadIsForgottenByTime(rate: Int) {
+  /// The detected vibration of a rough road decays with time, independently of the rate of the receiver.
+  @Test(arguments: [1, 10]) func roadVibrationDecaysWithTime(rate: Int) {
     var walk = WalkDetector()
     var time = 0.0
     func drive(seconds: Double, shaking amplitude: Double, isObserved: Bool) {
@@ -113,7 +113,7 @@ import Testing
     #expect(walk.isWalking)
   }
 
-  /// At rest, the noise of positions is not taken for motion whose vibration can be learned.
+  /// Position noise at rest is not learned as the vibration of motion.
   @Test(arguments: UInt64(1)...3) func noisyPositionsAtRestShowNoMotion(_ seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var drive = SyntheticDrive(length: 600, mounting: generator.nextRotation())
@@ -129,9 +129,9 @@ import Testing
     #expect(filter.stops.moving.seconds == 0, "seed \(seed)")
   }
 
-  /// A vehicle that shakes like steps, as a motorcycle, aligns and is bridged through an outage.
+  /// A vehicle that shakes at the frequency of steps, such as a motorcycle, is aligned, and an outage is bridged.
   @Test(arguments: [1.7, 2.1], UInt64(1)...3)
-  func shakingVehicleIsNoWalk(_ amplitude: Double, _ seed: UInt64) {
+  func vibratingVehicleIsNoWalk(_ amplitude: Double, _ seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let drive = SyntheticDrive(mounting: generator.nextRotation())
     var filter = NavigationFilter()

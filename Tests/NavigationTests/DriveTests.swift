@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whole drives with a known truth.
+/// Complete drives with a known truth.
 @Suite struct DriveTests {
-  /// However the device lies, attitude, heading and mounting are found, and a minute without a receiver is bridged.
+  /// Attitude, heading and mounting are estimated for any orientation of the device, and an outage of one minute is bridged.
   @Test(arguments: 0..<6)
   func anyMountingIsEstimated(_ number: Int) throws {
     var generator = SeededGenerator.announced()
@@ -35,7 +35,7 @@ import Testing
     #expect(error < 15 && error < 2 * after.radius95, "\(error) m, stated \(after.radius95) m at 95 %")
   }
 
-  /// A start without any rest, from the middle of a drive.
+  /// The filter aligns without a rest, from the middle of a drive.
   @Test func startsWhileDriving() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
@@ -46,7 +46,7 @@ import Testing
     #expect(error < 1)
   }
 
-  /// From 25 Hz to 1 kHz the result is the same.
+  /// The error 20 s into an outage is below 10 m at sampling rates of 25 Hz to 1 kHz.
   @Test(arguments: [25.0, 100, 1000])
   func everyRateWorks(_ rate: Double) throws {
     var generator = SeededGenerator.announced()
@@ -62,7 +62,7 @@ import Testing
     #expect(error < 10 && error < 2 * estimate.radius95, "\(error) m")
   }
 
-  /// Force and rate in separate scans, the rate twice as fast.
+  /// Specific force and rotation rate arrive in separate scans, the rotation rate twice as often.
   @Test func separateSensorsWork() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 150).samples(&generator)
@@ -79,7 +79,7 @@ import Testing
     #expect(error < 1)
   }
 
-  /// Clocks that are a quarter of a second apart: the latency is found.
+  /// A latency of a quarter of a second between the clocks is estimated.
   @Test(arguments: [-0.25, 0.25])
   func latencyIsEstimated(_ offset: Double) throws {
     var generator = SeededGenerator.announced()
@@ -90,7 +90,7 @@ import Testing
     #expect(abs(estimate.positionLatency + offset) < 0.06)
   }
 
-  /// Wheels make a long outage short.
+  /// Wheel speed reduces the error of a long outage.
   @Test func wheelSpeedReducesTheError() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 400).samples(&generator)
@@ -105,7 +105,7 @@ import Testing
     #expect(wheeled.counters.refusedSpeeds == 0)
   }
 
-  /// Stops without a receiver are seen, and none while it drives.
+  /// Stops are detected without a receiver, and no stop is detected while the vehicle moves.
   @Test func stopsAreDetectedAndDrivesAreNot() {
     var generator = SeededGenerator.announced()
     let drive = SyntheticDrive(length: 400)
@@ -115,7 +115,7 @@ import Testing
       if let fix = sample.fix, sample.truth.time < 200 { filter.process(fix) }
       filter.process(sample.scan)
       guard filter.state == .aligned, let estimate = filter.estimate else { continue }
-      // The stop ends when 0.12 m/s have come together, and half a second after is no harm.
+      // A stop ends after a speed change of 0.12 m/s; a delay of half a second is acceptable.
       if sample.truth.speed > 0.6 {
         moving += 1
         falseStops += estimate.isStopped ? 1 : 0

@@ -5,7 +5,7 @@ import Simulation
 import Spatial
 import Testing
 
-/// What roads, limits, thieves, supplies and receivers do.
+/// Events of the road, speeding, parking, power supply and receiver.
 @Suite struct DrivingEventTests {
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: 1000 + seconds) }
   private static let place = Coordinate(latitude: 48, longitude: 11)
@@ -17,7 +17,7 @@ import Testing
     return fix
   }
 
-  // MARK: The road
+  // MARK: Road
 
   private func drive(seed: UInt64 = 4, seconds: Double = 400) throws -> SimulatedDrive {
     var configuration = SimulatedDrive.Configuration()
@@ -26,7 +26,7 @@ import Testing
     return try SimulatedDrive(configuration)
   }
 
-  /// A blow under the front axle and one under the rear, on an ordinary road.
+  /// An impact of the front axle and one of the rear axle on an ordinary road are one pothole.
   @Test func potholeIsOneShock() throws {
     var drive = try drive()
     var played = EventPlay(kinds: [.pothole, .kerb], seed: 4)
@@ -45,7 +45,7 @@ import Testing
     #expect(event.peak > event.limit && event.confidence > 0.6 && (event.speed ?? 0) > 11)
   }
 
-  /// Slow, and it leans afterwards: 10 cm under the wheels of one side.
+  /// A slow impact with a lasting tilt afterwards is a kerb: 10 cm under the wheels of one side.
   @Test func kerbLeavesATilt() throws {
     var drive = try drive()
     var played = EventPlay(kinds: [.pothole, .kerb], seed: 4)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// The receiver is 120 m aside for 8 s.
+  /// The receiver reports positions 120 m off for 8 s.
   @Test func jumpingReceiverIsContradicted() throws {
     var drive = try drive()
     var played = EventPlay(seed: 4)
@@ -90,8 +90,8 @@ import Testing
     #expect(event.peak > 60 && event.confidence > 0.9)
   }
 
-  /// Wheels alone know that the vehicle stands.
-  @Test func receiverMovingWithoutTheWheelsIsContradicted() {
+  /// Wheels at rest contradict a receiver that reports motion.
+  @Test func wheelsAtRestContradictAMovingReceiver() {
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
     for second in 0...90 {
@@ -103,7 +103,7 @@ import Testing
     #expect(events.allSatisfy { $0.kind == .positionContradicted && $0.number == 1 })
   }
 
-  // MARK: Limits of speed
+  // MARK: Speeding
 
   private func speeds(_ limits: DrivingEventLimits, _ speeds: [Double]) -> [DrivingEvent] {
     var detector = DrivingEventDetector(limits: limits)
@@ -143,7 +143,7 @@ import Testing
     #expect(events.map(\.isOngoing) == [true, false])
     #expect(events.allSatisfy { $0.region == "school" && $0.limit == 8 })
     #expect(abs((events.last?.duration ?? 0) - 20) < 1e-6)
-    // 14 of 8, whatever limit holds after it.
+    // Severity of 14 m/s at a limit of 8 m/s, also if the limit no longer applies at the end of the event.
     #expect(events.last?.severity == .high)
   }
 
@@ -168,7 +168,7 @@ import Testing
     #expect(events.isEmpty)
   }
 
-  /// A parked vehicle's accelerometer, turned by degrees about an axis of the device as a function of time.
+  /// Events of a parked vehicle whose accelerometer is tilted about a device axis by `tilt`, in degrees by time in s.
   private func parked(
     seconds: Double, rate: Double = 12.5, ignition: Bool? = false, seed: UInt64 = 1,
     tilt: (Double) -> Double
@@ -183,7 +183,7 @@ import Testing
       let now = Double(index) / rate
       events += detector.advance(to: time(now))
       let turn = Quaternion(rotationVector: Vector3(tilt(now).radians, 0, 0))
-      // Turned about the device's x axis: the angle of the vertical is that times the sine to it.
+      // A rotation about the device's x axis tilts the vertical by the angle times the sine of the angle between axis and vertical.
       let force = standardGravity * turn.rotate(up) + 0.02 * random.nextNormalVector()
       events += detector.process(InertialScan(timestamp: time(now), specificForce: force), nil)
     }
@@ -191,7 +191,7 @@ import Testing
   }
 
   @Test(arguments: [1.0, 12.5, 100]) func liftIsDetectedWithinAMinuteAtAnyRate(rate: Double) throws {
-    // 2.1° about an axis that is 73° from the vertical are 2.0°.
+    // 2.1° about an axis 73° from the vertical tilt it by 2.0°.
     let events = parked(seconds: 600, rate: rate) { min(2.1, max(0, ($0 - 300) / 5)) }
     let event = try #require(events.first)
     #expect(events.count == 1 && event.kind == .tilt && event.isOngoing)
@@ -205,16 +205,16 @@ import Testing
     #expect(events.map(\.isOngoing) == [true, false] && events.map(\.number) == [1, 1])
   }
 
-  /// A vehicle without a word on its ignition is parked after three minutes.
+  /// Without an ignition signal, a vehicle is considered parked after three minutes at rest.
   @Test func restWithoutIgnitionSignalIsParking() {
     #expect(parked(seconds: 700, ignition: nil) { $0 > 400 ? 3 : 0 }.count == 1)
     #expect(parked(seconds: 150, ignition: nil) { $0 > 100 ? 3 : 0 }.isEmpty)
     #expect(parked(seconds: 700, ignition: true) { $0 > 400 ? 3 : 0 }.isEmpty)
   }
 
-  @Test func windPeopleAndWarmthAreNoTow() {
+  @Test func windPersonsAndBiasDriftCauseNoEvents() {
     #expect(parked(seconds: 3600) { 1.5 * sin(2 * .pi * 1.3 * $0) + sin(2 * .pi * $0 / 25) }.isEmpty)
-    // Somebody sits down for 20 s, a zero that drifts by 1.5° in two hours.
+    // A person in the vehicle for 20 s; an accelerometer bias that drifts by 1.5° in two hours.
     #expect(parked(seconds: 900) { $0 > 400 && $0 < 420 ? 2.5 : 0 }.isEmpty)
     #expect(parked(seconds: 14_400, rate: 2) { 1.5 * sin(2 * .pi * $0 / 28_800) }.isEmpty)
   }
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  // MARK: Supply
+  // MARK: Power supply
 
   @Test func lostSupplyIsReported() {
     var detector = DrivingEventDetector()
@@ -242,9 +242,9 @@ import Testing
       detector.observe(hasExternalPower: power, at: time(seconds))
     }
     var events = report(false, 0) + report(false, 20)
-    #expect(events.isEmpty, "a device that never had a supply has lost none")
+    #expect(events.isEmpty, "a supply that was never connected cannot be lost")
     events = report(true, 30) + report(false, 40) + report(true, 41) + report(false, 50)
-    #expect(events.isEmpty, "a plug that is loose for a second")
+    #expect(events.isEmpty, "an interruption of 1 s is no event")
     #expect(detector.nextDeadline == time(53))
     events = detector.advance(to: time(53)) + report(true, 100) + report(true, 104)
     #expect(events.map(\.kind) == [.unplugged, .unplugged] && events.map(\.isOngoing) == [true, false])
@@ -255,7 +255,7 @@ import Testing
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
     for second in 0..<600 {
-      // The starter for 4 s, then a battery that runs down and is charged again.
+      // The starter runs for 4 s; later the battery discharges and is charged again.
       let voltage = (100..<104).contains(second) ? 9.5 : (200..<400).contains(second) ? 11.2 : 12.6
       events += detector.observe(voltage: voltage, at: time(Double(second)))
     }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Navigation
 
-/// The equations of the error state against finite differences.
+/// The equations of the error state, compared with finite differences.
 @Suite struct EquationTests {
-  /// A state in motion with nothing zero.
+  /// A moving state in which no component is zero.
   private func state(_ generator: inout SeededGenerator) -> NominalState {
     func vector(_ scale: Double) -> Vector3 {
       scale * Vector3(generator.nextNormal(), generator.nextNormal(), generator.nextNormal())
@@ -36,7 +36,7 @@ import Testing
     return error
   }
 
-  /// Every measurement's row says how the measurement changes with each error.
+  /// The row of every measurement is the derivative of its prediction with respect to each error.
   @Test func rowsOfMeasurementsAreDerivatives() {
     var generator = SeededGenerator.announced()
     for _ in 0..<5 {
@@ -49,8 +49,8 @@ import Testing
         earth: earth)
       let turn = Vector3(0.05, -0.1, 0.4)
       let size = 1e-6
-      // What the row of the antenna's velocity leaves out on purpose: the lever turned by attitude, mounting and bias. Errors
-      // of attitude and bias also move the past, see below.
+      // Terms that the rows omit on purpose: in `small`, the lever arm of the antenna turned by attitude, mounting and gyroscope bias; in
+      // `past`, the effect of attitude and accelerometer bias on earlier states, which the next test covers.
       let past: Set<Int> = [6, 7, 8, 12, 13, 14]
       let small = past.union([9, 10, 11, 15, 16, 17])
       var kinds: [(String, Set<Int>, (ErrorStateFilter) -> Prediction)] = [
@@ -77,8 +77,8 @@ import Testing
     }
   }
 
-  /// The position and the velocity of a late fix change with errors of velocity, tilt and bias that existed since then, also if
-  /// they are corrected in the meantime.
+  /// The predicted position and velocity of a late fix contain the errors of velocity, tilt and bias since the time of the fix. A
+  /// correction also removes them from the past.
   @Test(arguments: [3, 4, 6, 7, 8, 12, 13, 14], [false, true])
   func lateMeasurementsFollowTheErrorsOfTheirTime(_ index: Int, _ isCorrected: Bool) {
     var generator = SeededGenerator.announced()
@@ -109,7 +109,7 @@ import Testing
     difference.set(
       ErrorState.accelerometerBias, other.state.accelerometerBias - plain.state.accelerometerBias)
     if isCorrected {
-      // A measurement of the error alone removes it from the state and from the past.
+      // A measurement of this error alone removes it from the state and from the past.
       var (row, gain) = (ErrorVector.zero, ErrorVector.zero)
       row[index] = 1
       for error in 0..<ErrorState.count { gain[error] = -difference[error] / size }
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  /// The transition of a step carries every error as two states that differ by it part.
+  /// The transition matrix propagates each error like the difference of two simulated states.
   @Test func transitionMatrixIsTheDerivativeOfTheMechanization() {
     var generator = SeededGenerator.announced()
     let earth = Earth(latitude: 48, altitude: 500)
@@ -165,7 +165,7 @@ import Testing
     for index in 0..<ErrorState.count where !(15..<24).contains(index) && index != 27 {
       let size = 1e-5
       let other = ran(unit(index, size))
-      // A covariance of one error and nothing else shows the column of that error.
+      // With a covariance of this error alone, the propagated covariance contains the column of that error.
       var filter = ErrorStateFilter()
       filter.begin(start, deviations: unit(index, 1))
       for step in 0..<10 {
@@ -188,7 +188,7 @@ import Testing
             abs(found - expected) < tolerance, "error \(index) on \(offset + axis): \(found) for \(expected)")
         }
       }
-      // The sums over a step leave out what an error does to another within it: a tenth of a second squared.
+      // The transition of a step of 0.1 s omits interactions between errors within the step, which are of second order.
       check(ErrorState.position, other.state.position - plain.state.position, 0.03)
       check(ErrorState.velocity, other.state.velocity - plain.state.velocity, 0.05)
       let turn = other.state.attitude * plain.state.attitude.conjugate
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  /// What is added can be taken off again, to the first order.
+  /// Adding an error and then its negative restores the state, to first order.
   @Test func errorsAddUp() {
     var generator = SeededGenerator.announced()
     let start = state(&generator)
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  /// The covariance of a whole drive is symmetric to the bit and positive.
+  /// The covariance remains exactly symmetric and positive during a complete drive.
   @Test func covarianceStaysSymmetricAndPositive() {
     var generator = SeededGenerator.announced()
     var filter = NavigationFilter()
@@ -248,7 +248,7 @@ import Testing
     return least
   }
 
-  /// The radius that holds a share of a normal distribution, by drawing from it.
+  /// The computed 68 % and 95 % radii contain these shares of random samples.
   @Test func radiiContainTheirShareOfErrors() {
     var generator = SeededGenerator.announced()
     for (east, north, covariance) in [(1.0, 1.0, 0.0), (4.0, 1.0, 0.0), (4.0, 1.0, 1.5), (9.0, 0.01, 0.0)] {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Navigation
 
-/// Receivers whose reports are late or repeated: navigation finds the latency, and its radius covers the position until then.
+/// Receivers with late or repeated reports: the latency is estimated, and until then the radius covers the position.
 @Suite struct LateReceiverTests {
-  /// A drive as seen by a receiver.
+  /// A drive as observed by a receiver.
   private struct Drive {
     var kind = SimulatedCraft.Kind.car
     /// The distance of device and antenna in front of the rear axle in m.
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// What a filter shows.
+  /// Errors of a filter during a drive.
   private struct Result {
     /// The longest time in s in which the position is beyond three times its 95 % radius.
     var longest = 0.0
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// An antenna in front of the rear axle, and tyres that slip, do not look like a latency.
+  /// An antenna in front of the rear axle, and tyre slip, are not mistaken for latency.
   @Test(arguments: [SimulatedCraft.Kind.car, .truck], [0, 1.5, 3, 6])
   func leverArmKeepsTheAlignment(_ kind: SimulatedCraft.Kind, _ lever: Double) {
     for hasVelocity in [true, false] {
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// A receiver that repeats its report while the vehicle moves neither moves the position nor restarts the alignment.
+  /// A receiver that repeats its last report while the vehicle moves neither moves the position nor restarts the alignment.
   @Test(arguments: [false, true], [1.0, 5]) func repeatedReportsAreIgnored(
     _ hasVelocity: Bool, _ fixRate: Double
   ) {
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  /// A stored latency is used from the first fix, and corrected if the receiver has been exchanged.
+  /// A stored latency is used from the first fix on, and corrected if the receiver has been replaced.
   @Test(arguments: [1.0, 0]) func storedLatencyIsUsedAndCorrected(_ delay: Double) throws {
     for seed in UInt64(1)...3 {
       let samples = Drive(delay: 1).samples(seed)
@@ -152,15 +152,15 @@ import Testing
     }
   }
 
-  // MARK: The estimator
+  // MARK: Latency estimator
 
-  /// Courses of a vehicle whose speed and rate of turn vary.
+  /// Courses of a vehicle with varying speed and rate of turn.
   private struct Courses {
     var latency = 0.0
     var lever = 0.0
-    /// rad for each m/s²
+    /// Slip angle in rad per m/s² of lateral acceleration.
     var slip = 0.0
-    /// rad/s
+    /// Amplitude of the rate of turn, rad/s.
     var turning = 0.3
 
     private func speed(_ time: Double) -> Double { 12 + 7 * sin(0.07 * time) }
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  /// A latency is found from courses and rotations alone, also a negative one, beside lever arm and slip.
+  /// Latency, also a negative one, is estimated from courses and rotations alone, with lever arm and slip.
   @Test(arguments: [-0.25, 0, 0.4, 1.2, 1.8], [(0.0, 0.0), (3, 0), (0, 0.005), (3, 0.005)])
   func latencyFollowsFromCourses(_ latency: Double, _ vehicle: (lever: Double, slip: Double)) throws {
     var estimator = LatencyEstimator(.init())
@@ -191,7 +191,7 @@ import Testing
     #expect(abs(estimate.latency - latency) < 0.1, "\(estimate)")
   }
 
-  /// Without courses, the prior is in doubt; turns confirm one latency and contradict others.
+  /// Without courses, the doubt about a latency is that of the prior; turns confirm one latency and contradict others.
   @Test func doubtFollowsTheCourses() {
     var estimator = LatencyEstimator(.init())
     #expect((0.25...0.45).contains(estimator.doubt(about: 0)))
@@ -204,14 +204,14 @@ import Testing
     #expect(stored.doubt(about: 0) < 0.05)
   }
 
-  /// Latencies at and beyond the edge of the search are unknown.
+  /// A latency at or beyond the limits of the search is reported as unknown.
   @Test(arguments: [-0.6, -0.4, 2, 2.5]) func latencyBeyondTheSearchIsUnknown(_ latency: Double) {
     var estimator = LatencyEstimator(.init())
     Courses(latency: latency).play(&estimator)
     #expect(estimator.estimate == nil)
   }
 
-  /// A straight road shows no latency.
+  /// Latency is unknown on a straight road.
   @Test func latencyIsUnknownWithoutTurns() {
     var estimator = LatencyEstimator(.init())
     var generator = SeededGenerator(seed: 3)
@@ -225,7 +225,7 @@ import Testing
     #expect(estimator.estimate == nil && estimator.likelier(than: 0) == nil)
   }
 
-  /// Positions that the receiver repeats, or that are too far apart, show no velocity.
+  /// Differences of repeated positions, or of positions too far apart, are not used as velocity.
   @Test func implausibleDifferencesAreNotUsed() {
     var differences = PositionDifferences()
     let origin = SyntheticDrive.origin

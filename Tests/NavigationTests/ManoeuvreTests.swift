@@ -5,7 +5,7 @@ import Simulation
 import Spatial
 import Testing
 
-/// Braking, acceleration, cornering and swerves, of accelerations that are known.
+/// Braking, acceleration, cornering and swerves at known accelerations.
 @Suite struct ManoeuvreTests {
   private static let limits: DrivingEventLimits = {
     var limits = DrivingEventLimits()
@@ -13,7 +13,7 @@ import Testing
     return limits
   }()
 
-  /// The limits of a car are a loss of 7 mph in a second, and of the other classes not much higher.
+  /// The braking limit of a car is a speed loss of 7 mph per second; the other classes have lower limits.
   @Test func limitsFollowFleetPractice() {
     let car = DrivingEventLimits()
     #expect((car.braking, car.acceleration, car.cornering) == (3.1, 2.5, 2.9))
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Drives with accelerations along and to the right as functions of time, 20 samples a second.
+  /// Events of a drive whose forward and rightward accelerations (m/s²) are functions of time, at 20 samples per second.
   private func events(
     _ limits: DrivingEventLimits = ManoeuvreTests.limits, seconds: Double = 20, speed: Double = 20,
     deviation: Double = 0, witness: ((Double) -> Double)? = nil, forward: (Double) -> Double = { _ in 0 },
@@ -56,7 +56,7 @@ import Testing
     let event = try #require(events.first)
     #expect(events.count == 1 && event.kind == .braking && !event.isOngoing)
     #expect(abs(event.peak - 4.2) < 0.05 && event.limit == 3.5 && event.unit == "m/s²")
-    // The mean of a second passes 3.5 when five sixths of it are braking, and falls below 2.45 on the way out.
+    // The mean over 1 s exceeds 3.5 when 5/6 of it is braking, and falls below 2.45 after the end.
     #expect(abs(event.start.seconds - 105.33) < 0.15 && abs(event.duration - 2.6) < 0.3)
     #expect(event.severity == .low && event.confidence > 0.75)
     #expect(try #require(event.speed) < 20 && event.coordinate != nil)
@@ -69,10 +69,10 @@ import Testing
 
   @Test func shortOrWeakManoeuvresAreIgnored() {
     #expect(events(forward: pulse(-3.3, from: 5, to: 9)).isEmpty)
-    // A bump of a quarter of a second, and vibration.
+    // A bump of a quarter of a second, then vibration.
     #expect(events(forward: pulse(-12, from: 5, to: 5.25)).isEmpty)
     #expect(events(forward: { 15 * sin(2 * .pi * 3 * $0) }, right: { 15 * sin(2 * .pi * 7 * $0) }).isEmpty)
-    // Parking.
+    // Parking manoeuvres.
     #expect(events(speed: 1, forward: pulse(-4, from: 5, to: 5.9)).isEmpty)
   }
 
@@ -94,14 +94,14 @@ import Testing
     #expect(events.allSatisfy { abs($0.peak - 4) < 0.1 })
   }
 
-  /// One manoeuvre, though both halves of it are as hard as a curve.
+  /// Lateral accelerations to both sides are one swerve, although each half exceeds the cornering limit.
   @Test func swerveIsNoCornering() {
     let events = events(right: { $0 > 5 && $0 <= 6 ? 6 : $0 > 6 && $0 <= 7 ? -6 : 0 })
     #expect(events.map(\.kind) == [.swerve])
     #expect(events.allSatisfy { $0.peak > 5 && $0.speed == 20 })
   }
 
-  /// Two bends of a road one after the other turn the vehicle.
+  /// Two successive bends of a road change the heading and are two corners.
   @Test func bendsAreNoSwerve() {
     let events = events(right: { $0 > 5 && $0 <= 9 ? 5 : $0 > 9 && $0 <= 13 ? -5 : 0 })
     #expect(events.map(\.kind) == [.cornering, .cornering])
@@ -109,7 +109,7 @@ import Testing
 
   @Test func secondSourceConfirmsOrRejects() {
     let braking = pulse(-4, from: 5, to: 8)
-    // Speeds that fall along make it more certain, speeds that stay deny it: a device that comes loose tilts.
+    // A falling speed confirms braking. A constant speed contradicts it: a loose device tilts.
     let alone = events(forward: braking)
     let agreed = events(witness: { 20 - 4 * min(3, max(0, $0 - 5)) }, forward: braking)
     #expect(events(witness: { _ in 20 }, forward: braking).isEmpty)
@@ -140,7 +140,7 @@ import Testing
 
   // MARK: With navigation
 
-  /// A drive of 20 minutes with a mounting that nobody knows, against the truth by the same definition.
+  /// The events of a drive of 20 minutes with an unknown mounting match those detected from the true motion.
   @Test(arguments: [UInt64(1), 2, 3]) func navigationYieldsTheEventsOfTheTruth(seed: UInt64) throws {
     var configuration = SimulatedDrive.Configuration()
     (configuration.seed, configuration.duration) = (seed, 1200)
@@ -172,14 +172,14 @@ import Testing
       played.events.contains { $0.kind == event.kind && abs($0.start.seconds(since: event.start)) < 1.5 }
     }
     #expect(asked.count >= 10, "seed \(seed)")
-    // Alike by definition: what is beside a limit may fall to either side.
+    // Tolerance: a manoeuvre close to a limit can be detected in one of the two only.
     #expect(Double(hits.count) >= 0.9 * Double(asked.count), "seed \(seed)")
     #expect(Double(played.events.count) <= 1.15 * Double(asked.count) + 1, "seed \(seed)")
     #expect(Set(played.events.map(\.number)).count == played.events.count)
   }
 }
 
-/// A simulated drive through navigation and detector, with the device turned at random.
+/// Plays a simulated drive through navigation and event detector with a randomly rotated device.
 struct EventPlay {
   private(set) var events: [DrivingEvent] = []
   private(set) var known: Timestamp?
@@ -197,8 +197,8 @@ struct EventPlay {
   }
 
   /// - Parameters:
-  ///   - shake: adds m/s² and rad/s in the vehicle's frame.
-  ///   - move: changes fixes.
+  ///   - shake: additional acceleration in m/s² and rotation in rad/s in the vehicle's frame.
+  ///   - move: changes each fix.
   mutating func play(
     _ drive: inout SimulatedDrive, shake: ((SimulatedState) -> (Vector3, Vector3))? = nil,
     move: (inout PositionFix) -> Void = { _ in },

@@ -3,7 +3,7 @@ import Sensors
 import Spatial
 import Testing
 
-/// What is kept of an odometer, as text, and how the vehicle's own is followed.
+/// Text format of the odometer's state, and synchronization with the vehicle's own odometer.
 @Suite struct OdometerStateTests {
   private let state = OdometerState(
     distance: 48_213_406.25, estimated: 1280.5, offset: -17.125,
@@ -32,13 +32,13 @@ import Testing
     }
     do {
       _ = try OdometerState(text: OdometerState(distance: .nan).text)
-      Issue.record("NaN was taken")
+      Issue.record("NaN was accepted")
     } catch {
       #expect(error.description.hasPrefix("line 2: ") && error.description.contains("set-odometer"))
     }
   }
 
-  /// Drives on by so many metres.
+  /// Drives the given distance at 20 m/s.
   private func drive(_ odometer: inout Odometer, metres: Double, from start: inout Double) {
     for _ in 0..<Int(metres / 20) {
       odometer.process(
@@ -51,7 +51,7 @@ import Testing
 
   @Test func vehicleOdometerIsFollowedBetweenItsSteps() {
     var (odometer, vehicle, time) = (Odometer(), VehicleOdometer(), 0.0)
-    // One word that is far off may be nonsense; two that agree are not.
+    // A single reading that differs by far can be an error; a second, equal reading is accepted.
     vehicle.process(metres: 84_200_000, step: 100, &odometer)
     #expect(odometer.reading == 0)
     vehicle.process(metres: 84_200_000, step: 100, &odometer)
@@ -65,7 +65,7 @@ import Testing
     #expect(vehicle.disagreement == nil)
   }
 
-  /// Tyres of another size: the panel is followed, and what is wrong with it is told.
+  /// With tyres of another size, the vehicle's odometer is followed, and its disagreement is reported.
   @Test func disagreementIsReported() throws {
     var (odometer, vehicle, time) = (Odometer(), VehicleOdometer(), 0.0)
     for kilometre in 0...11 {
@@ -75,7 +75,7 @@ import Testing
     let disagreement = try #require(vehicle.disagreement)
     #expect(abs(disagreement - 0.087) < 0.005)
     #expect(odometer.reading < 920 * 12 + 100)
-    // Nonsense and another instrument are no way.
+    // Invalid readings are ignored. A replaced instrument is followed from its second reading on.
     let before = vehicle
     for metres in [Double.nan, -1, 1e12] { vehicle.process(metres: metres, step: 5, &odometer) }
     #expect(vehicle == before)

@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The way that an odometer makes of speeds, and of the places around gaps.
+/// Distance from speeds, and from positions around gaps.
 @Suite struct OdometerTests {
   private static let origin = Coordinate(latitude: 48, longitude: 11)
 
@@ -24,7 +24,7 @@ import Testing
     WheelSpeed(timestamp: Timestamp(seconds: 1000 + time), speed: speed)
   }
 
-  /// Straight to the north at a speed, once a second.
+  /// Drives north at a constant speed, one sample per second.
   private func drive(
     _ odometer: inout Odometer, from start: Int, to end: Int, speed: Double, course: Double? = 0
   ) {
@@ -42,7 +42,7 @@ import Testing
     #expect(!odometer.isStanding)
   }
 
-  /// A start is seen late and counted all the same.
+  /// A slow start is detected late, but its distance is counted.
   @Test(arguments: [0.3, 0.6, 1.2]) func creepingVehicleIsCounted(speed: Double) {
     for course in [0.0, nil] {
       var odometer = Odometer()
@@ -52,7 +52,8 @@ import Testing
     }
   }
 
-  /// Noise of good and of bad receivers, white and filtered, through a day. The first seconds of a bad one may pass for a start.
+  /// Velocity noise of good and bad receivers, white and filtered, during a day at rest adds at most 1 m. The first seconds of a bad
+  /// receiver can look like a start.
   @Test(arguments: [(0.02, 0.8), (0.05, 0.8), (0.1, 0), (0.1, 0.8)])
   func parkedDayAddsNothing(deviation: Double, correlation: Double) {
     var random = SeededGenerator(seed: 7)
@@ -77,7 +78,7 @@ import Testing
     for time in 11...600 {
       odometer.process(sample(Double(time), north: 100, speed: 0.4, isStopped: true))
     }
-    // The second in which it comes to rest counts half.
+    // The second in which the vehicle comes to rest counts half.
     #expect(abs(odometer.distance - before - 5) < 0.1)
   }
 
@@ -86,7 +87,7 @@ import Testing
     for time in 0...200 {
       let north = 10 * Double(time)
       odometer.process(sample(Double(time), north: north, speed: 10))
-      // The report of the jump has no speed that can be believed.
+      // The fix at the jump has no valid speed.
       jumped.process(
         sample(Double(time), north: time < 100 ? north : north + 456, speed: time == 100 ? nil : 10))
     }
@@ -96,17 +97,17 @@ import Testing
 
   // MARK: Gaps
 
-  /// At least the straight line, at most the speeds times the time, and told apart.
+  /// The distance across a gap is at least the straight line, at most speed times time, and counted as estimated.
   @Test func gapIsClosedByThePlausibleDistance() {
     var odometer = Odometer()
     drive(&odometer, from: 0, to: 100, speed: 10)
     let before = odometer.distance
-    // 40 s later it drives to the east, 200 m north and 200 m east of there.
+    // After 40 s the vehicle drives east, 200 m north and 200 m east of the previous position.
     odometer.process(sample(140, north: 1200, east: 200, speed: 10, course: 90))
     let way = odometer.distance - before
     #expect(way >= 200 * 2.0.squareRoot() && way <= 400)
     #expect(abs(odometer.estimated - way) < 1e-9)
-    // A quarter of a circle would be 314 m.
+    // A quarter of a circle is 314 m long.
     #expect(abs(way - 314) < 15)
   }
 
@@ -118,7 +119,7 @@ import Testing
     #expect(abs(odometer.distance - before - 1200) < 1)
   }
 
-  /// A receiver that woke when the vehicle was on its way already, or fell asleep before it stood: no vehicle drives back first.
+  /// If the receiver wakes after the start or sleeps before the stop, the distance is the straight line; the vehicle does not turn back.
   @Test(arguments: [60.0, 90, 600], [50.0, 200, 400])
   func missedStartOrStopCountsTheDistance(gap: Double, metres: Double) {
     var (woken, asleep) = (Odometer(), Odometer())
@@ -130,7 +131,7 @@ import Testing
     #expect(abs(asleep.distance - metres) < 0.1)
   }
 
-  /// A receiver that sleeps beside a parked vehicle finds another place each time.
+  /// A parked receiver that wakes periodically at slightly different positions adds nothing.
   @Test func wanderAtRestAddsNothing() {
     var random = SeededGenerator(seed: 3)
     var odometer = Odometer()
@@ -145,7 +146,7 @@ import Testing
     #expect(odometer.distance == 0)
   }
 
-  /// Towed by night: seen once it is beyond the errors, however small the steps.
+  /// A slow displacement in steps within the position error, such as towing at night, is counted once it exceeds the error.
   @Test func distanceWithinTheErrorsIsEventuallyCounted() {
     var odometer = Odometer()
     for wake in 0...30 { odometer.process(sample(Double(300 * wake), north: 5 * Double(wake), speed: 0)) }
@@ -153,7 +154,7 @@ import Testing
     #expect(odometer.estimated == odometer.distance)
   }
 
-  /// Where no speed is told, all of the way is an estimate.
+  /// Without a speed, the whole distance is estimated.
   @Test func positionsAloneGiveAnEstimate() {
     var odometer = Odometer()
     for time in 0...600 { odometer.process(sample(Double(time), north: 10 * Double(time), speed: nil)) }
@@ -163,7 +164,7 @@ import Testing
     #expect(odometer.distance <= 6010)
   }
 
-  /// A drive in a town on positions with white noise (m on each axis) and an offset that changes over a minute.
+  /// The distance of a city drive from positions with white noise (m per axis) and an offset that changes over a minute is accurate to 3 %.
   @Test(arguments: [(0.0, 0.0), (0.2, 2), (0.5, 3), (1, 3), (2, 3)], [0.25, 1])
   func pathOfNoisyPositionsIsItsLength(noise: (white: Double, offset: Double), interval: Double) {
     var random = SplitMix.announced()
@@ -172,7 +173,7 @@ import Testing
     var (offset, target, rate) = (SIMD2(0.0, 0), 0.0, 0.0)
     let memory = exp(-interval / 60)
     while time < 2400 {
-      // Every 90 s a stop of 30 s, and a bend of 90° in 10 s.
+      // Every 90 s: a stop of 30 s, and a bend of 90° in 10 s.
       let phase = time.truncatingRemainder(dividingBy: 90)
       target = phase < 30 ? 0 : 14
       rate = (50..<60).contains(phase) ? 0.157 : 0
@@ -191,13 +192,13 @@ import Testing
       known.process(OdometerSample(timestamp: timestamp, coordinate: coordinate, accuracy: accuracy))
     }
     print(
-      "way of positions without speed: \(odometer.distance / way), accuracy known \(known.distance / way)")
+      "distance from positions only: \(odometer.distance / way), accuracy known \(known.distance / way)")
     #expect(abs(odometer.distance / way - 1) < 0.03)
     #expect(abs(known.distance / way - 1) < 0.03)
     #expect(odometer.estimated == odometer.distance)
   }
 
-  /// The positions of a parked day with an offset that changes over one or several minutes are no way.
+  /// Positions of a parked day whose offset changes over one or several minutes add less than 150 m.
   @Test(arguments: [(0.2, 2.0, 60.0), (1, 3, 60), (0.3, 8, 100), (0.1, 10, 300)])
   func parkedDayOfPositionsAddsNothing(white: Double, size: Double, seconds: Double) {
     var random = SplitMix.announced()
@@ -215,7 +216,7 @@ import Testing
     #expect(odometer.distance < 150)
   }
 
-  /// A receiver smooths its positions, so that its error moves steadily; it states the error.
+  /// A receiver that smooths its positions has an error that drifts steadily; it reports the size of the error.
   @Test(arguments: [(8.0, 30.0), (15, 60), (20, 120)])
   func smoothErrorAtRestAddsLittle(size: Double, seconds: Double) {
     var random = SplitMix.announced()
@@ -231,7 +232,7 @@ import Testing
     #expect(odometer.distance < 1500)
   }
 
-  /// Jumps of 12 m to and fro at rest are no start, at any interval.
+  /// Jumps of 12 m back and forth at rest are not detected as a start, at any interval.
   @Test(arguments: [0.5, 1, 1.2, 1.5, 2, 2.5]) func jumpsAtRestAreNoStart(interval: Double) {
     var random = SplitMix.announced()
     var odometer = Odometer()
@@ -245,8 +246,8 @@ import Testing
     #expect(odometer.distance < 50)
   }
 
-  /// A speed in each tenth sample only does not lose the way between them.
-  @Test(arguments: [7, 10, 15, 30], [3.0, 5, 14]) func rareSpeedsKeepTheWay(every: Int, speed: Double) {
+  /// A speed in only every n-th sample preserves the distance in between.
+  @Test(arguments: [7, 10, 15, 30], [3.0, 5, 14]) func rareSpeedsAreBridged(every: Int, speed: Double) {
     var odometer = Odometer()
     for time in 0...1200 {
       odometer.process(
@@ -256,7 +257,7 @@ import Testing
     #expect(abs(odometer.distance / (1200 * speed) - 1) < 0.03)
   }
 
-  /// Positions each two seconds, at not quite regular times, follow the bends.
+  /// Positions about every 2 s, at slightly irregular times, follow the bends.
   @Test func irregularPositionsFollowTheBends() {
     var random = SplitMix.announced()
     var (odometer, time, place, way) = (Odometer(), 0.0, SIMD2(0.0, 0), 0.0)
@@ -272,7 +273,7 @@ import Testing
 
   // MARK: Wheels
 
-  /// Wheels that read 2 % low are set right by the satellites, and carry the way through a tunnel.
+  /// Wheels that read 2 % low are calibrated by the receiver, and measure the distance in a tunnel.
   @Test func wheelsBridgeATunnel() {
     var odometer = Odometer()
     for time in 0...400 {
@@ -286,8 +287,8 @@ import Testing
     #expect(odometer.estimated == 0)
   }
 
-  /// Wheels that stand end the noise; those that contradict the receiver, as of a vehicle that is towed, do not.
-  @Test func stationaryWheelsAreBelieved() {
+  /// Wheels at rest suppress the noise of the receiver. Wheels that contradict its motion, as of a towed vehicle, are ignored.
+  @Test func stationaryWheelsSuppressNoise() {
     var (parked, towed) = (Odometer(), Odometer())
     for time in 0...300 {
       parked.process(wheel(Double(time), 0))
@@ -306,13 +307,13 @@ import Testing
     drive(&first, from: 0, to: 100, speed: 10)
     var second = Odometer(first.state)
     #expect(second.distance == first.distance)
-    // The device's time line is another now.
+    // The monotonic clock restarts with the device.
     var sample = sample(130, north: 1300, speed: 10)
     sample.timestamp = Timestamp(seconds: 5)
     second.process(sample)
     #expect(abs(second.distance - first.distance - 300) < 1)
     #expect(abs(second.estimated - 300) < 1)
-    // Without a clock the straight line is all that is known.
+    // Without a UTC time only the straight line is available.
     var third = Odometer(first.state)
     sample.time = nil
     third.process(sample)
@@ -326,7 +327,7 @@ import Testing
     var second = Odometer(first.state)
     second.process(sample(40_000, north: 1006, speed: 0))
     #expect(second.distance == first.distance)
-    // Carried off in the meantime: the least that it was.
+    // Moved while off: the distance is the straight line.
     var third = Odometer(first.state)
     third.process(sample(40_000, north: 6000, speed: 0))
     #expect(abs(third.distance - first.distance - 5000) < 10)
@@ -347,7 +348,7 @@ import Testing
     #expect(odometer == before)
   }
 
-  /// Whatever comes, it goes forward by finite steps, and no part is more than the whole.
+  /// With random input, the distance never decreases, all values remain finite, and the estimated part never exceeds the total.
   @Test func randomInputKeepsTheStateValid() {
     var random = SeededGenerator(seed: 11)
     var (odometer, last, time) = (Odometer(), 0.0, 0.0)

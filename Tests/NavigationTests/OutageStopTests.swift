@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Stops in an outage whose speed has an error that the stated deviation does not contain.
+/// Stops in an outage when the speed error exceeds the stated standard deviation.
 @Suite struct OutageStopTests {
-  /// A drive whose last part is an outage on a straight road, and the result of the filter.
+  /// A drive whose last part is an outage on a straight road, and the filter's result.
   private struct Run {
     private(set) var filter = NavigationFilter()
     private let drive: SyntheticDrive
@@ -18,7 +18,7 @@ import Testing
     private let toDevice: Quaternion
     private let heading: Vector3
     private var truth: SyntheticDrive.State
-    /// Force and rate that the sensors measure in addition, in the frame of the vehicle.
+    /// Additional force and rotation rate measured by the sensors, in the vehicle's frame.
     var disturbance = (force: Vector3.zero, rate: Vector3.zero)
     private(set) var (stopped, count) = (0, 0)
 
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Drives straight ahead.
-    /// - Parameter vibration: deviation of the noise in units of that at rest.
+    /// - Parameter vibration: standard deviation of the noise relative to that at rest.
     mutating func advance(_ seconds: Double, acceleration: Double, vibration: Double) {
       (stopped, count) = (0, 0)
       for _ in 0..<Int(seconds * drive.rate) {
@@ -60,14 +60,14 @@ import Testing
       }
     }
 
-    /// The speed in m/s, for the duration of braking.
+    /// True speed in m/s, from which the duration of braking follows.
     var trueSpeed: Double { speed }
 
-    /// The error of the position in m.
+    /// Position error in m.
     var error: Double? { filter.error(truth) }
   }
 
-  /// A bump turns the attitude by 1.1° without the gyroscope.
+  /// A bump turns the device by 1.1° without a measurement of the gyroscope.
   @Test func stopIsDetectedAfterABump() throws {
     var (inside, detected) = (0, 0)
     let runs = 10
@@ -88,8 +88,8 @@ import Testing
     #expect(inside * 10 >= runs * 9)
   }
 
-  /// A pulse of 0.4 m/s² for 10 s: the speed is wrong by 4 m/s from then on, and the position by much more than the
-  /// correlation of the two states at the stop.
+  /// A pulse of 0.4 m/s² for 10 s: the speed is then wrong by 4 m/s, and the position by much more than the correlation of the two states
+  /// at the stop suggests.
   @Test(arguments: [-0.4, 0.4]) func stopCorrectionIsUncertain(_ pulse: Double) throws {
     var (inside, detected) = (0, 0)
     let runs = 10
@@ -110,7 +110,7 @@ import Testing
     #expect(inside * 10 >= runs * 9)
   }
 
-  /// Rolling at a constant speed with 2.5 times the vibration of rest is no stop.
+  /// Rolling at constant speed with 2.5 times the vibration at rest is not detected as a stop.
   @Test(arguments: [5.0, 10]) func smoothRoadIsNoStop(_ speed: Double) throws {
     var run = try Run(SeededGenerator.announced())
     run.advance(run.trueSpeed - speed, acceleration: -1, vibration: 5)

@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// What a receiver does not see or sees wrongly.
+/// Outages, outliers and gaps.
 @Suite struct OutageTests {
-  /// Ten seconds after an outage the way through it is far better known, and its radius says how well.
+  /// The track through an outage is corrected afterwards; it is more accurate than the live positions, and its radii are adequate.
   @Test func trackThroughAnOutageIsCorrected() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
@@ -39,7 +39,7 @@ import Testing
     #expect(inside / count > 0.6)
   }
 
-  /// A very long outage keeps its whole way in bounded memory.
+  /// The track of a very long outage is stored completely in bounded memory.
   @Test func longTrackGetsCoarser() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 560).samples(&generator)
@@ -51,7 +51,7 @@ import Testing
     #expect(track[track.count - 1].timestamp.seconds > 635)
   }
 
-  /// Single positions that are far off change nothing and are told.
+  /// Single outliers do not change the position and are counted.
   @Test func outliersAreRejected() throws {
     var generator = SeededGenerator.announced()
     var samples = SyntheticDrive().samples(&generator)
@@ -69,7 +69,7 @@ import Testing
     #expect(filter.counters.outliers >= count * 9 / 10)
   }
 
-  /// A receiver that goes on saying another position is believed in the end, and the jump is told.
+  /// Positions that remain displaced are accepted in the end, and the jump is counted.
   @Test func lastingJumpIsAccepted() throws {
     var generator = SeededGenerator.announced()
     var samples = SyntheticDrive(length: 260).samples(&generator)
@@ -88,7 +88,7 @@ import Testing
     #expect(abs(last - 300) < 10)
   }
 
-  /// Missing inertial samples are counted; what they cost is in the radius; many end the alignment with the reason.
+  /// Gaps in inertial samples are counted. A gap of 1 s keeps the alignment; a gap of 5 s restarts it.
   @Test func gapsAreReported() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
@@ -106,7 +106,7 @@ import Testing
     #expect(long.state != .aligned || long.counters.alignments == 2)
   }
 
-  /// After hours without a receiver there is no position any more rather than a wrong one.
+  /// The estimate is withdrawn when its radius exceeds the limit in a long outage.
   @Test func largeUncertaintyEndsNavigation() {
     var generator = SeededGenerator.announced()
     var parameters = NavigationFilter.Parameters()

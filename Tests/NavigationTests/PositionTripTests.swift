@@ -5,7 +5,7 @@ import Testing
 
 @testable import Navigation
 
-/// Trips of receivers that report positions without speed, and of seldom positions.
+/// Trips from positions without speed, and from rare positions.
 @Suite struct PositionTripTests {
   private static let origin = Coordinate(latitude: 48, longitude: 11)
 
@@ -41,7 +41,7 @@ import Testing
 
     mutating func end() {
       guard let last = positions.last else { return }
-      // A rest at the last position.
+      // Rests at the last position.
       for minute in 1...8 {
         let coordinate = LocalFrame(origin: PositionTripTests.origin).offset(of: last.coordinate)
         report(
@@ -53,7 +53,7 @@ import Testing
 
     var ended: [TripRecord] { records.filter { $0.phase == .ended } }
 
-    /// m/s: the greatest mean between two positions, or the greatest reported speed.
+    /// Largest mean speed between two positions, or the largest reported speed, in m/s.
     var possibleSpeed: Double {
       zip(positions, positions.dropFirst()).reduce(greatestSpeed) { greatest, pair in
         max(greatest, pair.0.coordinate.distance(to: pair.1.coordinate) / (pair.1.seconds - pair.0.seconds))
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// One drive at 10 m/s, after and before a rest of five minutes.
+  /// A drive at 10 m/s between two rests of five minutes is one trip.
   @Test(arguments: [0.1, 1, 5, 12, 30, 60, 120], [nil, 3, 15] as [Double?])
   func driveWithoutSpeedsIsOneTrip(interval: Double, accuracy: Double?) throws {
     var vehicle = Vehicle()
@@ -78,7 +78,7 @@ import Testing
     #expect(try (slowest...10.01).contains(#require(trip.meanSpeed)), "\(String(describing: trip.meanSpeed))")
   }
 
-  /// A fast drive with a position a minute, with measured speeds.
+  /// A fast drive with measured speeds and a position every 30 to 120 s is one trip.
   @Test(arguments: [30, 60, 120]) func rarePositionsOfAFastDriveAreOneTrip(interval: Int) throws {
     var vehicle = Vehicle()
     for step in 0...(3600 / interval) {
@@ -92,7 +92,7 @@ import Testing
     #expect(vehicle.ended.first?.greatestSpeed == 35)
   }
 
-  /// Noise of a parked receiver is no trip.
+  /// Position noise of a parked receiver makes no trip.
   @Test func parkedVehicleMakesNoTrip() {
     var random = SplitMix.announced()
     for interval in [1.0, 10, 60] {
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// Mean speed ≤ greatest speed ≤ what the positions allow.
+  /// Mean speed ≤ greatest speed ≤ the largest speed that the positions allow.
   @Test func speedsOfRandomTracksArePossible() throws {
     var random = SplitMix.announced()
     var trips = 0
@@ -130,12 +130,12 @@ import Testing
           speed: hasSpeed && !isMissing ? speed : nil)
       }
       vehicle.end()
-      // The odometer measures in a plane, to 0.2 % at the distances of these tracks.
+      // The odometer measures in a plane, accurate to 0.2 % at the distances of these tracks.
       let possible = vehicle.possibleSpeed * 1.002
       for trip in vehicle.ended {
         trips += 1
         let greatest = trip.greatestSpeed ?? possible
-        // How much of a gap an unobserved trip took is assumed, and so is its mean speed.
+        // The moving time within a gap, and therefore the mean speed of an unobserved trip, is an assumption.
         if trip.kind != .unobserved {
           #expect(
             (trip.meanSpeed ?? 0) <= greatest + 1e-6, "\(interval) \(hasSpeed) \(trip.kind) \(trip.moving)")
@@ -147,7 +147,7 @@ import Testing
     #expect(trips > 200)
   }
 
-  /// Two drives with a stop that is longer than the longest within a trip are two trips, which end where the vehicle stopped.
+  /// Two drives separated by a stop longer than the limit are two trips; the first ends where the vehicle stopped.
   @Test(arguments: [330.0, 400, 440], [0.25, 1, 2])
   func longStopDividesTrips(stop: Double, interval: Double) throws {
     var (vehicle, random) = (Vehicle(), SplitMix.announced())
@@ -163,7 +163,7 @@ import Testing
     #expect(abs(first.seconds(since: UTCTime(nanoseconds: 1_790_000_000_000_000_000)) - 1200) < 15)
   }
 
-  /// A drive without a stop is one trip; a gap may end one. Case 01 was a trip every 12 s.
+  /// A drive without stops is one trip, and at most one more for each gap. Regression: such a drive was divided into a trip every 12 s.
   @Test func randomDriveWithoutStopsIsOneTrip() throws {
     var random = SplitMix.announced()
     for number in 0..<150 {
@@ -174,7 +174,7 @@ import Testing
       let noise = (accuracy ?? 5) / 3
       var (seconds, place, course) = (0.0, SIMD2(0.0, 0), 0.0)
       var (speed, length, gaps) = (random.uniform(5...40), 0.0, 0)
-      // Without a first position, nobody could measure the way to the second one, a tenth of a drive at 120 s.
+      // The starting position; without it the distance to the second position, a tenth of the drive at 120 s, is unknown.
       vehicle.report(seconds, place, accuracy: accuracy, speed: nil)
       while seconds < 1200 {
         let isGap = random.uniform(0...1) < 0.1 * interval / 1200
@@ -196,7 +196,7 @@ import Testing
       #expect(abs(sum - length) < 0.1 * length + 100, "\(about): \(sum) m of \(length) m")
       for trip in vehicle.ended {
         let mean = try #require(trip.meanSpeed, "\(about)")
-        // How much of a gap an unobserved trip took is assumed, and so is its mean speed.
+        // The moving time within a gap, and therefore the mean speed of an unobserved trip, is an assumption.
         guard trip.kind != .unobserved else { continue }
         #expect(try mean <= #require(trip.greatestSpeed) + 1e-6, "\(about)")
         #expect(mean > 3 && mean <= vehicle.possibleSpeed * 1.002, "\(about): \(mean) m/s")

@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Restarts where there is no receiver: what was kept carries on, honestly or not at all.
+/// Restarts without a receiver: navigation resumes from the stored state with an adequate radius, or not at all.
 @Suite struct ResumptionTests {
   private static let rate = 50.0
 
@@ -16,7 +16,7 @@ import Testing
     var radius95: Double
   }
 
-  /// Plays until `kept` s, of which those from `outage` on without a receiver.
+  /// The calibration after playing until `kept` (s), without a receiver from `outage` (s) on.
   private func keep(_ samples: [SyntheticDrive.Sample], outage: Double, at kept: Double)
     -> NavigationCalibration?
   {
@@ -40,7 +40,7 @@ import Testing
     #expect(radius < medianRadius)
   }
 
-  /// Killed in the middle of a tunnel and there again seconds later: the radius holds what nobody saw.
+  /// A process that is killed in a tunnel resumes a few seconds later, and the radius covers the unobserved motion.
   @Test func navigationResumesInATunnel() throws {
     var generator = SeededGenerator.announced()
     var points: [Point] = []
@@ -64,14 +64,14 @@ import Testing
     judge(points, medianRadius: 90)
   }
 
-  /// Parked below ground, three days without power, another temperature: it drives off without sky.
+  /// A vehicle that was parked underground for three days without power, with changed sensor biases, resumes and drives without a receiver.
   @Test func parkedVehicleResumesWithItsAlignment() throws {
     var generator = SeededGenerator.announced()
     var (resting, points): ([Point], [Point]) = ([], [])
     for _ in 0..<24 {
       var drive = SyntheticDrive(length: 280, mounting: generator.nextRotation())
       let samples = drive.samples(&generator)
-      // The middle of a stop after some minutes.
+      // The middle of a stop after some minutes of driving.
       let moving = samples.lastIndex { $0.truth.speed > 0 && $0.truth.time < 170 } ?? 0
       let stopped = samples[moving...].first { $0.truth.speed == 0 }?.truth.time ?? 0
       let kept = try #require(keep(samples, outage: stopped - 30, at: stopped + 6))
@@ -99,7 +99,8 @@ import Testing
 
   enum Waking: CaseIterable { case below, underTheSky, elsewhere }
 
-  /// Sensors sleep while it is parked: it is aligned again before it moves, unless the receiver says that it is elsewhere.
+  /// After a sleep of the sensors while parked, navigation is aligned before the vehicle moves, unless the receiver reports another
+  /// position.
   @Test(arguments: Waking.allCases) func sleepingSensorsWakeAligned(_ waking: Waking) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 280, mounting: generator.nextRotation()).samples(&generator)
@@ -137,7 +138,7 @@ import Testing
     }
   }
 
-  /// The receiver comes back and agrees: no new alignment, and the way since the restart is corrected.
+  /// Fixes that agree with the resumed state cause no new alignment, and the track since the restart is corrected.
   @Test func fixesConfirmTheResumption() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
@@ -151,7 +152,8 @@ import Testing
     #expect(try #require(taken).count > 20)
   }
 
-  /// It was driven or carried elsewhere meanwhile: two fixes end it, and nothing of the wrong place is in what follows.
+  /// Fixes that contradict the stored position discard it within 1 s, a stored heading within 6 s; the estimates that follow are not
+  /// affected.
   @Test(arguments: [(300.0, 0.0), (0.0, 120.0), (200_000.0, 0.0)])
   func fixesContradictTheResumption(_ distance: Double, _ turn: Double) throws {
     var generator = SeededGenerator.announced()
@@ -183,7 +185,7 @@ import Testing
     case ageIsUnknown, keptInTheFuture, tooLongAgo, isTilted, hasReceiver
   }
 
-  /// Where nothing can be known it waits for the receiver as before.
+  /// A stored state of unknown, negative or too high age, of a tilted device, or with a receiver present is not resumed.
   @Test func resumptionWaitsWithoutStoredState() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 260).samples(&generator)

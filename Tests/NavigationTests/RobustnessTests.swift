@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whatever comes in: no trap, no number that is none, no memory.
+/// Invalid input: no trap, no non-finite results, no lasting effect.
 @Suite struct RobustnessTests {
   private static let absurd: [Double] = [
     .nan, .infinity, -.infinity, 0, -0.0, 1e308, -1e308, .leastNonzeroMagnitude, 1e30, -1e9, 90, 180, -180, 1,
@@ -21,7 +21,7 @@ import Testing
     #endif
   }
 
-  /// Good samples with every kind of nonsense between them.
+  /// Valid samples with random invalid ones in between.
   @Test func invalidInputNeitherTrapsNorPersists() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
@@ -52,7 +52,7 @@ import Testing
       _ = filter.correctedTrack
     }
     #expect(filter.counters.refusedSamples > 10 && estimates > 0)
-    // Nonsense ends, and after some driving all is well.
+    // After the invalid input, navigation aligns again on a later drive.
     let rest = SyntheticDrive(length: 200).samples(&generator)
     var offset = filter
     for sample in rest {
@@ -68,7 +68,7 @@ import Testing
     #expect(offset.state == .aligned)
   }
 
-  /// A clock that is set back or ahead: navigation begins anew and is right again.
+  /// After a clock step backward or forward, navigation restarts and is accurate again.
   @Test(arguments: [-500.0, -0.5, 0.5, 3600])
   func clockJumpsAreHandled(_ step: Double) throws {
     var generator = SeededGenerator.announced()
@@ -87,15 +87,15 @@ import Testing
     #expect(try #require(filter.error(samples[samples.count - 1].truth)) < 3)
   }
 
-  /// Samples, fixes, speeds, stops, an outage and the correction of its way, and the start before them.
+  /// Covers samples, fixes, speeds, stops, an outage with track correction, and the start.
   @Test(
-    .enabled(if: allocation_is_counted(), "a sanitizer has taken the allocator's place"),
+    .enabled(if: allocation_is_counted(), "a sanitizer replaces the allocator"),
     .enabled(if: isOptimized, "ranges and closures allocate in a debug build"))
   func filterAllocatesNothingPerSample() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 240).samples(&generator)
     func feed(_ filter: inout NavigationFilter) {
-      // Without an iterator: in a debug build the standard library's own would allocate.
+      // No iterator: the standard library's iterators allocate in a debug build.
       var index = 0
       while index < samples.count {
         if let fix = samples[index].fix, samples[index].truth.time < 150 || samples[index].truth.time > 180 {

@@ -5,24 +5,24 @@ import Simulation
 import Spatial
 import TestSupport
 
-/// A vehicle that follows the path of a `SyntheticDrive` with another attitude: it leans into curves, or its axis differs from its course.
+/// A vehicle on the path of a `SyntheticDrive` with a different attitude: it leans into curves, or its axis differs from its course.
 struct SimulatedCraft {
   enum Kind: String, CaseIterable {
     case car
-    /// Leans until the force is in its plane.
+    /// Leans into curves until the specific force is in its plane.
     case motorcycle
-    /// A current from the side turns the course by up to 5° within a minute, and the stern swings out in curves.
+    /// A current from the side changes the course by up to 5° within a minute, and the stern swings out in curves.
     case boat
-    /// A device in front of the rear axle, whose tyres slip by 1° for 1 m/s², in a body that rolls.
+    /// The device is in front of the rear axle, the tyres slip by 1° per 1 m/s², and the body rolls.
     case truck
-    /// Leans as a motorcycle does, and weaves by 0.5° about its course.
+    /// Leans like a motorcycle and weaves by 0.5° around its course.
     case eScooter
-    /// The body overhangs its bogies: a device 4 m in front of their middle moves sideways in curves.
+    /// The body overhangs its bogies: the device, 4 m in front of their centre, moves sideways in curves.
     case tram
   }
 
   private let kind: Kind
-  /// The distance in m of device and antenna in front of the axle that does not move sideways.
+  /// Distance in m of device and antenna in front of the axle that does not move sideways.
   private let lever: Double
 
   init(_ kind: Kind, lever: Double? = nil) {
@@ -30,7 +30,7 @@ struct SimulatedCraft {
     self.lever = lever ?? (kind == .truck ? 5 : kind == .tram ? 4 : 0)
   }
 
-  /// Roll to the right and angle from the axis to the course to the right, rad.
+  /// Roll and slip angle (axis to course) in rad, both positive to the right.
   private func angles(_ state: SyntheticDrive.State, swing: Double) -> (roll: Double, slip: Double) {
     let lateral = state.speed * state.turnRate / 9.80767
     let ahead = atan(lever * state.turnRate / max(1, state.speed))
@@ -51,7 +51,7 @@ struct SimulatedCraft {
     }
   }
 
-  /// The samples of a random drive.
+  /// Generates the samples of a random drive.
   func samples(
     length: Double, fixRate: Double = 4, _ generator: inout SeededGenerator
   ) -> [SyntheticDrive.Sample] {

@@ -4,18 +4,18 @@ import Sensors
 import Simulation
 import Spatial
 
-/// A day of a vehicle, second by second, and what its trips truly were.
+/// A simulated day of a vehicle at one sample per second, with its true trips.
 struct SimulatedDay {
   struct Second {
-    /// m/s and degrees.
+    /// Speed in m/s and course in degrees.
     var speed = 0.0
     var course = 0.0
     var ignition = false
-    /// Whether the receiver finds a place where it is.
+    /// True if the receiver has a fix.
     var hasSky = true
-    /// Whether the device has power.
+    /// True if the device has power.
     var hasPower = true
-    /// How the agent ends in this second.
+    /// Kind of stop of the agent in this second; nil if it continues.
     var end: End?
 
     enum End { case killed, powerCut }
@@ -23,10 +23,10 @@ struct SimulatedDay {
 
   struct Trip {
     var kind: TripRecord.Kind
-    /// Seconds of the day: of the motion, and of the ignition.
+    /// Start and end of motion and of ignition, in seconds of the day.
     var start, end: Int
     var ignitionOn, ignitionOff: Int
-    /// Whether the agent had power and a place at these moments.
+    /// True if the agent had power and a position at the start and at the end, respectively.
     var isStartWatched = true
     var isEndWatched = true
   }
@@ -46,7 +46,7 @@ struct SimulatedDay {
       if chance(0.1) { tow() }
       if chance(0.1) { restartParked() }
       trip()
-      // Some batteries die as soon as the vehicle stands.
+      // Some batteries fail shortly after the vehicle has stopped.
       stay(15)
       if chance(0.1) { dieParked() }
       stay(count(1000, 9000))
@@ -63,7 +63,7 @@ struct SimulatedDay {
     for _ in 0..<count { seconds.append(second) }
   }
 
-  /// Accelerates to a speed and goes on with it.
+  /// Accelerates to a speed and keeps it.
   private mutating func move(_ count: Int, speed: Double, turns: Double = 6) {
     for _ in 0..<count {
       let change = speed - second.speed
@@ -96,7 +96,7 @@ struct SimulatedDay {
     stay(count(60, 600))
   }
 
-  /// Drawn away with the ignition off.
+  /// The vehicle is towed with the ignition off.
   private mutating func tow() {
     let start = seconds.count
     move(count(200, 1500), speed: Double(count(5, 20)))
@@ -118,7 +118,7 @@ struct SimulatedDay {
       case 0: tunnel()
       case 1: queue()
       case 2:
-        // Fuel.
+        // A stop for fuel.
         halt()
         second.ignition = false
         stay(count(30, 240))
@@ -145,7 +145,7 @@ struct SimulatedDay {
     finish(start, begin)
   }
 
-  /// The ignition goes off.
+  /// Switches the ignition off and adds the trip.
   private mutating func finish(_ start: Int, _ on: Int) {
     second.ignition = false
     var last = seconds.count - 1
@@ -198,7 +198,7 @@ struct SimulatedDay {
   }
 }
 
-/// The agent of a simulated day: sensors, odometer and trips, with what a disk keeps of them.
+/// The agent on a simulated day: sensors, odometer and trips, with the state stored on its disk.
 struct SimulatedAgent {
   struct Equipment {
     var hasIgnition: Bool
@@ -209,14 +209,14 @@ struct SimulatedAgent {
   private var random: SeededGenerator
   private var odometer = Odometer()
   private var recorder: TripRecorder
-  /// In memory, which a kill survives, and on the disk.
+  /// Odometer state in memory, which survives a kill, and on disk.
   private var memory = OdometerState()
   private var disk = OdometerState()
   private var trips: String
   private var lastKept = 0
   private var keptMilestones = 0
   private var isRunning = true
-  /// Second of the first place since the last power-up.
+  /// Second of the first position since the last power-up.
   private var firstFix = 0
   private var place = SIMD2(0.0, 0)
   private var noise = SIMD2(0.0, 0)
@@ -275,7 +275,7 @@ struct SimulatedAgent {
     }
   }
 
-  /// With an accelerometer that watches, the receiver sleeps while the vehicle is parked.
+  /// With an accelerometer, the receiver sleeps while the vehicle is parked.
   private func isAsleep(_ second: SimulatedDay.Second) -> Bool {
     equipment.hasAccelerometer && second.speed == 0 && !recorder.state.isUnderway && now > firstFix + 30
   }

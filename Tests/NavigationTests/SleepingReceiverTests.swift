@@ -5,17 +5,17 @@ import Testing
 
 @testable import Navigation
 
-/// Trips of a receiver that sleeps periodically, without an accelerometer and without the ignition.
+/// Trips of a receiver that sleeps periodically, without accelerometer and ignition signal.
 @Suite struct SleepingReceiverTests {
   private struct Cycle {
-    /// Times in s: asleep, and awake afterwards.
+    /// Duration of each sleep and of the time awake after it, s.
     var asleep: Int
     var awake: Int
-    /// The start of the first sleep, s.
+    /// Start of the first sleep, s.
     var phase: Int
   }
 
-  /// Drives ten minutes at `speed`, stops, and drives another ten minutes.
+  /// Drives ten minutes at `speed` (m/s), stops for `stop` seconds, and drives another ten minutes.
   /// - Returns: the ended trips.
   private func trips(stop: Int, speed: Double, _ cycle: Cycle) -> [TripRecord] {
     var odometer = Odometer()
@@ -52,7 +52,7 @@ import Testing
     return records.filter { $0.phase == .ended }
   }
 
-  /// A stop of four minutes never divides a trip, and a stop of twenty minutes always does, wherever the sleeps begin.
+  /// A stop of four minutes never divides a trip, and a stop of twenty minutes always does, independently of the phase of the sleeps.
   @Test(arguments: [30, 60, 90, 120, 180, 300], [(240, 1), (1200, 2)])
   func stopDividesTripsByItsLengthOnly(asleep: Int, _ stop: (seconds: Int, trips: Int)) {
     for speed in [2.0, 5, 15, 25] {
@@ -66,8 +66,8 @@ import Testing
     }
   }
 
-  /// A city drive of 5 m/s or more is not divided by longer sleeps either.
-  @Test func quarterHourOfSleepDoesNotDivideATrip() {
+  /// A city drive at 5 m/s or more is not divided by sleeps of ten minutes.
+  @Test func tenMinutesOfSleepDoNotDivideATrip() {
     for speed in [5.0, 10] {
       for phase in stride(from: 150, to: 750, by: 60) {
         let ended = trips(stop: 240, speed: speed, Cycle(asleep: 600, awake: 5, phase: phase))

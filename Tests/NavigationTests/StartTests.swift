@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Starts, restarts, and devices that are no part of a vehicle.
+/// Starts, restarts, and devices that are not mounted in a vehicle.
 @Suite struct StartTests {
-  /// What was kept makes a start of the first course; nothing else is needed.
+  /// With a stored calibration, the first course aligns the filter.
   @Test func warmStartNeedsNoDriving() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
@@ -33,8 +33,8 @@ import Testing
     #expect(try #require(second.error(samples[samples.count - 1].truth)) < 1)
   }
 
-  /// A mounting that follows from the attitude shares its error. Taken for one of its own, the vehicle's constraints made the heading
-  /// look better known than it was: the mean square was 1.4, and one drive of thirty was off by 2.9 deviations.
+  /// The mounting is derived from the attitude and shares its error. Treated as independent, it made the stated heading accuracy too high:
+  /// the mean square of the normalized error was 1.4, and one drive of 30 was off by 2.9 standard deviations.
   @Test func newAlignmentHasAdequateUncertainty() throws {
     var squares: [String: [Double]] = [:]
     for seed in UInt64(1)...30 {
@@ -44,7 +44,7 @@ import Testing
       var filter = NavigationFilter()
       var alignedAt: Double?
       for sample in drive.samples(&generator) {
-        // Without the rest, from which biases and tilt would be known.
+        // Skips the initial rest, which would determine biases and tilt.
         if let fix = sample.fix, sample.truth.time >= 40 { filter.process(fix) }
         filter.process(sample.scan)
         guard let estimate = filter.estimate else { continue }
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// gpsd's first report has a place and no height yet; what is assumed until then must not pull the filter down from a hill.
+  /// gpsd's first reports have a position without altitude. The altitude assumed until the first one must not distort the filter.
   @Test(arguments: [0.5, 60]) func altitudeMayFollowLater(_ time: Double) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
@@ -90,7 +90,8 @@ import Testing
     #expect(filter.counters.alignments == 1)
   }
 
-  /// A device that was turned since is found out, at once or from how it moves.
+  /// A device that was turned since the calibration was stored is detected, by gravity or by its motion, and its mounting is estimated
+  /// again.
   @Test(arguments: [Vector3(0, 1, 0), Vector3(0, 0, 1)])
   func rotatedDeviceRestarts(_ axis: Vector3) throws {
     var generator = SeededGenerator.announced()
@@ -107,7 +108,7 @@ import Testing
     #expect((estimate.mounting * drive.mounting.conjugate).angle.degrees < 3)
   }
 
-  /// Nonsense that was kept is not used.
+  /// Invalid stored values are rejected.
   @Test func damagedCalibrationsAreInvalid() throws {
     var generator = SeededGenerator.announced()
     var first = NavigationFilter()
@@ -128,7 +129,7 @@ import Testing
     }
   }
 
-  /// Without one of the sensors, or without motion, the state says what is missing.
+  /// The state reports the missing sensor or the missing motion.
   @Test func statesHaveReasons() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 60).samples(&generator)
@@ -151,15 +152,14 @@ import Testing
       samples.map { sample in
         var sample = sample
         sample.fix?.speed = nil
-        // Positions this far apart determine no velocity.
+        // Positions this far apart yield no velocity.
         if sample.truth.time.truncatingRemainder(dividingBy: 8) > 0.1 { sample.fix = nil }
         return sample
       })
     #expect(filter.state == .waiting(.noVelocity))
   }
 
-  /// A receiver that reports positions only: the velocity follows from their differences, and a minute without it is
-  /// bridged.
+  /// With a receiver that reports positions only, velocity is derived from their differences, and an outage of one minute is bridged.
   @Test(arguments: [0.3, 2], UInt64(1)...3)
   func startsWithPositionsOnly(_ noise: Double, _ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
@@ -183,7 +183,7 @@ import Testing
     #expect(after.radius95 < 100)
   }
 
-  /// A person with the device in the hand: steps, and a direction that has nothing to do with where it points.
+  /// A person walks with the device in the hand: steps, and a direction of motion unrelated to the orientation of the device.
   @Test(arguments: [false, true])
   func walkIsNeverBridged(_ afterDrive: Bool) {
     var generator = SeededGenerator.announced()
@@ -198,7 +198,7 @@ import Testing
       let time = start.time + Double(index + 1) / 50
       let walked = Double(index) / 50
       let phase = 2 * Double.pi * 1.8 * walked
-      // The device swings; 3 m/s² up and down with every step, as on a belt.
+      // The device swings, and each step adds 3 m/s² up and down, as on a belt.
       let force = Vector3(
         1.5 * sin(phase / 2) + 0.3 * generator.nextNormal(), 1.2 * cos(phase) + 0.3 * generator.nextNormal(),
         9.81 + 3 * sin(phase) + 0.3 * generator.nextNormal())

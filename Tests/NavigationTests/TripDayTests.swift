@@ -4,23 +4,24 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Simulated days with tunnels, ferries, queues, restarts and dead batteries: every trip is found, and their sum is the odometer.
+/// Simulated days with tunnels, ferries, queues, restarts and dead batteries: every trip is detected, and the sum of their distances
+/// matches the odometer.
 @Suite struct TripDayTests {
   private struct Tally {
     var (trips, found, watched, missed) = (0, 0, 0, [String]())
-    /// Metres between the sum of trips and the odometer at the end of the last one, and that were crept since.
+    /// Largest difference in m between the sum of trips and the odometer at the end of the last trip, and largest distance in m since then.
     var (greatestGap, greatestRest) = (0.0, 0.0)
   }
 
-  /// Of each of four seeds.
+  /// Simulated days per seed.
   private static let days = 50
 
   @Test(arguments: [11, 12, 13]) func everyTripIsDetected(seed: UInt64) { check(seed: seed) }
 
-  /// As others have it: each run draws its own days.
+  /// Each run uses a new random seed.
   @Test func everyTripIsDetectedForAnySeed() {
     var random = SeededGenerator.announced()
-    // Some 260 trips, of which up to three are missed on average: seven are within chance.
+    // Of about 260 trips, at most three are missed on average; seven are within random variation.
     check(seed: random.next(), least: 0.97)
   }
 
@@ -37,7 +38,7 @@ import Testing
     }
     print(
       "seed \(seed): \(tally.found) of \(tally.trips) trips found,",
-      "sum and odometer differ by \(tally.greatestGap) m, \(tally.greatestRest) m crept at most; missed:",
+      "sum and odometer differ by \(tally.greatestGap) m, at most \(tally.greatestRest) m since; missed:",
       tally.missed.joined(separator: "; "))
     #expect(Double(tally.found) >= least * Double(tally.trips), "seed \(seed)")
     #expect(tally.greatestGap < 0.001 && tally.greatestRest < 10, "seed \(seed)")
@@ -58,7 +59,7 @@ import Testing
     for (first, second) in zip(trips, trips.dropFirst()) {
       #expect(first.end.distance == second.start.distance)
     }
-    // What was crept since the last trip is part of the next.
+    // Metres since the last trip count towards the next one.
     let sum = trips.reduce(0) { $0 + $1.distance }
     let last = trips.last?.end.distance ?? 0
     tally.greatestGap = max(tally.greatestGap, abs(sum - last))

@@ -7,18 +7,18 @@ import Testing
 
 @testable import Navigation
 
-/// When trips begin and end, what they say, and what is kept of them.
+/// Start and end of trips, their content, and the stored state.
 @Suite struct TripRecorderTests {
   private static let origin = Coordinate(latitude: 48, longitude: 11)
 
-  /// A vehicle on a road to the north, second by second.
+  /// A vehicle that drives north, one sample per second.
   private struct Road {
     var recorder = TripRecorder(TripState(series: 7))
     var now = 0
     var distance = 1000.0
     var ignition: Bool?
     var fuelRate: Double?
-    /// s that civil time is off.
+    /// Error of UTC in s.
     var clock = 0.0
     var told: [TripRecord] = []
 
@@ -45,7 +45,7 @@ import Testing
       }
     }
 
-    /// Goes on from what is kept, after so many seconds on the way or standing.
+    /// Restarts from the stored state after the given time in s; the vehicle has moved by `way` metres.
     mutating func restart(after seconds: Int, way: Double = 0) throws {
       recorder = TripRecorder(try TripState(text: recorder.state.text))
       now += seconds
@@ -70,7 +70,7 @@ import Testing
     #expect(road.recorder.nextDeadline == nil)
   }
 
-  /// A stop is part of the trip when it is shorter than what is configured.
+  /// A stop shorter than the configured limit is part of the trip.
   @Test(arguments: [(299, 1), (302, 2)]) func longStopEndsATrip(stop: Int, trips: Int) {
     var road = Road()
     road.go(10)
@@ -83,7 +83,7 @@ import Testing
     if trips == 1 { #expect(road.ended[0].standing == Double(stop)) }
   }
 
-  /// A vehicle that stands after a gap has arrived as early as a slow drive permits, not when it is seen.
+  /// If a vehicle is at rest after a gap, its arrival is estimated from a slow drive; it is not the time of the first sample.
   @Test func arrivalInAGapIsNotNow() throws {
     var road = Road()
     road.go(60)
@@ -96,7 +96,7 @@ import Testing
     #expect(trip.standing <= 300 && trip.distance == 3900, "\(trip)")
   }
 
-  /// An outage that is longer than a receiver sleeps does not join two trips.
+  /// An outage longer than any sleep of a receiver divides the trip.
   @Test func longOutageDividesTrips() {
     var road = Road()
     road.go(60)
@@ -109,7 +109,7 @@ import Testing
     #expect(abs(road.ended.reduce(0) { $0 + $1.distance } - 14_800) < 1)
   }
 
-  /// Time alone ends it: after the longest stop if the ignition is known, otherwise after the longest sleep.
+  /// A trip ends by time alone: after the longest stop if the ignition state is available, otherwise after the longest sleep.
   @Test(arguments: [(nil, 1020.0), (false, 411)] as [(Bool?, Double)])
   func elapsedTimeEndsATrip(ignition: Bool?, seconds: Double) throws {
     var road = Road()
@@ -133,7 +133,7 @@ import Testing
     road.ignition = true
     road.go(20)
     road.go(100, speed: 10)
-    // In a queue with the engine on longer than a stop may last.
+    // A queue with the engine on, longer than a stop may last.
     road.go(900)
     road.go(100, speed: 10)
     road.go(30)
@@ -148,7 +148,7 @@ import Testing
     #expect(abs((trip.fuel ?? 0) - 1.15) < 0.32)
   }
 
-  /// A bus that falls silent in motion is lost, and says nothing of the ignition.
+  /// Ignition off in motion means that the CAN bus has gone silent; the trip continues.
   @Test func lostBusDoesNotAffectTheTrip() {
     var road = Road()
     road.ignition = true
@@ -195,7 +195,7 @@ import Testing
     #expect(abs((road.ended[0].end.time?.seconds(since: road.time(10)) ?? 0) - 1810) <= 1)
   }
 
-  /// Of a run that lasts five seconds only what is kept at once is there in the next one.
+  /// The process is killed every five seconds, and only the state stored at milestones is restored.
   @Test func stopEndsATripAcrossRepeatedKills() throws {
     var road = Road()
     road.go(100)
@@ -232,7 +232,7 @@ import Testing
     #expect(road.ended.last?.track.isEmpty == true)
   }
 
-  /// A car that is moved in its yard makes no trip; the metres are the next trip's.
+  /// A few metres in a yard make no trip; they count towards the next one.
   @Test func fewMetresAreNoTrip() {
     var road = Road()
     road.go(10)
@@ -245,7 +245,7 @@ import Testing
     #expect(road.ended.first?.start.time == road.time(1020))
   }
 
-  /// Whatever the clock does, no trip ends before it begins.
+  /// After a clock step backward, the start is moved, so that no trip ends before it starts.
   @Test func clockStepBackMovesTheStart() throws {
     var road = Road()
     road.clock = 1e8
@@ -271,7 +271,7 @@ import Testing
     road.go(301)
     let trip = try #require(road.ended.first)
     #expect(trip.driver == "M. Øst, 3%" && trip.purpose == "delivery" && trip.counts == ["braking": 2])
-    // The driver stays, the purpose was this trip's.
+    // The driver applies to the next trip, too; the purpose does not.
     #expect(road.recorder.state.driver == "M. Øst, 3%" && road.recorder.state.purpose == nil)
   }
 
@@ -319,7 +319,7 @@ import Testing
 
   // MARK: Track
 
-  /// Every place that was left out lies within the bound of the line at its time, however long the way.
+  /// Every omitted position is within the error bound of the line at its time, independently of the length of the track.
   @Test(arguments: [600, 20_000]) func trackStaysWithinItsErrorBound(seconds: Int) throws {
     var random = SeededGenerator(seed: 5)
     var (track, place, course) = (TripTrack(), SIMD2(0.0, 0), 0.0)
@@ -335,7 +335,7 @@ import Testing
     }
     let points = track.points
     #expect(points.count <= TripTrack.capacity)
-    // As they are kept: to a centimetre.
+    // Stored with a resolution of 1 cm.
     for (point, place) in [(points.first, places.first), (points.last, places.last)] {
       let (point, place) = (try #require(point), try #require(place))
       #expect(point.elapsed == place.elapsed && point.coordinate.distance(to: place.coordinate) < 0.02)
@@ -354,7 +354,7 @@ import Testing
     #expect(points.count >= min(40, TripTrack.capacity / 4))
   }
 
-  /// A way that no bound of metres can hold, as of a receiver that jumps.
+  /// A track that no error bound can thin, as of a jumping receiver, is limited in size.
   @Test func trackOfJumpsIsBounded() {
     var random = SeededGenerator.announced()
     var track = TripTrack()
@@ -366,7 +366,7 @@ import Testing
     #expect(track.points.count <= TripTrack.capacity && track.bound > 1000)
   }
 
-  /// Of what is told again after a restart, every digit is as it was.
+  /// A track restored after a restart is identical in every digit.
   @Test func trackIsStoredUnchanged() throws {
     var random = SeededGenerator.announced()
     var track = TripTrack()

@@ -3,7 +3,7 @@ import Sensors
 import Spatial
 import Testing
 
-/// The bounds of the agent's one queue: what overflows, and that nothing crowds out anything else.
+/// Limits of the agent's input queue: each kind of input has its own capacity and cannot displace other kinds.
 @Suite struct AgentInputQueueTests {
   private static func sensor(_ number: Int) -> AgentInput {
     .sensor(.barometer([PressureData(timestamp: Timestamp(nanoseconds: Int64(number)), pressure: 1e5)]))
@@ -13,7 +13,7 @@ import Testing
     .request(RemoteRequest(subject: .command("\(number)"), payload: []))
   }
 
-  /// What an input is, with its number.
+  /// Returns the kind and number of an input.
   private static func name(_ input: AgentInput) -> String {
     switch input {
     case .sensor(.status(let status)):
@@ -54,14 +54,14 @@ import Testing
     add(.stop, to: &queue)
     #expect(queue.droppedEvents == 10)
     let names = Self.drain(&queue)
-    // Served in turn: a stop is behind one block at the most, and the rest behind one more each.
+    // Kinds are served in turn: a stop waits for at most one sensor block, the other kinds for one more each.
     #expect(Array(names.prefix(6)) == ["sensor 10", "stop", "sensor 11", "request 1", "sensor 12", "lost a"])
     #expect(names.count == AgentInputQueue.sensorCapacity + 3)
     let sensors = names.filter { $0.hasPrefix("sensor") }
     #expect(sensors == (10..<(AgentInputQueue.sensorCapacity + 10)).map { "sensor \($0)" })
   }
 
-  /// A status is sent once, so a source that was lost during a flood would remain active.
+  /// A status is sent only once. If it were dropped, a source lost during a flood would remain active.
   @Test func sensorEventFloodDropsNoStatus() {
     var queue = AgentInputQueue()
     let status = SourceStatus(
@@ -70,7 +70,7 @@ import Testing
     for number in 0..<(AgentInputQueue.sensorCapacity + 99) { add(Self.sensor(number), to: &queue) }
     #expect(queue.droppedEvents == 100)
     #expect(queue.popFirst().map(Self.name) == "status lost")
-    // A flood of nothing but states is bounded as well.
+    // A flood of statuses is limited, too.
     for _ in 0..<(2 * AgentInputQueue.sensorCapacity) { add(.sensor(.status(status)), to: &queue) }
     #expect(Self.drain(&queue).count == AgentInputQueue.sensorCapacity)
   }
@@ -115,7 +115,8 @@ import Testing
     #expect(Self.drain(&queue) == (84..<100).map { "lost \($0)" })
   }
 
-  /// A snapshot that is asked for after a reload shows what the reload did, even if one was waiting before.
+  /// A snapshot requested after a reload shows the result of the reload, even if another snapshot request was
+  /// already waiting.
   @Test func snapshotRequestsAndReloadsAreQueuedOnceInOrder() {
     var queue = AgentInputQueue()
     for input in [AgentInput.snapshotRequest, .tick, .reload, .tick, .snapshotRequest, .tick] {

@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The agent's decisions in exact virtual time.
+/// Decisions of the agent in exact virtual time.
 @Suite struct AgentPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -28,10 +28,10 @@ import Testing
     return .position([fix])
   }
 
-  /// A device that lies flat, its top to the north, in a field with a dip of 60°.
+  /// Samples of a device that lies flat with its top pointing north, in a field with a dip of 60°.
   private func rest(at seconds: Double) -> [SensorEvent] {
     let time = Timestamp(seconds: seconds)
-    // Real sensors never say the same twice.
+    // Consecutive samples of real sensors always differ.
     let noise = Double(Int(seconds * 100) % 7) * 1e-4
     return [
       .inertial([InertialScan(timestamp: time, acceleration: Vector3(noise, 0, -1))]),
@@ -67,7 +67,7 @@ import Testing
 
   @Test func distanceFilterIsApplied() throws {
     var pipeline = try pipeline({ $0.location.policy = .distance(50) })
-    // A hundred-thousandth of a degree of latitude is 1.11 m here.
+    // A hundred-thousandth of a degree of latitude is 1.11 m.
     let messages = run(&pipeline, (0...100).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
     #expect(messages.count { $0.kind == .location } == 3)
   }
@@ -83,7 +83,7 @@ import Testing
     var pipeline = try pipeline(
       { $0.attitude.interval = 0.5 }, { $0.heading.interval = 1 }, { $0.heading.filter = 0 })
     let messages = run(&pipeline, (0...500).flatMap { rest(at: Double($0) / 100) })
-    // The north frame needs a moment to be found.
+    // The north reference is determined only after the first samples.
     let attitudes = try messages.filter { $0.kind == .attitude }.map { try AttitudeMessage(json: json($0)) }
     #expect((9...11).contains(attitudes.count))
     for (a, b) in zip(attitudes, attitudes.dropFirst()) {
@@ -104,7 +104,7 @@ import Testing
       })
   }
 
-  /// What the command `zero` asks for: the turn since then, beside the attitude itself.
+  /// The command `zero` adds the rotation since that time to each attitude.
   @Test func attitudesAreRelativeToTheReferenceTime() throws {
     var pipeline = try pipeline(
       { $0.attitude.interval = 0.1 }, { $0.attitude.frame = .xArbitraryZVertical })
@@ -114,7 +114,7 @@ import Testing
     let told = pipeline.zeroAttitude()
     let zero = try #require(told)
     #expect(zero.frame == .xArbitraryZVertical)
-    // A quarter turn to the left in a second.
+    // A quarter turn to the left in one second.
     let turn = (301...400).flatMap { step -> [SensorEvent] in
       let time = Timestamp(seconds: Double(step) / 100)
       return [
@@ -135,7 +135,7 @@ import Testing
     let messages = run(
       &pipeline, [fix(at: 0, latitude: 48)] + (0...100).flatMap { rest(at: Double($0) / 100) })
     let heading = try HeadingMessage(json: json(#require(messages.last { $0.kind == .heading })))
-    // The declination at 48° north, 11° east is some four degrees east in 2026.
+    // The declination at 48° N 11° E is about 4° east in 2026.
     let turn = signedDegrees(from: heading.magneticHeading, to: try #require(heading.trueHeading))
     #expect((3.5...5).contains(turn))
   }
@@ -151,8 +151,8 @@ import Testing
     #expect(none.demands.values.allSatisfy { $0 == .off })
   }
 
-  /// A loose contact: 960 changes in eight minutes.
-  @Test func aSourceThatComesAndGoesDoesNotFloodTheLink() throws {
+  /// A loose contact changes the state of a source 960 times in eight minutes.
+  @Test func flappingSourceDoesNotFloodTheLink() throws {
     var pipeline = try pipeline({ $0.statusInterval = 3600 })
     var messages: [VehicleMessage] = []
     for i in 0..<960 {
@@ -167,7 +167,7 @@ import Testing
     }
     let statuses = messages.count { $0.kind == .status }
     #expect((8...16).contains(statuses), "\(statuses)")
-    // The last change is told nevertheless.
+    // The last change is published later.
     var later: [VehicleMessage] = []
     pipeline.advance(to: Timestamp(seconds: 560)) { later.append($0) }
     let last = try StatusMessage(json: json(#require(later.last { $0.kind == .status })))
@@ -184,7 +184,7 @@ import Testing
     var messages = run(&pipeline, [status(0, .active(rates: [:])), status(5, .unavailable(reason: "gone"))])
     messages += run(
       &pipeline, [status(6, .unavailable(reason: "gone")), status(7, .unavailable(reason: "gone"))])
-    // That it is lost is told at once, too.
+    // The loss also causes a location event immediately.
     #expect(messages.count { $0.kind == .locationEvent } == 1)
     let statuses = try messages.filter { $0.kind == .status }.map { try StatusMessage(json: json($0)) }
     #expect(statuses.map { $0.sources.first?.state } == ["active", "unavailable"])
@@ -197,8 +197,8 @@ import Testing
     #expect(farewell.state == .offline && !farewell.isWill)
   }
 
-  /// A chip whose buffer cannot be used is polled: the reason is in `status` once, also while the chip sleeps in between.
-  @Test func theReasonOfARestrictedSourceIsReportedOnce() throws {
+  /// A chip whose buffer cannot be used is polled. The reason is in `status` once, even if the chip sleeps in between.
+  @Test func reasonOfARestrictedSourceIsReportedOnce() throws {
     var pipeline = try pipeline(
       { $0.statusInterval = 3600 }, { $0.attitude.interval = 0.02 }, { $0.attitude.isEnabled = true })
     func status(_ seconds: Double, _ state: SourceStatus.State, _ restriction: String? = nil) -> SensorEvent {

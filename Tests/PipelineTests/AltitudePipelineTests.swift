@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The barometer in the agent: altitudes of locations, levels of a garage, and `altitude` messages.
+/// The barometer in the agent: altitudes of locations, parking levels, and `altitude` messages.
 @Suite struct AltitudePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -22,8 +22,8 @@ import Testing
       configuration: configuration, start: Timestamp(seconds: 0), time: Self.start, version: "1")
   }
 
-  /// A drive in the open at 480 m, whose receiver errs by five metres to and fro, and after 300 s down a garage by `fall` metres in a
-  /// minute. `isSeen` says when the receiver has a fix.
+  /// Plays a drive at 480 m with an altitude error of the receiver of ±5 m. From 300 s to 360 s, the vehicle
+  /// descends by `fall` metres into a garage. `isSeen` returns true for seconds with a fix.
   private func play(
     _ pipeline: inout AgentPipeline, fall: Double = 0, seconds: Int = 420, hasBarometer: Bool = true,
     isSeen: (Int) -> Bool = { $0 < 300 }
@@ -62,8 +62,8 @@ import Testing
     messages.compactMap { if case .location(let message) = $0 { message.location } else { nil } }
   }
 
-  /// Locations have the altitude of both, better than the receiver's, above both surfaces; without a barometer, or with the key
-  /// off, not a bit of them changes.
+  /// Locations have the fused altitude, more accurate than the receiver's, above both reference surfaces.
+  /// Without a barometer or with `altitude.enabled` off, locations are unchanged.
   @Test func barometerImprovesLocationAltitudes() throws {
     var with = try pipeline()
     let bettered = locations(play(&with, seconds: 300)).suffix(100)
@@ -81,7 +81,7 @@ import Testing
     #expect(locations(play(&off, seconds: 300)) == plain)
   }
 
-  /// In a garage the level is told when it changes, in a message that the broker keeps, and taken back under the sky.
+  /// In a garage, each change of the level is published in a retained message. Under open sky, the level is removed.
   @Test func parkingLevelIsReported() throws {
     var pipeline = try pipeline()
     var told = altitudes(play(&pipeline, fall: 8.7))
@@ -92,10 +92,10 @@ import Testing
     #expect(levels == [-1, -2, -3] || levels == [-1, -2, -3, nil, -3], "\(levels)")
     let last = try #require(told.last)
     let floor = try #require(last.floor)
-    // It was told when it became the likeliest.
+    // The level is published when it becomes the most likely one.
     #expect(floor.confidence > 0.5 && abs(floor.height + 8) < 0.9 && last.source == .barometric)
     #expect(abs(last.relativeAltitude - floor.height) < 0.5)
-    // The sky again: the level that the broker has kept is taken back.
+    // Under open sky, the retained level is removed.
     var fix = PositionFix(
       timestamp: Timestamp(seconds: 0), time: Self.start, mode: .threeDimensional)
     fix.coordinate = Coordinate(latitude: 48.0091, longitude: 11)
@@ -125,7 +125,7 @@ import Testing
     #expect(altitudes(play(&unlocated, seconds: 300)).isEmpty)
   }
 
-  /// How high somebody is tells where: nothing is told of it where positions are withheld or blurred.
+  /// Altitudes can reveal the position: none is published while positions are withheld or blurred.
   @Test(arguments: ["zone", "blurring zone", "privacy.accuracy", "reduced"])
   func privatePositionsPublishNoAltitude(privacy: String) throws {
     var pipeline = try pipeline({
@@ -142,7 +142,7 @@ import Testing
     #expect(locations(messages).allSatisfy { $0.altitude == nil && $0.floor == nil })
   }
 
-  /// The barometer is on at 1 Hz while the vehicle moves, and off at rest, and where nobody wants it.
+  /// The barometer runs at 1 Hz while the vehicle moves. It is off at rest and if altitudes or locations are disabled.
   @Test func barometerIsDemandedWhileMoving() throws {
     var pipeline = try pipeline()
     #expect(pipeline.demands[.barometer] == .rate(hertz: 1, latency: .milliseconds(500)))
@@ -157,7 +157,7 @@ import Testing
     #expect(try self.pipeline({ $0.location.isEnabled = false }).demands[.barometer] == .off)
   }
 
-  /// `status` says whether there is a barometer, and why not.
+  /// `status` reports whether a barometer is available, or why not.
   @Test func statusListsMissingRequirements() throws {
     func service(_ pipeline: AgentPipeline) -> String? {
       pipeline.report(.online, at: Timestamp(seconds: 400)).services["altitude"]
@@ -172,7 +172,7 @@ import Testing
         == "switched off; set altitude.enabled = true")
   }
 
-  /// What was found out goes on under another configuration.
+  /// A new configuration retains the estimated level.
   @Test func reconfigurationPreservesState() throws {
     var pipeline = try pipeline()
     _ = play(&pipeline, fall: 5.8)

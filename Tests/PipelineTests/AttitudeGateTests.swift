@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-/// Which attitudes are published.
+/// Selection of the attitudes to publish.
 @Suite struct AttitudeGateTests {
   private static let down = Vector3(0, 0, -1)
   private static let plain = AttitudeGate.State(frame: .xMagneticNorthZVertical, axes: .device)
@@ -17,7 +17,7 @@ import Testing
 
   @Test func filterCountsFromTheLastPublishedAttitude() {
     var gate = AttitudeGate(interval: 1, filter: 5)
-    // Table: second, degrees of yaw, whether it is published.
+    // Columns: second, yaw in degrees, true if the attitude is published.
     for (second, degrees, isOpen) in [
       (0.0, 0.0, true), (1, 0, false), (2, 4.9, false), (3, -4.9, false), (4, 5.1, true), (5, 9.9, false),
       (6, 10.2, true), (6.5, 30, false), (7.1, 30, true), (8, 30, false), (100, 391, false),

@@ -13,7 +13,7 @@ import Traces
 /// The messages of the pipeline do not depend on the size of the blocks in which samples arrive.
 @Suite struct BlockSizeTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
-  /// Samples of a block at 100 Hz: up to a second.
+  /// Samples in a block at 100 Hz: up to one second.
   private static let sizes = [2, 3, 7, 10, 25, 50, 100]
 
   private func pipeline(_ settings: [Setting], at start: Double = 0) throws -> AgentPipeline {
@@ -23,11 +23,11 @@ import Traces
       version: "1")
   }
 
-  /// A motion of a device in the hand: turns to and fro about an axis, with pulses of acceleration.
+  /// Motion of a handheld device: oscillation about an axis, with pulses of acceleration.
   private struct RandomMotion {
     let axis: Vector3
     let (amplitude, frequency, phase): (Double, Double, Double)
-    /// Start, length (s), peak (g) of half sines.
+    /// Start (s), length (s) and peak (g) of half-sine pulses.
     let pulses: [(start: Double, length: Double, peak: Vector3)]
 
     init(_ generator: inout SeededGenerator) {
@@ -69,7 +69,7 @@ import Traces
     }
   }
 
-  /// The scans in blocks: of one chip, or of each sensor as a device of its own.
+  /// Plays the scans in blocks, as one chip or as a separate device for each sensor.
   private func play(_ pipeline: inout AgentPipeline, _ scans: [InertialScan], block: Int, asDevices: Bool)
     -> [VehicleMessage]
   {
@@ -88,7 +88,7 @@ import Traces
     return messages.filter { $0.kind == .motion || $0.kind == .attitude || $0.kind == .heading }
   }
 
-  /// The status of each sensor as a device of its own.
+  /// Reports each sensor as a separate device.
   private static func announce(_ kinds: [SensorKind], to pipeline: inout AgentPipeline) {
     for kind in kinds {
       pipeline.process(
@@ -108,8 +108,8 @@ import Traces
     }
   }
 
-  /// An accelerometer, a gyroscope and a slower magnetometer as three devices: the size of their blocks makes no difference, also if
-  /// the magnetometer delivers each sample by itself.
+  /// Accelerometer, gyroscope and a slower magnetometer are three devices. The messages do not depend on the
+  /// block size, even if the magnetometer delivers single samples.
   @Test(arguments: [1, 5, 10]) func separateMagnetometerYieldsEqualMessagesInBlocks(spacing: Int) throws {
     var generator = SeededGenerator.announced()
     let settings: [Setting] = [
@@ -135,7 +135,7 @@ import Traces
     for block in Self.sizes {
       var pipeline = fresh
       let messages = play(&pipeline, scans, block: block, asDevices: true)
-      // What waits for the rest of a block at the end differs.
+      // Samples that still wait for the rest of a block at the end are missing.
       let count = min(expected.count, messages.count)
       #expect(count > expected.count - 2 * block)
       let first = zip(expected, messages).first { $0 != $1 }
@@ -143,7 +143,7 @@ import Traces
     }
   }
 
-  /// What is recorded around an impact, and its direction in the vehicle.
+  /// The trace of an impact, and its direction in vehicle axes.
   @Test(arguments: [false, true]) func impactYieldsEqualTraceInBlocks(asDevices: Bool) throws {
     func trace(_ block: Int) throws -> (messages: [TraceMessage], samples: Set<TraceSample>) {
       var generator = SeededGenerator(seed: 8)
@@ -151,7 +151,7 @@ import Traces
       var pipeline = try pipeline(
         [{ $0.traces = .init() }, { $0.traces?.before = 5 }, { $0.traces?.after = 5 }], at: 100)
       if asDevices { Self.announce([.accelerometer, .gyroscope], to: &pipeline) }
-      // A crash of 10 g for a tenth of a second, after the mounting was found.
+      // A crash of 10 g for 0.1 s, after the mounting was estimated.
       for index in samples.indices where (150..<150.1).contains(samples[index].truth.time) {
         samples[index].scan.specificForce? += Vector3(98, 0, 0)
       }
@@ -185,7 +185,8 @@ import Traces
       }
       let span = Timestamp(seconds: 245.5)...Timestamp(seconds: 254.5)
       let all = blocks.flatMap { TraceBlock(bytes: $0)?.samples ?? [] }
-      // Fixes arrive before their block, and the position of rest is that of the newest fix.
+      // Fixes arrive before the block of their time, so the position of rest depends on the block size: it is
+      // that of the newest fix.
       for index in messages.indices {
         let rest = messages[index].impact?.rest
         messages[index].withholdPositions { $0 == rest }
@@ -246,13 +247,13 @@ import Traces
     }
     print("\(events), \(attitudes) attitudes; \(different) motions differ")
     #expect(different == 0)
-    // The test compares something.
+    // Checks that enough messages were compared.
     #expect(
       (events["shake"] ?? 0) > 100 && (events["impact"] ?? 0) > 100 && (events["orientation"] ?? 0) > 100)
     #expect(attitudes > 100_000)
   }
 
-  /// Turned to and fro by 80°, 0.9 times a second, in blocks of half a second.
+  /// Oscillation of ±80° at 0.9 Hz, in blocks of 0.5 s.
   @Test(arguments: [1, 50]) func rotationIsNoShake(block: Int) throws {
     var pipeline = try pipeline(
       [
@@ -273,7 +274,7 @@ import Traces
     #expect(play(&pipeline, scans, block: block, asDevices: false).isEmpty)
   }
 
-  /// Half a turn within half a second.
+  /// Half a turn within 0.5 s.
   @Test(arguments: [1, 50]) func halfTurnIsNoImpact(block: Int) throws {
     var pipeline = try pipeline(
       [
@@ -294,7 +295,7 @@ import Traces
     #expect(play(&pipeline, scans, block: block, asDevices: false).isEmpty)
   }
 
-  /// Each sample of a block is a message of its own time, at any interval that the sensors allow.
+  /// Each sample of a block yields a message with its own time, at any interval that the sensors allow.
   @Test(arguments: [(10, 0.01, 100), (50, 0.01, 100), (10, 0.02, 50), (50, 0.1, 10), (1, 0.01, 100)])
   func attitudeIntervalIsIndependentOfBlocks(block: Int, interval: Double, perSecond: Int) throws {
     var pipeline = try pipeline(
@@ -306,7 +307,7 @@ import Traces
     var generator = SeededGenerator.announced()
     let scans = (0..<500).map { index in
       InertialScan(
-        // Half a millisecond of jitter.
+        // Jitter of up to 0.25 ms.
         timestamp: Timestamp(seconds: 100 + (Double(index) + 0.05 * (generator.nextUniform() - 0.5)) / 100),
         specificForce: Vector3(0, 0, standardGravity) + 0.01 * generator.nextNormalVector(),
         rotationRate: 0.001 * generator.nextNormalVector())
@@ -318,7 +319,7 @@ import Traces
     #expect(zip(times, times.dropFirst()).allSatisfy { abs($1.seconds(since: $0) - interval) < 0.001 })
   }
 
-  /// All messages of a drive through a tunnel, but for `status`, which time alone makes due.
+  /// Messages of a drive through a tunnel, except `status`, which depends only on time.
   @Test(arguments: [5, 25, 50]) func driveYieldsEqualMessagesForAnyBlockSize(block: Int) throws {
     func messages(_ block: Int) throws -> [MessageKind: [VehicleMessage]] {
       var generator = SeededGenerator(seed: 8)
@@ -332,7 +333,7 @@ import Traces
       var messages: [VehicleMessage] = []
       for first in stride(from: 0, to: samples.count, by: block) {
         let part = samples[first..<min(first + block, samples.count)]
-        // What the receiver reports within a block arrives before it.
+        // Receiver reports within a block arrive before the block.
         for sample in part {
           guard var fix = sample.fix, sample.truth.time == sample.truth.time.rounded() else { continue }
           fix.time = Self.start.advanced(bySeconds: sample.truth.time)

@@ -9,8 +9,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What a subscriber shows under a promise, against every fix that a receiver would have given, through whole drives with
-/// stops, tunnels and receivers that die: the agent's pipeline over sensors that do what it demands, in exact virtual time.
+/// Compares the positions that a subscriber shows with the fix that a receiver would report in each second,
+/// over complete drives with stops, tunnels and failing receivers. The sensors follow the demands of the
+/// agent's pipeline, in exact virtual time.
 @Suite struct BoundedPromiseTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var seed: UInt64
@@ -46,13 +47,14 @@ import Testing
     Case(seed: UInt64(seed), delay: 5, hasAccelerometer: false)
   }
 
-  /// A car that leaves after one to twenty minutes, at any phase of the receiver's sleep.
+  /// A car drives off after 1 to 20 min at rest, in any phase of the receiver's sleep.
   @Test(arguments: Self.paused)
   func pauseNeverViolatesTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
     try run.drive()
     expectKept(run, drive)
-    // On the way everything is promised; the pauses are not, where nobody watches, nor their ends until the next look.
+    // Positions in motion are bounded. Pauses without an accelerometer are not, nor are their ends until the
+    // next wakeup of the receiver.
     let unseen = 4 * (PowerPlanner.blindSleep + 15)
     #expect(run.promisedMoving > 0.97 * run.moving - unseen, "\(run.promisedMoving) of \(run.moving) s")
     #expect(run.promisedAtRest < 0.9 * run.atRest)
@@ -64,7 +66,7 @@ import Testing
     try run.drive()
     expectKept(run, drive)
     #expect(run.promisedMoving > 0.9 * run.moving, "\(run.promisedMoving) of \(run.moving) s")
-    // At zero delay a start could not be told in time, and nothing is promised of the rest.
+    // Without a delay, driving off cannot be reported in time, and positions at rest have no error bound.
     if drive.delay >= 5 { #expect(run.promisedAtRest > 0.95 * run.atRest) }
   }
 
@@ -76,7 +78,7 @@ import Testing
     #expect(run.promisedMoving > 0.4 * run.moving, "\(run.promisedMoving) of \(run.moving) s")
   }
 
-  /// The receiver dies on the way; nothing is said of it but that it is silent.
+  /// The receiver fails during the drive without a report of the failure.
   @Test(arguments: Self.few)
   func failedReceiverEndsTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
@@ -86,7 +88,7 @@ import Testing
     #expect(run.lastPromised < 225)
   }
 
-  /// The link dies, or the agent: no message says so, but each said for how long it was good.
+  /// The link or the agent fails. No message reports it, but each bound expires after its validity.
   @Test(arguments: Self.few)
   func lostLinkEndsTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
@@ -95,7 +97,7 @@ import Testing
     #expect(run.lastPromised > 140 && run.lastPromised <= 150 + BoundedReporter.lease)
   }
 
-  /// A clean stop withdraws what nobody will watch over.
+  /// A regular stop withdraws the bound.
   @Test(arguments: Self.few)
   func cleanStopEndsTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
@@ -112,7 +114,7 @@ import Testing
   }
 }
 
-/// A drive with stops, second by second.
+/// A drive with stops, in steps of one second.
 private struct SeededDrive {
   struct Second {
     var position: SIMD2<Double>
@@ -135,7 +137,7 @@ private struct SeededDrive {
         if speed > 0.5 { course = normalizedDegrees(course + turn * part) }
         position += speed * part * SIMD2(sin(course.radians), cos(course.radians))
       }
-      // A receiver's error wanders slowly.
+      // The error of the receiver drifts slowly.
       wander = 0.98 * wander + 0.2 * 1.2 * SIMD2(random.nextNormal(), random.nextNormal())
       tunnelLeft -= seconds
       if tunnels, speed > 8, tunnelLeft < -120, random.nextUniform() < 0.01 {
@@ -147,7 +149,7 @@ private struct SeededDrive {
     for _ in 0..<4 {
       let target = 8 + 22 * random.nextUniform()
       for _ in 0..<Int(60 + 120 * random.nextUniform()) {
-        // A bend takes at most three metres per second squared.
+        // Lateral acceleration in a bend is at most 3 m/s².
         let turn =
           random.nextUniform() < 0.3 ? (random.nextUniform() - 0.5) * 2 * min(25, 170 / max(speed, 1)) : 0
         step(1, max(-3, min(3.2, target - speed)) + 0.3 * random.nextNormal(), turn)
@@ -162,17 +164,17 @@ private struct SeededDrive {
 
 extension Double { fileprivate var radians: Double { self * .pi / 180 } }
 
-/// The agent, its sensors and a subscriber.
+/// The agent, its sensors, and a subscriber.
 private struct PromiseRun {
   static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
-  /// Seconds from a fix's moment to the device.
+  /// Delay in seconds between the time of a fix and its arrival.
   private static let latency = 0.2
 
   var receiverEnd = Double.infinity
   var linkEnd = Double.infinity
   var isAgentThere = true
-  /// Seconds whose position was shown more than its promise wrong.
+  /// Seconds in which the shown position exceeded its error bound.
   var broken: [(moment: Double, error: Double, bound: Double)] = []
   var moving = 0.0
   var promisedMoving = 0.0
@@ -235,7 +237,7 @@ private struct PromiseRun {
     guard let receiverOnSince, Double(second) < receiverEnd, !truth.seconds[second].isInTunnel else {
       return false
     }
-    // A receiver that slept for long has to find its satellites again.
+    // After a long sleep, the receiver has to search for satellites.
     let search = receiverOnSince - receiverOffSince < 60 ? 1.8 : 6.0
     return Double(second) >= receiverOnSince + search
   }
@@ -250,7 +252,7 @@ private struct PromiseRun {
     return fix
   }
 
-  /// A second of the accelerometer at its watching rate, in blocks of the latency that is demanded.
+  /// Plays one second of the accelerometer at its watch rate, in blocks of the demanded latency.
   private mutating func inertial() throws {
     guard hasAccelerometer, isAgentThere, case .rate(_, let latency)? = pipeline.demands[.accelerometer]
     else { return }
@@ -288,7 +290,7 @@ private struct PromiseRun {
 
   // MARK: Time
 
-  /// Lets time pass with the agent's deadlines, and looks at what is shown.
+  /// Advances time through the agent's deadlines and checks the shown positions.
   private mutating func pass(to time: Double) throws {
     while isAgentThere, let deadline = pipeline.nextDeadline, deadline.seconds < time {
       look(before: deadline.seconds)
@@ -312,7 +314,7 @@ private struct PromiseRun {
     }
   }
 
-  /// Looks at what is shown for each second when that is due, with the receiver's latency to spare.
+  /// Checks the position shown for each second once its delay and the receiver's latency have passed.
   private mutating func look(before time: Double) {
     while shown < truth.seconds.count, Double(shown) + delay + Self.latency + 1e-6 < time {
       defer { shown += 1 }
@@ -323,7 +325,7 @@ private struct PromiseRun {
       if isMoving { moving += 1 } else { atRest += 1 }
       guard let position = follower.position(now: moment.advanced(bySeconds: delay)) else { continue }
       let error = position.coordinate.distance(to: Self.frame.coordinate(at: state.position))
-      // The radius that grows is true as well.
+      // Positions without a guarantee have a growing radius, which must be correct, too.
       if error > position.bound { broken.append((Double(shown), error, position.bound)) }
       guard position.isPromised else { continue }
       lastPromised = Double(shown)

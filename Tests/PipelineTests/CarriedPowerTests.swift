@@ -9,11 +9,11 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What navigation spares the receiver: drives over sensors that do what is demanded of them, with and without it.
+/// Receiver energy saved by navigation: drives with and without navigation, in which the sensors follow the demands.
 @Suite struct CarriedPowerTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  /// A drive with a receiver that obeys demands: what was told, how long the receiver was on, and at what cost.
+  /// Result of a drive whose receiver follows the demands: published locations, time with the receiver on, and energy.
   private struct Run {
     var told: [LocationMessage] = []
     var tracks = 0
@@ -22,12 +22,12 @@ import Testing
     var wakings = 0
   }
 
-  /// What the sensors say at one time of a drive.
+  /// Sensor samples at one time of a drive.
   private struct Moment {
-    /// s.
+    /// Time in seconds.
     var time: Double
     var scan: InertialScan
-    /// Of a receiver that is on; each second.
+    /// Fix of a receiver that is on; one per second.
     var fix: PositionFix?
   }
 
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// - Parameter search: s from waking to the first fix.
+  /// - Parameter search: seconds from power-on to the first fix.
   private func run(_ moments: [Moment], search: Double = 2, _ settings: [Setting]) throws -> Run {
     let configuration = PipelineConfiguration(
       [
@@ -83,8 +83,9 @@ import Testing
     return hypot(offset.x - truth.x, offset.y - truth.y)
   }
 
-  /// With room for an error the receiver sleeps while navigation carries the position on; what is told stays as exact as was asked
-  /// for, says what it comes from, and is not told again afterwards.
+  /// With sufficient error margin, the receiver sleeps while navigation continues the position. 95 % of the
+  /// published positions are within the requested accuracy. They contain their source and are not corrected
+  /// later.
   @Test(arguments: [(DesiredAccuracy.nearestTenMeters, 10.0), (.hundredMeters, 100.0)])
   func receiverSleepsWhileDriving(_ accuracy: DesiredAccuracy, _ meters: Double) throws {
     var generator = SeededGenerator.announced()
@@ -109,8 +110,8 @@ import Testing
     #expect(isHonest.count * 10 >= with.told.count * 9, "\(isHonest.count) of \(with.told.count)")
   }
 
-  /// These two drives are aligned by a dozen fixes, of which the mounting is known to four degrees: of a receiver that slept at
-  /// once, one was soon 18 m off and said to be good to 8.
+  /// In these two drives, navigation is aligned after about twelve fixes, with a mounting accurate to 4°. With
+  /// a receiver that slept immediately, one drive was soon 18 m off with a stated accuracy of 8 m.
   @Test(arguments: [9, 17_674_161_698_852_711_627])
   func receiverStaysOnUntilMountingIsEstimated(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
@@ -120,7 +121,7 @@ import Testing
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(seconds: 100), time: Self.start, version: "1")
     var (waited, slept, tooEarly) = (0, 0, 0)
-    // A receiver that is on only where navigation cannot do without it.
+    // The receiver is on only while navigation requires it.
     for moment in moments(samples) {
       if !pipeline.isCarried, var fix = moment.fix, moment.time >= 40 {
         fix.time = Self.start.advanced(bySeconds: moment.time)
@@ -139,7 +140,7 @@ import Testing
     #expect(waited > 0 && slept > 0 && tooEarly == 0, "\(tooEarly) samples too early")
   }
 
-  /// Nothing carries a position on when the scans stay away: the receiver is woken without another event.
+  /// Without scans, navigation cannot continue the position: a deadline wakes the receiver without another event.
   @Test func silentMotionSensorsWakeTheReceiver() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 240, mounting: generator.nextRotation()).samples(
@@ -155,7 +156,7 @@ import Testing
       }
       pipeline.process(.inertial([moment.scan])) { _ in }
       last = moment.scan.timestamp
-      // Well into a sleep on the way.
+      // Stops during a sleep of the receiver in motion.
       if moment.time > 150, pipeline.demands[.positioning]?.isOn == false, pipeline.isCarried { break }
     }
     #expect(pipeline.demands[.positioning]?.isOn == false)
@@ -165,7 +166,8 @@ import Testing
     #expect(pipeline.demands[.positioning]?.isOn == true)
   }
 
-  /// The recorded drives: what the receiver and all sensors need for an accuracy and a distance, with and without navigation.
+  /// Energy of the receiver and of all sensors for recorded drives, by accuracy and distance, with and without
+  /// navigation.
   @Test(
     .needs(.recordings("gnss-imu-drive")), .needs(.recordings("kingston-2008")),
     .enabled(if: Shared.isFullRun, "two drives of an hour; ODOGRAPH_FULL=1 runs it"),
@@ -196,14 +198,14 @@ import Testing
         "\(without.joules) J → \(with.joules) J, told \(without.told.count) → \(with.told.count),",
         "error median \(sorted[sorted.count / 2]), 95 % \(sorted[sorted.count * 19 / 20]) m, inside 95 % \(inside)"
       )
-      // A receiver that is good to three metres itself leaves little of ten.
+      // A receiver accurate to 3 m leaves little of a margin of 10 m.
       #expect(with.receiverSeconds < 0.9 * without.receiverSeconds)
       #expect(with.joules < without.joules)
       #expect(inside > 0.9)
     }
   }
 
-  /// A folder with `imu.csv` and `gnss.csv`, as the benchmark of navigation takes them.
+  /// Reads a folder with `imu.csv` and `gnss.csv` in the format of the navigation benchmark.
   private func recorded(_ folder: String) throws -> [Moment] {
     func rows(_ file: String) throws -> [[Double]] {
       try Shared.text("\(folder)/\(file)").split(separator: "\n").dropFirst().map {
@@ -236,7 +238,7 @@ import Testing
     return moments
   }
 
-  /// A promised bound is watched over by navigation as well as by the receiver.
+  /// The error bound is monitored by navigation while the receiver sleeps.
   @Test(arguments: [20]) func errorBoundHoldsWhileTheReceiverSleeps(_ bound: Int) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(
@@ -269,7 +271,7 @@ import Testing
       if hypot(offset.x - truth.x, offset.y - truth.y) > position.bound + 5 { broken += 1 }
     }
     #expect(promised > 200, "\(promised) s")
-    // A 95 % radius is a promise of so much.
+    // The radius covers 95 %, so up to 5 % of the positions may exceed it.
     #expect(broken * 20 <= promised, "\(broken) of \(promised)")
   }
 }
@@ -279,7 +281,7 @@ extension AgentPipeline {
 }
 
 extension Array {
-  /// Of the first element of a sorted array that fulfils what all after it do, too.
+  /// Index of the first element of a sorted array that satisfies a condition satisfied by all later elements.
   fileprivate func partitioned(by belongs: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -7,15 +7,16 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What coarse positions spare, in virtual time: the receiver's energy today beside that of receiver and radios together.
+/// Energy saved by coarse positions, in virtual time: receiver alone, compared with receiver and radios together.
 ///
-/// Assumed: the receiver (87 mW) takes 2 s from waking to a fix after less than a minute, else 6 s (what `FixTimeEstimate` begins with);
-/// a question to the modem and a Wi-Fi scan cost what the defaults of `energy.cellular_…` and `energy.wifi_…` say. Cells stand 800 m apart.
+/// Assumptions: the receiver (87 mW) takes 2 s from power-on to a fix after a sleep of less than one minute,
+/// else 6 s (initial values of `FixTimeEstimate`). A modem query and a Wi-Fi scan have the default energy of
+/// `energy.cellular_…` and `energy.wifi_…`. Cells are 800 m apart.
 @Suite struct CoarseEnergyTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
 
-  /// A grid of cells and of access points, and what is heard of it.
+  /// A grid of cells and access points, and their scans.
   private struct Town: BeaconMap {
     static let (cells, points) = (800.0, 60.0)
 
@@ -49,7 +50,7 @@ import Testing
       }
     }
 
-    /// The serving cell and two neighbours, or the access points around.
+    /// Returns a scan of the serving cell and two neighbours, or of the surrounding access points.
     func scan(at place: SIMD2<Double>, _ kind: SensorKind, _ seconds: Double) -> RadioScan {
       let near = beacons(near: place, kind == .cellular ? .lte : .wifi).sorted {
         (($0.1 - place) * ($0.1 - place)).sum() < (($1.1 - place) * ($1.1 - place)).sum()
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  /// A map of nothing.
+  /// An empty map.
   private struct Wilderness: BeaconMap {
     func lookUp(_ beacons: [Beacon]) -> [MappedBeacon] { [] }
   }
@@ -78,17 +79,17 @@ import Testing
         + ", worst error \(Int(worstError)) m"
     }
 
-    /// Of what finds positions.
+    /// Energy in J of the components that determine positions.
     var total: Double {
       [.receiver, .wifi, .cellular].reduce(0) { $0 + (joules[$1] ?? 0) }
     }
   }
 
-  /// Trips of an hour at 13.5 m/s, each followed by rest.
+  /// Runs trips of one hour at 13.5 m/s, each followed by rest.
   /// - Parameters:
-  ///   - trips: when they begin, s.
-  ///   - hasSky: whether the receiver ever finds a fix.
-  ///   - isKnown: whether the map knows what is heard.
+  /// - trips: start times in seconds.
+  /// - hasSky: true if the receiver can get a fix.
+  /// - isKnown: true if the map contains the beacons.
   private func run(
     _ settings: [Setting], radios: Set<SensorKind>, until end: Double, trips: [Double] = [],
     hasSky: Bool = true, isLearning: Bool = false, isKnown: Bool = true
@@ -118,7 +119,7 @@ import Testing
     var now = 0.0
     while now < end {
       let isDriving = trips.contains { $0 <= now && now < $0 + 3600 }
-      // Rest is felt for a minute; then the sensor would repeat itself.
+      // The accelerometer detects rest for one minute. After that, its samples would be repetitions.
       let isSettled = !isDriving && (trips.map { now - $0 - 3600 }.filter { $0 >= 0 }.min() ?? now) > 60
       if !isSettled {
         let scans = (0..<13).map { index in
@@ -140,7 +141,7 @@ import Testing
       }
       now += step
       if isDriving {
-        // Round a block of six kilometres by six.
+        // Around a square with sides of 6 km.
         let leg = Int(now / 450) % 4
         place += 13.5 * step * [SIMD2(1, 0), SIMD2(0, 1), SIMD2(-1, 0), SIMD2(0, -1)][leg]
       }
@@ -183,7 +184,7 @@ import Testing
     }
   }
 
-  /// Two hours on the way: to work and back.
+  /// Two hours of driving: a commute in both directions.
   @Test func dayAtThreeKilometresUsesAThirdOfTheEnergy() throws {
     let trips = [3600.0, 36_000]
     let today = try run([], radios: [], until: 86_400, trips: trips)
@@ -196,8 +197,8 @@ import Testing
     #expect(coarse.told.count { $0 == .coarse } > 20)
   }
 
-  /// Where no sky is, the receiver searches in vain again and again: a scan of access points each half hour is cheaper, with the
-  /// figures as they are.
+  /// Without sky, the receiver searches repeatedly without result. A scan of access points every half hour uses
+  /// less energy, with the default figures.
   @Test func garageWeekWithAccessPointsUsesAThirdOfTheEnergy() throws {
     let today = try run([], radios: [], until: Self.week, hasSky: false)
     let coarse = try run([], radios: [.wifi], until: Self.week, hasSky: false)
@@ -206,8 +207,9 @@ import Testing
     #expect(!coarse.told.isEmpty && today.told.isEmpty)
   }
 
-  /// What learning costs in two hours on the way at the accuracy of the defaults: at most the share and the reserve of
-  /// `LearningSchedule`, and where the map knows all, a scan each eight minutes. A scan each half minute would take 280 J.
+  /// Energy of learning in two hours of driving at the default accuracy: at most the share and the reserve of
+  /// `LearningSchedule`. In an area that the map covers, one scan every 8 min. A scan every 30 s would use 280
+  /// J.
   @Test func learningUsesLittleEnergy() throws {
     let settings: [Setting] = [{ $0.location.desiredAccuracy = .best }]
     func learning(isKnown: Bool, _ radios: Set<SensorKind> = [.wifi]) throws -> Result {
@@ -215,7 +217,7 @@ import Testing
         settings, radios: radios, until: 7200, trips: [0, 3600], isLearning: true, isKnown: isKnown)
     }
     let (unknown, known) = (try learning(isKnown: false), try learning(isKnown: true))
-    // Energy in J of a car's day with two hours of driving, as `odographd check` estimates it.
+    // Energy in J of a day of a car with two hours of driving, as estimated by `odographd check`.
     let day = 8700.0
     print(
       "learning on two hours of the way: unknown country \(unknown); known \(known); a car's day \(Int(day)) J"
@@ -229,11 +231,11 @@ import Testing
     #expect((15.0...28).contains(try #require(both.joules[.wifi])), "\(both)")
   }
 
-  /// What costs more than the fix that it spares is not asked for.
+  /// A scan that uses more energy than the fix it replaces is not requested.
   @Test func expensiveScanIsSkippedWithGNSSReception() throws {
     let today = try run([], radios: [], until: 86_400)
     let coarse = try run([], radios: [.wifi], until: 86_400)
-    // Beside the first.
+    // Only the first scan adds energy.
     #expect(coarse.total <= today.total + 0.278 * 4.2 + 0.1)
   }
 }

@@ -6,7 +6,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// What becomes of scans in the pipeline, in exact virtual time.
+/// Processing of radio scans in the pipeline, in exact virtual time.
 @Suite struct CoarsePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let day = Int(start.nanoseconds / 86_400_000_000_000)
@@ -22,7 +22,7 @@ import Testing
     try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64(number)))
   }
 
-  /// Five access points around each multiple of 500 m on a road to the east.
+  /// Five access points around each multiple of 500 m along a road to the east.
   private static func map() throws -> TableMap {
     var map = TableMap()
     for number in 0..<50 {
@@ -50,7 +50,7 @@ import Testing
       beaconMap: try map ?? Self.map())
   }
 
-  /// What is heard at so many times 500 m to the east.
+  /// Returns a scan at `group` times 500 m to the east.
   private func scan(_ seconds: Double, at group: Int) throws -> SensorEvent {
     let sightings = try (5 * group..<5 * group + 5).map {
       BeaconSighting(beacon: try Self.beacon($0), signal: -78)
@@ -76,7 +76,7 @@ import Testing
 
   // MARK: The first position
 
-  /// A start in a garage: the radio is asked at once, and what it hears after four seconds is told then.
+  /// Start in a garage: a scan is requested immediately, and its position is published when it arrives after 4 s.
   @Test(arguments: [DesiredAccuracy.best, .hundredMeters, .kilometer, .threeKilometers, .reduced])
   func coarsePositionFollowsStartWithoutGNSSWithinFiveSeconds(accuracy: DesiredAccuracy) throws {
     var pipeline = try pipeline({ $0.location.desiredAccuracy = accuracy })
@@ -90,11 +90,12 @@ import Testing
     let truth = Self.frame.coordinate(at: SIMD2(1000, 0))
     #expect(first.coordinate.distance(to: truth) < (accuracy == .reduced ? 3600 : 30))
     #expect(first.horizontalAccuracy.map { $0 > 20 } == true && first.speed == nil)
-    // The radio has answered.
+    // The scan satisfied the demand.
     #expect(pipeline.demands[.wifi] == .off)
   }
 
-  /// The receiver is told what it does not know itself: at a start without sky, and far from its last fix.
+  /// The receiver gets a coarse position as assistance if it has none itself: at a start without sky, and far
+  /// from its last fix.
   @Test func receiverGetsTheCoarsePositionAsAssistance() throws {
     var pipeline = try pipeline({ $0.location.desiredAccuracy = .best })
     let before = pipeline.drainAid()
@@ -106,7 +107,7 @@ import Testing
     #expect(aid.time == Self.start.advanced(bySeconds: 4))
     let second = pipeline.drainAid()
     #expect(before == nil && second == nil)
-    // Beside a fresh fix there is nothing to tell; an hour later at another place there is.
+    // With a recent fix, no assistance is sent. An hour later at another position, it is.
     _ = run(&pipeline, [fix(10, 1000), try scan(11, at: 2)])
     let beside = pipeline.drainAid()
     _ = run(&pipeline, [try scan(3600, at: 8)])
@@ -114,7 +115,7 @@ import Testing
     #expect(beside == nil && later?.time != nil)
   }
 
-  /// A scan that was broken off is no answer, and is booked.
+  /// An aborted scan satisfies no demand, but its energy is counted.
   @Test func abortedScanYieldsNoPosition() throws {
     var pipeline = try pipeline({ $0.location.desiredAccuracy = .kilometer })
     let broken = RadioScan(
@@ -146,8 +147,8 @@ import Testing
     { $0.privacy.addZone(48, 11.06, radius: 1000, .blur) },
   ]
 
-  /// A velocity between the centres of two cells would be kilometres per second: a cell is published once, without a
-  /// prediction, also where a zone begins and ends.
+  /// A velocity between the centres of two cells would be kilometres per second. A cell is published once,
+  /// without a prediction, also at the boundary of a zone.
   @Test(arguments: movedBy.indices) func movedPositionsHaveNoPrediction(case index: Int) throws {
     let configuration = PipelineConfiguration(
       [Self.movedBy[index], { $0.navigation.isEnabled = false }], isVirtual: false)
@@ -159,7 +160,7 @@ import Testing
         if case .location(let message) = $0 { messages.append(message) }
       }
     }
-    // The road is at a latitude of 48°, and no cell's centre is.
+    // The road is at latitude 48°; no cell is centred there.
     let moved = messages.filter { abs($0.location.coordinate.latitude - 48) > 1e-4 }
     #expect(moved.count >= [3, 10, 1][index] && moved.allSatisfy { $0.prediction == nil })
     #expect(zip(moved, moved.dropFirst()).allSatisfy { $0.location.coordinate != $1.location.coordinate })
@@ -168,7 +169,7 @@ import Testing
     #expect((index == 2) == !speeds.isEmpty)
   }
 
-  /// A vehicle that parks at the edge of two cells: the receiver's noise does not alternate between them.
+  /// A vehicle parks at the edge of two cells: noise of the receiver does not make the position alternate between them.
   @Test(arguments: [0, 1], UInt64(1)...3) func parkedAtAnEdgeIsPublishedOnce(
     case index: Int, seed: UInt64
   ) throws {
@@ -176,7 +177,7 @@ import Testing
     var configuration = PipelineConfiguration(
       [Self.movedBy[index], { $0.navigation.isEnabled = false }], isVirtual: false)
     configuration.location.pausesAutomatically = false
-    // The east of the first edge beyond 1 km.
+    // East coordinate of the first edge beyond 1 km.
     let policy = PrivacyPolicy(accuracy: configuration.privacy.accuracy ?? 5000)
     func cell(_ east: Double) throws -> Coordinate? {
       guard case .position(let fixes) = fix(0, east), let place = fixes.first?.coordinate else { return nil }
@@ -198,7 +199,7 @@ import Testing
     #expect(Set(parked).count <= 1 && isAlternating.count == 2, "\(parked)")
   }
 
-  /// Cells that are smaller than the error bound need no message each.
+  /// Cells smaller than the error bound do not require a message each.
   @Test func movedPositionsFollowTheErrorBound() throws {
     let configuration = PipelineConfiguration(
       [
@@ -240,7 +241,7 @@ import Testing
   @Test func freshFixPrecedesCoarsePosition() throws {
     var pipeline = try pipeline({ $0.location.desiredAccuracy = .kilometer })
     #expect(run(&pipeline, [fix(10, 1000, speed: 10)]).count == 1)
-    // After a second the vehicle is within metres of the fix, after a minute it may be a kilometre away.
+    // After 1 s the vehicle is within metres of the fix; after 60 s it may be a kilometre away.
     let soon = run(&pipeline, [try scan(11, at: 2)])
     #expect(soon.isEmpty)
     let later = run(&pipeline, [try scan(70, at: 3)])
@@ -272,7 +273,7 @@ import Testing
   }
 
   @Test func privacyAppliesToCoarsePositions() throws {
-    // The zone ends 20 m before the estimate: the vehicle may be inside.
+    // The zone ends 20 m before the estimated position, so the vehicle may be inside.
     var pipeline = try pipeline(
       { $0.location.desiredAccuracy = .kilometer }, { $0.privacy.addZone(48, 11, radius: 980) })
     let told = run(&pipeline, [try scan(4, at: 2)])
@@ -293,7 +294,7 @@ import Testing
     var pipeline = try pipeline(
       { $0.location.desiredAccuracy = .best }, { $0.privacy.addZone(48, 11, radius: 300) },
       isLearning: true, map: TableMap())
-    // Within the zone, beside a fix, beside it again at once, long after one.
+    // Scans inside the zone, next to a fix, next to another fix 0.6 s later, and long after a fix.
     _ = run(
       &pipeline,
       [
@@ -330,7 +331,7 @@ import Testing
     var pipeline = try pipeline({ $0.location.desiredAccuracy = .best }, isLearning: true)
     let sound = run(&pipeline, [fix(10, 1000), try scan(11, at: 2), fix(12, 1000)])
     #expect(sound.allSatisfy { !$0.contradictsBeacons })
-    // The receiver is led away at a speed that a vehicle may have, while the radios stay.
+    // The receiver is spoofed away at a plausible speed, while the radios do not change.
     var told: [Location] = []
     for step in 1...60 {
       let second = 12 + Double(step)
@@ -339,19 +340,19 @@ import Testing
     }
     #expect(told.first?.contradictsBeacons == false && told.last?.contradictsBeacons == true)
     #expect(told.allSatisfy { $0.positionSource != .coarse })
-    // Nothing is learned of it: one scan was sound.
+    // Scans with spoofed positions are not learned: only one scan is valid.
     #expect(pipeline.drainLearnable().map(\.scan.timestamp.seconds) == [11])
     var status: StatusMessage?
     pipeline.requestStatus()
     pipeline.advance(to: Timestamp(seconds: 80)) { if case .status(let message) = $0 { status = message } }
     #expect(try #require(status).counters["fixes.contradicted"] ?? 0 >= 1)
-    // Back where the beacons are, it is believed again.
+    // Back at the known beacons, positions are no longer marked.
     told = run(
       &pipeline, (0..<6).map { fix(90 + Double($0), 1000) } + [try scan(96, at: 2), fix(97, 1000)])
     #expect(told.last?.contradictsBeacons == false)
   }
 
-  /// In country without known beacons nothing can take a doubt back: it ends by itself, ten minutes after the last reason for it.
+  /// Without known beacons nearby, no scan can end the suspicion. It expires 10 min after its last cause.
   @Test func suspicionExpiresWithoutKnownBeacons() throws {
     var pipeline = try pipeline({ $0.location.desiredAccuracy = .best }, isLearning: true)
     var told: [Location] = []

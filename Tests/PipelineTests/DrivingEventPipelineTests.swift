@@ -9,7 +9,7 @@ import Telemetry
 import Testing
 import VehicleData
 
-/// What the agent tells of how it is driven: each once, with its place as far as that may be known.
+/// Driving events of the agent: each is published once, with its position as far as privacy allows.
 @Suite struct DrivingEventPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -55,7 +55,8 @@ import VehicleData
     }
   }
 
-  /// An event names the trip in which it was, the trip counts it, and a run after a loss of power gives out other numbers.
+  /// An event contains the number of its trip, the trip counts its events, and a run after a loss of power
+  /// assigns new numbers.
   @Test func tripsCountEventsAndNumbersAreUnique() throws {
     let settings: [Setting] = [
       { $0.events.limits.braking = 1.8 }, { $0.events.limits.acceleration = 1.5 },
@@ -69,7 +70,7 @@ import VehicleData
     let trip = try #require(told)
     let inside = first.filter { $0.trip != nil }
     #expect(!inside.isEmpty && inside.allSatisfy { $0.trip == trip.trip.number })
-    // Those of the first metres have no number of a trip yet, and are counted all the same.
+    // Events in the first metres have no trip number yet, but are counted.
     let counted = trip.events.values.reduce(0, +)
     #expect(counted >= inside.count && counted <= first.count)
     let record = try TripState(text: try #require(pipeline.tripsToKeep).text)
@@ -119,7 +120,7 @@ import VehicleData
     }
   }
 
-  /// The limit of a GeoJSON region holds while the vehicle is in it, by the same decision that `region` tells.
+  /// The limit of a GeoJSON region applies while the vehicle is inside, by the same decision as in `region` messages.
   @Test(arguments: [true, false]) func regionSpeedLimitAppliesInside(isLimited: Bool) throws {
     var pipeline = try pipeline({ $0.events.kinds = [.overSpeed] })
     let limit = isLimited ? #","speedLimit":8"# : ""
@@ -130,7 +131,7 @@ import VehicleData
         .isEmpty)
     var told: [DrivingEventMessage] = []
     var crossings: [RegionMessage] = []
-    // 12 m/s northwards, from 1 km before the middle to 1 km behind it.
+    // 12 m/s northwards, from 1 km before the centre to 1 km behind it.
     for second in 0..<167 {
       var fix = PositionFix(timestamp: Timestamp(seconds: Double(second)), mode: .threeDimensional)
       let way = 12 * Double(second) - 1000
@@ -146,11 +147,11 @@ import VehicleData
     #expect(told.map(\.event) == [.overSpeed, .overSpeed] && told.map(\.isOngoing) == [true, false])
     let over = try #require(told.last)
     #expect(over.region == "school" && over.limit == 8 && over.severity == .high)
-    // 600 m at 12 m/s.
+    // Driving 600 m at 12 m/s lasts 50 s.
     #expect(abs((over.duration ?? 0) - 50) < 5, "\(over.duration ?? 0)")
   }
 
-  /// 40 km/h are allowed, and 90 are driven from the tenth second on.
+  /// Drives at 90 km/h from the tenth second on, with a limit of 40 km/h.
   private func speed(_ pipeline: inout AgentPipeline, seconds: Range<Int>) -> [DrivingEventMessage] {
     var told: [DrivingEventMessage] = []
     for second in seconds {
@@ -172,7 +173,7 @@ import VehicleData
     let over = try #require(told.first)
     #expect(told.count == 1 && !over.isOngoing && over.journal.number == 1 && over.peak == 25)
     #expect(abs((over.duration ?? 0) - 49) < 1.5)
-    // Kept until it is safe, and told no more after that.
+    // The event is stored until its delivery is confirmed.
     #expect(pipeline.tripsToKeep?.lasting.map(\.isOngoing) == [false])
     pipeline.confirm(over)
     #expect(pipeline.tripsToKeep?.lasting.isEmpty == true)
@@ -189,26 +190,26 @@ import VehicleData
         if case .drivingEvent(let message) = $0 { told.append(message) }
       }
     }
-    // What has nothing to do with events ends none.
+    // Changes of other settings end no event.
     try reconfigure({ $0.events.limits.speed = 40 / 3.6 }, { $0.privacy.accuracy = 100 })
     #expect(told.isEmpty)
     try reconfigure({ $0.events.limits.speed = 60 / 3.6 })
     #expect(told.map(\.journal) == [begun.journal] && told.map(\.isOngoing) == [false])
-    // It goes on under the new limit, as another one.
+    // The event continues under the new limit with a new number.
     let next = speed(&pipeline, seconds: 60..<120)
     #expect(next.map(\.journal.number) == [2] && next.map(\.isOngoing) == [true])
   }
 
-  /// After a kill the next run ends what went on, once, with the same words whenever it says so.
+  /// After a kill, the next run ends active events once, always with the same payload.
   @Test func activeEventsEndAfterAKill() throws {
     var first = try pipeline(
       { $0.events.limits.speed = 40 / 3.6 }, { $0.events.kinds = [.overSpeed] })
     let begun = try #require(speed(&first, seconds: 0..<60).first)
-    // A loss of power before the outbox has it.
+    // Power is lost before the outbox has stored the end.
     var kept = try TripState(text: try #require(first.tripsToKeep).text)
     var ends: [[UInt8]] = []
     for isSafe in [false, true] {
-      // Another that has no driving events at all.
+      // Another run, with driving events disabled.
       var next = try pipeline({ $0.events.kinds = [] }, trips: kept)
       var told: [DrivingEventMessage] = []
       next.advance(to: Timestamp(seconds: 1)) {

@@ -18,7 +18,7 @@ import Testing
     numbers.compactMap { Beacon(accessPoint: 0x0011_2200_0000 + UInt64($0)) }
   }
 
-  /// Ten that stand at the origin.
+  /// Ten beacons at the origin.
   private static let map = TableMap(
     places: Dictionary(
       uniqueKeysWithValues: beacons(0..<10).map {
@@ -44,7 +44,7 @@ import Testing
     return vouchers
   }
 
-  /// From rest a vehicle may cover 175 m in ten seconds, and within an hour 60 m/s all along.
+  /// Reachable distance from rest: 175 m in 10 s, then 60 m/s for up to one hour.
   @Test(
     arguments: [
       (10, 170, true), (10, 230, false), (600, 30_000, true), (600, 36_000, false), (3600, 10_000, true),
@@ -63,7 +63,7 @@ import Testing
     #expect(Self.vouchers().corroborates(for: fix, against: Self.scan(0..<7)))
   }
 
-  /// What is not known, or known elsewhere, has borne nothing out.
+  /// Unknown beacons and beacons mapped elsewhere do not confirm a fix.
   @Test func onlyBeaconsNearTheFixConfirmIt() {
     let fix = Self.fix(60, 500)
     #expect(!Self.vouchers(8..<30).corroborates(for: fix, against: Self.scan(50..<60)))
@@ -79,7 +79,7 @@ import Testing
     var screen = DateScreen()
     var sound = [isSound(&screen, at: 0), isSound(&screen, at: 7 * 86_400, ahead: 200)]
     #expect(sound == [true, true])
-    // Told two days more within the hour, and set right again.
+    // The date jumps ahead by two days within an hour and is then corrected.
     let week = 7 * 86_400.0
     sound = [
       isSound(&screen, at: week + 60, ahead: 86_400), isSound(&screen, at: week + 120, ahead: 2 * 86_400),

@@ -8,7 +8,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Gestures, rest and orientation from the configuration to the message, in exact virtual time.
+/// Gestures, rest and orientation, from the configuration to the message, in exact virtual time.
 @Suite struct GesturePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -18,8 +18,8 @@ import Testing
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
-  /// Blocks of a fifth of a second at 100 Hz of a device that is held in some way; `force` is what is read beside gravity, g,
-  /// with Core Motion's sign.
+  /// Plays blocks of 0.2 s at 100 Hz. `gravity` is the direction of gravity in the device, `force` the user
+  /// acceleration in g with Core Motion's sign.
   private func play(
     _ pipeline: inout AgentPipeline, from: Double = 0, to end: Double, gravity: Vector3 = Vector3(0, 0, -1),
     hasGyroscope: Bool = true, force: (Double) -> Vector3 = { _ in .zero }
@@ -60,7 +60,8 @@ import Testing
         .isEmpty)
   }
 
-  /// Right after a start-off that gravity, too, has been dragged along by where there is no gyroscope.
+  /// An impact immediately after an acceleration, which also disturbs the gravity estimate of a device without
+  /// a gyroscope.
   @Test(arguments: [false, true]) func impactSideIsRightAfterAcceleration(hasGyroscope: Bool) throws {
     var pipeline = try pipeline([{ $0.motion.events = [.impact] }])
     let told = try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
@@ -78,7 +79,7 @@ import Testing
     }
   }
 
-  /// A device that stands upright: its y axis is the vertical.
+  /// The device is upright: its y axis is vertical.
   @Test func shakesHaveADirectionAndAreCancelledAfterASecond() throws {
     let upright = Vector3(0, -1, 0)
     func told(_ line: Vector3, count: Int = 6, _ settings: Setting...) throws -> [[String?]] {
@@ -137,7 +138,7 @@ import Testing
     #expect(orientation(pipeline, at: 12) == .faceUp)
   }
 
-  /// Whatever the sensors feel, `stationary` is not told while the receiver says that the vehicle drives.
+  /// Independent of the sensors, `stationary` is not published while the receiver reports motion.
   @Test(arguments: 2...6 as ClosedRange<UInt64>, [1.0, 0.2])
   func simulatedDriveIsNeverStationaryWhileMoving(seed: UInt64, fixRate: Double) throws {
     var configuration = SimulatedDrive.Configuration()
@@ -157,7 +158,7 @@ import Testing
     ])
     var (lastFix, rests, early) = (-100.0, 0, 0)
     func isDriving(at time: Timestamp) -> Bool { truth.truth(at: time).motion.velocity.length > 1 }
-    // What the sensors alone would have said.
+    // Result of the sensors alone.
     var (sensors, earlyAlone) = (StationaryDetector(), 0)
     while let event = drive.next() {
       if case .inertial(let block) = event {
@@ -175,7 +176,7 @@ import Testing
       pipeline.process(event) { message in
         guard case .motion(let motion) = message, motion.event == .activity(.stationary) else { return }
         let time = motion.time.seconds(since: Self.start)
-        // In a tunnel there is nobody to contradict.
+        // In a tunnel, no speed of the receiver contradicts the sensors.
         guard time - lastFix < 1.5 / fixRate + 1 else { return }
         rests += 1
         if isDriving(at: Timestamp(seconds: time)) { early += 1 }

@@ -9,10 +9,10 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The command `level`, in exact virtual time.
+/// The command `level` in exact virtual time.
 @Suite struct LevelPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
-  /// How the device is mounted: by 20° about its x axis.
+  /// Mounting of the device: rotated by 20° about its x axis.
   private static let mounting = Quaternion(angle: 20.0.radians, axis: Vector3(1, 0, 0))
 
   private func pipeline(_ settings: Setting...) throws -> AgentPipeline {
@@ -26,7 +26,7 @@ import Testing
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
   }
 
-  /// What a tilted device reads of a vehicle's force, m/s², up included.
+  /// Returns the sample of a tilted device for a force of the vehicle in m/s², without gravity.
   private func scan(
     _ time: Double, force: Vector3 = .zero, noise: Double = 0.01, turned: Quaternion = .identity
   )
@@ -66,26 +66,26 @@ import Testing
     #expect(try #require(before.last?.gravity).z > -0.95)
     pipeline.startLeveling()
     #expect(pipeline.lastLevel.count == 0 && pipeline.level == nil)
-    // Who asks meanwhile joins.
+    // A request during a measurement joins it.
     _ = play(&pipeline, from: 4, to: 5) { scan($0) }
     pipeline.startLeveling()
     _ = play(&pipeline, from: 5, to: 6.2) { scan($0) }
     #expect(pipeline.lastLevel.count == 1)
     let level = try measured(pipeline)
     #expect(abs(level.tilt - 20) < 0.1)
-    // Braking with 0.2 g: forward is the vehicle's forward, and down its down.
+    // Braking at 0.2 g: the result is in vehicle axes.
     let after = play(&pipeline, from: 6.2, to: 7) { scan($0, force: Vector3(0, -0.2 * standardGravity, 0)) }
     let last = try #require(after.last)
     #expect((try #require(last.gravity) - Vector3(0, 0, -1)).length < 0.02)
     #expect((try #require(last.userAcceleration) - Vector3(0, 0.2, 0)).length < 0.02)
     #expect(abs(try #require(last.angles).pitch) < 0.02)
-    // It is in status, which comes at once, and in what is kept.
+    // The level is in `status`, which is published immediately, and in the stored calibration.
     let told = try #require(pipeline.lastStatus)
     #expect(told.level == level && (told.uptime ?? 0) < 6.8)
     let payload = told.payload
     #expect(abs(try #require(StatusMessage(json: JSONValue(parsing: payload)).level).tilt - 20) < 0.1)
     #expect(pipeline.calibration.level == pipeline.level)
-    // The device lies as it did.
+    // The orientation is unchanged.
     #expect(told.orientation == .faceUp)
 
     pipeline.clearLevel()
@@ -94,7 +94,7 @@ import Testing
     #expect(try #require(again.last?.gravity).z > -0.95)
   }
 
-  /// What is hit is the side of the vehicle, however the device is mounted in it.
+  /// The impact side refers to the vehicle, independent of the mounting of the device.
   @Test func impactsAreInVehicleAxes() throws {
     var pipeline = try pipeline({ $0.motion.events = [.impact] })
     let upright = Quaternion(angle: 70.0.radians, axis: Vector3(1, 0, 0))
@@ -102,7 +102,7 @@ import Testing
       var sides: [Impact.Side] = []
       for step in Int(start * 100)..<Int((start + 2) * 100) {
         let time = Double(step) / 100
-        // What is hit on top is pushed down.
+        // An impact on the top pushes the vehicle down.
         let force = (start + 1..<start + 1.04).contains(time) ? -4 * standardGravity : 0
         pipeline.process(.inertial([scan(time, force: Vector3(0, 0, force), turned: upright)])) {
           if case .motion(let motion) = $0, case .impact(let side, _, _) = motion.event { sides.append(side) }
@@ -163,7 +163,7 @@ import Testing
     moving.startLeveling()
     #expect(failure(moving) == .moving && moving.level == nil)
 
-    // It sets off while it is measured.
+    // The vehicle drives off during the measurement.
     var leaving = try pipeline()
     _ = play(&leaving, from: 0, to: 4) { scan($0) }
     leaving.startLeveling()
@@ -172,7 +172,7 @@ import Testing
     #expect(
       try #require(failure(leaving)).description.contains(/moved or swayed|moves/) && leaving.level == nil)
 
-    // The sensors feel nothing, but the receiver says otherwise.
+    // The sensors detect no motion, but the receiver reports a speed.
     var gliding = try pipeline()
     _ = play(&gliding, from: 0, to: 4) { scan($0) }
     var fix = PositionFix(
@@ -205,13 +205,13 @@ import Testing
     for reason in [
       LevelFailure.noAccelerometer, .moving, .silent, .undecided, .moved(degrees: 1.26),
       .noisy(degrees: 7.04),
-    ] { #expect(reason.description.contains(";"), "\(reason) names no remedy") }
+    ] { #expect(reason.description.contains(";"), "\(reason) has no remedy") }
     let moved = LevelFailure.moved(degrees: 1.26).description
-    // A vehicle that sets off turns the device as well as a hand does.
+    // Driving off turns the device as much as a hand does.
     #expect(moved.contains("1.3°") && moved.contains("moved or swayed") && moved.contains("touched"))
   }
 
-  /// At rest, where the sensors would sleep, the accelerometer is woken for it and let go of again.
+  /// At rest, the command wakes the sleeping accelerometer and releases it afterwards.
   @Test func levelCommandPowersTheAccelerometer() throws {
     var pipeline = try pipeline(
       { $0.location.desiredAccuracy = .hundredMeters }, { $0.heading.isEnabled = false },

@@ -13,7 +13,7 @@ import Testing
   private static let orientation = LocalMotionDemand(orientation: true)
   private static let heading = LocalMotionDemand(heading: true)
 
-  /// A pipeline that requires no inertial sensor by itself.
+  /// A pipeline that does not itself require an inertial sensor.
   private func pipeline(_ settings: Setting..., kinds: Set<SensorKind> = kinds) -> AgentPipeline {
     var pipeline = AgentPipeline(
       configuration: PipelineConfiguration(
@@ -40,8 +40,7 @@ import Testing
     if case .rate(let hertz, _)? = pipeline.demands[kind] { hertz } else { nil }
   }
 
-  /// Plays samples of a device whose axes have been turned by a rotation from its usual position: face up, its top to
-  /// the north.
+  /// Plays samples of a device rotated from its default position (face up, top to the north).
   private func play(
     _ pipeline: inout AgentPipeline, from start: Double, seconds: Double, turned: Quaternion,
     kinds: Set<SensorKind> = kinds
@@ -61,7 +60,7 @@ import Testing
   }
 
   private static func upright(_ degrees: Double) -> Quaternion {
-    // The top up, then turned in the plane of the screen.
+    // Top up, then rotated in the plane of the screen.
     Quaternion(angle: .pi / 2, axis: Vector3(1, 0, 0))
       * Quaternion(angle: degrees.radians, axis: Vector3(0, 0, 1))
   }
@@ -122,8 +121,7 @@ import Testing
     #expect(!gone.hasAccelerometer && !gone.hasCompass)
   }
 
-  /// Without locations there is no declination, so that the heading is that of magnetic north. A privacy zone does
-  /// not withhold it.
+  /// Without locations the declination is unknown, and the heading is magnetic. A privacy zone does not withhold it.
   @Test func headingIsReportedWhileClaimed() throws {
     let kinds: Set<SensorKind> = [.accelerometer, .magnetometer]
     var pipeline = pipeline({ $0.privacy.addZone(48, 11, radius: 300) }, kinds: kinds)

@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Positions for programs on the same machine: who receives which, and when the receiver is on for them.
+/// Positions for programs on the same machine: content by access, and demand for the receiver.
 @Suite struct LocalReportsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let home = Coordinate(latitude: 48, longitude: 11)
@@ -56,7 +56,7 @@ import Testing
     #expect(reduced.receiver == nil && reduced.attitude == nil)
   }
 
-  /// An unknown accuracy stays unknown.
+  /// An unknown accuracy is reported as unknown.
   @Test func unknownAccuracyIsNotInvented() throws {
     var pipeline = pipeline()
     let accesses = [Self.exact, LocalAccess(.reduced)]
@@ -71,7 +71,8 @@ import Testing
     #expect(report.coordinate == Self.home && report.horizontalAccuracy == nil)
   }
 
-  /// A program that arrives later receives the known position, too; after locations were disabled, it is notified.
+  /// A program that connects later receives the known position. After locations were disabled, it receives a
+  /// report without a position.
   @Test func laterProgramsReceiveThePosition() throws {
     var pipeline = pipeline(isVirtual: false)
     rest(&pipeline, from: 100, to: 105)
@@ -149,7 +150,7 @@ import Testing
     #expect(pipeline.demands[.positioning] == .off)
     pipeline.observe(LocalDemand([Self.exact]))
     #expect(pipeline.demands[.positioning]?.isOn == true)
-    // The vehicle has been at rest since its last position, which is valid until the receiver has a new one.
+    // The vehicle has been at rest since its last position, which is therefore valid until the next fix.
     let first = reports(&pipeline)
     #expect(first.map { $0.location?.coordinate } == [Self.home])
     #expect(first.first?.time == pipeline.civilTime)
@@ -299,7 +300,7 @@ import Testing
     #expect(areOn(pipeline) == [false, false, false])
     pipeline.observe(LocalDemand([Self.exact, LocalAccess(.reduced)], attitude: true))
     #expect(areOn(pipeline) == [true, true, true])
-    // The right side 10° lower, the front 5° higher; to the north for 20 s, then in a clockwise turn of 20 °/s.
+    // The right side is 10° lower, the front 5° higher. Heading north for 20 s, then turning clockwise at 20 °/s.
     let tilt =
       Quaternion(angle: 5.0.radians, axis: Vector3(1, 0, 0))
       * Quaternion(angle: 10.0.radians, axis: Vector3(0, 1, 0))
@@ -323,7 +324,7 @@ import Testing
     #expect(abs((attitude.yawRate ?? 99) - 20) < 0.5, "\(attitude)")
     let magnetic = try #require(attitude.magneticHeading)
     #expect(abs(signedDegrees(from: 20 * (seconds - 20), to: magnetic)) < 5, "\(seconds) \(attitude)")
-    // At 48° N 11° E magnetic north is some degrees east of true north.
+    // At 48° N 11° E, magnetic north is a few degrees east of true north.
     let heading = try #require(attitude.trueHeading)
     #expect((2...6).contains(signedDegrees(from: magnetic, to: heading)), "\(attitude)")
     #expect(epoch.reports[LocalAccess(.reduced)]?.attitude == nil)

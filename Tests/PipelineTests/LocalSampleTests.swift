@@ -11,7 +11,7 @@ import Testing
       time: UTCTime(nanoseconds: 1_795_248_000_000_000_000), version: "1")
   }
 
-  /// Samples for Swift programs power the sensors, also without a demand for positions, and at rest.
+  /// Samples for Swift programs power the sensors, even without a demand for positions and at rest.
   @Test func samplesPowerTheSensors() throws {
     var pipeline = pipeline()
     var demand = LocalDemand()

@@ -8,7 +8,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Failures, pauses and ends of deferrals as they happen, in exact virtual time.
+/// Failures, pauses and ends of deferrals, reported as they occur, in exact virtual time.
 @Suite struct LocationEventsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -26,7 +26,7 @@ import Testing
     )
   }
 
-  /// A fix metres east of a place; nil for a receiver that speaks and has none.
+  /// Returns a fix `east` metres east of the origin; nil for a report without a position.
   private func fix(_ seconds: Double, _ east: Double?, speed: Double = 0) -> SensorEvent {
     let place = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
     var fix = PositionFix(
@@ -43,7 +43,7 @@ import Testing
         timestamp: Timestamp(seconds: seconds), source: "gpsd", kinds: [.positioning], state: state))
   }
 
-  /// The events that come out, each with the second at which it came and that at which it happened.
+  /// Returns the location events, each with the second of its publication and of its occurrence.
   private func run(
     _ pipeline: inout AgentPipeline, _ events: [SensorEvent]
   ) -> [(at: Double, of: Double, message: LocationEventMessage)] {
@@ -81,7 +81,7 @@ import Testing
     #expect(told.first?.message.remedy == "check that its antenna sees the sky")
   }
 
-  /// A request without a location fails, and the next location ends the failure, with or without another failure meanwhile.
+  /// A request that timed out is a failure. The next location ends it, with or without another failure in between.
   @Test(arguments: [20, 100]) func requestThatTimedOutEndsWithTheNextLocation(seconds: Int) throws {
     var pipeline = try pipeline({ $0.statusInterval = 3600 })
     pipeline.requestLocation(accuracy: 10, timeLimit: 5)
@@ -92,7 +92,8 @@ import Testing
     #expect(run(&pipeline, [fix(Double(seconds + 2), 0)]).isEmpty)
   }
 
-  /// The retained status has the reason as long as there is no position, and not until its next interval.
+  /// The retained status contains the reason while there is no position. It is published on change, not at the
+  /// next interval.
   @Test func statusFollowsLossAndReturnOfTheFix() throws {
     var pipeline = try pipeline({ $0.statusInterval = 3600 })
     var services: [(second: Int, text: String?)] = []
@@ -105,7 +106,7 @@ import Testing
     #expect(services.last.map { (140...142).contains($0.second) } == true, "\(services)")
   }
 
-  /// Positions that privacy withholds, and a change of the settings, do not hide the end of a failure.
+  /// A failure ends even if privacy withholds the position, and after a change of the settings.
   @Test(arguments: [true, false]) func failureEndsWithoutAShownPosition(isWithheld: Bool) throws {
     var pipeline = try pipeline({ if isWithheld { $0.privacy.addZone(48, 11, radius: 500) } })
     var told = run(&pipeline, [fix(1, 0), receiver(5, .unavailable(reason: "gpsd is gone"))])
@@ -114,14 +115,14 @@ import Testing
     }
     told += run(&pipeline, [receiver(8, .active(rates: [:])), fix(9, 0)])
     #expect(told.map(\.message.event) == [.failed, .recovered], "\(told)")
-    // A single report without a position is no failure of two hours.
+    // A single report without a position must not count as a failure of two hours.
     let rare = run(&pipeline, [fix(100, nil), fix(101, 0), fix(7300, 0), fix(7301, nil), fix(7302, 0)])
     #expect(!rare.contains { [.failed, .recovered].contains($0.message.event) }, "\(rare)")
   }
 
   @Test func pausesAndResumptionsAreReported() throws {
     var pipeline = try pipeline({ $0.location.pausesAutomatically = true })
-    // Drives, stands for twenty minutes, drives on.
+    // Drives, rests for 20 min, drives again.
     let drive = (0..<60).map { fix(Double($0), 10 * Double($0), speed: 10) }
     let rest = (60..<1260).map { fix(Double($0), 600) }
     let on = (1260..<1270).map { fix(Double($0), 600 + 10 * Double($0 - 1259), speed: 10) }
@@ -131,7 +132,7 @@ import Testing
     #expect(told.first.map { (61..<1260).contains($0.at) } == true && (told.last?.at ?? 0) >= 1260)
   }
 
-  /// One that ends in good order says so by its track.
+  /// A deferral that ends regularly has no event, only a track.
   @Test func interruptedDeferralIsReportedAfterItsTrack() throws {
     var pipeline = try pipeline({
       $0.location.deferral = .init(distance: nil, timeout: 60, error: nil)
@@ -150,7 +151,8 @@ import Testing
     #expect(events.map(\.error) == ["failed", "receiverUnavailable"])
   }
 
-  /// A receiver that comes and goes each second for an hour: six at once, one a minute, and the last of all.
+  /// A receiver that fails and recovers every second for an hour: six events are published immediately, then
+  /// one per minute, and finally the last one.
   @Test func flappingReceiverIsRateLimited() throws {
     var pipeline = try pipeline({ $0.statusInterval = 3600 })
     var events: [SensorEvent] = []
@@ -167,7 +169,7 @@ import Testing
     pipeline.advance(to: Timestamp(seconds: 3700)) {
       if case .locationEvent(let message) = $0 { last.append(message) }
     }
-    // Each failure and each recovery is counted, and the last one that was held back is published.
+    // All failures and recoveries are counted, and the last suppressed event is published.
     #expect(last.count == 1 && last.first?.time == Self.start.advanced(bySeconds: 3599.5))
     #expect(told.count + late + 1 + (last.first?.suppressed ?? 0) == 3600 + 3599)
     var after: [VehicleMessage] = []
@@ -189,7 +191,7 @@ import Testing
     #expect(left.map(\.event) == [.paused] && left.first?.suppressed == 2 && events.nextDeadline == nil)
   }
 
-  /// The compass in status and heading, with what to do about it.
+  /// The compass state in `status` and `heading` contains calibration instructions.
   @Test(arguments: [
     (ActivityType.automotive, "drive slowly in a full circle"), (.other, "figure of eight"),
   ])

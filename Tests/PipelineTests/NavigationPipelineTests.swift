@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Motion and position made one: what the agent tells of a drive whose truth is known.
+/// Fusion of motion and position: messages of the agent for a drive with known truth.
 @Suite struct NavigationPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
@@ -29,7 +29,7 @@ import Testing
       version: "1")
   }
 
-  /// Plays a drive; the receiver is silent where it is not seen.
+  /// Plays a drive. The receiver has no fix where `isSeen` returns false.
   private func play(
     _ pipeline: inout AgentPipeline, _ samples: some Sequence<SyntheticDrive.Sample>,
     isSeen: (Double) -> Bool = { _ in true }
@@ -57,7 +57,7 @@ import Testing
     messages.compactMap { if case .status(let message) = $0 { message } else { nil } }
   }
 
-  /// m by which a location is wrong for the civil time that it gives.
+  /// Returns the position error in m of a location at its civil time.
   private func error(_ message: LocationMessage, _ samples: [SyntheticDrive.Sample]) -> Double {
     let index = Int((message.time.seconds(since: Self.start) * 50).rounded())
     let truth = samples[min(max(0, index), samples.count - 1)].truth.position
@@ -69,7 +69,8 @@ import Testing
     Location(timestamp: Timestamp(nanoseconds: fix.time.nanoseconds), coordinate: fix.coordinate)
   }
 
-  /// A receiver without an error estimate yields the same live, where gpsd derives one from the dilution, as in a recording.
+  /// A receiver without an error estimate gives the same result live, where gpsd derives an error from the
+  /// dilution, and in a recording.
   @Test func errorThatGPSDDerivedIsNotUsed() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 150, mounting: generator.nextRotation()).samples(&generator)
@@ -89,7 +90,8 @@ import Testing
     #expect(runs[0] == runs[1] && runs[0].last?.location.positionSource == .fused)
   }
 
-  /// Through a minute without a receiver positions go on, each within what it states, and say what they come from.
+  /// Positions continue through one minute without a fix and contain their source. At least 90 % are within 2.5
+  /// times their stated accuracy.
   @Test func tunnelIsBridged() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
@@ -97,7 +99,7 @@ import Testing
     let messages = play(&pipeline, samples, isSeen: { !(200..<260).contains($0) })
     let told = locations(messages)
     #expect(zip(told, told.dropFirst()).allSatisfy { $0.time < $1.time })
-    // Before it is aligned, they are the receiver's; the first came before any scan.
+    // Before alignment, positions are the receiver's. The first one arrived before any scan.
     #expect(told.dropFirst().first?.location.positionSource == .gnss)
     func between(_ start: Double, _ end: Double) -> [LocationMessage] {
       told.filter { (start..<end).contains($0.time.seconds(since: Self.start)) }
@@ -136,7 +138,7 @@ import Testing
     #expect(abs(signedDegrees(from: samples[index].truth.heading.degrees, to: heading)) < 1)
   }
 
-  /// Accelerometer and gyroscope as devices of their own, each with blocks of half a second, in either order.
+  /// Accelerometer and gyroscope are separate devices, each with blocks of 0.5 s, in either order.
   @Test(arguments: [SensorKind.accelerometer, .gyroscope])
   func twoDevicesInBlocksBridgeATunnelLikeOne(_ first: SensorKind) throws {
     var generator = SeededGenerator.announced()
@@ -177,11 +179,11 @@ import Testing
     #expect(altitudes.count > 40 && altitudes.allSatisfy { abs($0 - SyntheticDrive.altitude) < 5 })
   }
 
-  /// On a loaded machine reports come up to half a second late, each by another time. They say themselves of when they are.
+  /// On a loaded machine, reports are up to 0.5 s late, with varying delay. Their own time is used.
   @Test func lateFixesDoNotMoveTheVehicle() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
-    // A recording's time is the receiver's, whenever it comes.
+    // In a recording, the receiver's time is used, independent of the arrival.
     var pipeline = try pipeline({ ($0.isVirtual, $0.hasReceiver) = (false, true) })
     var messages: [VehicleMessage] = []
     var onTheWay: [PositionFix] = []
@@ -208,7 +210,8 @@ import Testing
     #expect(errors.allSatisfy { $0 < 2 }, "\(errors)")
   }
 
-  /// Without a magnetometer, heading and attitude against north are there once the vehicle is aligned, and services say so.
+  /// Without a magnetometer, heading and attitude relative to north are available after alignment, and
+  /// `services` lists them.
   @Test func headingIsAvailableWithSixAxes() throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive(length: 150)
@@ -232,7 +235,7 @@ import Testing
     #expect(attitudes.prefix(10).allSatisfy { $0.frame != .xTrueNorthZVertical })
     for message in attitudes.suffix(50) {
       #expect(message.frame == .xTrueNorthZVertical && message.degradation == nil)
-      // x to the north: the front points so far clockwise of it as the heading says.
+      // x points north; the angle of the front, clockwise from north, equals the heading.
       let front = try #require(message.attitude).heading() ?? -1
       #expect(abs(signedDegrees(from: truth(message.time).heading.degrees, to: front)) < 1.5)
     }
@@ -241,13 +244,14 @@ import Testing
     #expect(last.frames.first == "xTrueNorthZVertical" && last.degradations["attitude"] == nil)
   }
 
-  /// However the device sits, what is told of turning and of blows is in the axes of the vehicle once they are known, and says so.
+  /// Rotations and impacts are published in vehicle axes once the mounting is known, for any mounting, and the
+  /// message states the axes.
   @Test func publishedMotionIsInVehicleAxes() throws {
     var generator = SeededGenerator.announced()
     let mounting = generator.nextRotation()
     var samples = SyntheticDrive(length: 180, mounting: mounting).samples(&generator)
     for time in stride(from: 150, to: 178, by: 4) {
-      // For 60 ms something pushes it to the right with 5 g.
+      // A force of 5 g to the right for 60 ms.
       for index in (time * 50)..<(time * 50 + 3) {
         guard let force = samples[index].scan.specificForce else { continue }
         samples[index].scan.specificForce = force + mounting.conjugate.rotate(Vector3(49, 0, 0))
@@ -260,7 +264,7 @@ import Testing
     let messages = play(&pipeline, samples)
     let attitudes = messages.compactMap { if case .attitude(let message) = $0 { message } else { nil } }
     #expect(attitudes.first?.axes == .device && attitudes.last?.axes == .vehicle)
-    // Before the first blow, which throws the made vehicle's filter, but not the vehicle, to the side.
+    // Compares only the time before the first impact: an impact disturbs the filter, but not the simulated vehicle.
     let told = attitudes.filter { $0.axes == .vehicle && $0.time.seconds(since: Self.start) < 149 }
     #expect(told.count > 20)
     for message in told.suffix(60) {
@@ -279,8 +283,8 @@ import Testing
     }
   }
 
-  /// The attitude filter does not take bends and braking for gravity where navigation knows them, though samples come in blocks of
-  /// half a second: the tilt in a frame without north, which is the filter's own.
+  /// With navigation, the attitude filter does not mistake bends and braking for gravity, even with blocks of
+  /// 0.5 s. The test measures the tilt in a frame without north, which is the filter's own.
   @Test func gravityIsEstimatedWhileDriving() throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive(length: 240)
@@ -310,7 +314,7 @@ import Testing
       }
       return tilts.sorted()
     }
-    // The road is level, and so is the device.
+    // The road and the device are level.
     let (alone, aided) = (try worstTilts({ $0.navigation.isEnabled = false }), try worstTilts())
     func share95(_ tilts: [Double]) -> Double { tilts[tilts.count * 19 / 20] }
     print("tilt at 95 %: alone \(share95(alone))°, aided \(share95(aided))°")
@@ -319,7 +323,8 @@ import Testing
     #expect(share95(aided) < 1.3 && share95(aided) < 0.4 * share95(alone))
   }
 
-  /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.
+  /// With navigation disabled, on foot, or without inertial sensors, the receiver's positions are published
+  /// unchanged and without a source.
   @Test(arguments: ["switched off", "on foot", "without inertial sensors"])
   func fixesAreUnchangedWithoutNavigation(_ reason: String) throws {
     var generator = SeededGenerator.announced()
@@ -343,7 +348,7 @@ import Testing
     #expect(statuses(messages).allSatisfy { $0.navigation == nil })
   }
 
-  /// Scans that stop while a fix waits for them cost nothing but a moment.
+  /// If scans stop while a fix waits for them, the fix is published unchanged after a short delay.
   @Test func fixIsPublishedUnchangedIfItsScansAreMissing() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 150).samples(&generator)
@@ -360,7 +365,7 @@ import Testing
     pipeline.advance(to: Timestamp(seconds: 253.5)) { messages.append($0) }
     #expect(locations(messages).map(\.location.positionSource) == [.gnss])
     #expect(locations(messages).first?.location.coordinate == fix.coordinate)
-    // A stop does not wait.
+    // A regular stop publishes a waiting fix immediately.
     fix.timestamp = Timestamp(seconds: 254)
     fix.time = Self.start.advanced(bySeconds: 154)
     pipeline.process(.position([fix])) { messages.append($0) }
@@ -379,12 +384,12 @@ import Testing
     #expect(!inertial.isEmpty)
     #expect(inertial.allSatisfy { 2 * ($0.location.horizontalAccuracy ?? 99) <= 10 })
     let last = try #require(told.last?.prediction)
-    // Nobody who reads it takes it for promised at the end of the drive.
+    // The validity has expired before the end of the drive.
     let age = 300 - (try #require(told.last).time.seconds(since: Self.start))
     #expect((last.validity ?? 1e9) < age)
   }
 
-  /// The receiver is not let sleep because a tunnel is bridged.
+  /// The receiver does not sleep while navigation bridges a tunnel.
   @Test func receiverContinuesSearchingInATunnel() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
@@ -394,7 +399,7 @@ import Testing
     #expect(pipeline.demands[.positioning]?.isOn == true)
   }
 
-  /// A configuration from afar keeps what was found out.
+  /// A remote configuration keeps the alignment.
   @Test func reconfigurationPreservesTheAlignment() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)

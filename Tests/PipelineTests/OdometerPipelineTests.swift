@@ -7,7 +7,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// What messages say of the odometer, with a receiver, a bus and a privacy policy.
+/// Odometer in messages, with a receiver, a CAN bus and a privacy policy.
 @Suite struct OdometerPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -58,14 +58,14 @@ import Testing
     #expect(abs(try #require(track.odometer).distance - 10 * end) < 20)
     let status = pipeline.report(.online, at: Timestamp(seconds: 200))
     #expect(abs(try #require(status.odometer).distance - 2000) < 10)
-    // On the wire whole metres, and an estimate only where there is one.
+    // On the wire, distances are whole metres, and the estimated distance is omitted if zero.
     let json = try JSONValue(parsing: status.payload)
     #expect(json["odometer"]?.integer != nil && json["odometerEstimated"] == nil)
     #expect(try StatusMessage(json: json).odometer?.distance == json["odometer"]?.double)
     #expect(try TrackMessage(json: JSONValue(parsing: track.payload)).odometer != nil)
   }
 
-  /// Half a kilometre aside that is believed in the end adds nothing.
+  /// A jump of 456 m that is accepted in the end adds no distance.
   @Test func jumpAddsNoDistance() throws {
     var pipeline = try pipeline()
     for second in 0...200 { pipeline.process(fix(second, jump: second < 100 ? 0 : 456)) { _ in } }
@@ -78,7 +78,7 @@ import Testing
     var pipeline = try pipeline([{ $0.vehicle = .init() }])
     for second in 0...1300 {
       if second % 10 == 0 {
-        // 8 % less than the way.
+        // 8 % less than the driven distance.
         let kilometres = 84_200 + 0.1 * (0.092 * Double(second)).rounded(.down)
         pipeline.process(bus(second, kilometres: kilometres)) { _ in }
       }
@@ -90,7 +90,7 @@ import Testing
     #expect(abs(disagreement - 0.087) < 0.02)
   }
 
-  /// Where places are told in cells, a way to the metre would tell the road.
+  /// While positions are reduced to cells, a distance accurate to 1 m could reveal the road.
   @Test func privacyAppliesToTheOdometer() throws {
     var pipeline = try pipeline([{ $0.location.desiredAccuracy = .reduced }])
     var locations: [LocationMessage] = []
@@ -111,13 +111,13 @@ import Testing
     let before = pipeline.setOdometer(reading: 48_213_400)
     #expect(abs(try #require(before) - 1000) < 10)
     #expect(pipeline.report(.online, at: Timestamp(seconds: 100)).odometer?.distance == 48_213_400)
-    // It may be set back.
+    // The odometer can be set to a lower value.
     _ = pipeline.setOdometer(reading: 12)
     #expect(pipeline.report(.online, at: Timestamp(seconds: 100)).odometer?.distance == 12)
     var off = try self.pipeline([{ $0.location.isEnabled = false }])
     let none = off.setOdometer(reading: 12)
     #expect(none == nil && !off.hasOdometer && pipeline.hasOdometer)
-    // In a hall, before the first fix.
+    // Indoors, before the first fix.
     var indoors = try self.pipeline()
     _ = indoors.setOdometer(reading: 48_213_400)
     #expect(indoors.report(.online, at: Timestamp(seconds: 0)).odometer?.distance == 48_213_400)

@@ -7,11 +7,12 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// One-shot requests and new regions of a parked vehicle, in exact virtual time. Its receiver delivers only while it is powered.
+/// Single requests and new regions of a parked vehicle, in exact virtual time. Its receiver delivers only while
+/// powered.
 @Suite struct ParkedRequestTests {
   // MARK: Requests
 
-  /// How long the receiver had slept, and how long it takes to a fix then.
+  /// Seconds that the receiver has slept, and its time to a fix afterwards.
   struct Row: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var slept: Double
@@ -19,7 +20,7 @@ import Testing
     var hasAccelerometer = true
   }
 
-  /// After half an hour rest alone does not confirm a position any more; without an accelerometer it never does.
+  /// After half an hour, rest alone no longer confirms a position; without an accelerometer it never does.
   @Test(arguments: [
     Row(testDescription: "hot", slept: 20, timeToFix: 1, hasAccelerometer: false),
     Row(testDescription: "warm", slept: 2700, timeToFix: 6),
@@ -51,7 +52,7 @@ import Testing
     let answer = vehicle.locate(accuracy: 50, timeout: 20, timeToFix: 1)
     #expect(answer.seconds == 0 && answer.found?.isFresh == false && answer.found?.isSufficient == true)
     #expect(vehicle.receiver == before && !vehicle.isReceiverOn)
-    // A finer accuracy than the known one needs the receiver.
+    // A higher accuracy than that of the known position requires the receiver.
     let finer = vehicle.locate(accuracy: 1, timeout: 20, timeToFix: 1)
     #expect(finer.found?.isFresh == true && finer.found?.isSufficient == false && finer.seconds == 20)
     vehicle.run(until: { !$0.isReceiverOn }, atMost: 5)
@@ -99,7 +100,7 @@ import Testing
     #expect(vehicle.states == ["home": .inside, "away": .outside])
     #expect(vehicle.receiver == before)
     #expect(vehicle.toldStates == ["away:outside home:inside"])
-    // An unchanged state causes no event, and the dwell counts from the moment when the region was set.
+    // An unchanged state causes no event. The dwell time starts when the region is set.
     #expect(vehicle.regionEvents.isEmpty)
     vehicle.skip(59)
     #expect(vehicle.regionEvents == ["dwell home 60.0"])
@@ -117,7 +118,7 @@ import Testing
     #expect(vehicle.toldStates.last == "away:outside home:inside")
   }
 
-  /// Where positions are withheld, no region is decided.
+  /// Regions are not decided while positions are withheld.
   @Test func withheldPositionDecidesNoRegion() throws {
     var vehicle = try ParkedVehicle({ $0.privacy.addZone(48, 11, radius: 300) })
     vehicle.drive(from: 1000, to: 0)
@@ -128,7 +129,7 @@ import Testing
     #expect(vehicle.states == ["home": .unknown, "away": .unknown] && !vehicle.isReceiverOn)
   }
 
-  /// A search for satellites that was given up is resumed for a new region, for a limited time.
+  /// A new region resumes an abandoned search for satellites for a limited time.
   @Test func receiverIsPoweredWithoutAPosition() throws {
     var vehicle = try ParkedVehicle(
       { $0.location.desiredAccuracy = .hundredMeters }, { $0.location.policy = .distance(nil) })
@@ -145,7 +146,7 @@ import Testing
     #expect(vehicle.states == ["home": .inside])
   }
 
-  /// The position of a moving vehicle decides what it surely has not left or reached since.
+  /// A moving vehicle decides regions that it cannot have left or reached since its newest position.
   @Test func newestPositionDecidesDistantRegionsWhileMoving() throws {
     var vehicle = try ParkedVehicle()
     vehicle.drive(from: 2000, to: 500)
@@ -157,7 +158,7 @@ import Testing
   }
 }
 
-/// A vehicle whose sensors deliver only what the pipeline demands of them.
+/// A vehicle whose sensors deliver only the demanded samples.
 private struct ParkedVehicle: CustomStringConvertible {
   static let place = Coordinate(latitude: 48, longitude: 11)
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
@@ -185,7 +186,7 @@ private struct ParkedVehicle: CustomStringConvertible {
   var receiver: EnergyAccount { pipeline.energy(at: Timestamp(seconds: now))[.receiver] ?? EnergyAccount() }
   var motion: SensorDemand { pipeline.fullDemands[.gyroscope] ?? .off }
 
-  /// Drives along a meridian at 10 m/s, from and to a number of metres from the place, with a fix each second.
+  /// Drives along a meridian at 10 m/s, with one fix per second. Start and end are in metres from the parking position.
   mutating func drive(from: Double, to: Double) {
     for metres in stride(from: from, through: to, by: from > to ? -10 : 10) {
       now += 1
@@ -193,11 +194,11 @@ private struct ParkedVehicle: CustomStringConvertible {
     }
   }
 
-  /// Stands until locations are paused and the receiver sleeps.
+  /// Stops until locations are paused and the receiver sleeps.
   mutating func park() { run(until: { !$0.isReceiverOn }, atMost: 300) }
 
-  /// Runs the sensors of the standing vehicle.
-  /// - Parameter timeToFix: seconds from power to the first fix.
+  /// Runs the sensors of the parked vehicle.
+  /// - Parameter timeToFix: seconds from power-on to the first fix.
   mutating func run(until isDone: (Self) -> Bool, atMost seconds: Double, timeToFix: Double = 1) {
     let end = now + seconds
     while now < end, !isDone(self) { advance(timeToFix: timeToFix) }
@@ -221,7 +222,7 @@ private struct ParkedVehicle: CustomStringConvertible {
     pipeline.advance(to: Timestamp(seconds: now)) { messages.append($0) }
   }
 
-  /// Lets time pass at rest, in which the sensors would repeat themselves.
+  /// Advances time at rest, without samples, which would be repetitions.
   mutating func skip(_ seconds: Double) {
     onSince = nil
     let end = Timestamp(seconds: now + seconds)
@@ -234,8 +235,8 @@ private struct ParkedVehicle: CustomStringConvertible {
     pipeline.advance(to: end) { messages.append($0) }
   }
 
-  /// Requests a position as the command `locate` does.
-  /// - Returns: seconds to the answer, infinite without one; and the answer.
+  /// Requests a position like the command `locate`.
+  /// - Returns: seconds to the answer (infinite without one), and the answer.
   mutating func locate(
     accuracy: Double, timeout: Double, timeToFix: Double
   ) -> (seconds: Double, found: PendingCommands.Found?) {
@@ -276,7 +277,8 @@ private struct ParkedVehicle: CustomStringConvertible {
 
   // MARK: Regions
 
-  /// Watches circles of 100 m, so many metres from the place, with a dwell time of a minute.
+  /// Monitors circles with a radius of 100 m at distances in metres from the parking position, with a dwell
+  /// time of one minute.
   mutating func watch(_ distances: [String: Double]) {
     pipeline.regions.replaceAll(
       distances.sorted { $0.key < $1.key }.map { name, metres in
@@ -293,7 +295,7 @@ private struct ParkedVehicle: CustomStringConvertible {
       uniqueKeysWithValues: pipeline.regions.statuses(limit: 100).map { ($0.identifier, $0.state) })
   }
 
-  /// Each `regions/state` since `watch`.
+  /// The `regions/state` messages since `watch`.
   var toldStates: [String] {
     messages.compactMap { message in
       guard case .regionsState(let states) = message else { return nil }
@@ -301,7 +303,7 @@ private struct ParkedVehicle: CustomStringConvertible {
     }
   }
 
-  /// Each region event since `watch`, with its seconds since then.
+  /// The region events since `watch`, each with seconds since then.
   var regionEvents: [String] {
     messages.compactMap { message in
       guard case .region(let region) = message else { return nil }

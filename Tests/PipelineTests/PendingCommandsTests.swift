@@ -6,7 +6,8 @@ import Spatial
 import Telemetry
 import Testing
 
-/// Who asked for a position gets the first that is exact enough, or the best at the time limit, and is told which.
+/// A position request is answered by the first sufficiently accurate position, or by the best one at the time
+/// limit. The answer states which.
 @Suite struct PendingCommandsTests {
   private func at(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
@@ -22,7 +23,7 @@ import Testing
     command: "locate", request: RemoteRequest(subject: .command("locate"), payload: []))
 
   @Test(arguments: [
-    // Metres of the fixes at seconds 1, 2, 3, …; seconds of the answer; which fix; whether it suffices.
+    // Accuracy in m of the fixes at seconds 1, 2, 3, …; second of the answer; second of its fix; true if sufficient.
     ([180.0, 60, 30, 10], 3.0, 3.0, true), ([20], 1, 1, true), ([180, 90, 120, 90, 200], 10, 4, false),
   ])
   func firstSufficientFixOrBestAnswers(radii: [Double], answered: Double, which: Double, isSufficient: Bool)
@@ -59,7 +60,7 @@ import Testing
     }
   }
 
-  /// After a change of the settings, positions from before it answer no command.
+  /// After a change of the settings, earlier positions answer no command.
   @Test func forgottenPositionsAnswerNothing() throws {
     var commands = PendingCommands()
     commands.observe(fix(1), radius: 5)
@@ -73,7 +74,7 @@ import Testing
     #expect(commands.endSearches().count == 1 && commands.search == nil && commands.nextDeadline == nil)
   }
 
-  /// A position that was measured before the command and arrives after it is not fresh.
+  /// A position that was measured before the command but arrives later is not fresh.
   @Test func positionBeforeTheCommandIsNotFresh() throws {
     var commands = PendingCommands()
     commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
@@ -112,7 +113,7 @@ import Testing
     #expect(found.isFresh && !found.isSufficient)
   }
 
-  /// A measurement takes up to twenty seconds, in which anybody may ask for it as often as the broker lets through.
+  /// A measurement lasts up to 20 s. The number of requests waiting for it is limited.
   @Test func waitingLevelRequestsAreLimited() {
     var commands = PendingCommands()
     var taken = 0

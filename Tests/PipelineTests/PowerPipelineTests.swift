@@ -7,7 +7,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The agent's demands as it runs, in exact virtual time.
+/// Sensor demands of the running agent, in exact virtual time.
 @Suite struct PowerPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -27,7 +27,7 @@ import Testing
     return .position([fix])
   }
 
-  /// Accelerometer blocks of a fifth of a second; a road shakes the vehicle at 2 Hz.
+  /// Plays accelerometer blocks of 0.2 s. Vehicle vibration while driving is 2 Hz.
   private func drive(_ pipeline: inout AgentPipeline, from: Double, to end: Double, isMoving: Bool)
     -> [Double]
   {
@@ -69,7 +69,7 @@ import Testing
 
     #expect(drive(&pipeline, from: 300, to: 304, isMoving: true).count == 1)
     #expect(pipeline.demands[.positioning] != .off && pipeline.demands[.gyroscope] != .off)
-    // In motion the receiver sleeps only as long as the hundred metres hold.
+    // In motion, the receiver sleeps only while the position is accurate to 100 m.
     pipeline.process(fix(at: 305, speed: 12)) { _ in }
     #expect(pipeline.demands[.positioning] == .off)
     let deadline = try #require(pipeline.nextDeadline)
@@ -110,7 +110,8 @@ import Testing
     #expect(try wakeups(startedAs: .pedestrian) == wakeups(startedAs: .automotive))
   }
 
-  /// A parked vehicle is hit. With the accelerometer at its watching rate that is chance; kept at its rate, it is told.
+  /// A parked vehicle is hit. At the watch rate of the accelerometer, detection is random; at its full rate,
+  /// the impact is reported.
   @Test(arguments: [false, true]) func impactAtRestIsReportedIfMonitored(isWatched: Bool) throws {
     var pipeline = try pipeline(
       { $0.location.desiredAccuracy = .hundredMeters }, { $0.motion.watchesAtRest = isWatched })
@@ -126,7 +127,7 @@ import Testing
         }
         let isHit = blow.map { $0 <= step && step < $0 + 3 } ?? false
         let sample = InertialScan(timestamp: time, acceleration: Vector3(isHit ? 6 : 0, 0, -1))
-        // What the hardware delivers at the rate it was told.
+        // The hardware delivers samples at the demanded rate.
         if pipeline.demands[.accelerometer] == watch(PowerPlanner.watchRate), step % 8 != 0 { continue }
         pipeline.process(.inertial([sample])) { blows += $0.kind == .motion ? 1 : 0 }
       }
@@ -153,7 +154,7 @@ import Testing
     #expect(pipeline.demands[.positioning] != .off && pipeline.demands[.gyroscope] != .off)
   }
 
-  /// Fixes that come together, some seconds late, make the same batches as those that come one by one.
+  /// Fixes that arrive together and some seconds late give the same batches as single ones.
   @Test func delayedFixesYieldTheSameBatches() throws {
     func batches(of size: Int) throws -> [[UTCTime]] {
       var pipeline = try pipeline(
@@ -191,7 +192,7 @@ import Testing
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
     pipeline.process(fix(at: 5, speed: 0)) { _ in }
     _ = drive(&pipeline, from: 5, to: 60, isMoving: false)
-    // But for the barometer: what stands does not rise.
+    // Except the barometer, which is off at rest.
     #expect(pipeline.demands[.barometer] == .off)
     #expect(pipeline.demands.filter { $0.key != .barometer } == demands.filter { $0.key != .barometer })
     #expect(demands[.positioning] == .rate(hertz: 1, latency: .seconds(1)))

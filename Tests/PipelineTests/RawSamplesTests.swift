@@ -5,7 +5,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// The command `samples`, in exact virtual time.
+/// The command `samples` in exact virtual time.
 @Suite struct RawSamplesTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private let zero = Timestamp(nanoseconds: 0)
@@ -68,7 +68,7 @@ import Testing
     #expect(parts.allSatisfy { $0.kinds == [.gyroscope, .barometer] })
   }
 
-  /// Sensors of 100 and 50 Hz at 20 Hz: what is sampled together is told together.
+  /// Sensors of 100 Hz and 50 Hz at a requested rate of 10 Hz: samples of both kinds share the same times.
   @Test func kindsShareOneGrid() {
     let events = (0...200).map {
       scan(Double($0) * 0.01, $0 % 2 == 1 ? [.accelerometer, .magnetometer] : [.accelerometer])
@@ -100,7 +100,7 @@ import Testing
     #expect(samples.rates == [.accelerometer: 4])
   }
 
-  /// The sensors run at the rate meanwhile, at rest and for a coarse accuracy, too, and no longer.
+  /// The sensors run at the requested rate only during the recording, even if they are otherwise off.
   @Test func sensorsAreDemandedDuringTheRecording() throws {
     let configuration = PipelineConfiguration([
       { $0.inertial.rate = 20 }, { $0.heading.isEnabled = false },

@@ -23,7 +23,7 @@ import Testing
     #expect(!repeated.isFrozen)
   }
 
-  /// A parked receiver that holds its position is accepted, and after a minute at rest also one that was frozen.
+  /// A parked receiver that holds its position is accepted. After one minute at rest, a frozen one is accepted, too.
   @Test func aRepeatedPositionAtRestIsAccepted() {
     var repeated = RepeatedPosition()
     for second in 0..<600 { repeated.process(fix(second), speeds: [0.3, nil]) }
@@ -36,7 +36,7 @@ import Testing
     #expect(!repeated.isFrozen)
   }
 
-  /// Without a speed, nothing shows that the vehicle is at rest.
+  /// An unknown speed does not prove rest.
   @Test func unknownSpeedIsNoRest() {
     var repeated = RepeatedPosition()
     for second in 0...1 { repeated.process(fix(second), speeds: [12]) }
@@ -72,7 +72,7 @@ import Testing
     #expect(!repeated.isFrozen)
   }
 
-  @Test func frozenPositionIsKnownAfterReconfiguration() throws {
+  @Test func frozenPositionIsDetectedAfterReconfiguration() throws {
     let configuration = PipelineConfiguration([{ $0.location.policy = .distance(nil) }])
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(seconds: 0), time: UTCTime(nanoseconds: 0), version: "1")

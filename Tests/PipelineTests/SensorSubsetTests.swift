@@ -8,8 +8,8 @@ import Spatial
 import Telemetry
 import Testing
 
-/// The agent with the default settings on every set of sensors that a vehicle may have, at rates from 10 to 1000 Hz: what it
-/// publishes, in which frame, and what its `status` says of the rest.
+/// Default settings with every possible set of sensors, at rates from 10 to 1000 Hz: published messages, their
+/// frame, and the limitations in `status`.
 @Suite struct SensorSubsetTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let blow = 4.5
@@ -21,7 +21,7 @@ import Testing
     Set(kinds.indices.filter { bits >> $0 & 1 == 1 }.map { kinds[$0] })
   }
 
-  /// What is to be expected of a set of sensors, said independently of the code.
+  /// Expected outputs of a set of sensors, defined independently of the code.
   private struct Expectation {
     var frame: AttitudeReferenceFrame?
     var hasAttitudeMessage: Bool
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// Flat, its front to the north-east by the compass; struck on the left after `blow` seconds.
+  /// Plays a device that lies flat, facing north-east, and is struck on the left after `blow` seconds.
   private func drive(_ sensors: Set<SensorKind>, rate: Double) throws -> [VehicleMessage] {
     let configuration = PipelineConfiguration(
       [
@@ -70,7 +70,7 @@ import Testing
         into: send)
     }
     let inertial = sensors.intersection([.accelerometer, .gyroscope, .magnetometer])
-    // Turned a quarter of a half circle to the right: north is ahead to the left.
+    // The device is turned 45° to the right: north is ahead to the left.
     let field = Vector3(-17, 17, -41.6)
     let seconds = Self.blow + 1.1
     var generator = SeededGenerator(seed: 7)
@@ -79,7 +79,7 @@ import Testing
       let isStruck = abs(time.seconds - Self.blow - 0.06) < 0.06
       var scan = InertialScan(timestamp: time)
       if inertial.contains(.accelerometer) {
-        // What is struck on the left is pushed to the right.
+        // An impact on the left pushes to the right.
         scan.specificForce = Vector3(isStruck ? 40 : 0, 0, 9.80665) + 0.01 * generator.nextNormalVector()
       }
       if inertial.contains(.gyroscope) { scan.rotationRate = 0.001 * generator.nextNormalVector() }
@@ -120,8 +120,8 @@ import Testing
     #expect(attitudes.isEmpty != expected.hasAttitudeMessage)
     #expect(attitudes.last?.frame == expected.frame)
     if expected.hasAttitudeMessage {
-      // Of a gyroscope alone, its rotation rate.
-      // Before the blow, which a device without a gyroscope takes for a slope.
+      // A gyroscope alone gives only the rotation rate. The time after the impact is excluded: a device without
+      // a gyroscope mistakes the impact for a slope.
       let last = try #require(attitudes.last { $0.time < Self.start.advanced(bySeconds: Self.blow) })
       if sensors.contains(.accelerometer) {
         #expect(try #require(last.gravity).z < -0.99 && last.userAcceleration != nil)
@@ -146,12 +146,12 @@ import Testing
     let last = try #require(status)
     #expect(Set(last.degradations.keys) == expected.degraded, "\(last.degradations)")
     let available = Set(last.services.filter { $0.value == "available" }.keys)
-    // Nothing is called available that never comes, and nothing comes that is not called so.
+    // Exactly the available services are published.
     #expect(available.contains("attitude") == (attitudes.last?.attitude != nil))
     #expect(available.contains("gravity") == (attitudes.last?.gravity != nil))
     #expect(available.contains("rotationRate") == (attitudes.last?.rotationRate != nil))
     #expect(available.contains("magneticField") == (last.compass?.magneticField != nil))
-    // A device that was never turned is not calibrated; where there is no heading, that would not help.
+    // A device that was never turned is not calibrated. Without a heading, calibration is not requested.
     #expect(
       (last.compass?.isCalibrationWanted ?? false) == expected.hasHeading,
       "\(String(describing: last.compass))")
@@ -162,11 +162,12 @@ import Testing
     #expect(last.frames.contains { $0 == expected.frame?.rawValue } == (expected.frame != nil))
     for (service, reason) in last.services where reason != "available" {
       #expect(
-        reason.contains(";") || reason.contains("no source has it"), "\(service): \(reason) names no remedy")
+        reason.contains(";") || reason.contains("no source has it"), "\(service): \(reason) has no remedy")
     }
   }
 
-  /// Without attitudes nothing publishes gravity and rotation rate, and without locations no fix is to come.
+  /// Disabled attitudes explain missing gravity and rotation rate. With locations disabled, the reason does not
+  /// mention a fix.
   @Test func disabledServicesNameTheirKeys() throws {
     let configuration = PipelineConfiguration(
       [
@@ -184,7 +185,7 @@ import Testing
   }
 
   /// Hardware that is slower than the interval is reported.
-  @Test func anIntervalBelowTheSensorsIsReported() throws {
+  @Test func intervalShorterThanTheSensorsAllowIsReported() throws {
     let configuration = PipelineConfiguration(
       [
         { $0.attitude.isEnabled = true }, { $0.attitude.interval = 0.01 },
@@ -200,7 +201,7 @@ import Testing
     #expect(degradations(100).isEmpty && degradations(25).count == 1, "\(degradations(25))")
   }
 
-  /// What is asked for and cannot be told is named, and nothing else.
+  /// Exactly the requested outputs that are unavailable are listed.
   @Test func missingSensorNamesAffectedOutputs() throws {
     let configuration = PipelineConfiguration(
       [
@@ -219,7 +220,7 @@ import Testing
       #expect(found?.isUnavailable == true && found?.reason.contains("attach") == true, "\(key): \(none)")
     }
     #expect(!none.contains { $0.output == "shake" }, "\(none)")
-    // One cause, one limitation: no inertial sensor, and no barometer.
+    // Limitations with the same cause are combined: no inertial sensor, and no barometer.
     let causes = none.combined(sensors: [])
     #expect(
       causes.count == 2
@@ -236,7 +237,7 @@ import Testing
       outputs(Set(Self.kinds).subtracting([.barometer])) == ["altitude (altitude.interval)"],
       "\(outputs(Set(Self.kinds).subtracting([.barometer])))")
 
-    // A device of which nobody has said anything has no sensor; that a fix is still to come is no want of one.
+    // Without a source status, all sensors are missing. A pending first fix is no limitation.
     var pipeline = AgentPipeline(
       configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
     #expect(pipeline.limitations.contains { $0.output == "impact" && $0.isUnavailable })

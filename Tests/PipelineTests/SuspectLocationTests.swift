@@ -30,7 +30,7 @@ import Testing
     return pipeline
   }
 
-  /// A drive to the east at 10 m/s, `north` metres aside.
+  /// Returns a fix of a drive to the east at 10 m/s, displaced `north` metres to the north.
   private func fix(_ second: Int, north: Double = 0, speed: Double = 10) -> SensorEvent {
     let place = Self.origin.destination(distance: speed * Double(second), bearing: 90)
     var fix = PositionFix(
@@ -44,7 +44,7 @@ import Testing
     (message.location.coordinate.latitude - Self.origin.latitude) * 111_200
   }
 
-  /// What a run publishes.
+  /// Messages published in a run.
   private struct Output {
     var locations: [LocationMessage] = []
     var events: [LocationEventMessage] = []
@@ -124,8 +124,8 @@ import Testing
     [{ $0.privacy.accuracy = 1000 }, { $0.location.desiredAccuracy = .reduced }],
   ]
 
-  /// The first plausible location is published once, also if privacy or reduced accuracy moves it. Moved suspect locations are
-  /// flagged, too.
+  /// The first plausible location is published once, even if privacy or reduced accuracy displaces it.
+  /// Displaced suspect locations are marked, too.
   @Test(arguments: policies.indices, moved.indices) func locationAfterASuspicionIsPublishedOnce(
     policy: Int, moved: Int
   ) throws {
@@ -141,7 +141,7 @@ import Testing
     #expect(!far.isEmpty && far.allSatisfy { $0.location.suspicion?.reason == .jump }, "\(far)")
   }
 
-  /// Other settings do not leave the event `suspect` without its end.
+  /// A change of the settings does not leave `suspect` without its end.
   @Test func suspicionEndsAfterAChangeOfTheSettings() throws {
     var pipeline = try pipeline(Self.policies[0])
     var output = Output()
@@ -154,7 +154,7 @@ import Testing
     #expect(output.suspicions.map(\.event).last == .plausible, "\(output.suspicions)")
   }
 
-  /// A ferry without a receiver, or a first position that was wrong.
+  /// A permanent jump, as after a ferry without reception or a wrong first position.
   @Test(arguments: policies) func lastingJumpIsAccepted(settings: [Setting]) throws {
     var pipeline = try pipeline(settings, regions: [Self.street])
     let output = run(&pipeline, (0..<150).map { fix($0, north: $0 >= 50 ? 20_000 : 0) })
@@ -174,12 +174,12 @@ import Testing
     #expect(output.locations.contains { $0.location.suspicion?.reason == .velocity })
   }
 
-  /// Wheels that agreed with the receiver, and then do not.
+  /// Wheel speeds that agreed with the receiver and then differ.
   @Test(arguments: [true, false]) func contradictionByWheelsIsFlagged(hasAgreed: Bool) throws {
     var pipeline = try pipeline([{ $0.location.policy = .distance(nil) }, { $0.vehicle = .init() }])
     var output = Output()
     for second in 0..<200 {
-      // A scale that is always wrong is no contradiction of the position.
+      // A speed with a constant scale error does not contradict the position.
       let wheels = !hasAgreed ? 16.0 : second < 100 ? 10 : 4
       pipeline.process(
         .vehicle([
@@ -215,7 +215,7 @@ import Testing
     #expect(payloads.allSatisfy { !$0.contains(#""latitude":0,"#) && !$0.contains(#""latitude":0.0"#) })
   }
 
-  /// Single outliers while updates are paused, in every phase.
+  /// Single outliers in every phase while updates are paused.
   @Test func outlierDoesNotEndAPause() throws {
     var random = SeededGenerator.announced()
     let circle = Region(identifier: "office", center: Self.origin, radius: 50)

@@ -8,9 +8,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Which clock civil time is taken from, and that it never goes back within an epoch.
+/// Selection of the clock for civil time, which never goes back within an epoch.
 @Suite struct TimeBaseTests {
-  /// The right time at 0 s.
+  /// Correct time at 0 s.
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let year = 31_536_000.0
 
@@ -24,7 +24,7 @@ import Testing
       isVirtual: false)
   }
 
-  /// How wrong time is.
+  /// Returns the error of the time base in seconds.
   private func error(_ base: TimeBase, _ seconds: Double) -> Double {
     base.utc(at: at(seconds)).seconds(since: right(seconds))
   }
@@ -47,7 +47,7 @@ import Testing
     base.observe(right(10), at: at(10), hasFix: true)
     #expect(base.clock == .system && base.lastStep == nil)
     #expect(abs(error(base, 10) - 0.5) < 1e-6)
-    // It loses its servers: the receiver's time, half a second behind, is waited for.
+    // The clock loses synchronization. Time runs at half speed until the receiver's time, 0.5 s behind, has caught up.
     base.observe(SystemTime(time: right(20.5), isSynchronized: false), at: at(20))
     #expect(base.clock == .receiver && base.regressions == 0)
     #expect(abs(error(base, 20) - 0.5) < 1e-6 && abs(error(base, 20.5) - 0.25) < 1e-6)
@@ -60,7 +60,7 @@ import Testing
     #expect(base.clock == .unsynchronized)
     base.observe(SystemTime(time: right(6), isSynchronized: false), at: at(6))
     #expect(base.clock == .system && abs(error(base, 6)) < 1e-6)
-    // The satellites know better than a hand, a time daemon better than a receiver's late reports.
+    // The receiver takes precedence over a manually set clock, and a synchronized clock over the receiver.
     base.observe(right(6.7), at: at(7), hasFix: true)
     #expect(base.clock == .receiver)
     base.observe(SystemTime(time: right(8), isSynchronized: true), at: at(8))
@@ -73,7 +73,7 @@ import Testing
       isVirtual: false)
     #expect(base.clock == .unsynchronized && base.knownOffset(at: at(0)) == nil)
     #expect(base.machineTime(at: at(0)) == nil)
-    // Without a position, a receiver's time is better than none.
+    // A receiver's time without a position is better than none.
     base.observe(right(1), at: at(1), hasFix: false)
     #expect(base.clock == .receiver && base.knownOffset(at: at(1)) != nil)
   }
@@ -84,12 +84,13 @@ import Testing
     #expect(base.clock == .unsynchronized)
   }
 
-  /// Reports come late by turns; time runs by the quickest, and follows a machine whose crystal is off.
+  /// Reports have varying delays. The time base follows the fastest ones, and compensates the drift of the
+  /// machine's clock.
   @Test func receiverTimeIsSmooth() {
     var base = wrong(by: -Self.year)
     var random = SplitMix(seed: 7)
     for second in 1...3600 {
-      // The machine's second is 20 millionths too short.
+      // The machine's clock runs 20 ppm fast.
       let time = Double(second) * (1 + 20e-6)
       let delay = 0.1 + Double.random(in: 0...0.4, using: &random)
       base.observe(right(Double(second)), at: at(time + delay), hasFix: true)
@@ -99,7 +100,7 @@ import Testing
     #expect(base.regressions == 0)
   }
 
-  /// Whatever the clocks do, time goes back only where a new epoch begins.
+  /// For any behaviour of the clocks, time goes back only at the start of a new epoch.
   @Test(arguments: 0..<200) func timeIsMonotonicWithinAnEpoch(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var base = wrong(by: Double.random(in: -10...10, using: &random))
@@ -121,7 +122,7 @@ import Testing
     }
   }
 
-  /// The whole pipeline on hardware: `status` follows the fix, says so at once, and how far time was off.
+  /// The complete pipeline on hardware: `status` uses the time of the fix immediately and reports the clock step.
   @Test func statusUsesTheBetterClock() throws {
     let configuration = PipelineConfiguration([], isVirtual: false)
     var pipeline = AgentPipeline(
@@ -145,7 +146,7 @@ import Testing
     let last = try #require(statuses.last)
     #expect(last.clock == .receiver && abs((last.clockStep ?? 0) + Self.year) < 1)
     #expect(abs(last.time.seconds(since: right(last.uptime ?? 0))) < 0.5)
-    #expect(last.uptime ?? 60 < 20, "it is told when it happens")
+    #expect(last.uptime ?? 60 < 20, "published immediately")
     #expect(pipeline.timeRegressions == 1)
     let read = try StatusMessage(json: JSONValue(parsing: last.payload))
     #expect(read.clock == .receiver && read.clockStep == last.clockStep.map { ($0 * 1000).rounded() / 1000 })

@@ -9,18 +9,18 @@ import TestSupport
 import Testing
 import Traces
 
-/// What the pipeline decides about traces: of blows, of moments that are asked for, and when it is over all at once.
+/// Traces of impacts and of requested times, and traces saved at a stop or a power failure.
 @Suite struct TracePipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
-  /// A vehicle whose sensors come in blocks of 0.1 s: 100 scans a second, and a fix each second while `hasSky`.
+  /// A vehicle with sensor blocks of 0.1 s at 100 Hz, and one fix per second while `hasSky`.
   private struct Vehicle {
     var pipeline: AgentPipeline
     var random: SeededGenerator
     var now = 40.0
     var speed = 15.0
     var hasSky = true
-    /// m/s² forward, at a second.
+    /// Forward acceleration in m/s² by second.
     var acceleration: (Double) -> Double = { _ in 0 }
     var way = 0.0
     private(set) var steps: [TraceStep] = []
@@ -76,7 +76,7 @@ import Traces
       }
     }
 
-    /// The scans of a run.
+    /// Returns the scans of a trace.
     func scans(_ wanted: Int) -> [InertialScan] {
       let blocks = steps.flatMap { step -> [[UInt8]] in
         switch step {
@@ -90,7 +90,7 @@ import Traces
     }
   }
 
-  /// Nothing is missing between two times, and nothing is there twice.
+  /// Expects scans without gaps or duplicates between two times.
   private func expectWhole(_ scans: [InertialScan], from: Double, to: Double, _ what: String) {
     let times = scans.map(\.timestamp.seconds)
     #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 0.01) < 1e-4 }, "\(what)")
@@ -115,7 +115,7 @@ import Traces
     #expect(removals == 1)
   }
 
-  /// Traces that are enabled again before the last steps of the previous ones were stored record again.
+  /// Traces that are enabled again before the last steps of the previous ones were stored can record again.
   @Test func tracesCanBeEnabledAgain() throws {
     var vehicle = try Vehicle(seed: 8)
     vehicle.run(until: 60)
@@ -126,7 +126,7 @@ import Traces
     #expect(begun(vehicle.pipeline.requestTrace(TraceRequest())) != nil)
   }
 
-  // MARK: Moments that are asked for
+  // MARK: Requested times
 
   private func begun(_ answer: TraceRequest.Answer) -> (run: Int, message: TraceMessage)? {
     if case .begun(let run, let message) = answer { (run, message) } else { nil }
@@ -139,13 +139,13 @@ import Traces
   @Test func traceOfARequestedTimeIsStored() throws {
     var vehicle = try Vehicle(seed: 1)
     vehicle.run(until: 80)
-    // Now, and on: as long as configured.
+    // A trace of the current time has the configured length.
     let now = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest())))
     #expect(now.message.cause == .command && now.message.impact == nil && now.message.coordinate != nil)
     #expect(now.message.before == 15 && now.message.after == 15)
     #expect(abs(now.message.time.seconds(since: Self.start) - 80) < 0.2)
     vehicle.run(until: 85)
-    // A few at a time.
+    // Up to three requested traces are recorded simultaneously.
     for before in [1.0, 2] {
       #expect(begun(vehicle.pipeline.requestTrace(TraceRequest(before: before, after: 1))) != nil)
     }
@@ -158,7 +158,7 @@ import Traces
     expectWhole(vehicle.scans(now.run), from: 65, to: 94.9, "now")
     expectWhole(vehicle.scans(2), from: 84, to: 85.9, "beside it")
 
-    // One that is over, at once.
+    // A past trace is complete immediately.
     let past = try #require(
       begun(
         vehicle.pipeline.requestTrace(
@@ -179,10 +179,10 @@ import Traces
     #expect(
       ask(110).contains("2026-11-21T08:01:50.000Z is in the future; the vehicle's time is 2026-11-21T08:01:"))
     #expect(ask(50).contains("2026-11-21T08:00:50.000Z is not in memory, which has 2026-11-21T08:01:"))
-    // More than there is, is not promised.
+    // The stated span is limited to the available samples.
     let most = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest(before: 60, after: 0))))
     #expect(most.message.before > 29 && most.message.before < 36)
-    // Sensors that sleep leave what they said before; now is not in it.
+    // Sleeping sensors leave older samples in memory; the current time is missing.
     vehicle.pipeline.advance(to: Timestamp(seconds: 200)) { _ in }
     let asleep = refusal(vehicle.pipeline.requestTrace(TraceRequest()))
     #expect(asleep.contains("is not in memory") && !asleep.contains("future"), "\(asleep)")
@@ -191,7 +191,7 @@ import Traces
     #expect(refusal(off.pipeline.requestTrace(TraceRequest())).contains("(trace.enabled)"))
   }
 
-  /// A vehicle without inertial sensors has positions, and a trace of them ends, too.
+  /// Without inertial sensors, a trace contains positions, and it ends, too.
   @Test func positionsAreStoredWithoutInertialSensors() throws {
     var vehicle = try Vehicle(seed: 3)
     for second in 40...80 {
@@ -206,13 +206,13 @@ import Traces
     #expect(vehicle.ended.map(\.isWhole) == [true])
   }
 
-  // MARK: Blows
+  // MARK: Impacts
 
   private static func blow(_ time: Double) -> (Double) -> Double {
     { (time..<time + 0.1).contains($0) ? -100 : 0 }
   }
 
-  /// A blow while a moment is being kept, and another after its long time has begun: each has its own trace, and each is whole.
+  /// A requested trace and two impacts overlap. Each has its own complete trace.
   @Test func overlappingTracesAreComplete() throws {
     var vehicle = try Vehicle([{ $0.traces?.after = 60 }], seed: 4)
     vehicle.acceleration = { Self.blow(80)($0) + Self.blow(120)($0) }
@@ -222,12 +222,12 @@ import Traces
     #expect(vehicle.begun.map(\.message.cause) == [.command, .impact, .impact])
     #expect(vehicle.ended.count == 3 && vehicle.ended.allSatisfy(\.isWhole))
     #expect(vehicle.ended.map(\.message.after).sorted() == [30, 60, 60])
-    expectWhole(vehicle.scans(asked.run), from: 60, to: 104.9, "asked for")
-    expectWhole(vehicle.scans(vehicle.begun[1].run), from: 65, to: 139.9, "first blow")
-    expectWhole(vehicle.scans(vehicle.begun[2].run), from: 105, to: 179.9, "second blow")
+    expectWhole(vehicle.scans(asked.run), from: 60, to: 104.9, "requested trace")
+    expectWhole(vehicle.scans(vehicle.begun[1].run), from: 65, to: 139.9, "first impact")
+    expectWhole(vehicle.scans(vehicle.begun[2].run), from: 105, to: 179.9, "second impact")
   }
 
-  /// Power that fails during a blow: it is one already when enough of it has come, and it is kept at once.
+  /// Power fails during an impact. An impact with sufficient samples is detected and stored immediately.
   @Test(arguments: [(0.02, false), (0.06, true)]) func impactIsStoredDuringPowerFailure(
     after: Double, isKept: Bool
   ) throws {
@@ -244,13 +244,13 @@ import Traces
       #expect(vehicle.begun[0].message.impact?.severity == .moderate)
       #expect(vehicle.ended.map(\.isWhole) == (isStop ? [false] : []))
       guard !isStop else { continue }
-      // The power did not fail, and the rest of the blow came: it is the same crash.
+      // Power did not fail, and the rest of the impact follows: it is the same impact.
       vehicle.run(until: 100)
       #expect(vehicle.begun.count == 1 && vehicle.ended.map(\.isWhole) == [true])
     }
   }
 
-  /// What a second's writing has not yet taken is written when power fails.
+  /// Samples that the periodic write has not yet stored are written when power fails.
   @Test func activeTraceIsWrittenAtPowerFailure() throws {
     var vehicle = try Vehicle(seed: 6)
     vehicle.acceleration = Self.blow(80)
@@ -261,7 +261,7 @@ import Traces
     #expect(vehicle.ended.isEmpty)
   }
 
-  /// A position is where the blow was while it is new, or while the vehicle has rested since.
+  /// An impact has the last position if it is recent or if the vehicle has been at rest since.
   @Test func oldPositionIsNotUsedForAnImpact() throws {
     var vehicle = try Vehicle([{ $0.navigation.isEnabled = false }], seed: 7)
     vehicle.acceleration = Self.blow(80)
@@ -271,7 +271,7 @@ import Traces
     #expect(vehicle.begun.map(\.message.coordinate).first ?? nil != nil)
 
     var tunnel = try Vehicle([{ $0.navigation.isEnabled = false }], seed: 8)
-    // The road shakes, or it would be at rest.
+    // Road vibration; otherwise the vehicle would be at rest.
     tunnel.acceleration = { 0.8 * sin(9 * $0) + Self.blow(80)($0) }
     tunnel.run(until: 60)
     tunnel.hasSky = false
@@ -287,7 +287,7 @@ import Traces
     #expect(parked.begun.count == 1 && parked.begun[0].message.coordinate != nil)
   }
 
-  /// Only where its driver says where the sensor ends, it is told that it was there.
+  /// Saturation is reported only if the driver states the range of the sensor.
   @Test(arguments: [(nil, false), (9.0 * standardGravity, true), (16 * standardGravity, false)])
   func sensorSaturationIsReported(range: Double?, isClipped: Bool) throws {
     var vehicle = try Vehicle(seed: 10)

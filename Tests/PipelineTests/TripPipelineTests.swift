@@ -7,12 +7,12 @@ import Spatial
 import Telemetry
 import Testing
 
-/// What `trip` messages say, with a receiver, a bus and a privacy policy.
+/// `trip` messages with a receiver, a CAN bus and a privacy policy.
 @Suite struct TripPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let origin = Coordinate(latitude: 48, longitude: 11)
 
-  /// A vehicle that goes to the north.
+  /// A vehicle that drives north.
   private struct Drive {
     var pipeline: AgentPipeline
     var second = 0
@@ -26,7 +26,7 @@ import Testing
         version: "1", trips: kept)
     }
 
-    /// Whether the receiver measures speed and course, and seconds between two positions.
+    /// True if the receiver measures speed and course. `interval` is the time between two positions in seconds.
     var hasSpeed = true
     var interval = 1
 
@@ -75,17 +75,17 @@ import Testing
     #expect(abs(trip.distance - 7000) < 10 && trip.estimated == 0)
     #expect(trip.kind == .driven && trip.idling == nil && trip.way.count >= 2)
     #expect(trip.trip.series.count == 16 && trip.trip.number == 1)
-    // Each message is what its reader finds.
+    // Each message can be decoded again.
     for message in drive.told {
       let read = try TripMessage(json: JSONValue(parsing: message.payload))
       #expect(read.trip == message.trip && read.phase == message.phase)
     }
-    // The sum of trips is the odometer.
+    // The sum of the trips equals the odometer.
     let odometer = try #require(drive.pipeline.odometerToKeep)
     #expect(abs(odometer.distance - trip.distance) < 1)
   }
 
-  /// As a GPX track without speeds.
+  /// Positions without speed, as in a GPX track.
   @Test(arguments: [1, 5, 12, 30, 60]) func positionsWithoutSpeedMakeOneTrip(interval: Int) throws {
     var drive = try Drive()
     (drive.hasSpeed, drive.interval) = (false, interval)
@@ -102,7 +102,7 @@ import Testing
     #expect(try #require(trip.meanSpeed) > 8)
   }
 
-  /// At the end of a recording, and before a restart, an open trip is published with all of its distance.
+  /// At the end of a recording and before a restart, the current trip is published with its complete distance.
   @Test func openTripIsPublishedBeforeACleanStop() throws {
     var drive = try Drive()
     drive.hasSpeed = false
@@ -112,7 +112,7 @@ import Testing
     #expect(drive.told.map(\.phase) == [.started, .underway] && trip.kind == .driven)
     #expect(abs(trip.distance - 400) < 60, "\(trip.distance)")
     #expect(abs(try #require(trip.meanSpeed) - 10) < 0.5)
-    // Nothing new, nothing published; the interval 0 publishes starts and ends only.
+    // Without changes, nothing is published. With interval 0, only starts and ends are published.
     drive.finish()
     #expect(drive.told.count == 2)
     var quiet = try Drive([{ $0.trips.interval = nil }])
@@ -166,7 +166,7 @@ import Testing
     let trip = try #require(drive.told.last)
     #expect(trip.start.coordinate == nil && trip.start.odometer == nil && trip.end.coordinate != nil)
     #expect(trip.way.allSatisfy { Self.origin.distance(to: $0.coordinate) > 490 })
-    // In whole kilometres: to the metre it would say how far into the zone the way went.
+    // The distance is in whole kilometres. In metres, it would reveal how far the route leads into the zone.
     #expect(trip.distance == 2000 || trip.distance == 3000)
     #expect(trip.end.odometer != nil && trip.meanSpeed == nil)
     #expect(drive.pipeline.tripsToKeep?.text.contains(" 48.000") == false)
@@ -188,7 +188,7 @@ import Testing
       var drive = try Drive([setting])
       drive.go(300, speed: 10)
       #expect(drive.told.isEmpty && !drive.pipeline.hasTrips)
-      // The numbers of driving events are kept all the same.
+      // The numbers of driving events are stored nevertheless.
       #expect(drive.pipeline.tripsToKeep.map { $0.count == 0 && $0.boundary == nil } == true)
       #expect(try Drive([setting, { $0.events.kinds = [] }]).pipeline.tripsToKeep == nil)
     }
@@ -212,7 +212,7 @@ import Testing
     }
   }
 
-  /// What may have been lost with the outbox is told again, word for word.
+  /// A trip whose delivery was not confirmed is published again unchanged.
   @Test func unconfirmedTripIsPublishedAgain() throws {
     var drive = try Drive()
     drive.go(60)

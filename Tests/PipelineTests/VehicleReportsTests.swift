@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What is made of the signals of a vehicle's bus, in exact virtual time.
+/// Messages made from the signals of a vehicle's CAN bus, in exact virtual time.
 @Suite struct VehicleReportsTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
@@ -46,7 +46,7 @@ import Testing
     )
   }
 
-  /// The `vehicle` messages that come out, each with the second at which it came.
+  /// Returns the `vehicle` messages, each with the second of its publication.
   private func run(
     _ pipeline: inout AgentPipeline, _ readings: [VehicleReading]
   ) -> [(at: Double, message: VehicleSignals)] {
@@ -63,7 +63,7 @@ import Testing
     var pipeline = try pipeline({ $0.vehicle?.interval = 10 })
     let told = run(
       &pipeline, (0...600).map { reading(Double($0) / 10, "Vehicle.Speed", .number(Double($0))) })
-    // The first a second after it came.
+    // The first message is published one second after the first reading.
     #expect(told.map { $0.at.rounded() } == [1, 11, 21, 31, 41, 51])
     #expect(told[1].message["Vehicle.Speed"] == .number(110))
     #expect(told[1].message.time == Self.start.advanced(bySeconds: 11))
@@ -74,7 +74,7 @@ import Testing
     var readings = [reading(0, "Vehicle.IsMoving", .flag(false))]
     for tick in 1...100 { readings.append(reading(Double(tick) / 10, "Vehicle.Speed", .number(5))) }
     readings.append(reading(20, "Vehicle.IsMoving", .flag(true)))
-    // One that flickers.
+    // A signal that toggles every 0.1 s.
     for tick in 1...50 {
       readings.append(reading(30 + Double(tick) / 10, "Vehicle.IsMoving", .flag(tick % 2 == 0)))
     }
@@ -126,7 +126,7 @@ import Testing
     #expect(last.count == 1 && last[0]["Vehicle.Speed"] == .number(5))
   }
 
-  // MARK: The speed that navigation takes
+  // MARK: Speed for navigation
 
   @Test func speedIsInMetresPerSecondWithAccuracy() throws {
     let speeds = try wheelSpeeds([
@@ -136,7 +136,7 @@ import Testing
       reading(5, "Vehicle.Speed", .number(36), resolution: 1),
     ])
     #expect(speeds.map(\.speed) == [10, 10, 10])
-    // Answers to requests are some tenths of a second late, and coarse.
+    // Answers to diagnostic requests are some tenths of a second late, and coarse.
     #expect(speeds.map(\.timestamp.seconds) == [1, 3.7, 5])
     #expect(speeds.map { $0.deviation != nil } == [false, true, true])
   }

@@ -8,8 +8,8 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The speed of the vehicle's bus in the agent's navigation: a tunnel with it and without it, the scans in blocks as IIO hands
-/// them over, so that they come after the speeds of their time.
+/// Speed of the CAN bus in navigation: a tunnel with and without it. Scans arrive in blocks as from IIO, after
+/// the speeds of the same time.
 @Suite struct WheelSpeedPipelineTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   private static let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
@@ -31,14 +31,14 @@ import Testing
       return VehicleReading(
         timestamp: sample.scan.timestamp, path: "Vehicle.Speed", value: .number(speed), resolution: 1.0 / 256)
     case .diagnostics:
-      // Whole km/h, 3 % too fast, 0.3 s late.
+      // Whole km/h, 3 % too high, 0.3 s late.
       return VehicleReading(
         timestamp: sample.scan.timestamp.advanced(bySeconds: 0.3), path: "Vehicle.Speed",
         value: .number((speed * 1.03).rounded(.down)), origin: .diagnostic, resolution: 1)
     }
   }
 
-  /// m by which the last location of a tunnel of two minutes is wrong.
+  /// Returns the error in m of the last location in a tunnel of two minutes.
   private func error(_ samples: [SyntheticDrive.Sample], _ bus: Bus) throws -> Double {
     var pipeline = try pipeline()
     var messages: [VehicleMessage] = []
@@ -77,7 +77,7 @@ import Testing
       diagnostics += try error(samples, .diagnostics) / 6
     }
     print("after 120 s: \(without) m without, \(wheels) m with wheels, \(diagnostics) m with OBD-II")
-    // Single drives scatter by as much as is gained; whole km/h that come late gain little.
+    // The scatter of single drives is as large as the gain. Late values in whole km/h improve little.
     #expect(wheels < without)
     #expect(diagnostics < 1.2 * without + 0.5)
   }

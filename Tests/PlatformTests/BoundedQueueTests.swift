@@ -37,7 +37,7 @@ import Testing
     queue.close()
     queue.push(1)
     guard case .closed = queue.pop(until: nil) else {
-      Issue.record("a closed queue takes nothing in")
+      Issue.record("a closed queue must refuse values")
       return
     }
   }

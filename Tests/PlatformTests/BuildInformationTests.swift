@@ -10,7 +10,7 @@ import Testing
       "1.2.3 (commit 5169b0e, built 2026-11-21)"
     ),
   ])
-  func whatIsKnownIsSaid(build: BuildInformation, text: String) {
+  func availableFieldsArePrinted(build: BuildInformation, text: String) {
     #expect(build.description == text)
   }
 

@@ -24,7 +24,7 @@ import Testing
     let deadline = MonotonicTime.after(0.001)
     #expect(monitor.wait(until: deadline) { $0 == 1 ? $0 : nil } == nil)
     #expect(deadline.hasPassed)
-    // What is there already is found though the deadline is past.
+    // An existing value is found although the deadline has passed.
     monitor.update { $0 = 1 }
     #expect(monitor.wait(until: .start) { $0 == 1 ? $0 : nil } == 1)
     #expect(monitor.withLock { $0 } == 1)

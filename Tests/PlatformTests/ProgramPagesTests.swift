@@ -3,7 +3,7 @@ import Testing
 @testable import Platform
 
 @Suite struct ProgramPagesTests {
-  @Test func onlyCodeThatNobodyWritesIsGivenBack() {
+  @Test func onlyReadOnlyCodeIsReleased() {
     let maps = """
       55d0c8e00000-55d0c8e10000 r--p 00000000 fe:01 131 /usr/bin/odographd
       55d0c8e10000-55d0c9c00000 r-xp 00010000 fe:01 131 /usr/bin/odographd
@@ -20,8 +20,8 @@ import Testing
       ])
   }
 
-  /// What runs on is mapped again.
-  @Test func theProgramRunsOn() {
+  /// Released code is mapped again when it runs.
+  @Test func theProgramContinues() {
     ProgramPages.release()
     #expect((1...1000).map { "\($0)" }.joined().utf8.count == 2893)
   }

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// What is in the file's place, and whether it is made.
+  /// The kind of file in place of the state file.
   enum Place: String, CaseIterable, Sendable {
     case fifo, zero, random, null
 

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The scripts that `Deploy/test.sh` uses.
+/// Scripts that `Deploy/test.sh` uses.
 @Suite struct TestRunTests {
   private let directory: TemporaryDirectory
 
@@ -13,7 +13,7 @@ import Testing
     try ChildProcess("python3", ["\(ContractScript.repository)/Deploy/\(script)"] + arguments)
   }
 
-  /// Descendants in other sessions and groups that ignore SIGTERM, as a test's daemons may.
+  /// Descendants in other sessions and process groups that ignore SIGTERM, like daemons of tests.
   @Test(.timeLimit(.minutes(1)), arguments: [SIGTERM, SIGINT]) func aSignalEndsAllDescendants(number: Int32)
     throws
   {
@@ -85,7 +85,7 @@ import Testing
     #expect(result.output.hasSuffix("\(count + 1) passed, 0 failed, 0 skipped\n"), "\(result.output)")
   }
 
-  /// Tests that had no turn before a crash are not listed as flaky.
+  /// Tests that did not run before a crash are not listed as flaky.
   @Test func aCrashIsOneTestThatNeedsASecondAttempt() throws {
     var first = events(["a": true, "c": nil, "d": nil], hasEnded: false)
     first +=

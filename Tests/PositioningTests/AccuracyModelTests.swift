@@ -14,7 +14,7 @@ import Testing
 
   @Test(
     arguments: [
-      // gpsd's 95 % in two dimensions, and half a metre to the antenna.
+      // gpsd's 95 % radius in two dimensions, and half a metre to the antenna.
       (10.0, 1.0, nil, 6.188), (0, nil, nil, 0.5), (nil, 1, .autonomous, 3.041), (nil, 1, nil, 3.041),
       (nil, 2, .differential, 2.648), (nil, 0.8, .realTimeKinematicFixed, 0.5003),
       (nil, 0.8, .realTimeKinematicFloat, 0.555), (nil, 1, .deadReckoning, 8.016),
@@ -35,12 +35,12 @@ import Testing
     #expect(location.verticalAccuracy == 2 && location.speedAccuracy == 1 && location.courseAccuracy == 180)
   }
 
-  /// A receiver that says a centimetre while its positions scatter by metres is believed less and less.
+  /// The radius of a receiver increases if it states an accuracy of a centimetre while its positions scatter by metres.
   @Test func contradictionsIncreaseTheRadius() throws {
     var screen = FixScreen()
     var last: Location?
     for second in 0..<300 {
-      // A deterministic scatter with a spread of 3 m, around a vehicle that stands.
+      // A deterministic scatter with a spread of 3 m around a vehicle at rest.
       let (east, north) = (3 * sin(Double(second) * 2.1), 3 * cos(Double(second) * 3.7))
       var fix = Place.fix(Double(second), east, north, speed: 0, dilution: 0.5)
       fix.quality = .realTimeKinematicFixed
@@ -59,7 +59,7 @@ import Testing
     #expect(radii.count == 300 && radii.allSatisfy { abs($0 - 3.041) < 0.001 })
   }
 
-  /// The stated 68 % hold the true error 60 to 80 % of the time, against an independent reference.
+  /// The stated 68 % radius covers 60 to 80 % of the true errors, relative to an independent reference.
   @Test(.needs(.recordings("tracks"))) func containsTheTrueErrorAtItsConfidence() throws {
     let fixes = try Place.recordedFixes(Place.tracks[0])
     let reference = try Place.recordedFixes(Place.tracks[2])

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// East at 10 m/s; at 20 s the vehicle stands still at once. With 10 m, it is 10 m off at 21 s and 20 m at 22 s.
+  /// East at 10 m/s; at 20 s the vehicle stops abruptly. Its prediction is 10 m off at 21 s and 20 m at 22 s.
   @Test(arguments: [0.0, 1, 5])
   func reportIsDelayedUpToItsBound(delay: Double) throws {
     let track = (0..<40).map {
@@ -30,7 +30,7 @@ import Testing
     let second = try #require(run.reports.last)
     #expect(second.moment.seconds == 22)
     #expect(run.decidedAt.last == second.moment.advanced(bySeconds: delay))
-    // The velocity is smoothed as long as the receiver's noise is not known.
+    // Velocities are smoothed until the receiver's noise has been estimated.
     #expect(second.velocity.x.magnitude < 0.2)
   }
 
@@ -48,7 +48,7 @@ import Testing
     var reporter = BoundedReporter(epsilon: 10, delay: 5)
     _ = reporter.process(plane.location(0, 0, speed: 0, course: 0))
     _ = reporter.process(plane.location(1, 400, speed: 0, course: 0))
-    // Nobody called at the deadlines of 0 and 1, so the fix after the silence brings what was due.
+    // There was no call at the deadlines of fixes 0 and 1, so the fix after the silence yields the overdue reports.
     #expect(reporter.process(plane.location(60, 400, speed: 0, course: 0)).map(\.moment.seconds).first == 0)
     #expect(reporter.finish().count <= 2)
     #expect(reporter.nextDeadline == nil)
@@ -88,8 +88,7 @@ import Testing
     #expect(run.decidedAt.first.map { $0.seconds < 10 } ?? false)
   }
 
-  /// The figures that this policy is there for: at most this share of linear dead reckoning's reports (303, 209 and
-  /// 118 on both tracks) at 10, 20 and 50 m.
+  /// Largest share of the reports of linear dead reckoning (303, 209 and 118 on both tracks) at 10, 20 and 50 m.
   @Test(
     .needs(.recordings("tracks")),
     arguments: [(0.0, [1.0, 1.0, 1.0]), (5.0, [0.64, 0.72, 0.86]), (10.0, [0.51, 0.58, 0.76])])

@@ -17,12 +17,12 @@ import Testing
     }
   }
 
-  /// A vehicle at 10 m/s and a hair; fixes once a second from 0 s on.
+  /// A vehicle at slightly more than 10 m/s; one fix per second from 0 s on.
   private func drive(_ manager: inout LocationManager, _ seconds: ClosedRange<Int>) -> [LocationEvent] {
     seconds.flatMap { manager.process(Place.location(Double($0), 10.001 * Double($0), speed: 10)) }
   }
 
-  /// What is only collected may wait ten seconds, but for the last before the deadline; all else is waited for.
+  /// Deferred fixes may be delayed by ten seconds, except for the last ones before the deadline; all others are not delayed.
   @Test func collectedFixMayBeDelayed() {
     var manager = LocationManager(desiredAccuracy: .best)
     manager.startUpdatingLocation()
@@ -41,13 +41,13 @@ import Testing
     #expect(manager.needs.maxFixDelay == 0)
   }
 
-  // MARK: Whichever comes first
+  // MARK: Distance and timeout
 
   struct Row: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var distance: Double?
     var timeout: Double?
-    /// The second of the fix that ends it; nil when none of the first hundred does.
+    /// The second of the fix that ends the deferral; nil if none of the first hundred does.
     var end: Int?
   }
 
@@ -56,7 +56,7 @@ import Testing
     Row(testDescription: "until timeout", distance: 2000, timeout: 60, end: 60),
     Row(testDescription: "no timeout", distance: 500, timeout: nil, end: 50),
     Row(testDescription: "no distance", distance: nil, timeout: 30, end: 30),
-    Row(testDescription: "both at once", distance: 300, timeout: 30, end: 30),
+    Row(testDescription: "both simultaneously", distance: 300, timeout: 30, end: 30),
     Row(testDescription: "no limit", distance: nil, timeout: nil, end: nil),
   ])
   func endsAtDistanceOrTimeout(row: Row) throws {
@@ -74,7 +74,7 @@ import Testing
       #expect(batch(events) == (0...second).map(Double.init))
       #expect(ends(events) == [nil])
       #expect(events.count == 2 && !manager.isDeferring)
-      // From here on updates come one by one.
+      // Later updates arrive one by one.
       #expect(drive(&manager, (second + 1)...(second + 1)).count == 1)
       return
     }
@@ -122,7 +122,7 @@ import Testing
     #expect(batch(events)?.count == 7200 && ends(events) == [nil])
   }
 
-  // MARK: The five errors
+  // MARK: Errors
 
   @Test(
     arguments: [
@@ -156,7 +156,7 @@ import Testing
         == [.failed])
   }
 
-  /// Whatever ends a deferral, the fixes so far are told first.
+  /// A cause that ends a deferral; the deferred fixes are delivered first.
   struct Cut: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var error: DeferralError
@@ -188,7 +188,7 @@ import Testing
     #expect(batch(events) == [0, 1, 2, 3, 4])
     #expect(ends(events) == [cut.error])
     guard case .batch? = events.first else {
-      Issue.record("the batch must come first")
+      Issue.record("the batch is not the first event")
       return
     }
   }
@@ -215,7 +215,7 @@ import Testing
     #expect(Set(DeferralError.allCases.map(\.description)).count == 5)
   }
 
-  /// On a real drive: every fix is in exactly one batch, in order.
+  /// Every fix of a recorded drive is in exactly one batch, in order.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2)) func recordedDriveLosesNoFix(
     track: String
   ) throws {
@@ -229,7 +229,7 @@ import Testing
         case .batch(let fixes):
           told += fixes.map(\.location)
           batches += 1
-        // The first after a silence in which the timeout passed.
+        // The first fix after a silence in which the timeout expired.
         case .location(let shown): told.append(shown.location)
         default: break
         }

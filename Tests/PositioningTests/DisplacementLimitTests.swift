@@ -7,7 +7,7 @@ import Testing
 @Suite struct DisplacementLimitTests {
   private let plane = PlaneTrack()
 
-  /// The reports of a track, and for each fix the metres between it and the position that was reported before.
+  /// Reports of a track, and for each fix its distance in m from the position reported before.
   private func run(
     _ track: [Location], epsilon: Double = 20, delay: Double = 5, _ limits: [DisplacementLimit]
   ) -> (reports: [ReportPredictor], displacements: [Double]) {
@@ -24,7 +24,7 @@ import Testing
     return (reports, displacements)
   }
 
-  /// A straight line at 12 m/s, which one prediction describes.
+  /// A straight line at 12 m/s, which a single prediction describes.
   private var straight: [Location] {
     (0..<100).map { plane.location(Double($0), 12 * Double($0), speed: 12, course: 90) }
   }
@@ -41,7 +41,7 @@ import Testing
     #expect(run(straight, []).reports.count == 1)
   }
 
-  /// The first report is due at 9.5 s, for the moment 0. The vehicle is 270 m ahead then.
+  /// The first report, for the moment 0, is due at 9.5 s. The vehicle is 270 m ahead then.
   @Test func reportAtTheDeadlineIsFollowedByTheNewestPosition() throws {
     var reporter = BoundedReporter(epsilon: 20, delay: 9.5, limits: [DisplacementLimit(metres: 50)])
     for second in 0..<10 {
@@ -62,7 +62,7 @@ import Testing
     #expect(run(straight, limits).reports == run(straight, [limits[1]]).reports)
   }
 
-  /// A receiver that wanders by less than the error bound is no reason for a report.
+  /// Position noise below the error bound causes no report at rest.
   @Test func causesNoReportsAtRest() {
     let drive = (0..<30).map { plane.location(Double($0), 12 * Double($0), speed: 12, course: 90) }
     let rest = (30..<900).map {
@@ -72,7 +72,7 @@ import Testing
       let limits = [DisplacementLimit(metres: metres)]
       let times = run(drive + rest, limits).reports.map(\.moment.seconds)
       #expect(times.count { $0 < 30 } > 4)
-      // Only the lease of a prediction that holds ends.
+      // Reports only renew the lease of a valid prediction.
       let atRest = times.filter { $0 > 60 }
       #expect(
         zip(atRest, atRest.dropFirst()).allSatisfy { $1 - $0 >= BoundedReporter.lease },
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// A subscriber that predicts is within the error bound with and without limits.
+  /// The error of a predicting subscriber is within the bound, with and without limits.
   @Test(arguments: 1...40)
   func bothBoundsApply(seed: Int) {
     let track = PlaneTrack.random(seed: UInt64(seed))
@@ -89,7 +89,7 @@ import Testing
       let predicted = ReportingRun(track, epsilon: epsilon, delay: delay, limits: [limit])
       #expect(
         (predicted.errors.max() ?? .infinity) <= epsilon, "seed \(seed), epsilon \(epsilon), delay \(delay)")
-      // After each fix, the vehicle is within the limit at the speed of the estimate.
+      // After each fix, the reported position is within the limit at the estimated speed.
       var reporter = BoundedReporter(epsilon: epsilon, delay: delay, limits: [limit])
       for location in track {
         _ = reporter.process(location)

@@ -36,8 +36,8 @@ import Testing
         && manager.lastTold?.location == Place.location(1, 0))
   }
 
-  /// The definition, on every recorded track: each location is told if and only if no shorter way than the filter lies
-  /// between it and the last one told.
+  /// Reports on every recorded track match the definition: a location is reported if and only if its distance from the last reported one is
+  /// at least the filter.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks, [5.0, 20, 100, 1000])
   func matchesTheDefinitionOnRecordedTracks(track: String, filter: Double) throws {
     let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }

@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 
 @Suite struct FixScreenTests {
-  /// One fix a second: metres east at a speed; what is let pass with each, by its second.
+  /// A series of fixes, one per second, and the fixes that are accepted after each of them.
   struct Row: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// Metres east of the start and metres per second, one a second.
+    /// Metres east of the start, and m/s, one pair per second.
     var fixes: [(east: Double, speed: Double?)]
-    /// For each fix the seconds of the fixes that are let pass when it comes.
+    /// For each fix, the seconds of the fixes that are accepted when it arrives.
     var passed: [[Int]]
     var jumps = 0
     var overconfident = 0
@@ -22,20 +22,20 @@ import Testing
 
   private static let rows: [Row] = [
     Row(
-      testDescription: "a drive passes as it is",
+      testDescription: "a drive passes unchanged",
       fixes: [(0, 20), (20, 20), (40, 20), (60, 20)], passed: [[0], [1], [2], [3]]),
     Row(
       testDescription: "a spike is held back and refuted",
       fixes: [(0, 20), (20, 20), (900, 20), (60, 20), (80, 20)], passed: [[0], [1], [], [3], [4]],
       jumps: 1, refuted: 1),
     Row(
-      testDescription: "a jump that stays is confirmed after five seconds, in order",
+      testDescription: "a lasting jump is confirmed after five seconds, in order",
       fixes: [
         (0, 20), (20, 20), (900, 20), (920, 20), (940, 20), (960, 20), (980, 20), (1000, 20), (1020, 20),
       ],
       passed: [[0], [1], [], [], [], [], [], [2, 3, 4, 5, 6, 7], [8]], jumps: 1, confirmed: 6),
     Row(
-      testDescription: "a contradiction of velocities that stays is confirmed after two seconds",
+      testDescription: "a lasting contradiction of velocities is confirmed after two seconds",
       fixes: [(0, 0), (0, 0), (60, 0), (60, 0), (60, 0), (60, 0)],
       passed: [[0], [1], [], [], [2, 3, 4], [5]], overconfident: 1, confirmed: 3),
     Row(
@@ -47,17 +47,17 @@ import Testing
       fixes: [(0, 0), (0, 0), (900, 0), (900, 0), (0, 0)], passed: [[0], [1], [], [], [4]],
       jumps: 1, refuted: 2),
     Row(
-      testDescription: "one wild fix after another: none is believed",
+      testDescription: "successive outliers are all rejected",
       fixes: [(0, 0), (500, 0), (-500, 0), (1000, 0), (1, 0)], passed: [[0], [], [], [], [4]],
       jumps: 3, refuted: 3),
     Row(
-      testDescription: "a parked vehicle that claims 60 m in a second without any speed is overconfident",
+      testDescription: "a jump of 60 m in a second at zero speed is overconfident",
       fixes: [(0, 0), (60, 0), (0, 0)], passed: [[0], [], [2]], overconfident: 1, refuted: 1),
     Row(
-      testDescription: "without a speed only the impossible is doubted",
+      testDescription: "without a speed only impossible fixes are held back",
       fixes: [(0, nil), (60, nil), (0, nil)], passed: [[0], [1], [2]]),
     Row(
-      testDescription: "a receiver that repeats a position and then catches up is believed",
+      testDescription: "a receiver that repeats a position and then catches up is accepted",
       fixes: [(0, 18), (18, 18), (18, 0), (54, 36), (72, 18)], passed: [[0], [1], [2], [3], [4]]),
   ]
 
@@ -83,7 +83,7 @@ import Testing
     #expect(screen.process(Place.fix(1, 0)).count == 1)
     empty.timestamp = Timestamp(seconds: 2)
     #expect(screen.process(empty).isEmpty && screen.counts.withoutPosition == 2)
-    // A ship can cross it.
+    // A ship can cross Null Island.
     var ship = FixScreen()
     var near = Place.fix(0, 0)
     near.coordinate = Coordinate(latitude: 0.0001, longitude: 0)
@@ -91,13 +91,13 @@ import Testing
     #expect(ship.process(empty).count == 1)
   }
 
-  /// One far fix between fixes at rest is never passed on: not at any interval, in any phase, with or without a speed.
+  /// A single distant fix between fixes at rest is never accepted, at any interval and phase, with and without a speed.
   @Test(arguments: [0.1, 0.2, 1, 2, 5, 10, 20, 60, 120], [false, true])
   func outlierAtRestIsNeverReported(interval: Double, hasSpeed: Bool) {
     var random = SeededGenerator.announced()
     for _ in 0..<40 {
       var screen = FixScreen()
-      // Five seconds of rest, and two fixes, are needed.
+      // Rest requires five seconds and two fixes.
       let outlier = max(3, 1 + Int((6 / interval).rounded(.up))) + Int(20 * random.nextUniform())
       for index in 0..<(outlier + 20) {
         let isOutlier = index == outlier
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  /// Fixes 5 to 111 km away that contradict their own velocity: a few seconds of them are never passed on; then they are suspect; after
-  /// half a minute the position is accepted.
+  /// Fixes 5 to 111 km away that contradict their own velocity are held back for a few seconds and then accepted as suspect; after 30 s
+  /// they are no longer suspect.
   @Test(arguments: [5500.0, 20_000, 111_000], [0.2, 1, 4])
   func distantJumpIsSuspectForHalfAMinute(distance: Double, interval: Double) throws {
     var screen = FixScreen()
@@ -141,7 +141,7 @@ import Testing
     #expect((FixScreen.acceptance - 0.2...FixScreen.acceptance + interval).contains(known - 20))
   }
 
-  /// A far jump that returns within half a minute moves nothing.
+  /// A distant jump that returns within 30 s leaves the other fixes plausible.
   @Test func distantJumpThatReturnsLeavesThePositionPlausible() {
     var screen = FixScreen()
     for second in 0..<60 {
@@ -163,9 +163,9 @@ import Testing
     #expect(screen.process(Place.fix(1, metres)).isEmpty != passes)
   }
 
-  /// A second receiver with its antenna 18 m beside that of the first one, in motion and at rest: nothing that was
-  /// learned from the fixes of one delays or degrades the fixes of the other.
-  @Test(arguments: [0.0, 15]) func aChangedReceiverStartsAnew(speed: Double) throws {
+  /// A second receiver with its antenna 18 m beside that of the first one, in motion and at rest: the accuracy and the plausibility learned
+  /// for one receiver do not affect fixes of the other.
+  @Test(arguments: [0.0, 15]) func changedReceiverResetsLearnedAccuracy(speed: Double) throws {
     func fix(_ second: Int, _ receiver: String, beside: Double) -> PositionFix {
       var fix = Place.fix(
         Double(second), speed * Double(second), beside, speed: speed, course: 90, dilution: 0.9)
@@ -173,7 +173,7 @@ import Testing
       return fix
     }
     var screen = FixScreen()
-    // The first one is wrong by more than it states.
+    // The error of the first receiver exceeds its stated accuracy.
     for second in 0..<60 { _ = screen.process(fix(second, "a", beside: second.isMultiple(of: 2) ? 5 : -5)) }
     let accuracies = try (60..<120).map { second in
       let passed = screen.process(fix(second, "b", beside: 18))
@@ -184,8 +184,8 @@ import Testing
     #expect(accuracies.allSatisfy { abs($0 - alone) < 1e-9 }, "\(accuracies) \(alone)")
   }
 
-  /// The distance that is possible does not depend on the receiver.
-  @Test func aChangedReceiverIsStillHeldToTheSpeed() {
+  /// The largest possible distance does not depend on the receiver.
+  @Test func changedReceiverHasTheSameSpeedLimit() {
     var screen = FixScreen()
     for second in 0..<10 { _ = screen.process(Place.fix(Double(second), 0, speed: 0)) }
     var fix = Place.fix(10, 5000, speed: 0)
@@ -226,7 +226,7 @@ import Testing
     #expect(screen.counts.duplicates == 2)
   }
 
-  /// Munich holds one jump that stays; nothing of either drive is lost, and nothing is told out of order.
+  /// The Munich drive has one lasting jump. All fixes of both drives are reported, in order.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2))
   func everyFixOfARecordedDriveIsReported(
     track: String
@@ -239,7 +239,7 @@ import Testing
     #expect(screen.counts.overconfident == 0 && screen.counts.refuted == 0)
   }
 
-  /// Spikes planted into a real drive are never told, whatever their size and place, if nothing could make them.
+  /// Outliers of any size inserted into a recorded drive are never reported.
   @Test(.needs(.recordings("tracks"))) func insertedSpikesAreNeverReported() throws {
     let fixes = try Place.recordedFixes(Place.tracks[0])
     var random = SeededGenerator.announced()
@@ -247,7 +247,7 @@ import Testing
     var planted: Set<Int> = []
     while planted.count < 60 {
       let index = Int.random(in: 10..<(fixes.count - 10), using: &random)
-      // Two spikes side by side could confirm each other; one alone never can.
+      // Two adjacent outliers could confirm each other; a single one cannot.
       guard planted.allSatisfy({ abs($0 - index) > 3 }), let coordinate = fixes[index].coordinate else {
         continue
       }

@@ -18,7 +18,7 @@ import Testing
     #expect(CardinalPoint(direction: direction) == point)
   }
 
-  /// A device that lies flat, its top to 30° magnetic, held in each way; `OrientationHeadingTests` tilts it.
+  /// A flat device with its top to 30° magnetic, in each orientation; `OrientationHeadingTests` covers tilts.
   @Test(arguments: [
     (DeviceOrientation.portrait, 30.0), (.landscapeLeft, 120), (.portraitUpsideDown, 210),
     (.landscapeRight, 300), (.faceUp, 30),
@@ -37,7 +37,7 @@ import Testing
     let magnetic = manager.process(magneticHeading: 358, accuracy: nil, at: time(0))
     #expect(magnetic?.trueHeading == nil && magnetic?.cardinalPoint == .north)
     manager.declination = 26
-    // That true north is known now is news, though nothing turned.
+    // A newly available true heading is reported although the device has not turned.
     let candidate = manager.process(magneticHeading: 358, accuracy: nil, at: time(1))
     let heading = try #require(candidate)
     #expect(heading.trueHeading == 24 && heading.cardinalPoint == .northEast)
@@ -69,7 +69,7 @@ import Testing
 
   // MARK: Course and magnetometer
 
-  /// A drive to the east at a speed: a fix and a heading each second.
+  /// A drive to the east with one fix and one heading per second.
   private func drive(
     _ manager: inout HeadingManager, _ seconds: Range<Int>, heading: Double, course: Double = 90,
     speed: Double = 15
@@ -93,7 +93,7 @@ import Testing
   @Test func disturbanceIsFlaggedAndReducesTheAccuracy() throws {
     var manager = manager()
     #expect(drive(&manager, 0..<60, heading: 91)?.contradictsCourse == false)
-    // Less than five seconds are a bridge that was passed under.
+    // A disturbance of less than five seconds, such as a bridge, is ignored.
     #expect(drive(&manager, 60..<64, heading: 131)?.contradictsCourse == false)
     #expect(drive(&manager, 64..<100, heading: 91)?.contradictsCourse == false)
     let disturbedDrive = drive(&manager, 100..<110, heading: 131)
@@ -122,7 +122,7 @@ import Testing
       var location = Place.location(Double(second), 0, speed: 10)
       location.course = normalizedDegrees(Double(second) * 12)
       manager.process(location)
-      // The course lags in a turn.
+      // The course lags behind in a turn.
       let heading = normalizedDegrees(Double(second) * 12 + 40)
       #expect(
         manager.process(magneticHeading: heading, accuracy: 3, at: time(Double(second)))?.contradictsCourse
@@ -138,7 +138,7 @@ import Testing
     let heading = try #require(headingDrive)
     #expect(abs(manager.courseBias - 8) < 0.1)
     #expect(try abs(heading.magneticHeading - 90) < 0.1 && abs(#require(heading.trueHeading) - 90) < 0.1)
-    // A device in a hand goes where it likes.
+    // The heading of a hand-held device is independent of the course.
     manager.followsCourse = false
     #expect(drive(&manager, 300..<301, heading: 98)?.magneticHeading == 98)
   }

@@ -15,22 +15,22 @@ extension Place {
     return location
   }
 
-  /// The same location as a report contains it, without privacy zones.
+  /// The same location as reported without privacy zones.
   static func shown(
     _ seconds: Double, _ east: Double, speed: Double? = nil, accuracy: Double? = 3
   ) -> ShownLocation {
     PrivacyPolicy.unrestricted(location(seconds, east, speed: speed, accuracy: accuracy))
   }
 
-  /// The reports of one of the `tracks`.
+  /// The fixes of one of the recordings in `tracks`.
   static func recordedFixes(_ name: String) throws -> [PositionFix] { try #require(recorded[name]).get() }
 
-  /// Each is read once for all tests.
+  /// Each recording is read once for all tests.
   private static let recorded = Dictionary(
     uniqueKeysWithValues: tracks.map { name in (name, Result { try read(name) }) })
 
   private static func read(_ name: String) throws -> [PositionFix] {
-    // The dates in the truth's sentences have broken checksums; its times of day are what counts.
+    // The dates in the sentences of the reference have wrong checksums; only its times of day are used.
     var recording = try NMEARecording(
       path: Shared.file("data/tracks/\(name)"), startDate: start, toleratingBrokenSentences: true)
     var fixes: [PositionFix] = []
@@ -42,7 +42,7 @@ extension Place {
 }
 
 extension LocationManager {
-  /// One that updates already.
+  /// A manager that has started updates.
   static func updating(
     _ accuracy: DesiredAccuracy = .best, distanceFilter: Double? = nil,
     activity: ActivityType = .automotive, pauses: Bool = false

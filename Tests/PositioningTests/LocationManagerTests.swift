@@ -24,7 +24,7 @@ import Testing
     (exact.course, exact.altitude, exact.source) = (90, 500, "gnss")
     let events = manager.process(exact)
     guard case .location(let told)? = events.first else {
-      Issue.record("nothing was told")
+      Issue.record("no location reported")
       return
     }
     let radius = try #require(told.horizontalAccuracy)
@@ -34,7 +34,8 @@ import Testing
     #expect(manager.location == told)
   }
 
-  /// Wherever the device is, its cell contains it, its neighbours have the same, and the world has no seam.
+  /// Every position is within the accuracy of its cell's centre, all positions of a cell have the same centre, and there is no gap at the
+  /// antimeridian or the poles.
   @Test(arguments: [0.0, 1, 30, 48, 60, 75, 85, 89.5, 89.999, 90, -90, -33])
   func cellsCoverTheEarth(latitude: Double) throws {
     for longitude in stride(from: -180.0, through: 180, by: 7.3) + [180.0, 179.9999, 0] {
@@ -53,21 +54,21 @@ import Testing
 
   struct Shot: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// Accuracy of the fix of each second from 1 s on; nil is a second without a fix.
+    /// Accuracy in m of the fix of each second from 1 s on; nil for a second without a fix.
     var accuracies: [Double?]
-    /// The second of the location that is answered, and when.
+    /// The second of the returned fix, and the time at which it is returned.
     var answer: (fix: Double, at: Double)?
   }
 
   @Test(arguments: [
-    Shot(testDescription: "exact enough at once", accuracies: [8], answer: (1, 1)),
+    Shot(testDescription: "sufficient accuracy immediately", accuracies: [8], answer: (1, 1)),
     Shot(testDescription: "waits for the accuracy", accuracies: [50, 20, 9, 3], answer: (3, 3)),
-    Shot(testDescription: "the best when the time is over", accuracies: [50, 20, 30, 25], answer: (2, 10)),
-    Shot(testDescription: "the newer of equals", accuracies: [20, 20, 30], answer: (2, 10)),
+    Shot(testDescription: "the best fix at the time limit", accuracies: [50, 20, 30, 25], answer: (2, 10)),
+    Shot(testDescription: "the newer of equal fixes", accuracies: [20, 20, 30], answer: (2, 10)),
     Shot(
-      testDescription: "a fix at the last moment counts",
+      testDescription: "a fix at the time limit counts",
       accuracies: Array(repeating: 50, count: 9) + [5], answer: (10, 10)),
-    Shot(testDescription: "nothing at all", accuracies: [], answer: nil),
+    Shot(testDescription: "no fix", accuracies: [], answer: nil),
   ])
   func requestReturnsTheBestFix(shot: Shot) {
     var manager = LocationManager()
@@ -112,7 +113,7 @@ import Testing
 
   // MARK: Pausing
 
-  /// What happens at a second, and what is told because of it.
+  /// An input at a second, and the events that it causes.
   struct Step: Sendable {
     var at: Double
     var east = 0.0
@@ -136,14 +137,14 @@ import Testing
         Step(at: 300, east: 8, told: ""), Step(at: 301, east: 20, speed: 5, told: "resumed location"),
       ]),
     Story(
-      testDescription: "a traffic light is no parking place",
+      testDescription: "a stop at traffic lights does not pause",
       steps: [
         Step(at: 0, told: "location"), Step(at: 100, told: "location"),
         Step(at: 120, east: 20, speed: 8, told: "location"), Step(at: 121, east: 22, told: "location"),
         Step(at: 300, east: 22, told: "location"), Step(at: 301, east: 22, told: "paused"),
       ]),
     Story(
-      testDescription: "the accelerometer makes it sooner, and wakes at once",
+      testDescription: "the accelerometer pauses sooner and resumes immediately",
       steps: [
         Step(at: 0, speed: 10, told: "location"), Step(at: 10, motion: .stationary, told: ""),
         Step(at: 11, told: "location"), Step(at: 40, told: "paused"), Step(at: 500, told: ""),
@@ -163,20 +164,20 @@ import Testing
         Step(at: 31, told: "paused"), Step(at: 60, east: 400, speed: 8, told: "resumed location"),
       ]),
     Story(
-      testDescription: "a shaking vehicle does not park",
+      testDescription: "a vibrating vehicle does not pause",
       steps: [
         Step(at: 0, motion: .moving, told: ""), Step(at: 1, told: "location"),
         Step(at: 1000, told: "location"),
       ]),
     Story(
-      testDescription: "without a speed the place decides",
+      testDescription: "without a speed the position decides",
       steps: [
         Step(at: 0, speed: nil, told: "location"), Step(at: 179, east: 10, speed: nil, told: "location"),
         Step(at: 180, east: 10, speed: nil, told: "paused"),
         Step(at: 200, east: 100, speed: nil, told: "resumed location"),
       ]),
     Story(
-      testDescription: "a pedestrian rests longer", activity: .pedestrian,
+      testDescription: "a pedestrian pauses later", activity: .pedestrian,
       steps: [
         Step(at: 0, told: "location"), Step(at: 299, told: "location"), Step(at: 300, told: "paused"),
         Step(at: 400, speed: 1, told: "resumed location"),

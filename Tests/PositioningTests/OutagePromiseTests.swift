@@ -5,11 +5,11 @@ import Simulation
 import Spatial
 import Testing
 
-/// The bound while inertial sensors replace the receiver: the error of their positions counts against it.
+/// The error bound while inertial sensors replace the receiver: the error of their positions counts towards it.
 @Suite struct OutagePromiseTests {
   private static let epsilon = 20.0
 
-  /// Seconds in outages of which the bound was guaranteed, and those beyond it.
+  /// Seconds in outages: all, those with a guaranteed bound, and those of them beyond the bound.
   private struct Result {
     var seconds = 0
     var promised = 0
@@ -18,8 +18,8 @@ import Testing
     var reports = 0
   }
 
-  /// Plays a drive with three outages, in which positions have the error of a velocity that is wrong by a constant and a
-  /// random walk, and exactly the radius of that error.
+  /// Plays a drive with three outages. Their positions have the error of a constant velocity error and a random walk, and state exactly the
+  /// radius of that error.
   private func play(seed: UInt64, delay: Double) -> Result {
     var random = SeededGenerator(seed: seed)
     let plane = PlaneTrack()
@@ -48,7 +48,7 @@ import Testing
       truth.append(plane.location(0, place.x, place.y).coordinate)
       var fix = plane.location(
         Double(second), place.x + error.x, place.y + error.y, speed: speed, course: normalizedDegrees(course))
-      // The radius of 68 % of two equal deviations.
+      // The 68 % radius of two equal standard deviations.
       fix.horizontalAccuracy = 1.510 * variance.squareRoot()
       fix.speedAccuracy = 0.2
       fix.positionSource = isUnseen ? .inertial : .fused
@@ -79,14 +79,14 @@ import Testing
         + " \(results.reduce(0) { $0 + $1.reports }) reports, broken \(results.reduce(0) { $0 + $1.broken.count })"
     )
     for (seed, result) in zip(1..., results) {
-      // The radius is exact, so that a margin of two radii is exceeded by one error in a hundred.
+      // The radius is exact, so about one error in a hundred exceeds the margin of two radii.
       let isTail = delay == 0 && result.broken.count <= 1 && result.worst < 1.05 * Self.epsilon
       #expect(result.broken.isEmpty || isTail, "seed \(seed), delay \(delay): \(result.broken.prefix(5))")
     }
     #expect(promised * 10 > seconds * 3)
   }
 
-  /// A position that is too inaccurate for the bound ends the guarantee without waiting for a silence.
+  /// A position too inaccurate for the bound withdraws the guarantee immediately.
   @Test(arguments: [0.0, 5]) func tooInaccuratePositionsWithdrawTheBound(delay: Double) throws {
     let plane = PlaneTrack()
     var reporter = BoundedReporter(epsilon: Self.epsilon, delay: delay)
@@ -103,7 +103,7 @@ import Testing
     #expect(process(21, radius: 9).isEmpty)
   }
 
-  /// At no delay, a report follows before a manoeuvre leaves the bound between two inertial positions.
+  /// Reports also keep the error within the bound between two inertial positions during a manoeuvre, with and without delay.
   @Test func momentsBetweenInertialPositionsAreWithinTheBound() throws {
     let plane = PlaneTrack()
     var track: [Location] = []

@@ -22,7 +22,7 @@ import Testing
     .init(area: .circle(try #require(Circle(center: Self.home, radius: radius))), treatment: treatment)
   }
 
-  /// A yard in the shape of an L: nothing of its box but the yard itself is private.
+  /// A yard in the shape of an L: only the yard itself is private, not its bounding box.
   @Test func zoneHasAnyShape() throws {
     let frame = LocalFrame(origin: Self.home)
     let corners = [SIMD2(0.0, 0), [200, 0], [200, 50], [50, 50], [50, 200], [0, 200]]
@@ -47,7 +47,7 @@ import Testing
     #expect(policy.shown(location(Self.home)) == nil)
   }
 
-  /// On the geodesic, a metre within and a metre without.
+  /// A metre inside and a metre outside the radius, on the geodesic.
   @Test(arguments: [0.0, 45, 90, 180, 271]) func zoneEndsAtItsRadius(bearing: Double) throws {
     let policy = PrivacyPolicy(zones: [try zone(300)])
     let within = Self.home.destination(distance: 299, bearing: bearing)
@@ -65,7 +65,7 @@ import Testing
     #expect(both.shown(location(Self.home)) == PrivacyPolicy(zones: [wider]).shown(location(Self.home)))
   }
 
-  /// The truth lies within the stated accuracy, everywhere on earth, and all positions of a cell look the same.
+  /// The true position is within the stated accuracy everywhere on earth, and all positions of a cell yield the same centre.
   @Test(arguments: [10.0, 1000, 50_000]) func blurredPositionIsTheCellCentre(size: Double) throws {
     var random = SeededGenerator.announced()
     let policy = PrivacyPolicy(accuracy: size)
@@ -78,7 +78,7 @@ import Testing
       let accuracy = try #require(shown.horizontalAccuracy)
       #expect(exact.distance(to: shown.coordinate) <= accuracy, "\(exact) is shown as \(shown.coordinate)")
       #expect(accuracy >= size / 2 && (accuracy <= 1.5 * size || abs(exact.latitude) > 85))
-      // The middle is in its own cell: nothing is learned from asking again.
+      // The centre is in its own cell, so that repeated queries reveal nothing more.
       #expect(policy.shown(location(shown.coordinate))?.coordinate == shown.coordinate)
       #expect(shown.speed == nil && shown.course == nil)
       #expect(shown.altitude == nil && shown.ellipsoidalAltitude == nil)
@@ -97,7 +97,7 @@ import Testing
 
   // MARK: Consecutive positions
 
-  /// A position on the edge between two cells.
+  /// A position on the boundary between two cells.
   private func edge(_ size: Double, _ bearing: Double) throws -> Coordinate {
     let policy = PrivacyPolicy(accuracy: size)
     func cell(_ distance: Double) -> Coordinate? {
@@ -111,7 +111,7 @@ import Testing
     return Self.home.destination(distance: low, bearing: bearing)
   }
 
-  /// A vehicle parked for an hour at the edge of two cells, whose receiver has white noise and a slow drift.
+  /// A vehicle parked for an hour at the boundary of two cells; its receiver has white noise and a slow drift.
   @Test(arguments: [200.0, 1000, 5000], UInt64(1)...5) func noiseAtAnEdgeChangesNoCell(
     size: Double, seed: UInt64
   ) throws {
@@ -135,7 +135,8 @@ import Testing
     }
   }
 
-  /// A drive changes the cell at most a tenth of its side late, at reduced accuracy, too. A suspect position changes nothing.
+  /// During a drive the cell changes at most a tenth of its side late, also at reduced accuracy. A suspect position does not change the
+  /// cell.
   @Test(arguments: [0.0, 45, 90, 200]) func driveChangesTheCellATenthLate(bearing: Double) throws {
     let size = 5000.0
     let policy = PrivacyPolicy(accuracy: size)
@@ -161,7 +162,7 @@ import Testing
     #expect((0.58 * size...0.63 * size).contains(late), "\(late) m")
   }
 
-  /// Nowhere on earth is a position farther from the centre of its cell than the stated accuracy.
+  /// The distance between a position and the centre of its cell never exceeds the stated accuracy, everywhere on earth.
   @Test(arguments: [10.0, 1000, 50_000]) func walkStaysWithinTheAccuracy(size: Double) throws {
     var random = SeededGenerator.announced()
     let policy = PrivacyPolicy(accuracy: size)

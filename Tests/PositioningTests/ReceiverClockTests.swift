@@ -6,11 +6,11 @@ import Testing
 @Suite struct ReceiverClockTests {
   private static let rollover = 1024.0 * 7 * 86_400
 
-  /// One fix a second: what its time is off by, and what is to become of it.
+  /// A series of fixes, one per second: errors of the receiver's time, and the expected result.
   struct Row: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var offsets: [Double]
-    /// Seconds that the time used is off by; nil for no time.
+    /// Errors in s of the time that is used; nil for an unknown time.
     var used: [Double?]
     var last: ReceiverClock.Finding
     var hasReference = false
@@ -18,37 +18,37 @@ import Testing
 
   private static let rows: [Row] = [
     Row(
-      testDescription: "a sound clock", offsets: [0, 0.3, -0.2, 0], used: [0, 0.3, -0.2, 0], last: .sound),
+      testDescription: "a correct clock", offsets: [0, 0.3, -0.2, 0], used: [0, 0.3, -0.2, 0], last: .sound),
     Row(
-      testDescription: "a time that goes back is the time line's", offsets: [0, -3600, 0],
+      testDescription: "a time that steps back is replaced from the monotonic clock", offsets: [0, -3600, 0],
       used: [0, 0, 0], last: .sound),
     Row(
-      testDescription: "a time that jumps ahead too", offsets: [0, 0, 7200], used: [0, 0, 0],
+      testDescription: "a time that jumps ahead is replaced, too", offsets: [0, 0, 7200], used: [0, 0, 0],
       last: .jumpedAhead),
     Row(
-      testDescription: "leap seconds learnt late are taken over with the tenth fix",
+      testDescription: "late leap seconds are accepted with the tenth fix",
       offsets: [0] + Array(repeating: -18, count: 11),
       used: [0] + Array(repeating: 0, count: 9) + [-18, -18], last: .sound),
     Row(
-      testDescription: "a week counter that begins anew on the way is repaired by the time line",
+      testDescription: "a week rollover during a drive is corrected from the monotonic clock",
       offsets: [0, 0, -rollover, -rollover], used: [0, 0, 0, 0], last: .weekRollover),
     Row(
-      testDescription: "a rollover at the start is repaired by another clock",
+      testDescription: "a rollover at the start is corrected from another clock",
       offsets: [-rollover, -rollover], used: [0, 0], last: .weekRollover, hasReference: true),
     Row(
-      testDescription: "two rollovers too", offsets: [-2 * rollover], used: [0], last: .weekRollover,
+      testDescription: "two rollovers at the start", offsets: [-2 * rollover], used: [0], last: .weekRollover,
       hasReference: true),
     Row(
-      testDescription: "a date in the future by a rollover too", offsets: [rollover], used: [0],
+      testDescription: "a date one rollover in the future is corrected, too", offsets: [rollover], used: [0],
       last: .weekRollover, hasReference: true),
     Row(
-      testDescription: "without another clock a time before this program is none",
+      testDescription: "without another clock, a time before the program's release is unknown",
       offsets: [-rollover, -rollover], used: [nil, nil], last: .unset),
     Row(
-      testDescription: "a receiver that sets its date on the way",
+      testDescription: "a receiver that obtains its date later",
       offsets: [-rollover, 0, 0], used: [nil, 0, 0], last: .sound),
     Row(
-      testDescription: "a machine that is a month off does not overrule the receiver",
+      testDescription: "a system clock that is off by a month does not override the receiver",
       offsets: [-30 * 86_400, -30 * 86_400], used: [-30 * 86_400, -30 * 86_400], last: .sound,
       hasReference: true),
   ]

@@ -2,7 +2,7 @@ import Positioning
 import Spatial
 import Testing
 
-/// For how long a report promises its bound, and what ends that.
+/// Duration of the guarantee of an error bound, and its end.
 @Suite struct ReportValidityTests {
   private let plane = PlaneTrack()
 
@@ -14,7 +14,7 @@ import Testing
 
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
-  /// Until when a report promises its bound, in seconds.
+  /// End of the guarantee of a report's bound, in seconds.
   private func end(_ report: ReportPredictor?) -> Double? {
     report.flatMap { report in report.validity.map { report.moment.seconds + $0 } }
   }
@@ -37,37 +37,37 @@ import Testing
       guard second > Int(delay) else { continue }
       #expect(follower.position(now: time(Double(second)))?.isPromised == true, "\(second) s")
     }
-    // Steady motion needs no report but for the lease.
+    // Steady motion requires reports only for the lease.
     #expect((5...7).contains(count), "\(count)")
   }
 
-  /// The last word comes before a subscriber shows the first moment that is in doubt.
+  /// The last report arrives before a subscriber shows the first moment that is not guaranteed.
   @Test(arguments: [2.0, 5, 30]) func silenceEndsTheBoundInTime(delay: Double) throws {
     var reporter = driven(0...20, delay: delay)
-    // What is still open of the fixes is decided first.
+    // Decides the remaining fixes first.
     while reporter.oldestOpen != nil, let open = reporter.nextDeadline { _ = reporter.advance(to: open) }
     let deadline = try #require(reporter.nextDeadline)
     let reports = reporter.advance(to: deadline)
     let last = try #require(reports.last)
     #expect(reports.count == 1 && last.moment == time(20) && last.growth == 90 + 12)
-    // Ten metres per second squared: twenty metres, less the noise, last for a second and a half.
+    // An acceleration of 10 m/s² covers 20 m, less the noise, in about 1.5 s.
     let validity = try #require(last.validity)
     #expect((1...2).contains(validity))
     #expect(deadline <= time(20.01 + validity + delay) && deadline > time(20 + delay))
     #expect(reporter.nextDeadline == nil && reporter.advance(to: time(9000)).isEmpty)
-    // The next fix claims the bound again.
+    // The next fix restores the guarantee.
     let again = reporter.process(fix(300)) + reporter.advance(to: time(300 + delay))
     #expect(end(again.last).map { $0 > 400 } == true)
   }
 
   @Test func missingFixIsBridgedWithinTheBound() {
-    // In the middle of 50 m nothing can happen in two seconds.
+    // With a bound of 50 m, a gap of two seconds has no effect.
     var wide = BoundedReporter(epsilon: 50, delay: 5)
     for second in [0.0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11] {
       #expect(wide.process(fix(second)).count <= 1)
     }
     #expect(end(wide.report).map { $0 > 100 } == true)
-    // In half a minute anything can.
+    // In a gap of 30 s, any motion is possible.
     var reports: [ReportPredictor] = []
     for second in [41.0, 42, 43, 44, 45, 46] { reports += wide.process(fix(second)) }
     #expect(reports.map(\.moment.seconds) == [11, 41])
@@ -79,13 +79,13 @@ import Testing
     #expect(reporter.observe(isAtRest: true, since: time(10)).isEmpty)
     let standing = try #require(reporter.stand().last)
     #expect(standing.velocity == .zero && standing.validity == BoundedReporter.restLease)
-    // Nobody says anything for an hour but that it goes on.
+    // No input for an hour; the report is renewed.
     let renewal = try #require(reporter.nextDeadline)
     let renewed = reporter.advance(to: renewal)
     #expect(renewal > time(3500) && renewal < time(60 + 3600 + 5))
     #expect(
       renewed.map(\.coordinate) == [standing.coordinate] && end(renewed.first).map { $0 > 7000 } == true)
-    // What begins to move at 4000 s is known two seconds later.
+    // A motion that starts at 4000 s is detected up to two seconds later.
     let ended = reporter.observe(isAtRest: false, since: time(4000))
     #expect(ended.map(\.moment) == renewed.map(\.moment))
     let until = try #require(end(ended.first))
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func undetectedRestHasNoBound() {
-    // Without an accelerometer; with one, where its word would come too late; and where it feels rest on a fast road.
+    // Without an accelerometer; with one that would report too late; and with one that detects rest on a smooth road at speed.
     for (delay, isFelt, speed) in [(5.0, false, 0.0), (0, true, 0), (5, true, 12)] {
       var reporter = driven(0...60, delay: delay, speed: speed)
       if isFelt { _ = reporter.observe(isAtRest: true, since: time(10)) }
@@ -121,7 +121,7 @@ import Testing
     #expect(reporter.nextDeadline == nil)
   }
 
-  /// Whoever is withheld from view may be anywhere.
+  /// A vehicle whose positions are withheld may be anywhere.
   @Test func unmonitoredVehicleHasNoBound() {
     var reporter = driven(0...60, delay: 5, speed: 0)
     _ = reporter.observe(isAtRest: true, since: time(10))

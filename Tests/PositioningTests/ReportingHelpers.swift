@@ -7,7 +7,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Fixes in a plane: metres east and north of a place, seconds since the start.
+/// Fixes in a plane: metres east and north of an origin, seconds since the start.
 struct PlaneTrack {
   var origin = Coordinate(latitude: 48, longitude: 11)
 
@@ -24,7 +24,7 @@ struct PlaneTrack {
     return location
   }
 
-  /// A drive with everything that real ones have: stops, turns, noise, gaps, jumps, fixes without speed, odd rates.
+  /// A drive with the features of real ones: stops, turns, noise, gaps, jumps, fixes without speed, unusual rates.
   static func random(seed: UInt64, count: Int = 400) -> [Location] {
     var random = SeededGenerator(seed: seed)
     let plane = PlaneTrack(
@@ -55,7 +55,7 @@ struct PlaneTrack {
   /// The fixes of a recorded drive in `../shared`.
   static func recorded(_ name: String) throws -> [Location] { try #require(drives[name]).get() }
 
-  /// Each is read once for all tests.
+  /// Each recording is read once for all tests.
   private static let drives = Dictionary(
     uniqueKeysWithValues: Place.tracks.prefix(2).map { name in (name, Result { try read(name) }) })
 
@@ -77,12 +77,12 @@ extension SeededGenerator {
   fileprivate mutating func next(in range: ClosedRange<Double>) -> Double { .random(in: range, using: &self) }
 }
 
-/// A subscriber that is told reports as they are decided and looks at each fix's moment when it is due.
+/// A subscriber that receives reports as they are decided, and evaluates the moment of each fix when it is due.
 struct ReportingRun {
   var reports: [ReportPredictor] = []
-  /// When each report was decided.
+  /// The time at which each report was decided.
   var decidedAt: [Timestamp] = []
-  /// For each fix, metres between it and what is shown for its moment when that is due; infinite when nothing is.
+  /// For each fix, its distance in m from the position shown for its moment when that is due; infinite if none is shown.
   var errors: [Double] = []
 
   init(_ track: [Location], epsilon: Double, delay: Double, limits: [DisplacementLimit] = []) {
@@ -93,7 +93,7 @@ struct ReportingRun {
       }
       take(reporter.process(location), at: location.timestamp)
     }
-    // It ends when the last fix has been shown; what is said of the silence after it belongs to no drive.
+    // The run ends when the last fix has been shown; reports about the silence afterwards are not part of the drive.
     let end = track.last?.timestamp.advanced(bySeconds: delay)
     while let deadline = reporter.nextDeadline, let end, deadline <= end {
       take(reporter.advance(to: deadline), at: deadline)
@@ -103,7 +103,7 @@ struct ReportingRun {
     }
   }
 
-  /// Returns the report from which a subscriber predicts a moment when it is due; nil before the first.
+  /// Returns the report used for predicting a moment when it is due; nil before the first report.
   func report(for moment: Timestamp, delay: Double) -> ReportPredictor? {
     let due = moment.advanced(bySeconds: delay)
     var latest = reports.count - 1

@@ -7,7 +7,7 @@ import Testing
     arguments: [
       (true, nil, AuthorizationStatus.notDetermined), (true, [:], .authorized), (false, nil, .denied),
       (false, [:], .denied), (true, ["/dev/ttyUSB0": .positioning], .restricted),
-      // Sensors of motion are not location.
+      // Motion sensors are not part of location.
       (true, ["/dev/iio:device0": nil], .authorized),
     ] as [(Bool, [String: SensorKind?]?, AuthorizationStatus)])
   func authorization(isEnabled: Bool, denied: [String: SensorKind?]?, status: AuthorizationStatus) {

@@ -6,15 +6,15 @@ import TestSupport
 import Testing
 
 @Suite struct SignificantChangeTests {
-  /// Seconds and metres of fixes, and which are told.
+  /// Times in s and positions in m of fixes, and the times of those that are reported.
   @Test(
     arguments: [
-      // The first, and then neither before five minutes nor before 500 m.
+      // The first one, then none within five minutes or 500 m of it.
       ([(0, 0), (299, 5000), (300, 5001), (301, 9000)], [0, 300]),
       ([(0, 0), (300, 499), (400, 499.9), (500, 500.1)], [0, 500]),
-      // A way there and back is none.
+      // A drive back to the start is no change.
       ([(0, 0), (100, 2000), (400, 10), (700, 600)], [0, 700]),
-      // The five minutes count from the last one told.
+      // The five minutes count from the last reported one.
       ([(0, 0), (1000, 600), (1299, 1200), (1300, 1200)], [0, 1000, 1300]),
     ] as [([(Double, Double)], [Double])])
   func reportsAreDistantAndRare(fixes: [(Double, Double)], told: [Double]) {
@@ -40,8 +40,8 @@ import Testing
     #expect(manager.process(Place.location(2000, 5000)).isEmpty && !manager.needs.isWanted)
   }
 
-  /// The receiver often has its fix before the interval has passed. The distance that has been driven is then not forgotten.
-  @Test func aFixBeforeTheIntervalKeepsTheDistance() throws {
+  /// A receiver often has a fix before the interval has passed. The distance driven until then still counts.
+  @Test func fixBeforeTheIntervalPreservesTheDistance() throws {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     _ = manager.process(Place.location(0, 0))
@@ -50,10 +50,9 @@ import Testing
     #expect(try abs(#require(manager.needs.distance) - 500) < 0.2)
   }
 
-  /// Manager and planner together: a tracker without other sensors at 14 m/s, whose receiver has its first fix some seconds after it
-  /// is switched on.
+  /// Manager and planner together: a tracker without other sensors at 14 m/s, whose receiver has its first fix some seconds after power-on.
   @Test(arguments: [1.0, 3, 6, 10], [Double?.none, 1_000_000])
-  func theReceiverServesEachChangeInTime(searchTime: Double, distanceToBoundary: Double?) {
+  func receiverHasAFixForEachChangeInTime(searchTime: Double, distanceToBoundary: Double?) {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     var planner = PowerPlanner()
@@ -75,7 +74,7 @@ import Testing
     }
     let gaps = zip(published, published.dropFirst()).map { $1 - $0 }
     #expect(gaps.count >= 10 && gaps.allSatisfy { (300...305).contains($0) }, "\(gaps)")
-    // Twice the search time and ten seconds for each of twelve intervals.
+    // At most twice the search time plus ten seconds for each of twelve intervals.
     #expect(secondsOn <= 12 * Int(2 * searchTime + 10), "\(secondsOn)")
   }
 
@@ -88,7 +87,7 @@ import Testing
     #expect(manager.isPaused && manager.needs.notBefore == Timestamp(seconds: 300))
   }
 
-  /// On the recorded drives: by the definition.
+  /// Reports on the recorded drives match the definition.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks) func matchesTheDefinition(track: String)
     throws
   {

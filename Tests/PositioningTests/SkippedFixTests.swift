@@ -36,11 +36,11 @@ import Testing
   private static let bounds = [10.0, 20]
   private static let seeds: ClosedRange<UInt64> = 1...3
 
-  /// What bounded reports and linear dead reckoning need, and the moments without a fix.
+  /// Numbers of reports, and of moments without a fix.
   private struct Total {
     var reports = 0
     var linear = 0
-    /// Moments without a fix: of a guaranteed bound, and beyond it.
+    /// Moments without a fix: with a guaranteed bound, all, and beyond the bound.
     var promised = 0
     var missing = 0
     var beyond = 0
@@ -111,7 +111,7 @@ import Testing
     #expect(total.promised * 3 > total.missing)
   }
 
-  /// The same of a made drive with hard braking and bends, whose position between fixes is exact.
+  /// Hard braking and bends in a generated drive, whose position between fixes is exact.
   @Test(arguments: 1...20) func hardBrakingInAGapIsWithinTheBound(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     let plane = PlaneTrack()
@@ -146,8 +146,8 @@ import Testing
     #expect(promised > 4000, "seed \(seed): \(promised)")
   }
 
-  /// A receiver that often omits three seconds is awaited; a tunnel is not.
-  @Test func aReceiverWithGapsIsAwaited() {
+  /// The reporter waits longer for a receiver that often omits three seconds than for one without gaps.
+  @Test func receiverWithGapsIsAwaited() {
     let plane = PlaneTrack()
     func fix(_ second: Int) -> Location {
       var fix = plane.location(Double(second), 12 * Double(second), speed: 12, course: 90)
@@ -163,7 +163,7 @@ import Testing
     #expect(silence(gaps: true) == 4.25)
   }
 
-  /// Even at one fix a minute, the bound is withdrawn after the longest documented silence.
+  /// The bound of a slow receiver is withdrawn after the longest documented silence of 10 s, even at one fix per minute.
   @Test(arguments: [5.0, 30, 60]) func slowReceiverIsSilentAfterTenSeconds(interval: Double) throws {
     let plane = PlaneTrack()
     var reporter = BoundedReporter(epsilon: 20)
@@ -177,8 +177,7 @@ import Testing
     #expect(abs(silence - min(1.5 * interval, 10) - 0.25) < 1e-6)
   }
 
-  /// The error of the positions at both ends counts in the gap. If it leaves no room for the prediction, the bound is
-  /// withdrawn.
+  /// The error of the positions at both ends of a gap counts within it. If it leaves no margin for the prediction, the bound is withdrawn.
   @Test func gapAfterInertialPositionsNeedsFewReports() {
     let plane = PlaneTrack()
     func inertial(_ second: Int) -> Location {
@@ -192,7 +191,7 @@ import Testing
     #expect(inGap.isEmpty, "\(inGap.map(\.moment.seconds))")
   }
 
-  /// The fixes of a gap do not let the window grow beyond its capacity.
+  /// The fixes of a gap do not extend the window beyond its capacity.
   @Test func windowIsLimitedAfterGaps() {
     let plane = PlaneTrack()
     var random = SeededGenerator(seed: 7)
@@ -209,7 +208,7 @@ import Testing
     #expect(worst < BoundedReporter.largestWindow, "\(worst)")
   }
 
-  /// A vehicle in a queue is not at rest: it does not stay within the bound.
+  /// A vehicle in a queue is not at rest, since it does not remain within the bound.
   @Test func slowQueueIsNoRest() {
     let plane = PlaneTrack()
     let fixes = (0..<3600).map { plane.location(Double($0), Double($0), speed: 1, course: 90) }
@@ -218,7 +217,7 @@ import Testing
     #expect(longest <= BoundedReporter.lease + 5, "\(longest) s")
   }
 
-  /// Receivers omit the course at rest. Their speed then decides about rest, instead of the noise of their positions.
+  /// Receivers omit the course at rest. Rest is then detected by their speed, not by the noise of their positions.
   @Test func restIsDetectedDespiteNoisyPositions() {
     let plane = PlaneTrack()
     var random = SeededGenerator(seed: 5)
@@ -231,7 +230,7 @@ import Testing
   }
 
   /// A parked vehicle renews its bound after three minutes, then each time its rest has doubled.
-  @Test func theBoundIsRenewedRarelyAtRest() {
+  @Test func boundIsRenewedRarelyAtRest() {
     let plane = PlaneTrack()
     var fixes = (0..<20).map { plane.location(Double($0), 12 * Double($0), speed: 12, course: 90) }
     fixes += (20..<7220).map { plane.location(Double($0), 228, speed: 0, course: 90) }

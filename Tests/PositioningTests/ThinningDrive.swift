@@ -3,7 +3,7 @@ import Positioning
 import Simulation
 import Spatial
 
-/// Drives that are hard to thin, with a receiver's noise of any size and colour.
+/// Drives that are difficult to thin, with receiver noise of any size and correlation.
 enum ThinningDrive {
   enum Kind: String, CaseIterable {
     case town, zigzag, circles, gapsAndJumps, parked, onFoot

@@ -23,8 +23,8 @@ import Testing
     }
   }
 
-  /// The fewest points by trying every pair. The fix that stood in the way of the pair before is asked first: it mostly
-  /// stands in the way of this one too.
+  /// The smallest number of points, by trying every pair. The fix that excluded the previous pair is tested first, as it mostly excludes
+  /// this one, too.
   private func optimum(_ track: [Location], _ epsilon: Double) -> Int {
     var cost = Array(repeating: Int.max, count: track.count)
     cost[0] = 1
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func stopIsRetainedInTime() {
-    // The place alone is a straight line; the minute that the vehicle stands needs both of its ends.
+    // The positions alone are a straight line; the rest of one minute requires both of its ends.
     let track = (0...100).map { step in
       plane.location(Double(step), Double(step < 20 ? step : max(20, step - 60)) * 10)
     }
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// Ten minutes to half an hour of all that is hard: stops, zigzag, circles, gaps, jumps, wandering on foot.
+  /// Tracks of 600 fixes with stops, zigzag, circles, gaps, jumps or walking.
   @Test(arguments: ThinningDrive.Kind.allCases, 1...4)
   func difficultDrivesAreThinnedToTheOptimum(kind: ThinningDrive.Kind, seed: Int) {
     let track = ThinningDrive.fixes(kind, seed: UInt64(seed), count: 600)
@@ -106,8 +106,8 @@ import Testing
     }
   }
 
-  /// Longer than the breadth the optimum may be missed, by a point in a stop at most and by a twentieth in all; the work of a
-  /// fix stays bounded, which is counted and not timed.
+  /// In drives longer than the search width, the optimum may be exceeded by one point or 5 %. The work per fix is bounded; it is counted,
+  /// not timed.
   @Test(arguments: ThinningDrive.Kind.allCases, 1...2)
   func longDrivesStayNearTheOptimum(kind: ThinningDrive.Kind, seed: Int) {
     let track = ThinningDrive.fixes(kind, seed: UInt64(seed), count: 3600)
@@ -123,13 +123,13 @@ import Testing
       for work in [(wide.work, 4096), (narrow.work, 512)] {
         #expect(work.0.open <= work.1)
         #expect(work.0.octagons <= 2 * work.1 * track.count)
-        // Far below the limit of a fix: a stop costs the logarithm of its length.
+        // Far below the limit per fix: a stop costs the logarithm of its length.
         #expect(work.0.distances <= 400 * track.count, "\(kind), seed \(seed): \(work.0.distances)")
       }
     }
   }
 
-  /// A night in the yard keeps its two ends, whatever its length.
+  /// The thinned track of a night at rest has two points, the ends of the rest.
   @Test func longStopRetainsItsEnds() {
     var random = SeededGenerator(seed: 5)
     let track = (0..<12_000).map { second in

@@ -8,7 +8,7 @@ import Testing
 @Suite struct VelocityEstimateTests {
   private let plane = PlaneTrack()
 
-  /// A drive whose velocity swings by 5 m/s in half a minute, and the estimates' errors after a minute.
+  /// A drive whose velocity oscillates by 5 m/s with periods of about half a minute, and the errors of the estimate after one minute.
   private func run(noise: Double, seed: UInt64, jumps: Bool = false) -> (
     deviation: Double, error: Double, raw: Double
   ) {
@@ -38,7 +38,7 @@ import Testing
     let result = run(noise: noise, seed: seed)
     #expect(result.deviation > 0.7 * noise && result.deviation < 1.4 * noise, "\(result)")
     #expect(result.error < 0.9 * result.raw, "\(result)")
-    // A few fixes that are far off do not count.
+    // Rare outliers have little effect.
     #expect(run(noise: noise, seed: seed, jumps: true).deviation < 1.8 * noise)
   }
 
@@ -47,8 +47,7 @@ import Testing
     #expect(result.deviation < 0.1 && result.error < 0.2, "\(result)")
   }
 
-  /// At zero delay, with velocities that receivers derive from noisy positions, on drives of every kind: no more reports than
-  /// linear dead reckoning's.
+  /// At zero delay, with velocities derived from noisy positions, bounded reports need no more reports than linear dead reckoning.
   @Test(arguments: [0.3, 0.6, 1, 2]) func noisyVelocitiesNeedNoMoreReportsThanDeadReckoning(noise: Double) {
     var (bounded, linear) = (0, 0)
     for seed in 1...8 as ClosedRange<UInt64> {

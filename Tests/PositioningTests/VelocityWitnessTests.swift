@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Drifts against the receiver's own velocity, and everything that looks similar.
+/// Position drifts that contradict the receiver's own velocity, and harmless errors that resemble them.
 @Suite struct VelocityWitnessTests {
-  /// A drive on streets: speeds up to `fastest`, stops, right-angled turns over five seconds.
+  /// A drive on streets: speeds up to `fastest`, stops, and right-angled turns within five seconds.
   private struct Drive {
     struct State {
       var place = SIMD2(0.0, 0)
@@ -38,18 +38,18 @@ import Testing
     }
   }
 
-  /// A receiver of 1 Hz.
+  /// A receiver with one fix per second.
   struct Receiver: Sendable, CustomTestStringConvertible {
     var testDescription = ""
-    /// Metres of slowly changing and of white noise per axis, and m/s of the speed.
+    /// Slowly changing and white noise in m per axis, and noise of the speed in m/s.
     var wander = 1.5
     var noise = 0.4
     var speedNoise = 0.1
-    /// Seconds by which the velocity is late.
+    /// Delay of the velocity in s.
     var lag = 0
     var speedFactor: Double? = 1
-    /// Seconds of a tunnel in each 200, and whether the receiver coasts through it: then metres of error at its end, and seconds in
-    /// which that is corrected.
+    /// Duration in s of a tunnel in every 200 s, and whether the receiver extrapolates in it: then the error in m at its end, and the
+    /// seconds in which it is corrected.
     var tunnel: (length: Int, coasts: Bool, error: Double, correction: Int)?
     var accuracy = 4.0
     var fastest = 14.0
@@ -78,7 +78,7 @@ import Testing
     var slow = SIMD2(0.0, 0)
     var fixes: [PositionFix] = []
     for (second, state) in drive.states.enumerated() {
-      // A Gauss-Markov process of 100 s.
+      // A Gauss-Markov process with a correlation time of 100 s.
       slow = 0.99 * slow + 0.14 * receiver.wander * SIMD2(random.nextNormal(), random.nextNormal())
       var place = state.place + slow + receiver.noise * SIMD2(random.nextNormal(), random.nextNormal())
       if second >= start { place += drift * Double(second - start) }
@@ -99,7 +99,7 @@ import Testing
           second % 200 >= 200 - tunnel.length - tunnel.correction,
           second % 200 < 200 - tunnel.correction
         {
-          // Coasting, the velocity is the position's.
+          // While extrapolating, the velocity is that of the extrapolated position.
           velocity.x += tunnel.error / Double(tunnel.length)
         }
         velocity = factor * velocity + receiver.speedNoise * SIMD2(random.nextNormal(), random.nextNormal())
@@ -112,7 +112,8 @@ import Testing
     return fixes
   }
 
-  /// Metres east and north of `Place` are only exact near it; the drives stay within some kilometres.
+  /// Drives with consistent positions and velocities are never suspect. They stay within some kilometres of `Place`, where metres east and
+  /// north are exact.
   @Test(arguments: receivers) func consistentDrivesRaiseNoAlarm(receiver: Receiver) {
     var random = SeededGenerator.announced()
     var alarms = 0
@@ -126,7 +127,7 @@ import Testing
     #expect(alarms == 0)
   }
 
-  /// A parked vehicle whose position wanders by many metres in minutes, after a drive that proved its velocity.
+  /// The position of a parked vehicle drifts by many metres within minutes, after a drive that confirmed its velocity.
   @Test(arguments: [3.0, 8, 12]) func wanderAtRestIsNoDrift(wander: Double) {
     var random = SeededGenerator.announced()
     var screen = FixScreen()
@@ -140,7 +141,7 @@ import Testing
     }
   }
 
-  /// Seconds until a drift to the side is flagged.
+  /// Seconds until a lateral drift is flagged.
   @Test(arguments: [2.0, 3, 5, 10], [0.0, 14, 30])
   func driftIsFlaggedWithinAMinute(drift: Double, fastest: Double) throws {
     var random = SeededGenerator.announced()
@@ -169,8 +170,8 @@ import Testing
     #expect(worst <= 60)
   }
 
-  /// The suspicion ends a minute after the drift.
-  @Test func driftEnds() {
+  /// The suspicion starts 30 to 60 s after the start of a drift and ends at most 130 s after its end.
+  @Test func suspicionEndsAfterTheDrift() {
     var screen = FixScreen()
     var suspect: [Int] = []
     for second in 0..<400 {
@@ -184,7 +185,7 @@ import Testing
     #expect(suspect == Array(first...max(first, last)))
   }
 
-  /// The public drives, at their own rate and at lower ones.
+  /// The public recordings, at their own rate and at lower ones.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2), [1, 2, 5])
   func recordedDrivesAreNeverSuspect(track: String, every: Int) throws {
     var screen = FixScreen()
@@ -198,7 +199,7 @@ import Testing
     #expect(told > 200)
   }
 
-  /// The two drives with inertial sensors, whose receivers have no NMEA.
+  /// Two recorded drives with inertial sensors, whose receivers have no NMEA output.
   @Test(.needs(.recordings("gnss-imu-drive")), arguments: ["gnss-imu-drive", "kingston-2008"])
   func drivesWithStatedVelocitiesAreNeverSuspect(drive: String) throws {
     var screen = FixScreen()
@@ -212,7 +213,7 @@ import Testing
     #expect(told > 500)
   }
 
-  /// t, lat, lon, height, fix, sats, sdn, sde, sdu, vn, ve, vu.
+  /// Columns: t, lat, lon, height, fix, sats, sdn, sde, sdu, vn, ve, vu.
   private static func fixes(_ drive: String) throws -> [PositionFix] {
     let text = try Shared.text("data/\(drive)/gnss.csv")
     return text.split(separator: "\n").dropFirst().compactMap { line in

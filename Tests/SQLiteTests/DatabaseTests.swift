@@ -19,7 +19,7 @@ import Testing
     return nil
   }
 
-  /// Positions of vehicles are for nobody but the owner of the file, whatever the umask.
+  /// The owner alone may read positions of vehicles, whatever the umask.
   @Test func createsFilesThatOnlyTheOwnerCanRead() throws {
     let database = try Database(path: path, access: .create)
     try database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a INTEGER)")
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func aMissingFileIsCreatedOnlyWhenAsked() throws {
+  @Test func aMissingFileIsCreatedOnlyOnRequest() throws {
     #expect(throws: SQLiteError.self) { _ = try Database(path: path, access: .readWrite) }
     #expect(access(path, F_OK) != 0)
     _ = try Database(path: path, access: .create).integer("PRAGMA schema_version")
@@ -58,7 +58,7 @@ import Testing
     #expect(refused.code.primary == .readOnly)
   }
 
-  @Test func damageIsToldFromUnwillingDisks() throws {
+  @Test func damageDiffersFromErrorsOfTheDisk() throws {
     let text = try directory.write("text", "this is no database, and long enough to tell, one would think\n")
     let damaged = try #require(
       error { () throws(SQLiteError) in
@@ -72,7 +72,7 @@ import Testing
     #expect(!full.isDamage && full.code.primary == .full)
   }
 
-  @Test func aTransactionHappensWholeOrNotAtAll() throws {
+  @Test func aTransactionIsAtomic() throws {
     let database = try Database(path: path, access: .create)
     try database.execute("CREATE TABLE t (a UNIQUE)")
     let rows = try database.transaction { () throws(SQLiteError) in
@@ -86,13 +86,13 @@ import Testing
         try database.execute("INSERT INTO t VALUES (1)")
       }
     }
-    // It is over: another can begin.
+    // The transaction is over: another one can start.
     try database.transaction { () throws(SQLiteError) in try database.execute("INSERT INTO t VALUES (3)") }
     #expect(try database.text("SELECT group_concat(a) FROM t") == "1,3")
     #expect(database.changes == 1)
   }
 
-  /// A lock of another connection is waited for as long as was said, and then told.
+  /// A lock of another connection is waited for until the timeout, and then reported.
   @Test func aLockIsBusy() throws {
     let first = try Database(path: path, access: .create)
     try first.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a)")
@@ -124,7 +124,7 @@ import Testing
     #expect(try database.migrate(steps))
     #expect(try database.migrate(steps))
     #expect(try database.text("SELECT group_concat(a) FROM t") == "1,2")
-    // A file of a newer program is left alone.
+    // A file of a newer program is unchanged.
     #expect(try !database.migrate(Array(steps.prefix(2))))
     #expect(try database.userVersion() == 3)
   }
@@ -137,8 +137,8 @@ import Testing
     #expect(try database.integer("SELECT count(*) FROM t") == 0)
   }
 
-  /// Files that say their version elsewhere go on from there.
-  @Test func theVersionMayBeKeptElsewhere() throws {
+  /// A migration continues from a version that is stored elsewhere.
+  @Test func theVersionMayBeStoredElsewhere() throws {
     let database = try Database(path: path, access: .create)
     try database.execute("CREATE TABLE old (version); INSERT INTO old VALUES (1)")
     let known = try database.migrate(["CREATE TABLE old (version)", "CREATE TABLE t (a)"]) {
@@ -149,8 +149,8 @@ import Testing
     #expect(try known && database.userVersion() == 2)
   }
 
-  /// A file that was copied without its log, from a folder where nothing can be written, by whatever name.
-  @Test func aFileThatNobodyChangesIsReadWithoutALock() throws {
+  /// A file that was copied without its log, and whose name has special characters.
+  @Test func anImmutableFileIsReadWithoutALock() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("a b#c?d%20é.sqlite")
     do {

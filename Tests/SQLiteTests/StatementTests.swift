@@ -17,7 +17,7 @@ import Testing
     return database
   }
 
-  @Test func integersAndNumbersComeBackAsTheyWere() throws {
+  @Test func integersAndNumbersAreReadUnchanged() throws {
     let database = try table()
     var insert = try database.prepare("INSERT INTO t (a) VALUES (?1)")
     let integers: [Int64?] = [0, 1, -1, .max, .min, nil]
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: ["", "a", "Größe 🚐", "it's; DROP TABLE t", String(repeating: "long ", count: 100_000)])
-  func textsComeBackAsTheyWere(text: String) throws {
+  func textsAreReadUnchanged(text: String) throws {
     let database = try table()
     var insert = try database.prepare("INSERT INTO t (a) VALUES (?1), (?2), (?3), (?4)")
     insert.bind(1, text)
@@ -69,7 +69,7 @@ import Testing
     #expect(select.text(0) == nil && select.bytes(0).isEmpty && select.isNull(0))
   }
 
-  @Test func bytesThatAreNoTextStayAsTheyAre() throws {
+  @Test func binaryValuesAreReadUnchanged() throws {
     let database = try table()
     let bytes: [UInt8] = [0, 0xFF, 0, 0x80]
     var insert = try database.prepare("INSERT INTO t (a) VALUES (?1)")
@@ -80,8 +80,8 @@ import Testing
     #expect(select.bytes(0) == bytes)
   }
 
-  /// What is bound stays where it is while more is bound, however much that is.
-  @Test func manyValuesOfAllSizesAreBoundAtOnce() throws {
+  /// Bound values stay valid while others are bound, whatever their size.
+  @Test func manyValuesOfAllSizesAreBound() throws {
     var random = SplitMix.announced()
     let database = try Database(path: path, access: .create)
     let columns = (1...50).map { "c\($0)" }.joined(separator: ", ")
@@ -135,7 +135,7 @@ import Testing
     #expect(try database.text("SELECT group_concat(a) FROM t") == "7,8")
   }
 
-  @Test func rowsThatAreLeftAreAbandoned() throws {
+  @Test func remainingRowsAreDiscarded() throws {
     let database = try table()
     try database.execute("INSERT INTO t (a) VALUES (1), (2), (3)")
     var select = try database.prepare("SELECT a FROM t WHERE a >= ?1 ORDER BY a")
@@ -149,7 +149,7 @@ import Testing
     #expect(try !select.step())
   }
 
-  /// A statement keeps its connection.
+  /// A statement retains its connection.
   @Test func aStatementOutlivesItsDatabase() throws {
     func statement() throws -> Statement { try table().prepare("SELECT 42") }
     var select = try statement()

@@ -5,7 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Damaged stores: no record is lost without a report.
+/// Damaged stores. Every lost record is reported.
 @Suite struct DamageReportTests {
   let directory: TemporaryDirectory
 
@@ -33,7 +33,7 @@ import Testing
     return result
   }
 
-  /// 500 stores in the full run, 60 otherwise: bits, bytes and sectors of the write-ahead log or the file.
+  /// Damages bits, bytes or sectors of the write-ahead log or of the file. 500 stores in the full run, 60 otherwise.
   @Test(.timeLimit(.minutes(20))) func noRecordIsLostWithoutAReport() throws {
     var random = SplitMix.announced()
     let rounds = Shared.isFullRun ? 500 : 60
@@ -91,8 +91,8 @@ import Testing
     #expect(silent == 0)
   }
 
-  /// SQLite ignores a log whose header is damaged, and frames from one with damaged salts on. Each bit of the
-  /// header and of the salts of the third frame is flipped in turn.
+  /// SQLite ignores a log with a damaged header, and all frames from the first one with damaged salts. This
+  /// test flips each bit of the header and of the salts of the third frame.
   @Test func aDamagedHeaderOfTheLogLosesNothing() throws {
     var random = SplitMix.announced()
     let (file, log, texts) = try makeStore("sample.sqlite", using: &random)
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  /// A damaged frame in the middle of the log costs the records of its page alone, not all commits behind it.
+  /// A damaged frame in the middle of the log loses only the records of its page, not the later commits.
   @Test func commitsBehindADamagedFrameAreRestored() throws {
     let path = directory.file("outbox.sqlite")
     let outbox = try Outbox(path: path)
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: ["", "-wal", ".lock", ".recent", ".reserve", ".salvage"])
-  func aFIFOInPlaceOfAFileIsRefusedByName(suffix: String) throws {
+  func fifoInPlaceOfAFileIsRejected(suffix: String) throws {
     let path = directory.file("fifo.sqlite")
     #expect(mkfifo(path + suffix, 0o600) == 0)
     do throws(OperationError) {
@@ -167,7 +167,7 @@ import Testing
       _ = try Outbox(path: link)
       Issue.record("opened twice")
     } catch { #expect(error.cause.contains("another process has it open")) }
-    // The refused attempt took no lock away from the first.
+    // The rejected attempt did not release the lock of the first outbox.
     outbox.append(draft(.events, "second"))
     outbox.close()
     #expect(try Outbox(path: path).status.records == 2)

@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What is last known goes before the history that it belongs to, and the history is whole.
+/// The newest retained record of a topic is sent before the backlog, and the backlog is complete.
 @Suite struct LastKnownTests {
   let directory: TemporaryDirectory
   let path: String
@@ -20,12 +20,12 @@ import Testing
     range.map { draft(.tracks, "l\($0)", topic: "location", retain: true) }
   }
 
-  /// As in `l3*`, with a star for a record that is retained.
+  /// Returns the texts of the records; a star marks a retained record, as in `l3*`.
   private func shown(_ records: [OutboxRecord]) -> [String] {
     records.map { $0.text + ($0.retain ? "*" : "") }
   }
 
-  @Test func theNewestGoesBeforeEventsAndHistoryFollowsWithoutRetain() throws {
+  @Test func newestIsSentBeforeEventsAndHistoryFollowsUnretained() throws {
     let outbox = try Outbox(path: path)
     outbox.append(locations(0..<5) + [draft(.events, "e"), draft(.state, "online", topic: "status")])
     #expect(
@@ -33,19 +33,19 @@ import Testing
     #expect(outbox.status.records == 0)
   }
 
-  @Test func eachNewOneOvertakesWhileTheBacklogLasts() throws {
+  @Test func newestRecordOvertakesTheBacklog() throws {
     let outbox = try Outbox(path: path)
     outbox.append(locations(0..<4))
     #expect(shown(outbox.next(limit: 2)) == ["l3*", "l0"])
     outbox.append(locations(4..<6))
     #expect(shown(outbox.next(limit: 2)) == ["l5*", "l1"])
     #expect(shown(outbox.next(limit: 9)) == ["l2", "l4"])
-    // Without a backlog the order is the usual one.
+    // Without a backlog, records are sent in their usual order.
     outbox.append(locations(6..<9))
     #expect(shown(outbox.next(limit: 9)) == ["l6", "l7", "l8*"])
   }
 
-  @Test func whatWaitedWhileNobodyAskedIsABacklogToo() throws {
+  @Test func recordsStoredWhileDisconnectedAreABacklog() throws {
     let outbox = try Outbox(path: path)
     outbox.append(locations(0..<2))
     outbox.remove(outbox.next(limit: 9).map(\.seq))
@@ -54,15 +54,15 @@ import Testing
     #expect(shown(outbox.next(limit: 9)) == ["l4*", "l2", "l3"])
   }
 
-  @Test func whatIsUnderWayIsOfferedAgainInTheSameOrder() throws {
+  @Test func recordsInFlightAreOfferedAgainInTheSameOrder() throws {
     let outbox = try Outbox(path: path)
     outbox.append(locations(0..<4))
     let first = outbox.next(limit: 9)
-    // The history was acknowledged in part, the last known was not.
+    // The broker acknowledged part of the history, but not the newest record.
     outbox.remove([first[1].seq, first[2].seq])
     outbox.offerAgain()
     #expect(shown(outbox.next(limit: 9)) == ["l3*", "l2"])
-    // And the other way round.
+    // The reverse case: the newest record is acknowledged, the history is not.
     outbox.offerAgain()
     outbox.append(locations(4..<5))
     let second = outbox.next(limit: 1)
@@ -73,8 +73,8 @@ import Testing
     #expect(outbox.status.records == 0)
   }
 
-  /// Otherwise the broker would be left with a place where the vehicle was before.
-  @Test func afterARestartNoOlderOneIsTakenForTheLastKnown() throws {
+  /// Otherwise the broker would retain an outdated position.
+  @Test func olderRecordIsNotRetainedAfterARestart() throws {
     do {
       let outbox = try Outbox(path: path)
       outbox.append(locations(0..<5))
@@ -89,7 +89,7 @@ import Testing
     #expect(shown(outbox.next(limit: 9)) == ["l5*", "l2", "l3"])
   }
 
-  @Test func aRestartWithABacklogFindsTheLastKnown() throws {
+  @Test func newestRecordIsFoundAfterARestartWithABacklog() throws {
     do {
       let outbox = try Outbox(path: path)
       outbox.append(locations(0..<2000))
@@ -100,14 +100,14 @@ import Testing
     #expect(shown(outbox.next(limit: 2)) == ["l1999*", "l0"])
   }
 
-  @Test func eachTopicHasItsOwn() throws {
+  @Test func eachTopicHasItsOwnNewestRecord() throws {
     let outbox = try Outbox(path: path)
     outbox.append(locations(0..<3) + [draft(.other, "w0", topic: "waypoint", retain: true)])
     outbox.append([draft(.other, "o"), draft(.other, "w1", topic: "waypoint", retain: true)])
     #expect(shown(outbox.drain(portion: 2)) == ["l2*", "w1*", "l0", "l1", "w0", "o"])
   }
 
-  @Test func aFullDiskChangesNothingAboutIt() throws {
+  @Test func newestRecordIsSentFirstFromMemory() throws {
     let missing = directory.file("not-there")
     let outbox = try Outbox(path: missing + "/outbox.sqlite")
     outbox.append(locations(0..<4))
@@ -117,12 +117,12 @@ import Testing
     mkdir(missing, 0o700)
     outbox.flush()
     #expect(outbox.status.mode == .durable)
-    // `l0` is still under way.
+    // `l0` is still in flight.
     #expect(shown(outbox.drain()) == ["l1", "l2"])
     #expect(outbox.status.records == 1)
   }
 
-  @Test func anOvertakerIsDeletedAloneAndTheCountsHold() throws {
+  @Test func removingTheNewestRecordKeepsTheCounts() throws {
     let outbox = try Outbox(path: path)
     outbox.append(locations(0..<50))
     var left = 50
@@ -137,9 +137,9 @@ import Testing
     #expect(left == 0 && outbox.status[.tracks].bytes == 0)
   }
 
-  /// Whatever happens in which order: nothing is lost or said twice without being offered again, what is retained never
-  /// goes back, and the rest is in order.
-  @Test(arguments: 0..<20) func anyHistoryIsWholeAndRetainedNeverGoesBack(round: Int) throws {
+  /// Random sequences of operations: every record is delivered exactly once, a retained record is never
+  /// replaced by an older one, and the rest is delivered in order.
+  @Test(arguments: 0..<20) func randomHistoriesAreCompleteAndRetainedNeverGoesBack(round: Int) throws {
     var random = SeededGenerator.announced()
     var outbox = try Outbox(path: path)
     var made = 0
@@ -157,7 +157,7 @@ import Testing
         outbox = try Outbox(path: path)
       default:
         let records = outbox.next(limit: Int.random(in: 1...6, using: &random))
-        // The broker takes some; the order of those is what a consumer sees.
+        // The broker accepts some of the records, in this order.
         let taken = records.prefix(Int.random(in: 0...records.count, using: &random))
         for record in taken {
           arrived.append(record.text)

@@ -13,7 +13,7 @@ import Testing
     path = directory.file("outbox.sqlite")
   }
 
-  @Test func aKilledProcessLosesNothingThatWasAccepted() throws {
+  @Test func killedProcessLosesNoAcceptedRecord() throws {
     let victim = try Outbox(path: path)
     let accepted = victim.append(
       DeliveryLane.allCases.flatMap { lane in (0..<50).map { draft(lane, "\(lane) \($0)", topic: "\($0)") } })
@@ -24,8 +24,8 @@ import Testing
     #expect(next.seq > (accepted.last?.seq ?? .max))
   }
 
-  /// A power cut takes with it what was written and not synced: here everything after an event.
-  @Test func aPowerCutNeverMakesANumberMeanTwoThings() throws {
+  /// A power cut loses everything written since the last sync: here every record after the event.
+  @Test func powerCutNeverReusesANumber() throws {
     var configuration = OutboxConfiguration()
     configuration.recentBytes = 0
     let victim = try Outbox(path: path, configuration: configuration)
@@ -40,7 +40,7 @@ import Testing
     #expect(survivor.drain().map(\.text) == ["synced", "after"])
   }
 
-  @Test func aRestoredCopyGoesOnUnderAnotherEpoch() throws {
+  @Test func restoredCopyStartsANewEpoch() throws {
     let recorder = NoticeRecorder()
     let original = try Outbox(path: path)
     let first = original.append(draft(.events, "before the backup"))
@@ -55,7 +55,7 @@ import Testing
     #expect(restored.drain().map(\.text) == ["before the backup", "after"])
   }
 
-  @Test func aDestroyedStoreIsSetAsideAndTheOutboxStarts() throws {
+  @Test func destroyedStoreIsSetAsideAndTheOutboxStarts() throws {
     let recorder = NoticeRecorder()
     do {
       let outbox = try Outbox(path: path)
@@ -76,8 +76,8 @@ import Testing
     #expect(outbox.drain().map(\.text) == ["alive"])
   }
 
-  /// Whatever is overwritten, the outbox starts, what it hands out is what was put in, and what was far from
-  /// the damage comes back.
+  /// Overwrites a random page. The outbox starts and hands out only accepted records, each at most once; at
+  /// least half of them are restored, or none.
   @Test(arguments: 0..<12) func damageAnywhereIsSurvived(round: Int) throws {
     let seed = UInt64.random(in: 0 ... .max)
     var generator = SplitMix(seed: seed)
@@ -101,14 +101,14 @@ import Testing
     let texts = outbox.drain().map(\.text)
     #expect(texts.allSatisfy(known.contains), "seed \(seed)")
     #expect(Set(texts).count == texts.count, "seed \(seed)")
-    // One page of about fifty may be an inner one, but never takes more than half of the lane with it.
+    // The damaged page of about fifty may be an interior page of the tree; at most half of the lane is then lost.
     #expect(
       texts.count >= accepted.count / 2 || texts.isEmpty, "seed \(seed), \(texts.count), \(recorder.notices)")
     #expect(outbox.append(draft(.events, "goes on")).seq > 0)
     #expect(outbox.drain().map(\.text) == ["goes on"], "seed \(seed)")
   }
 
-  @Test func aFlippedBitInAValueIsNoticed() throws {
+  @Test func flippedBitInAValueIsDetected() throws {
     do {
       let outbox = try Outbox(path: path)
       outbox.append([draft(.events, "first"), draft(.events, "second"), draft(.events, "third")])

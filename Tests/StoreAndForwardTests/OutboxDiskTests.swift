@@ -9,7 +9,7 @@ import Testing
 
 @testable import StoreAndForward
 
-/// Disks that take nothing: full, read-only, gone.
+/// Disks that cannot be written: full, read-only or missing.
 @Suite struct OutboxDiskTests {
   let directory: TemporaryDirectory
   let path: String
@@ -20,7 +20,7 @@ import Testing
     path = directory.file("outbox.sqlite")
   }
 
-  @Test func aFullStoreDegradesToMemoryAndRecovers() throws {
+  @Test func fullStoreDegradesToMemoryAndRecovers() throws {
     let outbox = try Outbox(path: path, notice: recorder.handler)
     outbox.append((0..<10).map { draft(.events, "before \($0)") })
     try limitPages(outbox, toCurrent: true)
@@ -32,7 +32,7 @@ import Testing
     }
     #expect(cause.contains("full"))
     #expect(outbox.status.records == 410)
-    // What is on disk and what is in memory is drained alike.
+    // Records on disk and in memory are drained together.
     let first = outbox.next(limit: 100)
     #expect(first.prefix(10).map(\.text) == (0..<10).map { "before \($0)" })
     #expect(first.count == 100)
@@ -41,13 +41,13 @@ import Testing
     outbox.flush()
     #expect(outbox.status.mode == .durable)
     #expect(outbox.status.records == 360)
-    // Those under way keep their numbers: their acknowledgements still count.
+    // Records in flight keep their numbers, so their acknowledgements remain valid.
     outbox.remove(first.dropFirst(50).map(\.seq))
     #expect(outbox.status.records == 310)
     let rest = outbox.drain()
     #expect(rest.count == 310)
     #expect(rest.first?.text.hasPrefix("during 90") == true)
-    // Consumers count a skipped number as missing.
+    // Consumers count a skipped number as a lost record.
     let last = try #require(identities.last)
     #expect(identities.map(\.seq) == Array((last.seq - 399)...last.seq))
     let next = outbox.append(draft(.events, "after"))
@@ -56,7 +56,7 @@ import Testing
     #expect(recorder.kinds == ["degraded", "recovered"])
   }
 
-  @Test func aStoreThatCannotBeOpenedIsTriedAgain() throws {
+  @Test func storeThatCannotBeOpenedIsRetried() throws {
     let missing = directory.file("not-there")
     let outbox = try Outbox(path: missing + "/outbox.sqlite", notice: recorder.handler)
     let early = outbox.append([draft(.events, "early 1"), draft(.state, "early 2", topic: "s")])
@@ -76,7 +76,7 @@ import Testing
     #expect(recorder.kinds == ["degraded", "recovered"])
   }
 
-  @Test func memoryIsBoundedAndDropsTheLeastImportantFirst() throws {
+  @Test func memoryIsBoundedAndDropsTheLowestLaneFirst() throws {
     var configuration = OutboxConfiguration()
     configuration.memoryBytes = 8192
     let outbox = try Outbox(path: directory.file("not-there/outbox.sqlite"), configuration: configuration)
@@ -89,8 +89,8 @@ import Testing
     #expect(outbox.drain().suffix(1).map(\.text) == ["track 499"])
   }
 
-  /// A real full file system.
-  @Test(.needs(.mounting)) func aFullFileSystemIsSurvived() throws {
+  /// Uses a real file system that is full.
+  @Test(.needs(.mounting)) func fullFileSystemLosesNoRecord() throws {
     let disk = try SmallFileSystem(size: "4m")
     let outbox = try Outbox(path: disk.file("outbox.sqlite"), notice: recorder.handler)
     var accepted: [String] = []
@@ -105,7 +105,7 @@ import Testing
       accepted.append("extra \(extra)")
     }
     #expect(outbox.status.records == accepted.count)
-    // Acknowledgements make room again.
+    // Acknowledged records free space.
     let portion = outbox.next(limit: 200)
     outbox.remove(portion.map(\.seq))
 
@@ -115,7 +115,7 @@ import Testing
     outbox.append(draft(.events, "after"))
     let records = portion + outbox.drain()
     #expect(records.map(\.text) == accepted + ["after"])
-    // MISSING 0: the numbers in the payloads have no gap.
+    // The numbers in the payloads have no gap: consumers report no missing record.
     let numbers = records.compactMap { $0.identity.split(separator: " ").last.flatMap { UInt64($0) } }
     #expect(numbers == Array((numbers.first ?? 0)...(numbers.last ?? 0)))
     #expect(recorder.kinds == ["degraded", "recovered"])
@@ -134,7 +134,7 @@ import Testing
     outbox.close()
   }
 
-  @Test func aMessageWithoutAnIdentityTakesNoNumber() throws {
+  @Test func messageWithoutIdentityUsesNoNumber() throws {
     struct Bare: OutboxMessage {
       var carriesIdentity: Bool { false }
       func record(as identity: MessageIdentity) -> OutboxRecord {
@@ -154,7 +154,7 @@ import Testing
     #expect(reopened.append(draft(.events, "third")).seq == second.seq + 1)
   }
 
-  /// Lets the store grow no further than it is, or as far as it likes.
+  /// Limits the store to its current size, or removes the limit.
   private func limitPages(_ outbox: Outbox, toCurrent: Bool) throws {
     try outbox.keeper.withLock { keeper in
       let store = try #require(keeper.store)
@@ -165,7 +165,7 @@ import Testing
 }
 
 extension NoticeRecorder {
-  /// The notices' names alone.
+  /// Names of the recorded notices.
   var kinds: [String] {
     notices.map {
       "\($0)".contains("held in memory:") ? "degraded" : "\($0)".contains("again;") ? "recovered" : "\($0)"

@@ -7,10 +7,11 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Documents on a disk that fails. There is one fault at a time, so they run with the model's tests, one after the other.
+/// Documents on a disk that fails. Only one fault can be set at a time, so these tests run serially with those
+/// of the model.
 extension OutboxModelTests {
-  /// A store that turns out to be damaged is replaced by one that has the documents.
-  @Test func documentsSurviveTheDamageOfAStoreInUse() throws {
+  /// A store found to be damaged while in use is replaced by a new one that contains the documents.
+  @Test func documentsSurviveDamageOfAnOpenStore() throws {
     try #require(faulty_disk_install() == 0)
     defer { faulty_disk_repair() }
     let (directory, recorder) = (try TemporaryDirectory(), NoticeRecorder())
@@ -29,8 +30,8 @@ extension OutboxModelTests {
     #expect(try Outbox(path: path).document(named: "states") == document(2).bytes)
   }
 
-  /// A store that cannot be opened keeps its documents, and later ones continue from them.
-  @Test func documentsAreReadFromADiskThatFailsAtTheStart() throws {
+  /// Documents of a store that cannot be opened are readable, and later documents replace them.
+  @Test func documentsAreReadFromAFailingDisk() throws {
     try #require(faulty_disk_install() == 0)
     defer { faulty_disk_repair() }
     let directory = try TemporaryDirectory()
@@ -58,8 +59,8 @@ extension OutboxModelTests {
     #expect(last.document(named: "other") == other.bytes)
   }
 
-  /// Whatever the disk does and whenever the process is killed, who goes on from the document tells each event once.
-  @Test func everyEventIsToldOnceThroughKillsAndFaults() throws {
+  /// A program that restarts from its document publishes each event exactly once, with random disk faults and kills.
+  @Test func eventsAreDeliveredOnceThroughKillsAndFaults() throws {
     try #require(faulty_disk_install() == 0)
     defer { faulty_disk_repair() }
     for _ in 0..<6 {
@@ -73,7 +74,7 @@ extension OutboxModelTests {
   }
 }
 
-/// A program whose whole state is the number of its last event, on a disk that fails.
+/// A program on a failing disk. Its whole state is the number of its last event.
 private struct DocumentRun {
   private(set) var history: [String] = []
   private let directory: TemporaryDirectory
@@ -128,13 +129,13 @@ private struct DocumentRun {
     history.append("repair")
   }
 
-  /// What is delivered while the disk takes nothing is told again after a kill: it can be known to nobody else.
+  /// Delivers only while the store is durable: a record delivered from memory would be delivered again after a kill.
   private mutating func deliver(limit: Int) {
     guard outbox.status.mode == .durable else { return }
     let records = outbox.next(limit: limit)
     told += records.filter { $0.lane == .events }.compactMap { Int($0.text) }
     outbox.remove(records.map(\.seq))
-    // What is acknowledged and still in the store is sent again with its number, which tells that it is the same.
+    // An acknowledged record that is still in the store would be sent again with the same number; flush deletes it.
     outbox.flush()
     history.append("delivered up to \(told.last ?? 0)")
     guard outbox.status.mode == .durable else { return repair() }
@@ -154,6 +155,6 @@ private struct DocumentRun {
       .execute("UPDATE meta SET value = '\(status.st_ino)' WHERE key = 'inode'")
     outbox = try Outbox(path: path, configuration: configuration)
     last = outbox.document(named: "states").flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
-    history.append("kill, goes on from \(last)")
+    history.append("kill, continues from \(last)")
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreAndForward
 
-/// What is preserved with messages: after a crash both are there or neither.
+/// Documents stored together with messages. After a crash, both are stored or neither.
 @Suite struct OutboxDocumentTests {
   private let directory: TemporaryDirectory
   private let path: String
@@ -17,7 +17,7 @@ import Testing
     path = directory.file("outbox.sqlite")
   }
 
-  @Test func theNewestOfANameIsFoundAfterARestart() throws {
+  @Test func newestDocumentIsFoundAfterARestart() throws {
     do {
       let outbox = try Outbox(path: path)
       #expect(outbox.document(named: "states") == nil)
@@ -33,8 +33,8 @@ import Testing
     #expect(again.drain().map(\.text) == ["1"])
   }
 
-  /// The power is cut, or the process killed, between any two bytes that reach the write-ahead log.
-  @Test func noEndInBetweenPartsAnEventFromItsDocument() throws {
+  /// Simulates a power cut or a kill at every 1,373th byte written to the write-ahead log, and at its end.
+  @Test func crashNeverSeparatesAnEventFromItsDocument() throws {
     let victim = try Outbox(path: path)
     let empty = try size(directory.file("outbox.sqlite-wal"))
     for number in 1...5 {
@@ -53,13 +53,14 @@ import Testing
       survivor.close()
     }
     #expect(found.count > 3, "\(found)")
-    // Only here is everything written.
+    // The complete log contains the newest document.
     let killed = try Outbox(path: afterCrash(directory))
     #expect(killed.document(named: "states") == document(5).bytes)
   }
 
-  /// A message that would wait in the file of recent records goes to the store with its document, and those before it too.
-  @Test func nothingWaitsOutsideTheStoreForADocument() throws {
+  /// A message with a document is written to the store immediately, together with the records that wait in the
+  /// file of recent records.
+  @Test func documentIsStoredTogetherWithWaitingRecords() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.tracks, "before"))
     #expect(outbox.keeper.withLock { $0.store?.lanes[DeliveryLane.tracks.rawValue].records } == 0)
@@ -69,12 +70,12 @@ import Testing
 }
 
 extension OutboxDocumentTests {
-  @Test func aDocumentWithoutMessagesIsStoredAloneAndDeleted() throws {
+  @Test func documentWithoutMessagesIsStoredAndDeleted() throws {
     do {
       let outbox = try Outbox(path: path)
       outbox.append(draft(.tracks, "waiting"))
       #expect(outbox.preserve(document(1)))
-      // It does not move messages into the store that the broker may acknowledge soon.
+      // Storing a document does not write waiting messages to the store; the broker may acknowledge them soon.
       #expect(outbox.keeper.withLock { $0.store?.lanes[DeliveryLane.tracks.rawValue].records } == 0)
       #expect(outbox.preserve(PreservedDocument(name: "other", bytes: [0])))
       #expect(PreservedDocument.read(store: path) == ["states": document(1).bytes, "other": [0]])
@@ -88,7 +89,7 @@ extension OutboxDocumentTests {
     #expect(PreservedDocument.read(store: directory.file("none")).isEmpty)
   }
 
-  /// Stores of earlier versions have the region states in `meta`.
+  /// Earlier versions stored region states in the table `meta`.
   @Test func documentsOfAnEarlierStoreAreMoved() throws {
     try Outbox(path: path).close()
     try Database(path: path, access: .readWrite).execute(
@@ -104,7 +105,7 @@ extension OutboxDocumentTests {
     #expect(meta == 0)
   }
 
-  /// Whichever page is destroyed, documents on other pages are found.
+  /// Any one page except the root of the documents is destroyed. Documents on other pages are restored.
   @Test func documentsAreSalvagedFromADamagedStore() throws {
     let large = PreservedDocument(
       name: "large", bytes: (0..<9000).map { UInt8(truncatingIfNeeded: $0 &* $0) })
@@ -133,13 +134,13 @@ extension OutboxDocumentTests {
     }
     print("\(pages) pages, \(small) times the small document, \(both) times the large one")
     #expect(small == pages - 1)
-    // The large document has three pages of its own at most.
+    // The large document has at most three pages of its own.
     #expect(both >= pages - 4)
   }
 }
 
 extension OutboxDocumentTests {
-  /// SQLite ends a log at its first damaged frame without an error. Documents and records behind it are restored.
+  /// SQLite silently ends a log at its first damaged frame. Documents and records behind it are restored.
   @Test func documentsBehindADamagedFrameAreRestored() throws {
     let outbox = try Outbox(path: path)
     for number in 1...5 {
@@ -169,7 +170,7 @@ extension OutboxDocumentTests {
   }
 }
 
-/// A document that says which event was the last.
+/// Returns a document that contains the number of the last event.
 func document(_ number: Int) -> PreservedDocument {
   PreservedDocument(name: "states", bytes: Array("\(number)".utf8))
 }

@@ -1,10 +1,10 @@
 import StoreAndForward
 import Telemetry
 
-/// What an outbox must hold, by the simplest means: lists, searched from end to end.
+/// Reference model of an outbox: plain lists with linear search.
 struct OutboxModel {
   struct Entry: Hashable {
-    /// In the order of acceptance.
+    /// Number in the order of acceptance.
     var id: Int
     var lane: DeliveryLane
     var topic: String
@@ -12,11 +12,11 @@ struct OutboxModel {
     var expiry: UInt32?
     var identity: String
     var cost: Int
-    /// Seconds of powered-on time since it was stored.
+    /// Age in seconds of powered-on time since the entry was stored.
     var age: UInt32 = 0
-    /// Its turn within the lane.
+    /// Position within the lane.
     var turn: Int
-    /// The number that it was rejected under.
+    /// Number of the record when it was rejected.
     var number: UInt64 = 0
   }
 
@@ -27,18 +27,19 @@ struct OutboxModel {
   private(set) var spaceDrops = DeliveryLane.allCases.map { _ in 0 }
   private(set) var memoryDrops = DeliveryLane.allCases.map { _ in 0 }
   private(set) var ageDrops = DeliveryLane.allCases.map { _ in 0 }
-  /// Handed out and not answered: the entry by the number under which it was handed out.
+  /// Identifier of each entry in flight, by the number under which it was handed out.
   private(set) var held: [UInt64: Int] = [:]
-  /// Made room since reading last began, perhaps after they were read.
+  /// Entries dropped for space since reading started. They may already have been read.
   private(set) var dropped: Set<Int> = []
-  /// Answered, and on disk until the next deletion: a crash brings them back.
+  /// Acknowledged entries still on disk until the next deletion. They return after a crash.
   private(set) var answered: [Entry] = []
-  /// Of each topic the newest retained entry that the broker has taken.
+  /// The newest retained entry of each topic that the broker has accepted.
   private(set) var taken: [String: Int] = [:]
-  /// What was taken before, of topics whose newest was taken out of memory: the store does not know of it yet.
+  /// Previous value of `taken` for topics whose newest entry was acknowledged from memory; the store does not
+  /// yet have the new value.
   private var takenBefore: [String: Int] = [:]
   private var turn = 0
-  /// The last turn that was handed out of each lane since reading began.
+  /// Last position handed out in each lane since reading started.
   private var lastTurn = DeliveryLane.allCases.map { _ in -1 }
   private(set) var problems: [String] = []
 
@@ -61,10 +62,10 @@ struct OutboxModel {
     return turn
   }
 
-  /// - Parameter isDurable: whether the disk took them.
+  /// - Parameter isDurable: true if the disk accepted the entries.
   mutating func accept(_ entries: [Entry], isDurable: Bool) {
     if isDurable {
-      // What waits outside the store is accepted without a commit that deletes what is answered.
+      // Entries in the file of recent records are accepted without a commit that deletes acknowledged ones.
       if configuration.recentBytes == 0 { answered = [] }
       store(entries)
       makeRoom(in: Set(entries.map(\.lane)))
@@ -82,7 +83,7 @@ struct OutboxModel {
     }
   }
 
-  /// What was in memory is on disk now.
+  /// Moves entries from memory to disk after the disk has recovered.
   mutating func recover() {
     store(memory.flatMap { $0 })
     memory = DeliveryLane.allCases.map { _ in [] }
@@ -120,10 +121,10 @@ struct OutboxModel {
     beginReading()
   }
 
-  /// Checks what was handed out.
+  /// Checks records that were handed out.
   /// - Parameters:
-  ///   - canReadAll: whether nothing keeps the outbox from reading what waits.
-  ///   - isDiskAway: the store is not open.
+  /// - canReadAll: true if the outbox can read all waiting records.
+  /// - isDiskAway: true if the store is not open.
   mutating func handOut(_ records: [OutboxRecord], limit: Int, canReadAll: Bool, isDiskAway: Bool) {
     for record in records { handOut(record, canReadAll: canReadAll) }
     guard canReadAll, records.count < limit else { return }
@@ -145,7 +146,7 @@ struct OutboxModel {
     expect((entry.expiry == nil) == (record.expiry == nil), "\(id) has another expiry")
     expect(abs(left - Int(record.expiry ?? 0)) < 600, "\(id) expires in \(record.expiry ?? 0) s, not \(left)")
     checkRetain(record, entry)
-    // What is last known goes before what waits.
+    // The newest retained record is sent before the backlog.
     let overtakes = entry.retain && record.retain && entry.lane > .state
     guard !overtakes else { return }
     expect(entry.turn > lastTurn[entry.lane.rawValue], "\(id) out of turn in lane \(entry.lane)")
@@ -185,8 +186,8 @@ struct OutboxModel {
   }
 
   /// - Parameters:
-  ///   - isDurable: whether the disk took it as a dead letter.
-  ///   - number: under which it is stored; nil if it is not.
+  /// - isDurable: true if the disk accepted the dead letter.
+  /// - number: the number of the stored dead letter; nil if it was not stored.
   mutating func reject(_ seq: UInt64, isDurable: Bool, number: UInt64?) {
     guard let id = held.removeValue(forKey: seq) else { return }
     let wasInMemory = isInMemory(id)
@@ -206,7 +207,7 @@ struct OutboxModel {
 
   mutating func clearDead() { dead = [] }
 
-  /// They go to the end of their lanes, in order.
+  /// Dead letters are appended to the ends of their lanes, in order.
   mutating func retryDead() {
     let entries = dead.sorted { $0.number < $1.number }.map { entry in
       var entry = entry
@@ -231,11 +232,11 @@ struct OutboxModel {
 
   // MARK: Ends
 
-  /// The process was killed, or it ended while the disk took nothing.
+  /// The process was killed, or exited while the disk was not writable.
   /// - Parameters:
-  ///   - found: the entries on disk, per lane.
-  ///   - drops: records dropped for space per lane, if the store has made room since. Answered records whose deletion was
-  ///     not committed are back and take space.
+  /// - found: the entries on disk, per lane.
+  /// - drops: records dropped for space per lane, if the store has dropped some since. Acknowledged records
+  ///   whose deletion was not committed are restored and use space.
   mutating func restart(found: [[Int]], drops: [Int]? = nil) {
     let lost = Set(memory.joined().map(\.id))
     for lane in disk.indices {
@@ -258,7 +259,7 @@ struct OutboxModel {
       disk[lane] = here
     }
     for (topic, id) in takenBefore { taken[topic] = id }
-    // What the broker has and comes back is waited for again.
+    // A restored entry that the broker already has is pending again.
     for entry in disk.joined() where entry.retain && taken[entry.topic] ?? -1 >= entry.id {
       taken[entry.topic] = nil
     }
@@ -269,7 +270,7 @@ struct OutboxModel {
     offerAgain()
   }
 
-  /// Time went by, and what is too old was met.
+  /// Advances the clock and drops expired entries.
   mutating func advance(seconds: UInt32) {
     for lane in DeliveryLane.allCases {
       let limit = configuration.limits(of: lane).age ?? .max
@@ -282,7 +283,7 @@ struct OutboxModel {
 
   // MARK: Counters
 
-  /// - Parameter isDiskAway: the store is not open.
+  /// - Parameter isDiskAway: true if the store is not open.
   mutating func check(_ status: OutboxStatus, isDiskAway: Bool) {
     for lane in DeliveryLane.allCases {
       let entries = isDiskAway ? memory[lane.rawValue] : live(lane)
@@ -303,6 +304,6 @@ struct OutboxModel {
 }
 
 extension OutboxRecord {
-  /// The number that the text begins with.
+  /// Number at the start of the text.
   var id: Int? { Int(text.prefix { $0 != " " }) }
 }

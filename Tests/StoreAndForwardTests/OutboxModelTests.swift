@@ -9,11 +9,10 @@ import Testing
 
 @testable import StoreAndForward
 
-/// An outbox beside a model of it: whatever is done to both in whichever order, and whatever the disk does, the model says
-/// what must be there.
+/// Runs an outbox and its model with the same random operations and disk faults, and compares them.
 @Suite(.serialized) struct OutboxModelTests {
-  /// Replays one seed with ODOGRAPH_SEED; takes minutes with ODOGRAPH_FULL.
-  @Test func anyHistoryAgreesWithTheModel() throws {
+  /// Set ODOGRAPH_SEED to replay one seed. Runs several minutes if ODOGRAPH_FULL is set.
+  @Test func randomHistoriesMatchTheModel() throws {
     let environment = ProcessInfo.processInfo.environment
     let isFull = environment["ODOGRAPH_FULL"] == "1"
     try #require(faulty_disk_install() == 0)
@@ -22,8 +21,8 @@ import Testing
     for _ in 0..<(isFull ? 3000 : 15) { try play(.random(in: 0 ... .max), steps: isFull ? 300 : 120) }
   }
 
-  /// The same with records that wait for their acknowledgement outside the store, on a disk without faults.
-  @Test func anyHistoryWithRecentRecordsAgreesWithTheModel() throws {
+  /// Random operations on a healthy disk, with recent records outside the store until they are acknowledged.
+  @Test func randomHistoriesWithRecentRecordsMatchTheModel() throws {
     let environment = ProcessInfo.processInfo.environment
     let isFull = environment["ODOGRAPH_FULL"] == "1"
     if let seed = environment["ODOGRAPH_SEED"].flatMap({ UInt64($0) }) {
@@ -34,8 +33,8 @@ import Testing
     }
   }
 
-  /// Where the first record of a process cannot be stored, the number of the record is one that the next process gives again.
-  @Test func whatIsRejectedOnABrokenDiskLeavesTheOrderAsItIs() throws {
+  /// If the first record of a process cannot be stored, the next process assigns its number again.
+  @Test func rejectionOnABrokenDiskKeepsTheOrder() throws {
     try #require(faulty_disk_install() == 0)
     defer { faulty_disk_repair() }
     let directory = try TemporaryDirectory()
@@ -83,7 +82,7 @@ import Testing
   }
 }
 
-/// One history.
+/// A random sequence of operations.
 private struct OutboxRun {
   private enum Fault { case none, once, lasting }
 
@@ -94,14 +93,14 @@ private struct OutboxRun {
   private var random: SplitMix
   private var fault = Fault.none
   private var isDegraded = false
-  /// The outbox tries the disk again by itself after five seconds, which must not fall between a look at the disk and one
-  /// at the counters.
+  /// Time since which the disk fails. The outbox retries automatically after 5 s; a retry must not fall between
+  /// reading the disk and reading the counters.
   private var degradedAt = MonotonicTime.start
   private var isRetryNear: Bool { isDegraded && degradedAt.secondsElapsed > 2 }
-  /// The numbers of what was handed out, in order.
+  /// Numbers of the records in flight, in order.
   private var outstanding: [UInt64] = []
   private var operation = FAULTY_DISK_WRITE
-  /// A sync that fails leaves a commit that may or may not be there after a crash.
+  /// True after a failed sync: its commit may or may not survive a crash.
   private var hasUncertainCommit = false
   private var accepted = 0
   private var generation = 0
@@ -197,7 +196,7 @@ private struct OutboxRun {
     let records = outbox.next(limit: 1)
     model.handOut(records, limit: 1, canReadAll: fault == .none, isDiskAway: isDiskAway)
     guard let record = records.first else { return }
-    // An older one that is tried again must not pass for what is last known.
+    // An older record that is retried must not become the last known one.
     if record.lane > .state && record.topic.hasSuffix("r") {
       outstanding.append(record.seq)
       return
@@ -264,7 +263,7 @@ private struct OutboxRun {
   }
 
   private mutating func restart() throws {
-    // Memory is lost only where nothing at all can be written.
+    // Records in memory may be lost only if the disk cannot be written at all.
     if fault != .lasting || operation != FAULTY_DISK_WRITE || hasUncertainCommit || isRetryNear { flush() }
     settle()
     outbox.close()
@@ -276,7 +275,7 @@ private struct OutboxRun {
     outbox = try Outbox(path: path, configuration: model.configuration, notice: recorder.handler)
   }
 
-  /// A store as it would be found after the process died at this moment.
+  /// Continues from a copy of the store, as found after a kill at this moment.
   private mutating func kill() throws {
     if hasUncertainCommit || isRetryNear { flush() }
     settle()
@@ -294,7 +293,7 @@ private struct OutboxRun {
     faulty_disk_repair()
     fault = .none
     if keepsRecent {
-      // What lay beside the store goes into it.
+      // Recent records are moved into the store.
       outbox = try Outbox(path: path, configuration: model.configuration, notice: recorder.handler)
       let status = outbox.status
       model.restart(found: try onDisk(), drops: DeliveryLane.allCases.map { status[$0].droppedForSpace })
@@ -305,7 +304,7 @@ private struct OutboxRun {
     (outstanding, isDegraded) = ([], false)
   }
 
-  /// The store's clock is moved while nobody looks.
+  /// Advances the store's clock while it is closed.
   private mutating func advance() throws {
     flush()
     try restart()
@@ -325,7 +324,7 @@ private struct OutboxRun {
 
   private var isDiskAway: Bool { outbox.keeper.withLock { $0.store == nil } }
 
-  /// Compares the counters; what was in memory and went to disk meanwhile is there.
+  /// Compares the counters. Records may have moved from memory to disk since the last comparison.
   private mutating func settle() {
     let status = outbox.status
     if isDegraded, status.mode == .durable { model.recover() }
@@ -334,7 +333,7 @@ private struct OutboxRun {
     model.check(status, isDiskAway: isDiskAway)
   }
 
-  /// What is in the file, per lane in order.
+  /// Returns the identifiers in the file, per lane and in order.
   private func onDisk() throws -> [[Int]] {
     let reader = try SQLiteReader(path)
     return try DeliveryLane.allCases.map { lane in
@@ -343,7 +342,7 @@ private struct OutboxRun {
     }
   }
 
-  /// Nothing that was accepted is lost: what the model has, and no more, comes out.
+  /// Drains the outbox: exactly the records of the model must be delivered.
   mutating func finish() throws {
     flush()
     settle()

@@ -7,15 +7,15 @@ import Testing
 
 @testable import StoreAndForward
 
-/// Flash that has gone read-only, as worn cards and damaged file systems do; and records that grow too old.
+/// Flash storage that became read-only, as worn cards and damaged file systems do, and expired records.
 @Suite struct OutboxReadOnlyTests {
   let directory: TemporaryDirectory
   let recorder = NoticeRecorder()
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// A real file system that is made read-only under the store.
-  @Test(.needs(.mounting)) func aReadOnlyFileSystemIsSurvivedAndSaid() throws {
+  /// A real file system is remounted read-only while it contains the store.
+  @Test(.needs(.mounting)) func readOnlyFileSystemIsReportedAndLosesNothing() throws {
     let card = try SmallFileSystem(size: "8m")
     var outbox = try Outbox(path: card.file("outbox.sqlite"), notice: recorder.handler)
     outbox.append((0..<5).map { draft(.events, "before \($0)") })
@@ -39,8 +39,8 @@ import Testing
     outbox.close()
   }
 
-  /// Age is counted by the store's own clock; here the records are made older than they are.
-  @Test func whatIsTooOldIsDroppedAndCounted() throws {
+  /// The age of a record is measured by the store's own clock. The test changes the stored times instead.
+  @Test func expiredRecordsAreDroppedAndCounted() throws {
     var configuration = OutboxConfiguration()
     configuration.tracks.age = 3600
     let outbox = try Outbox(path: directory.file("outbox.sqlite"), configuration: configuration)
@@ -60,7 +60,7 @@ import Testing
     #expect(isChanged)
     let records = outbox.drain()
     #expect(records.map(\.text) == ["useful", "t2", "t3"])
-    // The broker is told what is left of it.
+    // The record is handed out with its remaining expiry interval.
     #expect((1...40).contains(records.first?.expiry ?? 0))
     outbox.flush()
     let status = outbox.status

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreAndForward
 
-/// Records that wait outside the store for an acknowledgement that comes soon.
+/// Records that wait outside the store for an early acknowledgement.
 @Suite struct OutboxRecentTests {
   let directory: TemporaryDirectory
   let path: String
@@ -19,8 +19,9 @@ import Testing
     draft(lane, "fix \(index) \(String(repeating: "x", count: 300))", topic: "location", retain: true)
   }
 
-  /// A fix a second at a broker that answers: a day of them cost 1.7 GB when each was written and deleted.
-  @Test func whatIsAcknowledgedInTimeCostsTheStoreNothing() throws {
+  /// A fix per second with a broker that acknowledges. A day of fixes cost 1.7 GB of writes when each was
+  /// stored and deleted.
+  @Test func recordsAcknowledgedInTimeAreNotWrittenToTheStore() throws {
     let outbox = try Outbox(path: path)
     let (before, written) = (outbox.status.commits, try readFile(path + "-wal").count)
     for index in 0..<1000 {
@@ -28,18 +29,18 @@ import Testing
       #expect(outbox.status[.tracks].records == 1)
       #expect(outbox.drain().count == 1)
     }
-    // One looks for what is too old, and a slow machine may need some for what took longer than it may.
+    // One commit removes expired records. A slow machine may need a few more for late acknowledgements.
     #expect(outbox.status.commits - before <= 10)
-    // 1,000 messages used to write 2,000 transactions of three pages.
+    // Without the file of recent records, 1,000 messages wrote 2,000 transactions of three pages.
     #expect(try readFile(path + "-wal").count - written <= 200_000)
     #expect(try readFile(path + ".recent").count <= 4096)
   }
 
-  @Test func whatIsNotAcknowledgedInTimeIsInTheStore() throws {
+  @Test func recordsNotAcknowledgedInTimeAreStored() throws {
     let outbox = try Outbox(path: path)
     outbox.append(location(1))
     let before = outbox.status.commits
-    // The housekeeping thread does it within a second.
+    // The housekeeping thread stores the record within one second.
     let deadline = MonotonicTime.after(30)
     while outbox.status.commits == before, !deadline.hasPassed {
       _ = waitUntilReadable([], seconds: 0.02)
@@ -54,12 +55,12 @@ import Testing
     let outbox = try Outbox(path: path)
     outbox.append(location(1))
     outbox.append(draft(.events, "impact"))
-    // Of a power cut nothing but the synced store is left.
+    // After a power cut only the synced store remains.
     let survivor = try Outbox(path: afterCrash(directory, syncedLength: .max))
     #expect(survivor.drain().map(\.text).contains("impact"))
   }
 
-  @Test func withEveryRecordSyncedNoneWaitsOutside() throws {
+  @Test func recordsAreStoredImmediatelyIfEachIsSynced() throws {
     var configuration = OutboxConfiguration()
     configuration.tracks.durability = .beforeAccepting
     let outbox = try Outbox(path: path, configuration: configuration)
@@ -68,7 +69,7 @@ import Testing
     #expect(survivor.status.records == 1)
   }
 
-  @Test func aProcessThatDiesLosesNothingAndKeepsTheOrder() throws {
+  @Test func killedProcessLosesNoRecentRecordAndKeepsTheOrder() throws {
     let victim = try Outbox(path: path)
     for index in 0..<20 {
       victim.append(draft([.tracks, .other][index % 2], "fix \(index)"))
@@ -83,13 +84,13 @@ import Testing
     #expect(
       found.map(\.text) == stride(from: 1, to: 15, by: 2).map { expected[$0] } + ["later"]
         + stride(from: 0, to: 15, by: 2).map { expected[$0] })
-    // They go under the names that they were accepted under.
+    // Records keep the identities under which they were accepted.
     let names = Set(waiting.map(\.identity))
     #expect(found.filter { $0.text != "later" }.allSatisfy { names.contains($0.identity) })
   }
 
-  /// Of another boot, nothing is known of what the broker took since.
-  @Test func whatAnotherBootLeftCountsForNothing() throws {
+  /// After a reboot, it is unknown which recent records the broker has accepted.
+  @Test func recentRecordsOfAnotherBootAreIgnored() throws {
     let victim = try Outbox(path: path)
     victim.append(location(1))
     let place = try afterCrash(directory)
@@ -99,7 +100,7 @@ import Testing
     #expect(try Outbox(path: place).status.records == 0)
   }
 
-  /// A cut or a flipped bit anywhere costs what follows it, and nothing else.
+  /// A truncation or a flipped bit at any offset loses only records behind it.
   @Test func damageIsSurvived() throws {
     let victim = try Outbox(path: path)
     for index in 0..<10 { victim.append(draft(.tracks, "fix \(index)")) }
@@ -116,8 +117,8 @@ import Testing
     }
   }
 
-  /// A retained record that the broker took ahead of an older one stays what is last known, also across a crash.
-  @Test func whatTheBrokerKeepsNeverGoesBack() throws {
+  /// An older record must not replace a retained one that the broker has accepted, even after a crash.
+  @Test func retainedRecordIsNotReplacedByAnOlderOneAfterACrash() throws {
     let victim = try Outbox(path: path)
     victim.append(location(1))
     victim.append(location(2))
@@ -129,7 +130,7 @@ import Testing
     #expect(survivor.drain().map(\.retain) == [false])
   }
 
-  /// The numbers after a crash are far above those before it.
+  /// Numbers after a crash are far above earlier ones; the newest record is still sent first.
   @Test func theNewestGoesFirstAfterACrash() throws {
     let victim = try Outbox(path: path)
     for index in 0..<3 { victim.append(location(index)) }
@@ -139,7 +140,7 @@ import Testing
     #expect(records.map(\.retain) == [true, false, false])
   }
 
-  @Test func aLargeBatchGoesToTheStoreBehindTheRecentOnes() throws {
+  @Test func largeBatchIsStoredBehindTheRecentRecords() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.tracks, "fix 0"))
     let first = outbox.next(limit: 1)
@@ -151,7 +152,7 @@ import Testing
     #expect(outbox.status.records == 0)
   }
 
-  @Test func anotherEpochGoesOnWithTheNumbersAndOutlastsARestart() throws {
+  @Test func newEpochContinuesTheNumbersAcrossARestart() throws {
     let outbox = try Outbox(path: path)
     let first = outbox.append(location(1))
     outbox.beginEpoch()

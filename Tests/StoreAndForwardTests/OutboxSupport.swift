@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import StoreAndForward
 
-/// Gathers an outbox's notices.
+/// Collects the notices of an outbox.
 final class NoticeRecorder: Sendable {
   private let contents = Locked<[OutboxNotice]>([])
 
@@ -18,7 +18,7 @@ final class NoticeRecorder: Sendable {
   }
 }
 
-/// A message whose payload is a text and its identity.
+/// A message whose payload contains a text and the identity.
 struct TextMessage: OutboxMessage {
   var lane: DeliveryLane
   var text: String
@@ -41,19 +41,19 @@ func draft(
 }
 
 extension OutboxRecord {
-  /// The text that the message was made with.
+  /// Text of the message.
   var text: String {
     String(decoding: payload, as: UTF8.self).split(separator: " ").dropLast(2).joined(separator: " ")
   }
 
-  /// The identity that the payload carries.
+  /// Identity in the payload.
   var identity: String {
     String(decoding: payload, as: UTF8.self).split(separator: " ").suffix(2).joined(separator: " ")
   }
 }
 
 extension Outbox {
-  /// Hands out and removes everything.
+  /// Hands out and removes all records.
   func drain(portion: Int = 100) -> [OutboxRecord] {
     var all: [OutboxRecord] = []
     while true {
@@ -65,18 +65,18 @@ extension Outbox {
   }
 }
 
-/// A store as it would be found after the process died, or the power was cut, at this moment.
-/// - Parameter syncedLength: bytes of the write-ahead log that had reached the flash; nil means all.
+/// Copies the store as found after a kill or a power cut at this moment.
+/// - Parameter syncedLength: bytes of the write-ahead log that were synced; nil means all.
 func afterCrash(_ directory: TemporaryDirectory, syncedLength: Int? = nil) throws -> String {
   let place = directory.file("after-crash.sqlite")
   try writeFile(place, readFile(directory.file("outbox.sqlite")))
   let log = try readFile(directory.file("outbox.sqlite-wal"))
   try writeFile(place + "-wal", Array(log.prefix(syncedLength ?? log.count)))
-  // What was never synced and a dead process leaves to the kernel.
+  // The kernel still has the unsynced file of recent records after a kill, but not after a power cut.
   if syncedLength == nil {
     try writeFile(place + ".recent", readFile(directory.file("outbox.sqlite.recent")))
   }
-  // Only here is the file a copy: SQLite shares its index among a process's users of one inode.
+  // The copy has another inode. It needs one: SQLite shares its index between all users of an inode in a process.
   var status = stat()
   stat(place, &status)
   let database = try Database(path: place, access: .readWrite)
@@ -84,7 +84,7 @@ func afterCrash(_ directory: TemporaryDirectory, syncedLength: Int? = nil) throw
   return place
 }
 
-/// Gives every record of a store the checksum of what it is now.
+/// Recalculates the checksum of each record.
 func renewChecksums(_ database: borrowing Database) throws {
   for lane in DeliveryLane.allCases {
     var reading = try database.prepare("SELECT \(Schema.columns) FROM \(Schema.table(lane))")

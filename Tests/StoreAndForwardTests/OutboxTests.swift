@@ -44,7 +44,7 @@ import Testing
     #expect(outbox.next(limit: 10).map(\.text) == ["e1", "e3", "e4", "e5"])
   }
 
-  @Test func stateKeepsTheNewestOfEachTopicAlsoWhileAnOlderOneIsUnderWay() throws {
+  @Test func stateLaneKeepsTheNewestOfEachTopic() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.state, "old", topic: "location"))
     outbox.append(draft(.state, "online", topic: "status"))
@@ -59,8 +59,8 @@ import Testing
     #expect(outbox.status[.state].records == 1)
   }
 
-  /// What is acknowledged and not yet deleted when it is replaced counts once, not twice.
-  @Test func aReplacementRightAfterTheAcknowledgementIsCounted() throws {
+  /// A record that was acknowledged, not yet deleted, and then replaced is counted once.
+  @Test func replacementOfAnAcknowledgedRecordIsCountedOnce() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.state, "online", topic: "status"))
     outbox.remove(outbox.next(limit: 10).map(\.seq))
@@ -95,7 +95,7 @@ import Testing
     #expect(outbox.drain().map(\.text) == (40..<100).map { "t\($0)" } + ["later"])
   }
 
-  @Test func oneRecordCostsOneCommitAndManyTogetherCostOne() throws {
+  @Test func batchOfRecordsNeedsOneCommit() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.events, "first"))
     let before = outbox.status.commits
@@ -150,7 +150,7 @@ import Testing
     #expect(outbox.status.deadLetters == 0)
   }
 
-  @Test func aSecondProcessIsKeptOut() throws {
+  @Test func secondProcessIsRejected() throws {
     let outbox = try Outbox(path: path)
     #expect(throws: OperationError.self) { try Outbox(path: path) }
     outbox.close()
@@ -165,8 +165,8 @@ import Testing
     #expect(identities.allSatisfy { $0.epoch.utf8.count == 16 })
   }
 
-  /// What is in a store is nobody else's to read, whatever the umask is.
-  @Test func itsFilesAreTheOwnersAlone() throws {
+  /// Files of the store are readable only by their owner, independent of the umask.
+  @Test func filesAreReadableOnlyByTheOwner() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("outbox.sqlite")
     let outbox = try Outbox(path: path)
@@ -180,8 +180,8 @@ import Testing
     outbox.close()
   }
 
-  /// A number that no store writes, as after damage, ends nothing.
-  @Test func aMarkBelowZeroIsTakenForTheFirst() throws {
+  /// A damaged `reserved` value below zero is replaced by the first number.
+  @Test func negativeReservedNumberIsReset() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("outbox.sqlite")
     do { try Outbox(path: path).close() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreAndForward
 
-/// What the broker does not permit stays, with its topic, and is tried again.
+/// Records that the broker does not authorize stay in the outbox, pause their topic, and are retried.
 @Suite struct RefusalTests {
   let directory: TemporaryDirectory
 
@@ -17,9 +17,9 @@ import Testing
     return try Outbox(path: directory.file("outbox.sqlite"), configuration: configuration)
   }
 
-  /// In the store as in memory, where those rest that a broker is expected to take at once.
+  /// In the store, and in memory for lanes whose records wait for an early acknowledgement.
   @Test(arguments: [DeliveryLane.events, .tracks, .other])
-  func whatIsNotPermittedWaitsWithItsTopicAndTheRestGoesOn(lane: DeliveryLane) throws {
+  func unauthorizedRecordPausesOnlyItsTopic(lane: DeliveryLane) throws {
     let outbox = try outbox()
     outbox.append([
       draft(lane, "a1", topic: "a"), draft(lane, "b1", topic: "b"), draft(lane, "a2", topic: "a"),
@@ -40,7 +40,7 @@ import Testing
     #expect(outbox.status.deadLetters == 0)
     outbox.flush()
     #expect(outbox.status.records == 3)
-    // Another connection: nothing is lost, nothing twice, and the order stands.
+    // After a reconnect, no record is lost or duplicated, and the order is unchanged.
     outbox.offerAgain()
     let again = outbox.next(limit: 10)
     #expect(again.map(\.text) == ["a1", "a2", "a3"])
@@ -50,7 +50,7 @@ import Testing
     #expect(outbox.status.refusedTopics == [])
   }
 
-  @Test func whatLiesInTheMessageOrHasWaitedTooLongIsADeadLetter() throws {
+  @Test func lastingOrExpiredRefusalMakesADeadLetter() throws {
     let lasting = try outbox()
     lasting.append(draft(.events, "large", topic: "a"))
     let seq = try #require(lasting.next(limit: 1).first).seq
@@ -69,7 +69,7 @@ import Testing
   @Test func pausesDoubleAndEndWithTheFirstSuccess() {
     var refusals = Refusals()
     func seconds(_ value: Double) -> MonotonicTime { .start.advanced(bySeconds: value) }
-    // All that were under way make one pause.
+    // Refusals of several records in flight start a single pause.
     let known = [0.0, 1].map { refusals.refused("a", at: seconds($0)) }
     #expect(known == [true, true])
     #expect(refusals.holds("a", at: seconds(59)))
@@ -89,8 +89,8 @@ import Testing
 }
 
 @Suite struct SequenceMarkTests {
-  /// The contract: after a crash, numbers go on at a multiple of 65,536.
-  @Test func aCrashGoesOnAtAMultipleOfTheBlock() throws {
+  /// Contract: after a crash, numbers continue at a multiple of 65,536.
+  @Test func numbersContinueAtAMultipleOfTheBlockAfterACrash() throws {
     let directory = try TemporaryDirectory()
     let victim = try Outbox(path: directory.file("outbox.sqlite"))
     let accepted = victim.append((0..<10).map { draft(.events, "\($0)") })
@@ -98,7 +98,7 @@ import Testing
     #expect(survivor.append(draft(.events, "next")).seq == 65_536)
     #expect(accepted.map(\.seq) == Array(1...10))
     survivor.close()
-    // In good order nothing is skipped.
+    // A regular restart skips no numbers.
     let next = try Outbox(path: directory.file("after-crash.sqlite"))
     #expect(next.append(draft(.events, "after")).seq == 65_537)
   }

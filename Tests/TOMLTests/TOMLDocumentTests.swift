@@ -10,7 +10,7 @@ import Testing
     }
   }
 
-  @Test func valuesOfEveryTypeWithTheirPlaces() throws {
+  @Test func valuesOfEveryTypeWithTheirPositions() throws {
     let text = """
       # é is one column
       é = 1
@@ -42,7 +42,7 @@ import Testing
     #expect(try TOMLDocument(parsing: "").entries.isEmpty)
   }
 
-  /// Tables stand where they are first named, and members in the order of the text, not of the alphabet.
+  /// Tables are in the order of their first occurrence, and members in the order of the text, not of the alphabet.
   @Test func theOrderIsThatOfTheText() throws {
     let document = try TOMLDocument(parsing: "[z]\nb = 1\na = 2\n[y.x]\nc = 3\n[z.w]\nd = 4\n")
     #expect(document.entries.map(\.name) == ["z", "z.b", "z.a", "z.w", "z.w.d", "y", "y.x", "y.x.c"])
@@ -56,29 +56,29 @@ import Testing
     ("a = 99999999999999999999", 1, "not TOML"),
     ("é = 1", 1, "not TOML"),
     ("a = 1\n\u{0}", 2, "not TOML"),
-    // What the parser only asserts.
+    // Errors that the parser only asserts.
     ("[,\n", 1, "a name is missing here"), ("a = 1\n[[ .x", 2, "a name is missing here"),
     ("\na=[1,}", 2, "a value is missing here"), ("a = [ }", 1, "a value is missing here"),
     ("a = ,", 1, "expected value"), ("a =\n", 1, "expected value"), ("a = # none", 1, "expected value"),
     ("a = ]", 1, "expected value"), ("a = { b = }", 1, "expected value"),
     ("a = '''\n\n''' \nb = ,", 4, "expected value"), ("a = \"\\\"\"\nb = }", 2, "expected value"),
   ])
-  func errorsNameTheirPlace(text: String, line: Int, problem: String) throws {
+  func errorsHaveTheirPosition(text: String, line: Int, problem: String) throws {
     let error = try #require(throws: TOMLError.self) { try TOMLDocument(parsing: text) }
     #expect(error.kind == .syntax)
     #expect(error.position?.line == line, "\(error)")
     #expect(error.problem.hasPrefix("not TOML: ") && error.problem.contains(problem), "\(error)")
   }
 
-  @Test func whatOnlyLooksWrongIsRead() throws {
+  @Test func unusualTextIsRead() throws {
     #expect(try entries("a = \"x = ,\"") == ["1:1 a = \"x = ,\" @1:5"])
     #expect(try TOMLDocument(parsing: "# a = ,\na = {}\nb = []\nc = [\n1,\n]").entries.count == 3)
-    // Five quotes end a long string, three of them; the dots behind it are in a string of their own.
+    // Three of five quotes end a multi-line string; the other two belong to it. The dots are in another string.
     let dots = String(repeating: ".", count: 100)
     #expect(try TOMLDocument(parsing: "a = '''x'''''\nb = '\(dots)' # \(dots)\nc = 1.5").entries.count == 3)
   }
 
-  /// On a thread with the stack that the agent's have.
+  /// Nesting is parsed on a thread with the stack size of the agent's threads.
   @Test(arguments: [
     String(repeating: "a.", count: 500_000) + "a = 1", "[" + String(repeating: "a.", count: 500_000) + "a]",
     String(repeating: "'.'.", count: 100_000) + "a = 1",
@@ -98,13 +98,13 @@ import Testing
     #expect(problem.withLock { $0 }.contains(/more than 16 parts|maximum nested value depth of 16/))
   }
 
-  @Test func asDeepAsIsAllowed() throws {
+  @Test func theDeepestAllowedNestingIsRead() throws {
     let key = "a" + String(repeating: ".a", count: 14)
     let text = "a = " + String(repeating: "{ \(key) = ", count: 14) + "1" + String(repeating: " }", count: 14)
     #expect(try TOMLDocument(parsing: text).entries.count == 1 + 14 * 15)
   }
 
-  /// Random texts, and the documented configuration with mistakes in it: each is read or ends in an error with a place.
+  /// Random texts, and the documented configuration with random mistakes, are read or cause an error with a position.
   @Test func brokenTextEndsInAnError() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")

@@ -19,13 +19,13 @@ import Testing
     return path
   }
 
-  @Test func refusesWhatIsNoText() throws {
+  @Test func refusesBinaryFiles() throws {
     #expect(problem(reading: try temporary([])) == "read 0 bytes")
     #expect(problem(reading: try temporary([0x7F, 0x45, 0x4C, 0x46, 0, 1])).hasPrefix("is not UTF-8 text"))
     #expect(problem(reading: try temporary([0xFF, 0xFE, 0x41])).hasPrefix("is not UTF-8 text"))
     #expect(problem(reading: "/nonexistent/odograph.toml") == "cannot be read: No such file or directory")
     #expect(problem(reading: NSTemporaryDirectory()).hasPrefix("is a directory"))
-    // Endless, and says that it has no bytes.
+    // Endless, with a stated size of 0 bytes.
     #expect(problem(reading: "/dev/zero").hasPrefix("has more than"))
   }
 

@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Pieces of the fleet's map, and which of them are wanted.
+/// Pieces of the fleet's beacon map.
 @Suite struct BeaconPieceTests {
   private static let cell = Geohash("u281")
 
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// 64 kB have room for the pieces of a city; beyond that those are left out that were heard least.
+  /// The pieces of a city fit into 64 kB. Beyond that limit, the beacons with the fewest sightings are omitted.
   @Test func leastSeenBeaconsAreOmittedIfTooMany() throws {
     let cell = try #require(Self.cell)
     let beacons = Self.beacons(25_000, in: cell)
@@ -55,7 +55,7 @@ import Testing
     #expect(told.count == BeaconPiece.largestCount * BeaconPiece.capacity)
     let left = beacons.filter { !told.contains($0.beacon) }
     #expect((left.map(\.sightings).max() ?? 0) <= 30)
-    // Only what is in the cell and can be true.
+    // Beacons outside the cell and invalid coordinates are omitted.
     var wrong = beacons[0]
     wrong.coordinate.latitude += 1
     #expect(BeaconPiece.pieces(of: cell, [wrong]).map(\.beacons) == [[]])
@@ -72,7 +72,7 @@ import Testing
     #expect(BeaconPiece.pieces(of: cell, Array(beacons.dropLast())).first?.version != version)
   }
 
-  /// Not a number of it is believed when anything is wrong.
+  /// An invalid field rejects the whole piece.
   @Test func invalidPiecesAreRejectedWithAReason() throws {
     let cell = try #require(Self.cell)
     let piece = try #require(BeaconPiece.pieces(of: cell, Self.beacons(50, in: cell)).first)
@@ -97,7 +97,7 @@ import Testing
     #expect(try refusal { $0["version"] = .string("../../etc") }.contains("version"))
     #expect(try refusal { $0["checksum"] = .string("0") }.contains("checksum"))
     #expect(try refusal { $0["beacons"] = .string("NaN") }.contains("beacons"))
-    // A count of 4095 with nothing behind it, and a million zeros with the right checksum.
+    // A count of 4095 without data, and 30,000 zero bytes with a valid checksum.
     #expect(try refusal(packed([0, 0, 0xff, 0xf0, 0, 0])).contains("beacons"))
     #expect(try refusal(packed([UInt8](repeating: 0, count: 30_000))).contains("beacons"))
     #expect(try refusal(packed([UInt8](repeating: 0xff, count: 30_000))).contains("beacons"))
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func geohashesMatchTheStandard() throws {
-    // Of the format's inventor.
+    // Example from the inventor of the format.
     let place = Coordinate(latitude: 57.64911, longitude: 10.40744)
     #expect(Geohash(place, length: 11)?.text == "u4pruydqqvj")
     let cell = try #require(Geohash("ezs42"))
@@ -123,7 +123,7 @@ import Testing
         latitude: .random(in: -90...90, using: &generator),
         longitude: .random(in: -180...180, using: &generator))
       let around = Geohash.around(place, margin: 5000, length: 4)
-      // Near the poles cells are narrower than the square.
+      // Near the poles, cells are narrower than the square.
       #expect((1...5).contains(around.count) && around.contains { $0.contains(place) })
     }
   }

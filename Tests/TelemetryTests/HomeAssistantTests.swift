@@ -11,12 +11,12 @@ import VehicleData
       topics: topics, homeAssistant: HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9"))
     let first = StatusMessage(
       state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0))
-    // What is announced goes before the first message, and once.
+    // Discovery messages are published before the first message, and only once.
     let publications = formats.encode(.status(first)).dropLast()
     #expect(formats.encode(.status(first)).count == 1)
     var identifiers: Set<String> = []
     for publication in publications {
-      // Letters, digits, _ and - are all that Home Assistant takes here.
+      // Home Assistant allows only letters, digits, `_` and `-` in these names.
       let parts = publication.topic.split(separator: "/")
       #expect(
         parts.count == 5 && parts[0] == "ha" && parts[2] == "odograph___1_van_1" && parts[4] == "config")

@@ -18,7 +18,7 @@ import VehicleData
     (.orientation(.landscapeLeft), #""event":"orientation","orientation":"landscapeLeft""#),
     (.activity(.stationary), #""event":"stationary""#),
     (.activity(.moving), #""event":"moving""#),
-    // Of a later version.
+    // An event of a later version.
     (.other("dance"), #""event":"dance""#),
   ])
   func roundTrips(event: MotionMessage.Event, text: String) throws {
@@ -43,7 +43,7 @@ import VehicleData
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try MotionMessage(json: json)
-      Issue.record("must be refused: \(text)")
+      Issue.record("expected an error for \(text)")
     } catch {
       #expect(error.description.hasPrefix(problem), "\(error)")
     }

@@ -31,7 +31,7 @@ import VehicleData
     let publications = format.encode(.location(message))
     #expect(publications.count == 1 && publications.first?.topic == "owntracks/fleet/van-1")
     #expect(publications.first?.qos == 1 && publications.first?.retain == true)
-    // 13.25 m/s are 47.7 km/h; an accuracy is rounded up; 359.7° is nearer to 0 than to 359.
+    // 13.25 m/s are 47.7 km/h. The accuracy is rounded up, and 359.7° is rounded to 0.
     #expect(
       text(publications.first)
         == #"{"_type":"location","lat":48.1635068,"lon":-11.5643883,"tst":1795248930,"acc":3,"#
@@ -40,7 +40,7 @@ import VehicleData
     #expect(format.encode(.location(nil)).isEmpty)
   }
 
-  /// A reader of the format sees the radius; one of ours that it is no fix, too.
+  /// Standard OwnTracks clients read the radius; Odograph's decoder also reads that the position is not a fix.
   @Test func coarsePositionIsDistinguishedFromAFix() throws {
     var format = try format()
     var location = Location(
@@ -59,7 +59,7 @@ import VehicleData
     #expect(read.location.positionSource == .coarse)
   }
 
-  /// A recorder crashes on a transition without `desc`.
+  /// The OwnTracks Recorder crashes on a transition without `desc`.
   @Test(arguments: [
     (
       #""event":"enter","region":"depot","name":"The depot","defined":"2026-01-02T03:04:05.678Z""#, "enter",

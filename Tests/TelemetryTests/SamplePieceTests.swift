@@ -26,10 +26,10 @@ import Testing
     #expect(piece.start == UTCTime(nanoseconds: 1_795_248_930_123_000_000))
     let text = piece.json.text
     #expect(try SamplePiece(json: JSONValue(parsing: Array(text.utf8))) == piece)
-    // Microseconds since the start, and whole numbers of the last decimal.
+    // Times are microseconds since the start; values are integers in units of the last decimal.
     #expect(piece.series[0].times.prefix(2) == [456, 20_456])
     #expect(piece.series[0].values.map(\.first) == [0, -1000, 98_100])
-    // What the contract says of its size.
+    // Size limit from the message contract.
     #expect(text.utf8.count < 1000 * 12 + 200 * 5 + 500, "\(text.utf8.count)")
   }
 
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  /// Times are added to the start by whoever makes rows of them.
+  /// Consumers add these times to the start time, which must not overflow.
   @Test func timesOutOfRangeAreRejected() throws {
     for times in [Int64.max / 1000, .min / 1000, .max] {
       var piece = SamplePiece(

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 import VehicleData
 
-/// The form of `scan`: what of it is exact, how long it is, and what is refused.
+/// Encoding of `scan` messages: exact values, size, and rejected input.
 @Suite struct ScanMessageTests {
   static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)
   static let place = Coordinate(latitude: 48.137431, longitude: 11.575490)
 
-  /// Access points with addresses drawn from all that one device can have, and cells of one network.
+  /// Returns access points with random unicast addresses, and cells of one network.
   static func sightings(_ points: Int, _ cells: Int, _ generator: inout some RandomNumberGenerator)
     -> [BeaconSighting]
   {
@@ -36,7 +36,7 @@ import VehicleData
         time: time, coordinate: PrivacyPolicy.unrestricted(place), accuracy: 4.2, sightings: sightings))
   }
 
-  /// Addresses drawn at random are the hardest: those of one maker, numbered one after the other, are shorter.
+  /// Random addresses are the worst case: consecutive addresses of one manufacturer are encoded in fewer bytes.
   @Test(arguments: [(20, 0), (19, 1), (17, 3), (14, 6), (10, 10), (0, 20)])
   func scanOfTwentyBeaconsFits200Bytes(points: Int, cells: Int) throws {
     var longest = 0
@@ -48,7 +48,7 @@ import VehicleData
     #expect(longest <= 200)
   }
 
-  /// With topic, header and properties of MQTT 5: eight scans of twenty in a message.
+  /// Eight scans of 20 beacons in one message, including topic, header and MQTT 5 properties.
   @Test func batchedScanCostsUnder200BytesOnTheWire() throws {
     var generator = SplitMix(seed: 5)
     let scans = try (0..<8).map { _ in try Self.scan(Self.sightings(20, 0, &generator)) }
@@ -99,7 +99,8 @@ import VehicleData
     for accuracy in [0, -1, 31.5, .nan, .infinity] { #expect(scan(Self.place, accuracy, heard) == nil) }
     #expect(scan(Coordinate(latitude: .nan, longitude: 0), 5, heard) == nil)
     #expect(scan(Self.place, 5, []) == nil)
-    // 64 bits that are no transmitter's: a locally administered address, a country without a number.
+    // Two 64-bit values that are not valid transmitters: a locally administered address, and a country without
+    // a number.
     for number in [0x1000_0200_0000_0001 as UInt64, 0x4000_0000_0000_0001] {
       let wrong = try #require(Beacon(rawValue: number))
       #expect(scan(Self.place, 5, [BeaconSighting(beacon: wrong, signal: nil)]) == nil)
@@ -122,7 +123,7 @@ import VehicleData
     }
   }
 
-  /// Whatever bytes come, reading them ends, and what is read is what would be written.
+  /// Random changes of the payload never trap; each message that can be decoded round-trips.
   @Test func randomBytesAreRejectedOrRoundTrip() throws {
     var generator = SplitMix(seed: 9)
     var readable = 0

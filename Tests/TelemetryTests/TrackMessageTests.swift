@@ -10,7 +10,7 @@ import VehicleData
 @Suite struct TrackMessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
 
-  /// The polyline of the format's own documentation: Google's example has precision 5.
+  /// Example of the polyline format's documentation by Google, precision 5.
   @Test func pointsAreEncodedAsPolyline() throws {
     let places = [(38.5, -120.2), (40.7, -120.95), (43.252, -126.453)]
     let fixes = places.enumerated().map { index, place in
@@ -43,7 +43,7 @@ import VehicleData
     let text = String(decoding: message.payload, as: UTF8.self)
     #expect(text.hasSuffix(#""altitudes":"CBgnlEfnlE_mcbA","speeds":"AqrArrA?ac`|@"}"#), "\(text)")
     let back = try TrackMessage(json: JSONValue(parsing: message.payload)).fixes
-    // What cannot be is not known.
+    // Values out of range are read as nil.
     #expect(back.map(\.altitude) == [-9999.9, nil, 520.3, nil, 99_999.9])
     #expect(back.map(\.speed) == [0, 13.37, nil, nil, 10_000])
   }
@@ -72,7 +72,7 @@ import VehicleData
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try TrackMessage(json: json)
-      Issue.record("must be refused: \(text)")
+      Issue.record("expected an error for \(text)")
     } catch {
       #expect(error.description.hasPrefix(problem), "\(error)")
     }
@@ -121,7 +121,7 @@ import VehicleData
         == #"{"time":"2026-11-21T08:15:30.125Z","latitude":48.00001234,"longitude":11.00004321,"speed":13,"#
         + #""predict":{"velocityEast":-3.125,"velocityNorth":12.5,"bound":20,"delay":5}}"#)
     #expect(try LocationMessage(json: JSONValue(parsing: message.payload)).predictor == report)
-    // Later vehicles say for how long.
+    // Later versions add `validity` and `growth`.
     var dated = report
     (dated.validity, dated.growth) = (1.5, 102.25)
     let again = LocationMessage(

@@ -4,12 +4,12 @@ import Telemetry
 import Testing
 import VehicleData
 
-/// What all messages of the contract have in common.
+/// Properties common to all messages of the contract.
 @Suite struct VehicleMessageTests {
   private static let time = UTCTime(nanoseconds: 1_795_248_930_925_000_000)
   private static let identity = MessageIdentity(epoch: "a1b2", seq: 7)
 
-  /// One of each, with what is owed to it on the way.
+  /// Messages of each kind, with their path, delivery lane and retain flag.
   private static let messages:
     [(message: VehicleMessage, path: String, lane: DeliveryLane?, retained: Bool)] = {
       var location = Location(
@@ -169,13 +169,13 @@ import VehicleData
     #expect(message.path == path && message.lane == lane && message.isRetained == retained)
     #expect((message.qos == 0) == (path == "heading" || path == "attitude"))
     #expect((message.expiry == nil) == (message.qos == 1 || message.isRetained))
-    // Scans are not numbered.
+    // Scans have no identity.
     let identity = lane == nil || path == "scan" ? nil : Self.identity
     let decoded = try VehicleMessage.decode(path: path, payload: message.encode(identity: identity))
     let read = try #require(decoded)
     #expect(read.identity == identity)
     #expect(try VehicleMessage.decode(path: path, payload: message.encode(identity: nil)) == message)
-    // Writing it again changes nothing.
+    // Encoding again gives the same bytes.
     #expect(read.encode(identity: identity) == message.encode(identity: identity))
   }
 
@@ -204,7 +204,7 @@ import VehicleData
     #expect(publication.lane == nil && publication.qos == 1 && !publication.retain)
   }
 
-  /// What became of remote settings is told natively, whatever else is spoken.
+  /// Responses to remote settings use the native format, even if all other messages use another format.
   @Test func responsesStayNativeWithASingleFormat() throws {
     var formats = MessageFormats(
       topics: try TopicScheme(fleet: "f", vehicle: "v"), isNative: false,

@@ -3,17 +3,17 @@ import JSON
 import Telemetry
 import Testing
 
-/// What version 0.1.0 printed of a simulated drive of 25 minutes, through three regions, with tracks, in both formats and
-/// with Home Assistant (`Tests/Fixtures/wire-0.1.0.jsonl`): every native message, read and said again in all formats, gives
-/// the very lines, in their order.
+/// Output of version 0.1.0 for a simulated drive of 25 minutes through three regions, with tracks, both formats
+/// and Home Assistant (`Tests/Fixtures/wire-0.1.0.jsonl`). Each native message, decoded and encoded in all
+/// formats, gives the same lines in the same order.
 @Suite struct WireSessionTests {
   private static let session = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fixtures/wire-0.1.0.jsonl")
 
-  /// A sum of rounded numbers is not the rounded sum, nor are the angles of a rounded quaternion those of the exact one: what
-  /// follows these keys is left out.
-  /// Services state a reason that they share once, which version 0.1.0 did not.
+  /// Removes the values after `energy` and `roll`: sums of rounded numbers and angles of a rounded quaternion
+  /// differ from the exact values.
+  /// Removes `services`: version 0.1.0 repeated a reason that services share.
   private func comparable(_ line: some StringProtocol) -> String {
     var line = String(line)
     if let start = line.range(of: "\"services\":{"),
@@ -28,7 +28,8 @@ import Testing
   }
 
   @Test func decodedAndReencodedMessagesAreEqual() throws {
-    // An attitude is retained since it is published on change; discovery messages have no numbers any more.
+    // Since version 0.1.0, attitudes are retained because they are published on change, and discovery messages
+    // have no numbers.
     let lines = try String(contentsOf: Self.session, encoding: .utf8)
       .replacing("/attitude\",\"qos\":0,\"retain\":false", with: "/attitude\",\"qos\":0,\"retain\":true")
       .split(separator: "\n")
@@ -52,9 +53,9 @@ import Testing
         said.append(String(decoding: publication.line(identity: message.identity), as: UTF8.self))
       }
     }
-    // Announcements to Home Assistant follow its format, not this contract (`HomeAssistantTests`).
+    // Discovery messages follow Home Assistant's format, not this contract (see `HomeAssistantTests`).
     said.removeAll { $0.hasPrefix(#"{"topic":"homeassistant/"#) }
-    // Which came later.
+    // Kinds added after version 0.1.0.
     #expect(
       kinds
         == Set(MessageKind.allCases).subtracting([

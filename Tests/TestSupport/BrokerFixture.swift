@@ -2,15 +2,15 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A real mosquitto on a free loopback port, with a directory of its own; ended with the fixture.
+/// A mosquitto broker on a free loopback port with its own temporary directory. It is stopped when the fixture is released.
 public final class BrokerFixture: Sendable {
   public let port: Int
   public let directory: TemporaryDirectory
   private let configuration: String
   private let process = Locked<ChildProcess?>(nil)
 
-  /// Starts a broker and waits until it accepts.
-  /// - Parameter extra: further lines of its configuration; `DIRECTORY` in them stands for its directory.
+  /// Starts a broker and waits until it accepts connections.
+  /// - Parameter extra: additional lines of `mosquitto.conf`; `DIRECTORY` in them is replaced with the path of the temporary directory.
   public init(_ extra: [String] = ["allow_anonymous true"], directory: TemporaryDirectory? = nil) throws {
     self.directory = try directory ?? TemporaryDirectory()
     let directory = self.directory.path
@@ -26,7 +26,7 @@ public final class BrokerFixture: Sendable {
     try start()
   }
 
-  /// Starts it (again) on the same port.
+  /// Starts (or restarts) the broker on the same port.
   public func start() throws {
     let started = try ChildProcess(
       "mosquitto", ["-c", configuration], output: directory.file("broker.out"))
@@ -39,34 +39,34 @@ public final class BrokerFixture: Sendable {
     throw SystemError(operation: "start", object: "mosquitto on port \(port)", code: ECONNREFUSED)
   }
 
-  /// Waits until its log says something so many times; the test's time limit ends a wait that never does.
+  /// Waits until `text` occurs at least `times` times in the broker's log. There is no timeout; use the time limit of the test.
   public func waitForLog(_ text: String, times: Int = 1) async throws {
     while logCount(text) < times { try await Task.sleep(for: .milliseconds(5)) }
   }
 
-  /// How many times its log has said something.
+  /// Returns the number of occurrences of `text` in the broker's log.
   public func logCount(_ text: String) -> Int {
     let log = FileManager.default.contents(atPath: directory.file("broker.log")) ?? Data()
     return String(decoding: log, as: UTF8.self).components(separatedBy: text).count - 1
   }
 
-  /// Sends it a signal.
+  /// Sends a signal to the broker.
   public func signal(_ number: Int32) { process.withLock { $0 }?.signal(number) }
 
-  /// Whether a database that it was told to save is whole: it writes a new file and renames it.
+  /// True if the persistence database has been saved completely: mosquitto writes a new file, then renames it.
   public var hasSavedDatabase: Bool {
     let files = FileManager.default
     return files.fileExists(atPath: directory.file("mosquitto.db"))
       && !files.fileExists(atPath: directory.file("mosquitto.db.new"))
   }
 
-  /// Ends it as a power cut would.
+  /// Stops the broker with SIGKILL, like a power failure.
   public func kill() { process.withLock { $0 }?.kill() }
 
-  /// Ends it in order.
+  /// Stops the broker with SIGTERM.
   public func stop() { process.withLock { $0 }?.terminate() }
 
-  /// Freezes it: connections stand and nothing answers.
+  /// Suspends the broker with SIGSTOP: connections stay open, but nothing is answered.
   public func freeze() { process.withLock { $0 }?.signal(SIGSTOP) }
 
   public func thaw() { process.withLock { $0 }?.signal(SIGCONT) }

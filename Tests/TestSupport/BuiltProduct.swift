@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Executables of this package, as built beside the running tests.
+/// Executables of this package, in the build folder of the running test program.
 public enum BuiltProduct {
   public static func path(_ name: String) -> String {
     var buffer = [CChar](repeating: 0, count: 4096)

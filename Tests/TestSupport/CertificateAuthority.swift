@@ -1,12 +1,12 @@
-/// A certificate authority of a test's own, by the `openssl` program.
+/// A certificate authority for one test, created with the `openssl` program.
 public final class CertificateAuthority: Sendable {
-  /// When a certificate is valid.
+  /// Validity period of a certificate.
   public enum Validity: Sendable {
     case now, expired, notYet
   }
 
   public let directory: TemporaryDirectory
-  /// The authority's own certificate, PEM.
+  /// The path of the authority's own certificate, PEM.
   public var certificateFile: String { directory.file("ca.crt") }
 
   public init(_ name: String = "Test Authority") throws {
@@ -40,11 +40,11 @@ public final class CertificateAuthority: Sendable {
     ])
   }
 
-  /// Issues a certificate with its key.
+  /// Issues a certificate and its private key.
   /// - Parameters:
-  ///   - name: names the files, and the subject unless that is given.
-  ///   - commonName: of the subject.
-  ///   - alternativeName: as in `IP:127.0.0.1` or `DNS:broker.example`.
+  ///   - name: base name of the files, and the common name if `commonName` is nil.
+  ///   - commonName: the subject's common name.
+  ///   - alternativeName: subject alternative names, such as `IP:127.0.0.1` or `DNS:broker.example`.
   public func issue(
     _ name: String, commonName: String? = nil, alternativeName: String = "IP:127.0.0.1,DNS:localhost",
     validity: Validity = .now
@@ -80,7 +80,7 @@ public final class CertificateAuthority: Sendable {
   }
 }
 
-/// A program that a fixture needs did not do its work.
+/// A program required by a fixture exited with an error.
 public struct CommandFailure: Error, CustomStringConvertible {
   public var command: String
   public var output: String

@@ -2,8 +2,8 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A program that a test runs beside itself. It leads a session of its own, so that signals reach what it has started
-/// too, and it ends with the object at the latest.
+/// A child process in its own session, so that signals also reach its descendants. It is killed, at the latest, when the object is
+/// released.
 public final class ChildProcess: Sendable {
   public let processID: Int32
   private let outputPath: String
@@ -12,10 +12,10 @@ public final class ChildProcess: Sendable {
 
   /// Starts a program.
   /// - Parameters:
-  ///   - program: a name that is looked for in PATH and in the system's folders, or a path.
-  ///   - output: the file that takes stdout and stderr; nil takes one of its own, for `output`.
-  ///   - environment: set on top of what is inherited.
-  /// - Throws: `SystemError` when it cannot be started.
+  ///   - program: a path, or a name to find in PATH and the system's `sbin` folders.
+  ///   - output: the file to which stdout and stderr are appended; nil creates a temporary file, read with `output`.
+  ///   - environment: variables that are added to the inherited ones or replace them.
+  /// - Throws: `SystemError` if the program cannot be started.
   public init(
     _ program: String, _ arguments: [String] = [], output: String? = nil, environment: [String: String] = [:]
   ) throws {
@@ -57,23 +57,23 @@ public final class ChildProcess: Sendable {
   /// `POSIX_SPAWN_SETSID`, which glibc hides without _GNU_SOURCE.
   private static let newSession: Int16 = 0x80
 
-  /// What it has written to stdout and stderr so far.
+  /// Content of stdout and stderr so far.
   public var output: String {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: outputPath)), as: UTF8.self)) ?? ""
   }
 
-  /// Whether it still runs.
+  /// True while the process runs.
   public var isRunning: Bool { reap(WNOHANG) == nil }
 
-  /// The exit status, or minus the signal that ended it; nil while it runs.
+  /// The exit status, or the negated number of the terminating signal; nil while the process runs.
   public var exitStatus: Int32? { reap(WNOHANG) }
 
-  /// Sends a signal to it and to what it started.
+  /// Sends a signal to the process and its descendants.
   public func signal(_ number: Int32) {
     if isRunning { _ = Glibc.kill(-processID, number) }
   }
 
-  /// Ends it with SIGTERM, after twenty seconds with SIGKILL, and waits for its end.
+  /// Sends SIGTERM, after 20 s SIGKILL, and waits until the process has exited.
   @discardableResult
   public func terminate() -> Int32 {
     signal(SIGTERM)
@@ -81,14 +81,14 @@ public final class ChildProcess: Sendable {
     return kill()
   }
 
-  /// Ends it and what it started with SIGKILL and waits for its end.
+  /// Kills the process and its descendants with SIGKILL and waits until the process has exited.
   @discardableResult
   public func kill() -> Int32 {
     signal(SIGKILL)
     return waitForExit()
   }
 
-  /// Waits for its end. Returns the exit status, or minus the signal that ended it.
+  /// Waits until the process has exited. Returns the exit status, or the negated number of the terminating signal.
   @discardableResult
   public func waitForExit() -> Int32 { reap(0) ?? -1 }
 
@@ -103,7 +103,7 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// Where a program is; nil when it is not installed.
+  /// Returns the path of a program; nil if it is not installed.
   public static func find(_ program: String) -> String? {
     if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""

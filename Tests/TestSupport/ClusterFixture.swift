@@ -2,29 +2,30 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// Three real nodes of an engine, by its kit's own script, with an authority of their own; ended with the fixture.
+/// Three broker nodes of one engine, started by the script in `Config/clusters`, with their own certificate authority. They are stopped
+/// when the fixture is released.
 public final class ClusterFixture: Sendable {
-  /// Its kit's folder.
+  /// The broker engine; the raw value is the name of its folder in `Config/clusters`.
   public enum Engine: String, Sendable, CaseIterable {
     case rabbitMQ = "rabbitmq"
     case nats
-    /// No cluster: a site with two brokers, nodes 1 and 2, and a centre to which both are bridged.
+    /// A site with two brokers (nodes 1 and 2), both bridged to a central broker (node 3); no cluster.
     case mosquitto
   }
 
-  /// Where one node listens, with TLS only.
+  /// The addresses of one node. All ports use TLS.
   public struct Node: Sendable {
-    /// 1...3.
+    /// Number of the node, 1...3.
     public var number: Int
-    /// The port of the engine's own protocol: AMQP, or NATS; 0 where it has none.
+    /// The port of the engine's own protocol (AMQP or NATS); 0 if it has none.
     public var own: Int
     public var mqtt: Int
-    /// A name or an address, which its certificate has.
+    /// Host name or address, as in the node's certificate.
     public var host: String
   }
 
   public let engine: Engine
-  /// Whether a node can be cut off.
+  /// True if single nodes can be disconnected from the network.
   public let canCut: Bool
 
   public let directory: TemporaryDirectory
@@ -33,18 +34,18 @@ public final class ClusterFixture: Sendable {
 
   private static let kits = ContractScript.repository + "/Config"
 
-  /// Whether this user may give each node a network of its own.
+  /// True if this process may create a network namespace for each node.
   public static let hasNamespaces: Bool = {
     guard getuid() == 0, ChildProcess.find("ip") != nil else { return false }
     return (try? run("unshare", ["-n", "ip", "link", "add", "type", "bridge"])) != nil
   }()
 
-  /// Makes certificates for the names, and starts the nodes; takes a quarter of a minute.
+  /// Issues certificates for the members and starts the nodes. This lasts about 15 s.
   /// - Parameters:
-  ///   - isApart: each node in a network of its own, from which it can be cut off: root only. Else on loopback.
-  ///   - members: FLEET/VEHICLE, or users of the kit's access list.
-  ///   - extra: further lines of the access list.
-  ///   - fleets: of mosquitto: of what fleets a site's bridges may speak at the centre, beside those of members.
+  ///   - isApart: runs each node in its own network namespace, from which it can be disconnected (root only); else on loopback.
+  ///   - members: FLEET/VEHICLE, or users of the access list.
+  ///   - extra: additional lines of the access list.
+  ///   - fleets: mosquitto only: fleets that a site's bridges may access at the centre, in addition to those of the members.
   public init(
     _ engine: Engine = .rabbitMQ, _ members: [String], extra: [String] = [], fleets: [String] = [],
     isApart: Bool = false
@@ -53,7 +54,7 @@ public final class ClusterFixture: Sendable {
     canCut = isApart
     directory = try TemporaryDirectory()
     script = Self.kits + "/clusters/\(engine.rawValue)/cluster.sh"
-    // Of the addresses that are for tests of networks (RFC 2544).
+    // Addresses reserved for network tests (RFC 2544).
     let network = "198.\(Int.random(in: 18...19)).\(Int.random(in: 0...255))"
     let hosts = ["localhost", "127.0.0.1"] + (isApart ? (1...3).map { "\(network).\($0)" } : [])
     let authority = directory.file("authority")
@@ -91,7 +92,7 @@ public final class ClusterFixture: Sendable {
     _ = try? run("stop")
   }
 
-  /// The authority's certificate, PEM.
+  /// The path of the authority's certificate, PEM.
   public var authorityFile: String { directory.file("authority/ca.crt") }
 
   public func certificateFile(of member: String) -> String {
@@ -100,59 +101,58 @@ public final class ClusterFixture: Sendable {
 
   public func keyFile(of member: String) -> String { directory.file("authority/clients/\(member).key") }
 
-  /// The options of a command of `odograph` that say who it is.
+  /// Command line options with which `odograph` authenticates as a member.
   public func options(of member: String) -> [String] {
     ["--ca", authorityFile, "--cert", certificateFile(of: member), "--key", keyFile(of: member)]
   }
 
-  /// For `--from`: all nodes, beginning with one.
-  /// - Parameter first: 0...2.
+  /// The value of `--from`: all nodes, in the order of `order(_:)`.
+  /// - Parameter first: index of the first node, 0...2.
   public func queueAddress(first: Int = 0) -> String {
     "amqps://" + order(first).map { "\($0.host):\($0.own)" }.joined(separator: ",")
   }
 
-  /// For `--broker`: all nodes that vehicles speak to, beginning with one.
-  /// - Parameter first: 0...2.
+  /// The value of `--broker` for vehicles: all nodes that accept vehicles, in the order of `order(_:)`.
+  /// - Parameter first: index of the first node, 0...2.
   public func address(first: Int = 0) -> String {
     "mqtts://" + order(first).map { "\($0.host):\($0.mqtt)" }.joined(separator: ",")
   }
 
-  /// For `--broker` of the fleet's side: of a site with a centre the centre, else all nodes.
-  /// - Parameter first: 0...2.
+  /// The value of `--broker` for programs of the fleet: the central broker of mosquitto sites, else all nodes.
+  /// - Parameter first: index of the first node, 0...2.
   public func fleetAddress(first: Int = 0) -> String {
     guard engine == .mosquitto, let centre = nodes.last else { return address(first: first) }
     return "mqtts://\(centre.host):\(centre.mqtt)"
   }
 
-  /// All nodes that vehicles speak to, beginning with one.
+  /// Returns all nodes that accept vehicles, starting with the given index and wrapping around.
   public func order(_ first: Int) -> [Node] {
     let nodes = engine == .mosquitto ? Array(nodes.dropLast()) : nodes
     return (0..<nodes.count).map { nodes[($0 + first) % nodes.count] }
   }
 
-  /// Does to a node what the script can: `kill`, `up`, `pause`, `resume`, `cut`, `join`; with mosquitto also `save`, `line` and
-  /// `loss`.
+  /// Runs an action of the script on a node: `kill`, `up`, `pause`, `resume`, `cut`, `join`; for mosquitto also `save`, `line` and `loss`.
   /// - Parameters:
   ///   - node: 1...3.
-  ///   - how: further words.
+  ///   - how: further arguments of the action.
   public func act(_ what: String, _ node: Int, _ how: String...) throws {
     try Self.run(script, [directory.file("cluster"), what, "\(node)"] + how)
   }
 
-  /// Lets these in and nobody else, as the engine's kit does it.
+  /// Grants access to these members only, by the script's `access` command.
   public func access(_ members: [String]) throws {
     try Self.run(
       script, [directory.file("cluster"), "access"] + members,
       environment: ["ACL": directory.file("access.acl")])
   }
 
-  /// Another command of certificates.sh, as `replace NAME`.
+  /// Runs another command of certificates.sh, such as `replace NAME`.
   public func certify(_ words: String...) throws {
     try Self.run(
       Self.kits + "/mosquitto/certificates.sh", ["--directory", directory.file("authority")] + words)
   }
 
-  /// What `rabbitmqctl` says at a node.
+  /// Runs `rabbitmqctl` on a node and returns its output.
   public func control(_ node: Int, _ words: String...) throws -> String {
     try Self.run(script, [directory.file("cluster"), "ctl", "\(node)"] + words)
   }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A script of `Tests/WireContract`, run with the system's Python, which has the packages that `Deploy/test.sh` installs.
+/// Scripts of `Tests/WireContract`, run by the system's Python, with the packages that `Deploy/test.sh` installs.
 public enum ContractScript {
-  /// Not the first python3 on the path: that may be one without the system's packages.
+  /// The system's Python: the first python3 in PATH may lack the system's packages.
   public static let python = "/usr/bin/python3"
 
-  /// This file lies in <repository>/Tests/TestSupport.
+  /// Root of the repository, three levels above this file.
   public static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
 
   public static func path(_ name: String) -> String { "\(repository)/Tests/WireContract/\(name)" }
 
-  /// Starts a script. `stdin` names a file that it reads; stdout and stderr are its `output`.
+  /// Starts a script. `stdin` is the path of its input; its stdout and stderr are available as `output`.
   public static func start(_ name: String, _ arguments: [String] = [], stdin: String = "/dev/null") throws
     -> ChildProcess
   {
@@ -20,7 +20,7 @@ public enum ContractScript {
       environment: ["STDIN": stdin])
   }
 
-  /// Lines "name,number" of a script's output.
+  /// Parses the lines "name,number" of a script's output.
   public static func counts(_ output: String) -> [String: Int] {
     var counts: [String: Int] = [:]
     for line in output.split(separator: "\n") {

@@ -2,7 +2,7 @@ internal import Platform
 public import Sensors
 public import Spatial
 
-/// A sink that keeps what a source hands over.
+/// An event sink that stores all events of a source.
 public final class EventRecorder: Sendable {
   private let kept = Locked<[SensorEvent]>([])
 
@@ -10,7 +10,7 @@ public final class EventRecorder: Sendable {
 
   public func receive(_ event: SensorEvent) { kept.withLock { $0.append(event) } }
 
-  /// Everything so far, in the order in which it came.
+  /// Recorded events, in the order of arrival.
   public var events: [SensorEvent] { kept.withLock { $0 } }
 
   public var statuses: [SourceStatus] {
@@ -21,7 +21,7 @@ public final class EventRecorder: Sendable {
 
   public var scans: [InertialScan] { events.flatMap(\.scans) }
 
-  // The scans that a sensor is in.
+  // Scans that contain the given sensor.
   public var accelerometer: [InertialScan] { scans.filter { $0.contains(.accelerometer) } }
   public var gyroscope: [InertialScan] { scans.filter { $0.contains(.gyroscope) } }
   public var magnetometer: [InertialScan] { scans.filter { $0.contains(.magnetometer) } }
@@ -35,12 +35,12 @@ public final class EventRecorder: Sendable {
 }
 
 extension SensorEvent {
-  /// The scans of an inertial block; none in other events.
+  /// The scans of an inertial block; empty for other events.
   public var scans: [InertialScan] {
     if case .inertial(let block) = self { block } else { [] }
   }
 
-  /// When each sample of a kind of sensor was taken.
+  /// Returns the timestamps of all samples of one kind of sensor.
   public func times(of kind: SensorKind) -> [Timestamp] {
     switch self {
     case .inertial(let block): block.filter { $0.contains(kind) }.map(\.timestamp)
@@ -52,7 +52,7 @@ extension SensorEvent {
 }
 
 extension InertialScan {
-  /// An accelerometer's alone, in g with Core Motion's sign: (0, 0, -1) for a device at rest, face up.
+  /// Creates a scan of an accelerometer alone. Acceleration is in g with Core Motion's sign: (0, 0, -1) for a device at rest, face up.
   public init(timestamp: Timestamp, acceleration: Vector3) {
     self.init(timestamp: timestamp, specificForce: acceleration * -standardGravity)
   }

@@ -1,6 +1,6 @@
 internal import Testing
 
-/// Waits until a condition is true. The limit of five minutes is for a test that would otherwise hang; it does not check speed.
+/// Waits until a condition is true, at most five minutes. The limit ends tests that would hang; it is not a requirement on speed.
 public func eventually(
   fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column,
   _ condition: () async throws -> Bool
@@ -11,7 +11,7 @@ public func eventually(
     do {
       try await Task.sleep(for: .milliseconds(10))
     } catch {
-      // The time limit of the test names no line.
+      // The time limit of a test does not report the line.
       Issue.record("line \(line): still waiting when the test was ended", sourceLocation: location)
       throw error
     }

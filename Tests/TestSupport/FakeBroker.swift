@@ -1,15 +1,14 @@
 internal import Glibc
 internal import Platform
 
-/// A TCP server that speaks as much MQTT as a test tells it to, for everything that a well-behaved broker
-/// does not do. Each connection runs the script on a thread of its own.
+/// A TCP server that runs a script of MQTT packets, for behaviour that a conforming broker does not show. Each connection runs the script
+/// on its own thread.
 public final class FakeBroker: Sendable {
   public let port: Int
   private let listener: Int32
   private let state = Locked((connections: [Int32](), count: 0, ended: false))
 
-  /// - Parameter script: is handed each connection and its number, counted from 0; when it returns, the
-  ///   connection is closed.
+  /// - Parameter script: is called with each connection and its number, counted from 0; the connection is closed when it returns.
   public init(_ script: @escaping @Sendable (FakeBrokerConnection, Int) -> Void) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     port = try LoopbackSocket.listen(listener)
@@ -46,35 +45,35 @@ public final class FakeBroker: Sendable {
     close(listener)
   }
 
-  /// How many connections came.
+  /// Number of accepted connections.
   public var connectionCount: Int { state.withLock { $0.count } }
 }
 
-/// One connection to a fake broker.
+/// A connection accepted by `FakeBroker`.
 public struct FakeBrokerConnection: Sendable {
   let descriptor: Int32
 
-  /// A packet as it came: its first byte and what follows the length.
+  /// A received packet: the first byte, and everything after the length field.
   public struct Packet: Sendable {
     public var header: UInt8
     public var body: [UInt8]
 
-    /// CONNECT is 1, PUBLISH 3, SUBSCRIBE 8, PINGREQ 12, DISCONNECT 14.
+    /// Packet type: CONNECT is 1, PUBLISH 3, SUBSCRIBE 8, PINGREQ 12, DISCONNECT 14.
     public var type: UInt8 { header >> 4 }
 
-    /// Of a CONNECT: 4 for 3.1.1, 5 for 5.
+    /// Protocol level of a CONNECT packet: 4 for MQTT 3.1.1, 5 for MQTT 5.
     public var protocolLevel: UInt8 { body.count > 6 ? body[6] : 0 }
 
-    /// Of a PUBLISH: its topic.
+    /// Topic of a PUBLISH packet.
     public var topic: String { String(decoding: body.dropFirst(2).prefix(topicLength), as: UTF8.self) }
 
-    /// Of a PUBLISH with a QoS above 0, the two bytes of its packet identifier.
+    /// Packet identifier (two bytes) of a PUBLISH packet with a QoS above 0.
     public var identifier: [UInt8] { Array(body.dropFirst(2 + topicLength).prefix(2)) }
 
-    /// Of a PUBLISH: QoS 0...2.
+    /// QoS of a PUBLISH packet, 0...2.
     public var qos: UInt8 { (header >> 1) & 3 }
 
-    /// Of a PUBLISH under MQTT 5 without properties, or under 3.1.1: its payload.
+    /// Payload of a PUBLISH packet of MQTT 3.1.1, or of MQTT 5 without properties.
     public func payload(version311: Bool = false) -> String {
       let start = 2 + topicLength + (qos > 0 ? 2 : 0) + (version311 ? 0 : 1)
       return String(decoding: body.dropFirst(start), as: UTF8.self)
@@ -83,7 +82,7 @@ public struct FakeBrokerConnection: Sendable {
     private var topicLength: Int { body.count > 1 ? Int(body[0]) << 8 | Int(body[1]) : 0 }
   }
 
-  /// The next packet; nil when the other side has gone.
+  /// Returns the next packet; nil if the client has closed the connection.
   public func read() -> Packet? {
     guard let header = bytes(1)?.first else { return nil }
     var length = 0
@@ -99,30 +98,30 @@ public struct FakeBrokerConnection: Sendable {
     return nil
   }
 
-  /// Sends bytes as they are.
+  /// Sends raw bytes.
   public func send(_ bytes: [UInt8]) {
     _ = LoopbackSocket.sendAll(descriptor, bytes[...])
   }
 
-  /// Answers CONNECT.
-  /// - Parameter properties: of MQTT 5, as bytes without their length; nil sends the two bytes of 3.1.1.
+  /// Sends CONNACK.
+  /// - Parameter properties: encoded properties of MQTT 5 without their length; nil sends the two bytes of MQTT 3.1.1.
   public func sendConnectAnswer(_ reason: UInt8, properties: [UInt8]? = []) {
     guard let properties else { return send([0x20, 2, 0, reason]) }
     send([0x20, UInt8(3 + properties.count), 0, reason, UInt8(properties.count)] + properties)
   }
 
-  /// Answers a PUBLISH of QoS 1.
+  /// Sends PUBACK for a PUBLISH with QoS 1.
   public func acknowledge(_ packet: Packet, reason: UInt8 = 0) {
     send(reason == 0 ? [0x40, 2] + packet.identifier : [0x40, 4] + packet.identifier + [reason, 0])
   }
 
-  /// Whether something more comes within a time.
+  /// Returns true if more data arrives, or the client disconnects, within the timeout.
   public func hasMore(milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, milliseconds) > 0
   }
 
-  /// Waits until the other side closes.
+  /// Waits until the client closes the connection.
   public func waitForEnd() { while read() != nil {} }
 
   private func bytes(_ count: Int) -> [UInt8]? {

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Glibc
 
-/// A wall clock for child processes that a test may set, stop and start (libfaketime, by its file of the time stamp).
+/// A wall clock for child processes that a test can set, stop and start (libfaketime with a timestamp file).
 public final class FakeClock: Sendable {
-  /// Which of a child's clocks obey.
+  /// The clocks of a child process that are faked.
   public enum Reach: Sendable {
-    /// The wall clock alone, as when somebody sets it: the kernel's other clocks never jump.
+    /// Only the wall clock, as after `date -s`; the kernel's monotonic clocks never jump.
     case wallClock
-    /// All clocks, as after a long sleep.
+    /// Every clock, as after a long suspend.
     case allClocks
   }
 
@@ -28,10 +28,10 @@ public final class FakeClock: Sendable {
 
   private static let installed = libraries.first(where: FileManager.default.fileExists(atPath:))
 
-  /// Whether libfaketime is installed (Debian: faketime).
+  /// True if libfaketime is installed (Debian: faketime).
   static var isInstalled: Bool { installed != nil }
 
-  /// The clock runs, and is right.
+  /// Creates a clock that runs and shows the correct time.
   public init(in directory: TemporaryDirectory, reach: Reach = .wallClock) throws {
     guard let library = Self.installed else { throw CocoaError(.fileNoSuchFile) }
     self.library = library
@@ -40,29 +40,29 @@ public final class FakeClock: Sendable {
     try set("+0")
   }
 
-  /// Starts a program that lives by this clock.
-  /// - Parameter output: the file that takes its stdout and stderr.
+  /// Starts a program that uses this clock.
+  /// - Parameter output: the file to which stdout and stderr are appended.
   public func start(_ program: String, _ arguments: [String], output: String) throws -> ChildProcess {
-    // The first process with the library loses its environment's place on the stack, by which Swift finds the arguments.
+    // In the first process that loads the library, the environment moves on the stack, and Swift can no longer find the arguments.
     try ChildProcess(
       "sh", ["-c", #"exec "$0" "$@""#, program] + arguments, output: output, environment: environment)
   }
 
-  /// The environment of a child that lives by this clock; a Swift program has to be started by a shell then.
+  /// The environment of a child process that uses this clock. Start Swift programs through a shell.
   public var environment: [String: String] {
     var variables = ["LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1"]
     if reach == .wallClock { variables["FAKETIME_DONT_FAKE_MONOTONIC"] = "1" }
     return variables
   }
 
-  /// Sets the clock so many days off the right time; it runs on.
+  /// Shifts the clock by this number of days from the correct time; it continues to run.
   public func jump(days: Int) throws { try set((days < 0 ? "\(days)" : "+\(days)") + "d") }
 
   /// Stops the clock.
-  /// - Parameter time: as in "2026-11-21 12:00:00".
+  /// - Parameter time: such as "2026-11-21 12:00:00".
   public func stop(at time: String) throws { try set(time) }
 
-  // A child reads the file at any moment: it is replaced as a whole.
+  // Written atomically: a child process may read the file at any time.
   private func set(_ stamp: String) throws {
     try Data((stamp + "\n").utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
   }

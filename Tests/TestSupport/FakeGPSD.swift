@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Platform
 
-/// A gpsd on loopback that sends given lines to each client and keeps the connections open.
+/// A gpsd substitute on loopback that sends fixed lines to each client and keeps the connections open.
 public final class FakeGPSD: Sendable {
   public let port: UInt16
   private let thread: ServiceThread
@@ -14,7 +14,7 @@ public final class FakeGPSD: Sendable {
     let (listener, thread) = (listener, thread)
     try thread.start(name: "gpsd") { _ in
       var clients: [Int32] = []
-      // A source can give up its first attempt to connect.
+      // Accepts more than one client: a source may abandon its first connection.
       while waitUntilReadable([listener, thread.wake.descriptor], seconds: nil) == listener {
         let client = accept(listener, nil, nil)
         _ = LoopbackSocket.sendAll(client, Array((lines.joined(separator: "\n") + "\n").utf8)[...])

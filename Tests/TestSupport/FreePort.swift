@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Platform
 
-/// Finds TCP ports on the loopback interface that nobody listens on.
+/// Finds unused TCP ports on the loopback interface.
 public enum FreePort {
-  /// A port that was free a moment ago; whoever wants it should take it soon.
+  /// Returns a port that is free now. Another process can claim it before the caller does.
   public static func next<Port: FixedWidthInteger>() throws -> Port {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
@@ -20,7 +20,7 @@ public enum FreePort {
     return Port(clamping: UInt16(bigEndian: address.sin_port))
   }
 
-  /// Whether something accepts connections on a loopback port.
+  /// Returns true if a loopback port accepts connections.
   public static func isAccepting(_ port: some FixedWidthInteger) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -3,14 +3,14 @@ internal import Foundation
 internal import Glibc
 public import Platform
 
-/// One thread of another process, stopped by ptrace(2) while the others go on: as stuck as a thread can be.
+/// A thread of another process, stopped by ptrace(2) while the other threads continue. It simulates a blocked thread.
 public final class FrozenThread: Sendable {
   private let release: EventDescriptor
   private let tracer: DedicatedThread
   private let isThawed = Locked(false)
 
-  /// - Parameter name: as the thread is called in /proc.
-  /// - Throws: `SystemError`; `ESRCH` where there is no such thread, `EPERM` where this machine does not let it be traced.
+  /// - Parameter name: name of the thread in /proc.
+  /// - Throws: `SystemError`: `ESRCH` if there is no such thread, `EPERM` if tracing is not permitted.
   public init(_ name: String, of processID: Int32) throws(SystemError) {
     guard let thread = Self.find(name, of: processID) else {
       throw SystemError(operation: "find thread", object: name, code: ESRCH)
@@ -18,7 +18,7 @@ public final class FrozenThread: Sendable {
     let (release, ready) = (try EventDescriptor(), try EventDescriptor())
     let problem = Locked<Int32>(0)
     self.release = release
-    // Only the thread that stopped another may let it go on.
+    // Only the thread that stopped the other thread may resume it.
     tracer = try DedicatedThread.start(name: "tracer") {
       if odograph_ptrace_stop(thread) == 0 {
         var status: Int32 = 0
@@ -39,7 +39,7 @@ public final class FrozenThread: Sendable {
 
   deinit { thaw() }
 
-  /// Lets it go on.
+  /// Resumes the thread.
   public func thaw() {
     let isFirst = isThawed.withLock { isThawed in
       defer { isThawed = true }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A real gpsd on a free loopback port, fed a recorded log by gpsfake through a pseudo-terminal.
+/// A gpsd on a free loopback port whose receiver is a recorded log, played by gpsfake through a pseudo-terminal.
 ///
-/// gpsd opens the receiver when the first watcher comes and loses what was sent before. A fixture for a text log
-/// therefore sends sentences without meaning first (`leadIn`), so that a test does not miss its beginning.
+/// gpsd opens the receiver when the first client watches, and loses everything sent before. For a text log, `leadIn` dummy sentences
+/// precede the log, so that a test receives it from the start.
 public final class GPSDFixture: Sendable {
   public let port: UInt16
   public let process: ChildProcess
   private let scratch: ScratchFolder
 
   /// - Parameters:
-  ///   - log: the receiver's log.
-  ///   - leadIn: how many meaningless sentences go before it; 0 for binary logs.
-  ///   - secondsPerSentence: the pause after each sentence.
-  ///   - repeats: whether the log begins anew at its end.
-  ///   - port: nil for a free one.
+  ///   - log: path of the receiver's log.
+  ///   - leadIn: number of dummy sentences before the log; 0 for binary logs.
+  ///   - secondsPerSentence: pause after each sentence.
+  ///   - repeats: true to play the log in a loop.
+  ///   - port: port of gpsd; nil for a free one.
   public init(
     log: String, leadIn: Int = 0, secondsPerSentence: Double = 0.005, repeats: Bool = false,
     port: UInt16? = nil
@@ -33,23 +33,23 @@ public final class GPSDFixture: Sendable {
     }
   }
 
-  /// Ends gpsfake and its gpsd.
+  /// Stops gpsfake and its gpsd.
   ///
-  /// Once its log has ended, gpsfake asks without rest whether gpsd lives, and a SIGTERM in the midst of asking leaves it
-  /// waiting for good. It has done its part when gpsd is gone.
+  /// After the end of its log, gpsfake polls gpsd in a busy loop, and a SIGTERM during a poll can block it forever. Therefore it is killed
+  /// as soon as gpsd has stopped.
   public func stop() {
     process.signal(SIGTERM)
     _ = waitUntil(atMost: 20) { !process.isRunning || !Self.isListening(port) }
     process.kill()
   }
 
-  /// An NMEA sentence with its checksum and line end.
+  /// Returns an NMEA sentence with checksum and line end.
   public static func sentence(_ body: String) -> String {
     let hex = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
     return "$\(body)*\(hex.count == 1 ? "0" : "")\(hex)\r\n"
   }
 
-  /// Whether somebody listens on a loopback port.
+  /// Returns true if a process listens on a loopback port.
   public static func isListening(_ port: UInt16) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { return false }

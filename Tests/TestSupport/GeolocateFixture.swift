@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// A service at `/v1/geolocate` on a loopback port, good and hostile (Tests/Geolocate); it ends with the object.
+/// A server for `/v1/geolocate` on a loopback port with valid and hostile responses (Tests/Geolocate). It is stopped when the object is
+/// released.
 public final class GeolocateFixture: Sendable {
   private let directory: TemporaryDirectory
   private let server: ChildProcess
   public let port: String
 
-  /// - Parameter certificate: for TLS.
+  /// - Parameter certificate: paths of certificate and key; enables TLS.
   public init(certificate: (certificateFile: String, keyFile: String)? = nil) throws {
     directory = try TemporaryDirectory()
     let server = try ChildProcess(
@@ -22,7 +23,7 @@ public final class GeolocateFixture: Sendable {
 
   public func url(_ scene: String) -> String { "http://127.0.0.1:\(port)/\(scene)/v1/geolocate" }
 
-  /// What was asked, oldest first: each a line of JSON.
+  /// Returns the received requests, oldest first, one line of JSON each.
   public func requests() throws -> [String] {
     try String(contentsOfFile: directory.file("log"), encoding: .utf8).split(separator: "\n").map(String.init)
   }

@@ -1,23 +1,23 @@
 internal import Glibc
 internal import Platform
 
-/// What a web server answered.
+/// The response of a web server.
 package struct HTTPAnswer: Sendable {
   package var status: Int
-  /// By their names in lower case; of those that came twice the last.
+  /// Header values by lower-case name; the last value if a header occurs twice.
   package var headers: [String: String]
-  /// Without the framing of chunks, packed as it came.
+  /// Body without chunk framing, still compressed if it was sent compressed.
   package var body: [UInt8]
 
   package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// A connection to a web server on this machine that says exactly what it is told to: HTTP/1.1, blocking, no manners.
+/// A blocking HTTP/1.1 connection to a server on this machine. It sends exactly the given bytes and does not follow redirects or retry.
 package final class HTTPConnection: Sendable {
   private let descriptor: Int32
   private let received = Locked<[UInt8]>([])
 
-  /// - Parameter receiveBuffer: bytes that the kernel keeps for a client that does not read; nil for its own choice.
+  /// - Parameter receiveBuffer: size in bytes of the kernel's receive buffer (`SO_RCVBUF`), to simulate a slow client; nil for the default.
   /// - Throws: `SystemError`.
   package init(port: Int, receiveBuffer: Int32? = nil, timeout: Int = 60) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -44,7 +44,7 @@ package final class HTTPConnection: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Writes bytes as they are.
+  /// Sends raw text.
   package func write(_ text: String) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -56,7 +56,7 @@ package final class HTTPConnection: Sendable {
     }
   }
 
-  /// Sends a request; `host` is the server's own where it is not among the headers.
+  /// Sends a request, with `Host: localhost` unless `headers` contains a host.
   package func send(
     _ method: String, _ path: String, _ headers: [String: String] = [:], body: String? = nil
   ) {
@@ -67,8 +67,8 @@ package final class HTTPConnection: Sendable {
     write(text + "\r\n" + (body ?? ""))
   }
 
-  /// Sends a request and reads its answer as a whole.
-  /// - Throws: `SystemError` where the connection ends, or the patience does, before that.
+  /// Sends a request and reads the complete response.
+  /// - Throws: `SystemError` if the connection is closed or the timeout expires first.
   package func ask(
     _ method: String, _ path: String, _ headers: [String: String] = [:], body: String? = nil
   ) throws -> HTTPAnswer {
@@ -79,7 +79,7 @@ package final class HTTPConnection: Sendable {
     return answer
   }
 
-  /// What follows an answer's head, as a whole.
+  /// Reads the body after `readHead`.
   package func readBody(of head: HTTPAnswer) throws -> [UInt8] {
     guard head.headers["transfer-encoding"]?.contains("chunked") == true else {
       return try take(Int(head.headers["content-length"] ?? "") ?? 0)
@@ -89,7 +89,7 @@ package final class HTTPConnection: Sendable {
     return body
   }
 
-  /// The status and headers of an answer.
+  /// Reads the status and headers of a response.
   package func readHead() throws -> HTTPAnswer {
     var lines: [String] = []
     while true {
@@ -106,7 +106,7 @@ package final class HTTPConnection: Sendable {
     return HTTPAnswer(status: status, headers: headers, body: [])
   }
 
-  /// A chunk of a body that comes in chunks; nil at its end.
+  /// Reads one chunk of a chunked body; nil at the end of the body.
   package func readChunk() throws -> [UInt8]? {
     let size = Int(try readLine().split(separator: ";").first ?? "", radix: 16) ?? 0
     let bytes = try take(size)
@@ -114,7 +114,7 @@ package final class HTTPConnection: Sendable {
     return size == 0 ? nil : bytes
   }
 
-  /// Whether the server has closed the connection: waits for that, and throws away what comes before.
+  /// Waits until the server closes the connection, and discards everything received. Returns false after the timeout.
   package func isClosed() -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -154,7 +154,7 @@ package final class HTTPConnection: Sendable {
   }
 }
 
-/// Runs what blocks on a thread of its own, so that it holds up no other test, nor a server in this process.
+/// Runs a blocking closure on its own thread, so that it does not block other tests or a server in this process.
 package func onThread<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

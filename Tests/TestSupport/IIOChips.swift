@@ -1,6 +1,6 @@
 public import Spatial
 
-/// Chips for the fixture, and the scans that they would send.
+/// Simulated chips for `IIOFixture`, and the scans that they send.
 public enum IIOChips {
   /// An accelerometer and gyroscope in one chip, with 16-bit axes, a temperature and a mount matrix.
   public static func addIMU(
@@ -33,14 +33,14 @@ public enum IIOChips {
       5, name: "testbaro", files: ["in_pressure_input": "101.325", "in_temp_input": "21500"])
   }
 
-  /// A barometer without a buffer, with raw values as bmp280 and hid-sensor-press have them.
+  /// A barometer without a buffer, with raw values like bmp280 and hid-sensor-press.
   public static func addRawBarometer(_ fixture: IIOFixture) throws {
     try fixture.addDevice(
       6, name: "press",
       files: ["in_pressure_raw": "1000", "in_pressure_offset": "13.25", "in_pressure_scale": "0.1"])
   }
 
-  /// A barometer with a buffer that needs a trigger.
+  /// A barometer with a buffer that requires a trigger.
   public static func addBufferedBarometer(_ fixture: IIOFixture, number: Int) throws {
     try fixture.addDevice(
       number, name: "testbaro",
@@ -52,12 +52,12 @@ public enum IIOChips {
       ], hasTrigger: true)
   }
 
-  /// A scan of the chip's accelerometer and time stamp alone.
+  /// A scan with the accelerometer and the timestamp only.
   public static func accelerometerScan(_ x: Int16, _ y: Int16, _ z: Int16, stamp: Int64) -> [UInt8] {
     [x, y, z].flatMap { bigEndian($0) } + [0, 0] + littleEndian(stamp)
   }
 
-  /// A scan of all six axes and the time stamp.
+  /// A scan with all six axes and the timestamp.
   public static func fullScan(_ axes: [Int16], stamp: Int64) -> [UInt8] {
     axes.flatMap { bigEndian($0) } + [0, 0, 0, 0] + littleEndian(stamp)
   }
@@ -70,7 +70,7 @@ public enum IIOChips {
     (0..<8).map { UInt8(truncatingIfNeeded: value >> Int64($0 * 8)) }
   }
 
-  /// What the chip's raw acceleration means, m/s² in the device frame.
+  /// Converts the chip's raw acceleration to m/s² in the device frame.
   public static func specificForce(_ x: Int16, _ y: Int16, _ z: Int16) -> Vector3 {
     let scale = 0.001197101
     let sensor = Vector3((Double(x) + 5) * scale, Double(y) * scale, Double(z) * scale)

@@ -1,16 +1,16 @@
 internal import Glibc
 internal import Platform
 
-/// A real iiod on a free loopback port, serving what the thread that starts it sees as `local:`.
+/// An iiod on a free loopback port. It serves the `local:` context of the thread that starts it.
 public final class IIODaemon: Sendable {
   public let port: Int
   private let process: ChildProcess
 
   public var uri: String { "ip:127.0.0.1:\(port)" }
 
-  /// Starts the daemon and waits until it answers.
+  /// Starts the daemon and waits until it accepts connections.
   ///
-  /// - Parameter port: to be served again after a restart; nil takes a free one.
+  /// - Parameter port: the port to use, such as the previous one for a restart; nil for a free one.
   public init(port wanted: Int? = nil) throws {
     let port = try wanted ?? FreePort.next()
     self.port = port
@@ -20,6 +20,6 @@ public final class IIODaemon: Sendable {
     }
   }
 
-  /// Ends the daemon as a crash would.
+  /// Kills the daemon with SIGKILL.
   public func kill() { process.kill() }
 }

@@ -2,13 +2,13 @@ internal import CLinux
 internal import Glibc
 public import Platform
 
-/// Hand-made IIO hardware for the real libiio and iiod: a sysfs of ordinary files and a FIFO for each device's buffer,
-/// seen only by one thread and what it starts, in a mount namespace of their own.
+/// Simulated IIO hardware for libiio and iiod: a sysfs of ordinary files, and a FIFO for each device's buffer. It is visible only to one
+/// thread and its child processes, in a private mount namespace.
 ///
-/// libiio's local backend reads a FIFO as it reads a character device. What files cannot do is behave: a frequency
-/// that is written is read back as written, and `buffer/enable` says what libiio wrote last.
+/// libiio's local backend reads a FIFO like a character device. Files have no driver behaviour: a frequency is read back as it was written,
+/// and `buffer/enable` contains the last value written by libiio.
 public struct IIOFixture: Sendable {
-  /// One captured channel: its name in sysfs, as in "accel_x", and its scan type, as in "le:s16/16>>0".
+  /// A captured channel: its name in sysfs, such as "accel_x", and its scan type, such as "le:s16/16>>0".
   public struct Channel: Sendable {
     var name: String
     var type: String
@@ -18,16 +18,17 @@ public struct IIOFixture: Sendable {
 
   private static let root = "/sys/bus/iio/devices"
 
-  /// Runs `body` on a thread that sees the fixture, and gives back what it returns.
+  /// Runs `body` on a thread that sees the fixture, and returns its result.
   ///
-  /// A mount namespace takes privileges: `.needs(.mounting)`.
+  /// Creating a mount namespace requires privileges: `.needs(.mounting)`.
   public static func run<Value: Sendable>(
     _ body: @escaping @Sendable (IIOFixture) throws -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       do {
         _ = try DedicatedThread.start(name: "iio-fixture") {
-          // A thread that the runtime starts when the test continues inherits the namespace of the thread that resumes it.
+          // The test is resumed from a thread outside the namespace: threads started then by the runtime inherit the namespace of the
+          // resuming thread.
           let result = Locked<Result<Value, any Error>?>(nil)
           do {
             try DedicatedThread.start(name: "iio-fixture-in", stackSize: 4 << 20) {
@@ -48,7 +49,7 @@ public struct IIOFixture: Sendable {
     }
   }
 
-  /// Whether this machine lets a process have a mount namespace, and mount file systems in it.
+  /// Returns true if this process may create a mount namespace and mount file systems in it.
   static func isAllowed() throws -> Bool {
     let isAllowed = Locked(false)
     try DedicatedThread.start(name: "iio-fixture") {
@@ -80,11 +81,11 @@ public struct IIOFixture: Sendable {
     return mkdir(root, 0o755) == 0
   }
 
-  /// Adds a device with `channels` to capture, in the order of their scan index, and `files` of its own.
+  /// Adds a device with `channels` to capture, in the order of their scan index, and its attribute `files`.
   ///
   /// - Parameters:
-  ///   - files: paths below the device's folder, and their text.
-  ///   - hasTrigger: whether its buffer needs a trigger; it then brings its own, `NAME-devN`.
+  ///   - files: content of attribute files by path below the device's folder.
+  ///   - hasTrigger: true if its buffer requires a trigger; the device then also provides one, `NAME-devN`.
   public func addDevice(
     _ number: Int, name: String, channels: [Channel] = [], files: [String: String], hasTrigger: Bool = false
   ) throws(SystemError) {
@@ -111,7 +112,7 @@ public struct IIOFixture: Sendable {
     for (path, text) in all { try write(path, of: number, text) }
   }
 
-  /// Takes the device away, as if it had been unplugged.
+  /// Removes the device, as when it is unplugged.
   public func removeDevice(_ number: Int) {
     for folder in ["iio:device\(number)", "trigger\(number)"] {
       for part in ["buffer", "scan_elements", "trigger", "."] {
@@ -131,17 +132,17 @@ public struct IIOFixture: Sendable {
     unlink("/dev/iio:device\(number)")
   }
 
-  /// Takes away the node of a device's buffer, so that only its attributes are left.
+  /// Removes the character device of a buffer, so that only the device's attributes remain.
   public func removeNode(_ number: Int) { unlink("/dev/iio:device\(number)") }
 
-  /// Adds the node of a device's buffer.
+  /// Adds the character device (a FIFO) of a buffer.
   public func addNode(_ number: Int) throws(SystemError) {
     guard mkfifo("/dev/iio:device\(number)", 0o666) == 0 else {
       throw SystemError(operation: "make FIFO", object: "/dev/iio:device\(number)", code: errno)
     }
   }
 
-  /// Makes the driver refuse each write to a file.
+  /// Makes every write to a file fail, as if the driver rejected it.
   public func makeReadOnly(_ path: String, of number: Int) throws(SystemError) {
     let full = "\(Self.root)/iio:device\(number)/\(path)"
     let (readOnly, remount): (UInt, UInt) = (1, 32)
@@ -150,7 +151,7 @@ public struct IIOFixture: Sendable {
     else { throw SystemError(operation: "mount", object: full, code: errno) }
   }
 
-  /// Makes each read of a file fail with an I/O error, as a chip does that does not answer on its bus.
+  /// Makes every read of a file fail with an I/O error, like a chip that does not respond on its bus.
   public func makeUnreadable(_ path: String, of number: Int) throws(SystemError) {
     let full = "\(Self.root)/iio:device\(number)/\(path)"
     unlink(full)
@@ -159,7 +160,7 @@ public struct IIOFixture: Sendable {
     }
   }
 
-  /// Sets a file of a device. A reader sees the previous text or the new one.
+  /// Replaces the content of a device's file atomically.
   public func write(_ path: String, of number: Int, _ text: String) throws(SystemError) {
     let full = "\(Self.root)/iio:device\(number)/\(path)"
     let temporary = "\(Self.root)/new"
@@ -174,7 +175,7 @@ public struct IIOFixture: Sendable {
     }
   }
 
-  /// The text of a file of a device; empty where there is none.
+  /// Returns the text of a device's file; empty if it does not exist.
   public func read(_ path: String, of number: Int) -> String {
     let descriptor = open("\(Self.root)/iio:device\(number)/\(path)", O_RDONLY)
     guard descriptor >= 0 else { return "" }
@@ -184,12 +185,12 @@ public struct IIOFixture: Sendable {
     return String(decoding: bytes.prefix(max(0, count)).prefix { $0 > 13 }, as: UTF8.self)
   }
 
-  /// Waits until a file of a device says `text`; false after ten seconds.
+  /// Waits until a device's file contains `text`; false after the default time limit of `waitUntil`.
   public func wait(for path: String, of number: Int, toBe text: String) -> Bool {
     waitUntil { read(path, of: number) == text }
   }
 
-  /// Observes the writes to files of a device from now on.
+  /// Observes future writes to files of a device.
   public func observeWrites(to paths: [String], of number: Int) throws(SystemError) -> IIOWrites {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else { throw SystemError(operation: "create", object: "inotify", code: errno) }
@@ -203,7 +204,7 @@ public struct IIOFixture: Sendable {
     return IIOWrites(descriptor: descriptor, names: names)
   }
 
-  /// The hardware's side of a device's buffer. Keep it for as long as samples are to come.
+  /// Opens the hardware's side of a device's buffer. Retain the pipe while samples are to be sent.
   public func openPipe(of number: Int) throws(SystemError) -> IIOPipe {
     let path = "/dev/iio:device\(number)"
     let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
@@ -212,26 +213,26 @@ public struct IIOFixture: Sendable {
   }
 }
 
-/// Feeds scans into a device's buffer.
+/// Sends scans to a device's buffer.
 public struct IIOPipe: ~Copyable {
   fileprivate let descriptor: Int32
 
   deinit { close(descriptor) }
 
-  /// Puts whole scans into the buffer; false when it is full.
+  /// Writes complete scans to the buffer; false if it is full.
   public func push(_ scans: [UInt8]) -> Bool {
     unsafe scans.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
   }
 }
 
-/// The writes to files of a device.
+/// Observer of the writes to files of a device.
 public struct IIOWrites: ~Copyable {
   fileprivate let descriptor: Int32
   fileprivate let names: [Int32: String]
 
   deinit { close(descriptor) }
 
-  /// The files that were written since the last call, in this order.
+  /// Returns the files written since the last call, in the order of the writes.
   public func next() -> [String] {
     var written: [String] = []
     var bytes = [UInt8](repeating: 0, count: 4096)

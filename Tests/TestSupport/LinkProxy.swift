@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Platform
 
-/// A link that a test can cut: forwards TCP connections from a free loopback port to another.
+/// A network link that a test can interrupt: forwards TCP connections from a free loopback port to another port.
 public final class LinkProxy: Sendable {
   private struct State {
     var isOpen = true
     var isStalled = false
-    /// Bytes that still pass towards the target before all connections are cut.
+    /// Bytes left to forward towards the target before the connection that carries the last of them is closed; nil for no limit.
     var budget: Int?
     /// Bytes per second towards the target; nil for no limit.
     var rate: Int?
@@ -50,22 +50,22 @@ public final class LinkProxy: Sendable {
     cut()
   }
 
-  /// Whether connections are taken; closing the link cuts those that stand.
+  /// Accepts or rejects new connections. Closing the link also closes all existing connections.
   public func setOpen(_ isOpen: Bool) {
     state.withLock { $0.isOpen = isOpen }
     if !isOpen { cut() }
   }
 
-  /// Lets nothing pass in either direction, without a word to anyone.
+  /// Stops forwarding in both directions without closing connections.
   public func setStalled(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
 
-  /// Lets only so many bytes per second pass towards the target, as over a radio.
+  /// Limits the rate towards the target in bytes per second, like a radio link; nil removes the limit.
   public func setRate(_ bytesPerSecond: Int?) { state.withLock { $0.rate = bytesPerSecond } }
 
-  /// Cuts everything once so many more bytes have passed towards the target: mid-packet, for most numbers.
+  /// Closes a connection after `count` more bytes towards the target (on all connections together), usually within a packet.
   public func cut(afterBytes count: Int) { state.withLock { $0.budget = count } }
 
-  /// Cuts all connections now.
+  /// Closes all connections.
   public func cut() {
     state.withLock { state in
       for pair in state.pairs {

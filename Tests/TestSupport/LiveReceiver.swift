@@ -2,23 +2,23 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A receiver that lives in real time behind a real gpsd: one epoch on each whole second of the wall clock, on a
-/// pseudo-terminal, for as long as gpsd has it open. gpsd's own log tells when somebody watched.
+/// A simulated receiver in real time behind a gpsd. It sends one epoch on each whole second of the wall clock to a pseudo-terminal while
+/// gpsd has it open. Watching clients are detected in gpsd's log.
 public final class LiveReceiver: Sendable {
-  /// What the receiver says of one second.
+  /// The receiver's output for one second.
   public struct Epoch: Sendable {
-    /// Degrees.
+    /// Degrees, positive north and east.
     public var latitude, longitude: Double
-    /// m/s over ground, and degrees clockwise from north.
+    /// Ground speed in m/s, and course in degrees clockwise from north.
     public var speed, course: Double
-    /// m above the ellipsoid, which the receiver takes for the sea.
+    /// Altitude in m above the ellipsoid; the receiver assumes that it equals mean sea level.
     public var height = 100.0
-    /// m and m/s that hold place and speed in 95 % of cases; only `Language.ubx` says them.
+    /// 95 % bounds of the position error in m and of the speed error in m/s; sent only with `Language.ubx`.
     public var accuracy = 4.0
     public var speedAccuracy = 0.2
-    /// The horizontal dilution of precision.
+    /// Horizontal dilution of precision.
     public var dilution = 0.9
-    /// Whether there is a fix; without one the receiver goes on saying that there is none, as in a tunnel.
+    /// True if there is a fix. Without a fix the receiver continues to send epochs without a position, as in a tunnel.
     public var hasFix = true
 
     public init(latitude: Double, longitude: Double, speed: Double, course: Double) {
@@ -27,11 +27,11 @@ public final class LiveReceiver: Sendable {
     }
   }
 
-  /// What it speaks. NMEA states no accuracy that gpsd reads.
+  /// Protocol of the receiver. NMEA contains no accuracy that gpsd reads.
   public enum Language: Sendable {
     case nmea
     case ubx
-    /// Positions without speed and course, in GGA. With their date, in ZDA, gpsd derives a speed from them.
+    /// GGA only: positions without speed and course. If they are dated (ZDA), gpsd derives a speed from them.
     case positions(isDated: Bool)
   }
 
@@ -43,25 +43,25 @@ public final class LiveReceiver: Sendable {
 
   private struct State {
     var epochs: [Epoch]
-    /// The whole UTC second of the first epoch; before it that one is repeated, after the last that.
+    /// UTC second of the first epoch. The first epoch is repeated before it, the last one after the end.
     var start = 0
     var isStopped = false
-    /// Begin and end of each watch, UTC seconds, by client.
+    /// Start and end of each watch in UTC seconds; `open` has the start by client.
     var open: [String: Double] = [:]
     var watches: [(begin: Double, end: Double)] = []
 
-    /// The last bytes that it was sent.
+    /// The last bytes received from gpsd.
     var heard: [UInt8] = []
 
     func epoch(at second: Int) -> Epoch { epochs[min(max(0, second - start), epochs.count - 1)] }
   }
 
-  /// Starts gpsd and the receiver; the receiver stands at the first epoch until `play`.
-  /// - Throws: `SystemError` when there is no pseudo-terminal; `GPSDFixtureError` when gpsd does not listen.
+  /// Starts gpsd and the receiver, which repeats the given epoch until `play`.
+  /// - Throws: `SystemError` if there is no pseudo-terminal; `GPSDFixtureError` if gpsd does not listen.
   public init(at place: Epoch, language: Language = .nmea) throws {
     state = Locked(State(epochs: [place]))
     terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK)
-    // What unlockpt(3) and ptsname(3) do, which glibc hides: TIOCSPTLCK and TIOCGPTN.
+    // Equivalents of unlockpt(3) and ptsname(3), which glibc hides: TIOCSPTLCK and TIOCGPTN.
     var (lock, number) = (Int32(0), Int32(0))
     guard terminal >= 0, ioctl(terminal, 0x4004_5431, &lock) == 0, ioctl(terminal, 0x8004_5430, &number) == 0
     else {
@@ -73,7 +73,7 @@ public final class LiveReceiver: Sendable {
     tcgetattr(line, &settings)
     cfmakeraw(&settings)
     tcsetattr(line, TCSANOW, &settings)
-    // gpsd gives up its privileges before it opens a receiver.
+    // gpsd drops its privileges before it opens a receiver.
     chmod(path, 0o666)
     close(line)
 
@@ -81,7 +81,7 @@ public final class LiveReceiver: Sendable {
     self.port = port
     scratch = try ScratchFolder()
     let log = scratch.path + "/gpsd.log"
-    // gpsd writes to the system's log when it leads its session.
+    // A session leader would make gpsd write to syslog; therefore it is a child of the shell.
     process = try ChildProcess("sh", ["-c", "gpsd -N -D 4 -S \(port) \(path); true"], output: log)
     guard waitUntil(atMost: 20, { GPSDFixture.isListening(port) }) else {
       throw GPSDFixtureError.didNotStart(process.output)
@@ -121,12 +121,12 @@ public final class LiveReceiver: Sendable {
 
   private static let mostHeard = 65_536
 
-  /// Whether the receiver was sent these bytes in succession.
+  /// True if the receiver was sent these consecutive bytes.
   public func hasHeard(_ bytes: [UInt8]) -> Bool { state.withLock { !$0.heard.ranges(of: bytes).isEmpty } }
 
   deinit { stop() }
 
-  /// Ends gpsd and the receiver.
+  /// Stops gpsd and the receiver.
   public func stop() {
     let wasStopped = state.withLock { state in
       defer { state.isStopped = true }
@@ -138,12 +138,12 @@ public final class LiveReceiver: Sendable {
     close(terminal)
   }
 
-  /// Moves along the epochs, the first at the whole second `start` of UTC.
+  /// Plays the epochs, one per second, the first at the UTC second `start`.
   public func play(_ epochs: [Epoch], from start: Int) {
     state.withLock { ($0.epochs, $0.start) = (epochs, start) }
   }
 
-  /// Seconds between two moments (UTC seconds) in which somebody watched, and how often that began.
+  /// Total duration in seconds and number of watches by clients in an interval (UTC seconds).
   public func watched(from begin: Double, to end: Double) -> (seconds: Double, times: Int) {
     state.withLock { state in
       let all = state.watches + state.open.values.map { ($0, end) }
@@ -152,7 +152,7 @@ public final class LiveReceiver: Sendable {
     }
   }
 
-  /// Whether somebody has watched, and nobody does now.
+  /// True if a client has watched and none watches now.
   public var isUnwatched: Bool { state.withLock { $0.open.isEmpty && !$0.watches.isEmpty } }
 
   private static func read(from terminal: Int32) -> [UInt8] {
@@ -162,14 +162,14 @@ public final class LiveReceiver: Sendable {
   }
 
   private static func send(_ bytes: [UInt8], to terminal: Int32) {
-    // Nobody has it open: it has no power and says nothing.
+    // No process has the terminal open: the receiver is off and sends nothing.
     var entry = pollfd(fd: terminal, events: 0, revents: 0)
     guard poll(&entry, 1, 0) >= 0, entry.revents & Int16(POLLHUP) == 0 else { return }
     _ = bytes.withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
   }
 }
 
-/// Reads gpsd's growing log for clients that begin and cease to watch.
+/// Follows gpsd's log and finds clients that start and stop watching.
 private struct GPSDWatchLog {
   enum Event {
     case began(client: String)

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Platform
 
-/// A client of a UNIX socket or of a TCP port of this machine, with or without manners.
+/// A client of a UNIX socket or a local TCP port that writes arbitrary bytes.
 public final class LocalClient: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter waits: whether to wait for room in the server's queue.
-  /// - Throws: `SystemError`, as `EAGAIN` where there is no room.
+  /// - Parameter waits: true to block while the server's backlog is full.
+  /// - Throws: `SystemError`, such as `EAGAIN` if the backlog is full and `waits` is false.
   public init(_ path: String, waits: Bool = true) throws {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     descriptor = socket(AF_UNIX, waits ? type : type | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -40,7 +40,7 @@ public final class LocalClient: Sendable {
     _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
   }
 
-  /// All until the other side closes.
+  /// Reads until the server closes the connection.
   public func readAll() -> [UInt8] {
     var all: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -51,8 +51,8 @@ public final class LocalClient: Sendable {
     }
   }
 
-  /// Reads lines until one fulfils the condition, the other side closes, or a minute passes without any. Returns the
-  /// lines that were read; a later call continues.
+  /// Reads lines until one satisfies the condition, the server closes the connection, or no data arrives for 60 s. Returns the lines read;
+  /// a later call continues.
   @discardableResult
   public func readLines(until isLast: (String) -> Bool) -> [String] {
     var lines: [String] = []

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Platform
 
-/// The few socket calls that the fixtures share.
+/// Socket calls shared by the fixtures.
 package enum LoopbackSocket {
-  /// Binds to a free loopback port and listens on it. Returns the port.
+  /// Binds to a free loopback port, listens on it and returns the port.
   package static func listen(_ descriptor: Int32) throws -> Int {
     var address = address(port: 0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -17,7 +17,7 @@ package enum LoopbackSocket {
     return Int(UInt16(bigEndian: address.sin_port))
   }
 
-  /// A connected socket, or -1.
+  /// Returns a connected socket, or -1.
   static func connect(_ port: Int) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     let result = withUnsafePointer(to: address(port: port)) { pointer in
@@ -40,7 +40,7 @@ package enum LoopbackSocket {
     return true
   }
 
-  /// Closes with a reset, as a lost link does.
+  /// Closes the connection with a TCP reset, like a lost link.
   static func reset(_ descriptor: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))

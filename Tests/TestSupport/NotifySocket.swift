@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Platform
 
-/// A service manager's ear: the socket to which a service sends word of itself, as in sd_notify(3).
+/// The socket of a service manager on which a service reports its state (sd_notify(3)).
 public final class NotifySocket: Sendable {
-  /// What to put into `NOTIFY_SOCKET`.
+  /// Value of `NOTIFY_SOCKET`.
   public let address: String
   private let descriptor: Int32
   private let received = Locked<[String]>([])
 
-  /// - Parameter address: a path, or with a leading "@" a name in the abstract space.
+  /// - Parameter address: a path, or an abstract name with a leading "@".
   public init(_ address: String) throws {
     self.address = address
     descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -26,7 +26,7 @@ public final class NotifySocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// All that has come, oldest first; each a message of one or more lines.
+  /// Messages received so far, oldest first; each has one or more lines.
   public var messages: [String] {
     received.withLock { received in
       var bytes = [UInt8](repeating: 0, count: 4096)

@@ -2,18 +2,18 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A real PostgreSQL server on a free loopback port, with a directory of its own; ended with the fixture. The server
-/// refuses to run as root: root's tests run it as `nobody`.
+/// A PostgreSQL server on a free loopback port with its own temporary directory. It is stopped when the fixture is released. The server
+/// refuses to run as root; tests that run as root start it as `nobody`.
 public final class PostgreSQLFixture: Sendable {
   public let port: Int
   public let directory: TemporaryDirectory
   private let process = Locked<ChildProcess?>(nil)
   private let settings: [String]
 
-  /// Whether the server is installed (Debian: postgresql-15).
+  /// True if the server is installed (Debian: postgresql-15).
   static var isInstalled: Bool { program("initdb") != nil }
 
-  /// Whether a database may have an extension.
+  /// Returns true if an extension is installed.
   static func hasExtension(_ name: String) -> Bool {
     let root = "/usr/share/postgresql"
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
@@ -22,8 +22,8 @@ public final class PostgreSQLFixture: Sendable {
     }
   }
 
-  /// Makes a database cluster, starts the server and waits until it answers.
-  /// - Parameter settings: further settings as in `shared_buffers=64MB`.
+  /// Creates a database cluster, starts the server and waits until it answers.
+  /// - Parameter settings: further settings, such as `shared_buffers=64MB`.
   public init(_ settings: [String] = ["fsync=off"]) throws {
     directory = try TemporaryDirectory()
     port = try FreePort.next()
@@ -41,7 +41,7 @@ public final class PostgreSQLFixture: Sendable {
     try start()
   }
 
-  /// A streaming replica of a server, which answers questions and takes nothing.
+  /// Creates and starts a read-only streaming replica of a server.
   public init(replicaOf primary: PostgreSQLFixture, _ settings: [String] = []) throws {
     directory = try TemporaryDirectory()
     port = try FreePort.next()
@@ -62,23 +62,23 @@ public final class PostgreSQLFixture: Sendable {
     try start()
   }
 
-  /// Whether a replica has all that its primary has now.
+  /// Returns true if a replica has replayed everything that its primary has written.
   public func hasAll(of primary: PostgreSQLFixture) throws -> Bool {
     let written = try primary.query("SELECT pg_current_wal_lsn()")[0][0]
     return try query("SELECT pg_last_wal_replay_lsn() >= '\(written)'") == [["t"]]
   }
 
-  /// For `odograph record` and for `psql`.
+  /// Connection URL for `odograph record` and `psql`.
   public var url: String { "postgres://fleet@127.0.0.1:\(port)/postgres" }
 
-  /// Starts it (again) on the same port.
+  /// Starts (or restarts) the server on the same port.
   public func start() throws {
     var arguments = [
       "-D", directory.file("data"), "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c",
       "unix_socket_directories=\(directory.path)",
     ]
     for setting in settings { arguments += ["-c", setting] }
-    // After a hard end, children of the old server may hold its shared memory for a moment.
+    // After a kill, children of the old server can hold its shared memory for a short time.
     for _ in 0..<600 {
       let started = try Self.run("postgres", arguments, output: directory.file("postgres.out"))
       process.withLock { $0 = started }
@@ -91,7 +91,7 @@ public final class PostgreSQLFixture: Sendable {
     throw SystemError(operation: "start", object: "PostgreSQL on port \(port)", code: ECONNREFUSED)
   }
 
-  /// The rows of a query, by `psql`, as text.
+  /// Runs a query with `psql` and returns the rows as text.
   public func query(_ sql: String) throws -> [[String]] {
     let child = try ChildProcess(
       Self.program("psql") ?? "psql",
@@ -104,16 +104,16 @@ public final class PostgreSQLFixture: Sendable {
     }
   }
 
-  /// Ends it as a power cut would.
+  /// Kills the server with SIGKILL, like a power failure.
   public func kill() { process.withLock { $0 }?.kill() }
 
-  /// Ends it in order.
+  /// Stops the server with SIGINT (fast shutdown) and waits until it has exited.
   public func stop() {
     process.withLock { $0 }?.signal(SIGINT)
     process.withLock { $0 }?.waitForExit()
   }
 
-  /// Freezes it: connections stand and nothing answers.
+  /// Suspends the server with SIGSTOP: connections stay open, but nothing is answered.
   public func freeze() { process.withLock { $0 }?.signal(SIGSTOP) }
 
   public func thaw() { process.withLock { $0 }?.signal(SIGCONT) }
@@ -125,7 +125,7 @@ public final class PostgreSQLFixture: Sendable {
       "setpriv", ["--reuid=nobody", "--regid=nogroup", "--clear-groups", path] + arguments, output: output)
   }
 
-  /// Debian keeps the server's programs out of PATH, one folder for each version.
+  /// Debian installs the server's programs outside PATH, in one folder per version.
   private static func program(_ name: String) -> String? {
     let root = "/usr/lib/postgresql"
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []

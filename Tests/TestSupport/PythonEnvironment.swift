@@ -1,29 +1,28 @@
 import Foundation
 
-/// Programs of PyPI that tests run against, which Debian does not have: `Deploy/test.sh` installs each kind into a folder of
-/// `.build`.
+/// Virtual environments with PyPI packages that Debian does not have. `Deploy/test.sh` installs each in a folder of `.build`.
 public enum PythonEnvironment: String, Sendable {
-  /// pandas, pyarrow, geopandas and DuckDB, which read Parquet.
+  /// pandas, pyarrow, geopandas and DuckDB, to read Parquet.
   case parquetReaders = "python"
-  /// cantools, which reads DBC files.
+  /// cantools, to read DBC files.
   case canTools = "cantools"
-  /// mcap, which reads its own format.
+  /// mcap, to read MCAP files.
   case mcap = "mcap"
-  /// schemathesis, which asks a server all that its OpenAPI document allows.
+  /// schemathesis, to fuzz a server based on its OpenAPI document.
   case schemathesis
-  /// What drives Chromium, and the rules of accessibility.
+  /// A client for Chromium's debugging protocol, and axe-core's accessibility rules.
   case web
-  /// Home Assistant's core; with `Deploy/test.sh --full` only.
+  /// Home Assistant Core; installed only by `Deploy/test.sh --full`.
   case homeAssistant = "home-assistant"
 
   private var python: String { "\(ContractScript.repository)/.build/\(rawValue)/bin/python" }
 
-  /// Starts a script of `Tests`; stdout and stderr are its `output`.
+  /// Starts a script of `Tests`; its stdout and stderr are available as `output`.
   public func start(_ script: String, _ arguments: [String]) throws -> ChildProcess {
     try ChildProcess(python, ["\(ContractScript.repository)/Tests/\(script)"] + arguments)
   }
 
-  /// Runs a script of `Tests` to its end, with what it prints on both of its outputs.
+  /// Runs a script of `Tests` and returns its exit status and its output (stdout and stderr).
   public func run(_ script: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let child = try start(script, arguments)
     let status = child.waitForExit()

@@ -6,13 +6,13 @@ struct RigConnection: ~Copyable {
   private let descriptor: Int32
   private var received: [UInt8] = []
 
-  /// - Throws: `SystemError` when nothing listens.
+  /// - Throws: `SystemError` if the port does not accept the connection.
   init(port: Int) throws(SystemError) {
     descriptor = LoopbackSocket.connect(port)
     guard descriptor >= 0 else {
       throw SystemError(operation: "connect to", object: "sensor rig on port \(port)", code: errno)
     }
-    // A guest that hangs must fail a test, not hang it. One that others leave little of the processor may be silent for minutes.
+    // Fails a test whose guest hangs. On a busy machine, a working guest can be silent for minutes.
     var limit = timeval(tv_sec: 180, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
@@ -25,7 +25,7 @@ struct RigConnection: ~Copyable {
     }
   }
 
-  /// The next line of an answer.
+  /// Reads the next line of the response.
   mutating func line() throws(SystemError) -> String {
     var chunk = [UInt8](repeating: 0, count: 4096)
     while true {
@@ -56,14 +56,14 @@ struct RigConnection: ~Copyable {
   }
 }
 
-/// What the rig refused, or why it does not run.
+/// An error reported by the rig, or the reason why it does not start.
 public struct RigError: Error, CustomStringConvertible {
   public let description: String
 
   init(_ description: String) { self.description = "sensor rig: \(description)" }
 }
 
-/// A program that runs in the rig's guest. It ends with the value at the latest.
+/// A program that runs in the rig's guest. It is stopped, at the latest, when the value is destroyed.
 public struct RigProgram: ~Copyable {
   private var connection: RigConnection
 
@@ -72,11 +72,11 @@ public struct RigProgram: ~Copyable {
     self.connection = connection
   }
 
-  /// Sends a signal, as in "TERM", to its process group.
+  /// Sends a signal, such as "TERM", to its process group.
   public func signal(_ name: String) throws { try connection.send("signal \(name)") }
 
-  /// Waits for its end.
-  /// - Returns: its exit status (128 and the signal that ended it) and what it wrote to stdout and stderr.
+  /// Waits until the program has exited.
+  /// - Returns: the exit status (128 plus the signal number if a signal ended it), and the lines of stdout and stderr.
   public mutating func waitForExit() throws -> (status: Int, output: [String]) {
     var output: [String] = []
     while true {

@@ -1,24 +1,24 @@
 internal import Foundation
 internal import Platform
 
-/// The machine with virtual IIO hardware of Tests/SensorRig, on free loopback ports. It ends with the object, with the
-/// test runner, or after half an hour, whichever comes first.
+/// The virtual machine with simulated IIO hardware (Tests/SensorRig) on free loopback ports. It stops when the object is released, when the
+/// test runner exits, or after `lifetime`, whichever is first.
 public final class RigFixture: Sendable {
-  /// Where its iiod listens.
+  /// Port of its iiod.
   public let port: Int
   private let control: Int
   private let processID: String
 
-  /// Its sensors as libiio addresses them.
+  /// libiio URI of its sensors.
   public var uri: String { "ip:127.0.0.1:\(port)" }
 
-  /// Boots it and waits until iiod and the control protocol answer.
+  /// Boots the machine and waits until iiod and the control protocol respond.
   ///
   /// - Parameters:
-  ///   - overlay: a directory that is added to the guest's root, together with the libraries of its programs.
-  ///   - create: options of the emulated hub, as in "sensors=accel,gyro"; nil for a hub with all but pressure.
-  ///   - lifetime: seconds after which it ends in any case.
-  /// - Throws: `RigError` with what the rig said, when it does not start.
+  ///   - overlay: a directory that is copied into the guest's root, with the libraries of its programs.
+  ///   - create: options of the emulated hub, such as "sensors=accel,gyro"; nil for a hub with all sensors but pressure.
+  ///   - lifetime: seconds after which the machine stops in any case.
+  /// - Throws: `RigError` with the rig's output if it does not start.
   public init(overlay: String? = nil, create: String? = nil, lifetime: Int = 1800) throws {
     port = try FreePort.next()
     control = try FreePort.next()
@@ -39,7 +39,7 @@ public final class RigFixture: Sendable {
 
   deinit { stop() }
 
-  /// Ends it.
+  /// Stops the machine.
   public func stop() {
     do {
       try ChildProcess(Self.script, ["stop", processID]).waitForExit()
@@ -50,33 +50,33 @@ public final class RigFixture: Sendable {
 
   private static let script = "\(ContractScript.repository)/Tests/SensorRig/rig.sh"
 
-  /// Gives a command of the protocol; returns the lines of its answer.
+  /// Sends a command of the protocol; returns the lines of the response.
   @discardableResult
   public func command(_ text: String) throws -> [String] {
     var connection = try RigConnection(port: control)
     return try connection.command(text)
   }
 
-  /// Loads a recording in CSV and plays it, its first row after `delay` seconds.
+  /// Loads a recording in CSV and plays it; the first row is sent after `delay` seconds.
   public func play(_ csv: String, delay: Double = 0.5) throws {
     var connection = try RigConnection(port: control)
     _ = try connection.command("load", Array("\(csv)\n.\n".utf8))
     _ = try connection.command("play delay=\(delay)")
   }
 
-  /// The same, its first row at a moment, UTC seconds, which must lie ahead by the time that loading takes.
+  /// Loads a recording in CSV and plays it; the first row is sent at `moment` (UTC seconds), which must be later than loading ends.
   public func play(_ csv: String, at moment: Double) throws {
     var connection = try RigConnection(port: control)
     _ = try connection.command("load", Array("\(csv)\n.\n".utf8))
     _ = try connection.command("play at=\(moment)")
   }
 
-  /// Whether a recording plays.
+  /// True while a recording is playing.
   public var isPlaying: Bool {
     get throws { try status("source").contains { $0["state"] != "idle" } }
   }
 
-  /// The power state of each sensor now, as in ["accel": "full"].
+  /// The current power state of each sensor, such as ["accel": "full"].
   public var power: [String: String] {
     get throws {
       try status("sensor").reduce(into: [:]) { power, sensor in
@@ -85,18 +85,18 @@ public final class RigFixture: Sendable {
     }
   }
 
-  /// What the kernel requested of the sensors' power, oldest first, as in "1795… accel power=full interval=10 …".
+  /// Power requests of the kernel to the sensors, oldest first, such as "1795… accel power=full interval=10 …".
   public var powerLog: [String] {
     get throws { try command("log").filter { $0.contains(" power=") } }
   }
 
-  /// Writes an executable file in the guest.
+  /// Writes an executable file to the guest.
   public func put(_ bytes: [UInt8], at path: String) throws {
     var connection = try RigConnection(port: control)
     _ = try connection.command("put \(path) 755 \(bytes.count)", bytes)
   }
 
-  /// Writes a text in the guest.
+  /// Writes a text file to the guest.
   public func put(_ text: String, at path: String) throws { try put(Array(text.utf8), at: path) }
 
   /// Starts a shell command in the guest.
@@ -104,7 +104,7 @@ public final class RigFixture: Sendable {
     try RigProgram(command, connection: RigConnection(port: control))
   }
 
-  /// Runs a shell command in the guest to its end.
+  /// Runs a shell command in the guest and waits until it has exited.
   @discardableResult
   public func run(_ command: String) throws -> (status: Int, output: [String]) {
     var program = try start(command)

@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import Platform
 
-/// Looks into an SQLite file by the library alone, to check what a program has written.
+/// Reads an SQLite file with the library only, to check the content written by a program.
 public final class SQLiteReader {
   private let handle: OpaquePointer?
   private let path: String
@@ -17,7 +17,7 @@ public final class SQLiteReader {
 
   deinit { sqlite3_close(handle) }
 
-  /// All rows of a query, as text; nil is NULL.
+  /// Returns all rows of a query as text; nil is NULL.
   public func rows(_ sql: String) throws -> [[String?]] {
     var statement: OpaquePointer?
     guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw failure(sql) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for one test; it is removed with the object.
+/// A temporary folder for one test; it is deleted when the object is released.
 public final class ScratchFolder: Sendable {
   public let path: String
 

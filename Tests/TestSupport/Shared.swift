@@ -1,9 +1,9 @@
 import Foundation
 
-/// The recordings beside the project, which are not part of it: `../shared` seen from the repository, or
-/// `ODOGRAPH_SHARED`. A test that reads one says so with `.needs(.recordings("…"))`.
+/// The recordings beside the repository, which are not part of it: `../shared` relative to the repository, or the folder in
+/// `ODOGRAPH_SHARED`. Tests that read a recording declare it with `.needs(.recordings("…"))`.
 public enum Shared {
-  /// The folder; nil when it is absent.
+  /// Path of the folder; nil if it does not exist.
   public static let folder: String? = {
     let path =
       ProcessInfo.processInfo.environment["ODOGRAPH_SHARED"]
@@ -11,8 +11,8 @@ public enum Shared {
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
 
-  /// A file in the folder by its path there, as in "data/tracks/munich_2025.nmea".
-  /// - Throws: `CocoaError` when it is absent.
+  /// Returns the path of a file in the folder, such as "data/tracks/munich_2025.nmea".
+  /// - Throws: `CocoaError` if it does not exist.
   public static func file(_ path: String) throws -> String {
     let file = "\(folder ?? "../shared")/\(path)"
     guard FileManager.default.fileExists(atPath: file) else {
@@ -21,11 +21,11 @@ public enum Shared {
     return file
   }
 
-  /// The text of a file in the folder.
+  /// Returns the text of a file in the folder.
   public static func text(_ path: String) throws -> String {
     try String(contentsOfFile: file(path), encoding: .utf8)
   }
 
-  /// Whether the long forms of tests are wanted.
+  /// True if `ODOGRAPH_FULL=1` selects the long versions of tests.
   public static var isFullRun: Bool { ProcessInfo.processInfo.environment["ODOGRAPH_FULL"] == "1" }
 }

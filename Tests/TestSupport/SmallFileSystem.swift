@@ -2,13 +2,13 @@ internal import CLinux
 internal import Glibc
 public import Platform
 
-/// A file system of a few kilobytes, really full or read-only when a test says so. Mounting takes privileges: `.needs(.mounting)`.
+/// A small tmpfs that can be filled completely or made read-only. Mounting requires privileges: `.needs(.mounting)`.
 public final class SmallFileSystem: Sendable {
   public let path: String
   private let directory: TemporaryDirectory
   private let size: String
 
-  /// - Parameter size: as in "4m".
+  /// - Parameter size: mount option, such as "4m".
   public init(size: String) throws {
     directory = try TemporaryDirectory()
     self.size = size
@@ -19,12 +19,12 @@ public final class SmallFileSystem: Sendable {
 
   deinit { umount2(path, Int32(MNT_DETACH)) }
 
-  /// Makes it read-only, or takes that back.
+  /// Makes the file system read-only or writable.
   public func setReadOnly(_ isReadOnly: Bool) throws(SystemError) {
     try mount(UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0), "remount")
   }
 
-  /// The path of a file in it.
+  /// Returns the path of a file in the file system.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
   private func mount(_ flags: UInt, _ operation: String) throws(SystemError) {

@@ -1,12 +1,11 @@
-/// Random numbers for tests that follow from a seed alone: SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable
-/// pseudorandom number generators", 2014).
+/// Reproducible random numbers for tests: SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
 public struct SplitMix: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// - Parameter seed: any number; equal seeds give equal sequences.
+  /// - Parameter seed: any number; equal seeds produce equal sequences.
   public init(seed: UInt64) { state = seed }
 
-  /// With a new seed, which is printed, so that a failure can be played again.
+  /// A generator with a random seed. The seed is printed for the reproduction of failures.
   public static func announced() -> SplitMix {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
@@ -25,7 +24,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
     range.lowerBound + Double(next() >> 11) * 0x1p-53 * (range.upperBound - range.lowerBound)
   }
 
-  /// Mean zero, standard deviation one (sum of twelve uniform numbers, which is normal enough).
+  /// Approximately normal numbers with mean 0 and standard deviation 1 (sum of twelve uniform numbers).
   public mutating func normal() -> Double {
     var (sum, count) = (-6.0, 0)
     while count < 12 {

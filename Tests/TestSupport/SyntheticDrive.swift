@@ -4,28 +4,28 @@ public import Sensors
 public import Simulation
 public import Spatial
 
-/// A vehicle on a road with bends, stops and starts, flat but for one ramp, whose position, attitude and sensors are known exactly.
+/// A vehicle on a flat road with bends, stops and starts, optionally with one ramp. Position, attitude and sensor values are known exactly.
 public struct SyntheticDrive: Sendable {
-  /// Hz of the inertial sensors and of the receiver.
+  /// Sampling rates in Hz of the inertial sensors and of the receiver.
   public var rate: Double
   public var fixRate = 4.0
-  /// s
+  /// Duration in s.
   public var length: Double
-  /// From the device to right, forward, up of the vehicle.
+  /// Rotation from the device to the vehicle's axes right, forward, up.
   public var mounting: Quaternion
-  /// rad/s and m/s²
+  /// Sensor biases in rad/s and m/s².
   public var gyroscopeBias = Vector3(0.004, -0.003, 0.005)
   public var accelerometerBias = Vector3(0.05, -0.08, 0.06)
-  /// One deviation of a sample at rest; in motion five times as much.
+  /// Standard deviation of a sample at rest in rad/s and m/s²; five times as much in motion.
   public var gyroscopeNoise = 0.0005
   public var accelerometerNoise = 0.01
-  /// m by axis
+  /// Standard deviation of positions in m, per axis.
   public var fixNoise = 0.3
-  /// s by which the inertial samples are stamped late.
+  /// Delay in s of the timestamps of inertial samples.
   public var offset: Double
-  /// s before the vehicle moves.
+  /// Time in s before the vehicle starts to move.
   public var restTime = 20.0
-  /// Between these times (s) the road climbs (positive) or falls by so many metres in the metre; nil for a flat road.
+  /// A slope between two times (s) with a grade in m per m, positive uphill; nil for a flat road.
   public var ramp: (times: ClosedRange<Double>, grade: Double)?
 
   public init(
@@ -40,21 +40,21 @@ public struct SyntheticDrive: Sendable {
 
   public struct State: Sendable {
     public var time = 0.0
-    /// m east, north, up.
+    /// Metres east, north, up of the origin.
     public var position = Vector3.zero
     public var speed = 0.0
-    /// rad clockwise from north.
+    /// Radians clockwise from north.
     public var heading = 0.0
     public var turnRate = 0.0
     public var acceleration = Vector3.zero
-    /// rad by which the road climbs.
+    /// Slope of the road in rad, positive uphill.
     public var slope = 0.0
 
     public var forward: Vector3 {
       Vector3(sin(heading) * cos(slope), cos(heading) * cos(slope), sin(slope))
     }
     public var velocity: Vector3 { speed * forward }
-    /// From the vehicle to east, north, up.
+    /// Rotation from the vehicle to east, north, up.
     public var attitude: Quaternion {
       Quaternion(angle: -heading, axis: Vector3(0, 0, 1)) * Quaternion(angle: slope, axis: Vector3(1, 0, 0))
     }
@@ -63,22 +63,22 @@ public struct SyntheticDrive: Sendable {
   public struct Sample: Sendable {
     public var scan: InertialScan
     public var truth: State
-    /// Nil between fixes.
+    /// Nil if no fix is due at this sample.
     public var fix: PositionFix?
     public var speed: WheelSpeed
   }
 
-  /// m/s and its rate; the vehicle stands in a quarter of the time.
+  /// Speed in m/s and its derivative; the vehicle is at rest for a quarter of the time.
   private func speed(at time: Double) -> (Double, Double) {
     let t = time - restTime
     guard t > 0 else { return (0, 0) }
     let (mean, swing, angular) = (6.0, 9.0, 2 * Double.pi / 70)
-    // Starts where the sine makes it stand.
+    // The phase of the sine makes the vehicle start from rest.
     let value = mean + swing * sin(angular * t - 2.3)
     return value > 0 ? (value, swing * angular * cos(angular * t - 2.3)) : (0, 0)
   }
 
-  /// rad by which the road climbs, and its rate: the ramp begins and ends within two seconds.
+  /// Slope of the road in rad and its derivative; the grade changes within 2 s at both ends of the ramp.
   private func slope(at time: Double) -> (Double, Double) {
     guard let ramp else { return (0, 0) }
     let ends = 2.0
@@ -95,11 +95,11 @@ public struct SyntheticDrive: Sendable {
     0.008 * sin(2 * Double.pi * time / 43) + 0.006 * sin(2 * Double.pi * time / 17)
   }
 
-  /// The samples, with noise from the generator.
+  /// Generates the samples, with noise from the generator.
   public func samples(_ generator: inout SeededGenerator) -> [Sample] {
     let interval = 1 / rate
     let frame = LocalFrame(origin: Self.origin, altitude: Self.altitude)
-    // Of the normal gravity formula at 48° and 500 m.
+    // Normal gravity at latitude 48° and altitude 500 m.
     let gravity = Vector3(0, 0, 9.80767)
     let latitude = Self.origin.latitude.radians
     let earth = 7.292115e-5 * Vector3(0, cos(latitude), sin(latitude))
@@ -173,7 +173,7 @@ public struct SyntheticDrive: Sendable {
 }
 
 extension NavigationFilter {
-  /// Plays samples; fixes only where `isSeen`.
+  /// Processes samples; fixes are used only at times for which `isSeen` returns true.
   public mutating func play(
     _ samples: some Sequence<SyntheticDrive.Sample>, isSeen: (Double) -> Bool = { _ in true },
     usesSpeed: Bool = false
@@ -185,7 +185,7 @@ extension NavigationFilter {
     }
   }
 
-  /// m between the estimate and the truth in the plane; nil when there is no estimate.
+  /// Horizontal distance in m between estimate and truth; nil without an estimate.
   public func error(_ truth: SyntheticDrive.State) -> Double? {
     guard let estimate else { return nil }
     let frame = LocalFrame(origin: SyntheticDrive.origin, altitude: SyntheticDrive.altitude)
@@ -195,7 +195,7 @@ extension NavigationFilter {
 }
 
 extension SeededGenerator {
-  /// A rotation, all equally likely (K. Shoemake, 1992).
+  /// A uniformly distributed rotation (K. Shoemake, 1992).
   public mutating func nextRotation() -> Quaternion {
     let (u, a, b) = (nextUniform(), 2 * Double.pi * nextUniform(), 2 * Double.pi * nextUniform())
     let (s, c) = ((1 - u).squareRoot(), u.squareRoot())

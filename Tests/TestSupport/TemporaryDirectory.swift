@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// A directory of a test's own, removed with everything in it at the end.
+/// A temporary directory for one test; it is deleted with its content when the object is released.
 public final class TemporaryDirectory: Sendable {
   public let path: String
 
@@ -19,7 +19,7 @@ public final class TemporaryDirectory: Sendable {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// The path of a file in it.
+  /// Returns the path of a file in the directory.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Writes a file and returns its path.

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Platform
 
-/// Waits until a condition holds; false when it did not within the time limit. The limit is for a test that would
-/// otherwise hang; it is no statement about speed.
+/// Waits until a condition is true; returns false if it is not true within the time limit. The limit ends tests that would hang; it is not
+/// a requirement on speed.
 @discardableResult
 public func waitUntil(atMost seconds: Double = 60, _ condition: () throws -> Bool) rethrows -> Bool {
   let deadline = MonotonicTime.after(seconds)

@@ -1,4 +1,4 @@
-"""Headless Chromium, controlled over its DevTools protocol."""
+"""Headless Chromium, controlled with its DevTools protocol."""
 import base64
 import json
 import os
@@ -11,20 +11,20 @@ import websocket
 
 
 class PageError(Exception):
-    """An error of a script in the page."""
+    """An exception of a script in the page."""
 
 
 class Chrome:
-    """A browser with a fresh profile, for use in a `with` statement."""
+    """A browser with a fresh profile, which exits at the end of the `with` block."""
 
     def __init__(self, size=(1280, 800)):
         self.folder = tempfile.mkdtemp(prefix="odograph-chrome-")
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         if not program:
-            raise SystemExit("chromium is not installed; run apt-get install chromium")
+            raise SystemExit("chromium is not installed: apt-get install chromium")
         self.log = open(os.path.join(self.folder, "log"), "w")
-        # No sandbox, since tests may run as root in a container; the page comes from this machine. Features that
-        # contact other servers are off, so that the network log contains only the page's requests.
+        # No sandbox, as tests run as root in a container and the page comes from this machine. Features with requests to other hosts are
+        # disabled, so that the network log contains the requests of the page only.
         self.process = subprocess.Popen(
             [program, "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={self.folder}/profile",
              f"--window-size={size[0]},{size[1]}", "--no-first-run", "--no-default-browser-check", "--no-sandbox",
@@ -37,7 +37,7 @@ class Chrome:
         self.number = 0
 
     def call(self, method, **parameters):
-        """Sends a command to the browser."""
+        """Calls a method of the whole browser."""
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
@@ -89,7 +89,7 @@ class Chrome:
 
 
 class Tab:
-    """A tab: its requests, its console output, and input to its page."""
+    """A page with its requests and console output, and the input of a user."""
 
     def __init__(self, address):
         self.socket = websocket.create_connection(address, timeout=60, suppress_origin=True)
@@ -124,7 +124,7 @@ class Tab:
             self.console.append(f"{told['entry']['level']}: {told['entry']['text']} {told['entry'].get('url', '')}")
 
     def run(self, expression, wait=True):
-        """Returns the value of an expression; waits for a promise."""
+        """Returns the value of an expression; a promise is awaited."""
         told = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait, userGesture=True)
         if "exceptionDetails" in told:
             details = told["exceptionDetails"]
@@ -136,7 +136,7 @@ class Tab:
         end = time.monotonic() + seconds
         while True:
             value = self.run(expression)
-            # An element is returned as an empty object.
+            # Elements are returned as empty objects.
             if value or value == {}:
                 return value
             if time.monotonic() > end:
@@ -160,7 +160,7 @@ class Tab:
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent")
 
     def set(self, selector, value):
-        """Fills in a field or selects from a list, with the events of user input."""
+        """Fills in a field or selects from a list, with the events of a user's input."""
         self.wait(f"document.querySelector({json.dumps(selector)})", f"{selector} is there")
         self.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.focus(); e.value = {json.dumps(value)};"
                  " e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new Event('change', {bubbles: true})); })()")
@@ -193,7 +193,7 @@ class Tab:
         self.mouse("mouseReleased", x, y)
 
     def click(self, selector):
-        """Clicks the middle of an element as a user does: elements above it get the click. Waits until the element stops moving."""
+        """Clicks the middle of an element like a user: an element above it receives the click, and a moving element is waited for."""
         middle = (f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
                   " e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
                   " return b.width ? [b.x + b.width / 2, b.y + b.height / 2] : null; })()")
@@ -206,7 +206,7 @@ class Tab:
         self.click_at(*place)
 
     def click_text(self, text, within="body"):
-        """Clicks the button or link with a text."""
+        """Clicks the button or link with this text."""
         found = json.dumps(text)
         self.wait(
             f"(() => {{ const e = [...document.querySelectorAll({json.dumps(within)} + ' :is(button, a, summary, label)')]"

@@ -1,4 +1,4 @@
-"""Environment of the page: a broker, the server, and vehicles."""
+"""The environment of a page: a broker, the server, and vehicles."""
 import json
 import os
 import shutil
@@ -27,11 +27,11 @@ def program(name):
         path = os.path.join(repository, ".build", kind, name)
         if os.path.exists(path):
             return path
-    raise SystemExit(f"{name} is not built; run swift build")
+    raise SystemExit(f"{name} is not built: swift build")
 
 
 class Fleet:
-    """A broker with simulated vehicles and a server, for use in a `with` statement."""
+    """A broker with simulated vehicles and the server, which exit at the end of the `with` block."""
 
     def __init__(self, vehicles=50, recording=False, configuration="", rate=1.0, speed=1.0, arguments=(), extra=(), map_file=None, name="simulation"):
         self.folder = tempfile.mkdtemp(prefix="odograph-web-")
@@ -39,7 +39,7 @@ class Fleet:
         self.broker_port, self.port = free_port(), free_port()
         self.address = f"http://127.0.0.1:{self.port}/"
         try:
-            # Retained messages survive a restart, as in production.
+            # Retained messages survive a restart, as with a broker in production.
             self.broker_file = self.file("broker.conf", f"listener {self.broker_port} 127.0.0.1\nallow_anonymous true\nuser root\n"
                                          f"persistence true\npersistence_location {self.folder}/\nmax_queued_messages 0\nmax_inflight_messages 0\n")
             self.start_broker()
@@ -72,7 +72,7 @@ class Fleet:
         self.children = [each for each in self.children if each[1] is not self.broker]
 
     def agent(self, vehicle="van", speed=5):
-        """Starts a real odographd with a simulated drive and remote management; returns when it is online."""
+        """Starts a real odographd with a simulated drive and remote management; returns once it is online."""
         folder = os.path.join(self.folder, vehicle)
         os.mkdir(folder)
         configuration = self.file(f"{vehicle}.toml", f"""
@@ -127,7 +127,7 @@ path = "{folder}/remote"
             "--rate", str(rate), "--speed", str(speed), *arguments])
 
     def publish(self, topic, payload, retain=False):
-        """Publishes a message; an empty payload deletes a retained one."""
+        """Publishes a message. An empty payload deletes the retained message."""
         data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         subprocess.run(
             ["mosquitto_pub", "-p", str(self.broker_port), "-t", topic, "-q", "1", "-s" if data else "-n", *(["-r"] if retain else [])],
@@ -164,12 +164,12 @@ path = "{folder}/remote"
             except OSError:
                 for name, child in self.children:
                     if child.poll() is not None:
-                        raise SystemExit(f"{name} exited with {child.returncode}:\n{self.log(name)}")
+                        raise SystemExit(f"{name} ended with {child.returncode}:\n{self.log(name)}")
                 time.sleep(0.05)
-        raise SystemExit(f"no program listens on port {port}")
+        raise SystemExit(f"nothing listens at port {port}")
 
     def get(self, path):
-        """Returns the server's response as JSON, or its error status."""
+        """Returns the server's answer as JSON, or the status of an error."""
         try:
             with urllib.request.urlopen(self.address + path, timeout=20) as answer:
                 return json.load(answer)
@@ -180,15 +180,15 @@ path = "{folder}/remote"
         return self
 
     def __exit__(self, *_):
-        # Clients close their sessions before the broker stops.
+        # The broker exits last, so that the others can disconnect.
         for name, child in reversed(self.children):
             if child.poll() is not None:
-                print(f"{name} exited unexpectedly with {child.returncode}:\n{self.log(name)}", flush=True)
+                print(f"{name} ended by itself with {child.returncode}:\n{self.log(name)}", flush=True)
             child.terminate()
             try:
                 child.wait(15)
             except subprocess.TimeoutExpired:
-                print(f"{name} did not exit within 15 s", flush=True)
+                print(f"{name} did not end within 15 s", flush=True)
                 child.kill()
                 child.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Time from a click until a day of 86,400 positions is drawn, compared with another method; run by `web-benchmark --history`.
+"""Time to show a day of 86,400 positions, compared with another frontend's method; `web-benchmark --history` runs it.
 
-history_benchmark.py ADDRESS PEER_JSON [ROUNDS]: a page of the server at ADDRESS shows a day of vehicle bench/van-7. For
-comparison, a simple page reads all points of that day as one JSON and gives them to Leaflet as a line, as the OwnTracks frontend does.
-Prints CSV: figure, median and worst in ms, limit, verdict. Both times start with the click and end with the frame after the drawing.
+history_benchmark.py ADDRESS PEER_JSON [ROUNDS]: a page of the server at ADDRESS loads a day of vehicle bench/van-7. For comparison, a
+minimal page loads all points of that day as one JSON and draws them as a Leaflet line, like the OwnTracks frontend. Prints CSV: figure,
+median and worst in ms, limit, verdict. Both times start with the click and end with the frame after the one that draws.
 """
 import functools
 import http.server
@@ -73,14 +73,14 @@ def main(address, peer, rounds=7):
         tab.call("Network.setCacheDisabled", cacheDisabled=True)
         tab.go(address + "#/map")
         times = []
-        # The first run fills the browser's caches.
+        # The first round fills the browser's caches.
         for _ in range(rounds + 1):
             tab.run("location.hash = '#/map'")
             tab.wait("!document.querySelector('.history-panel')?.checkVisibility()")
-            # The text of the previous run must not count.
+            # Removes the summary of the previous round.
             tab.run("document.querySelector('.day-summary')?.replaceChildren()")
             times.append(timed(tab, ours))
-            # The next click comes only after the requests of the last one.
+            # The next click follows the answer of the previous one.
             tab.wait("/\\d/.test(document.getElementById('journal-Stops').textContent)", "the day's stops")
         good = report("day_shown", times[1:], 500)
         report_heap(tab, "page_heap")

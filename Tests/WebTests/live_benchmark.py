@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Costs of a large fleet for a page in Chromium and for the server; run by `web-benchmark --live`.
+"""Load of a page in Chromium and of the server with a large fleet; `web-benchmark --live` runs it.
 
 live_benchmark.py [--vehicles 10000] [--rate 2900] [--clients 50] [--seconds 60] [--loads 5] [--odograph FILE]: a broker, `odograph simulate` and
-`odograph serve`, one page, and readers of streams for the other clients. Prints CSV: figure, value, unit, limit, verdict. Elapsed
-times depend on the load of the machine, which is printed, too; processor times are reliable also on a busy machine.
+`odograph serve`, one page, and readers of streams as the other clients. Prints CSV: figure, value, unit, limit, verdict. Times include
+other load of the machine, which is printed, too; on a busy machine only processor times are comparable.
 """
 import argparse
 import os
@@ -22,8 +22,8 @@ from fleet import Fleet
 
 tick = os.sysconf("SC_CLK_TCK")
 
-# Runs before the page's scripts: counts the vehicles in each frame of the fleet's canvas by its drawing calls, and
-# records the times of frames.
+# Runs before the page's own scripts: counts the vehicles in each frame of the fleet's canvas by the drawing calls, and records the times
+# of frames.
 watch = """
 (() => {
   const told = window.benchmark = { shown: 0, paints: 0, pending: [], delays: [], wanted: VEHICLES };
@@ -54,7 +54,7 @@ watch = """
 })();
 """
 
-# Time of each change of a vehicle, from writing its message until the frame after the one that draws it.
+# Delay of each change of a vehicle, from the time of its message until the frame after the one that draws it.
 listen = """
 import("/fleet-layer.js").then(({ FleetLayer }) => {
   const update = FleetLayer.prototype.update;
@@ -74,7 +74,7 @@ window.benchmark.intervals = []; window.benchmark.paints = 0;
 
 
 def ticks(path):
-    """Returns the processor time of a process or a thread in seconds."""
+    """Returns the processor time in s of a process or a thread."""
     fields = open(f"{path}/stat").read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / tick
 
@@ -104,7 +104,7 @@ class Renderer:
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             if open(f"/proc/{self.pid}/task/{thread}/comm").read().strip() == "CrRendererMain":
                 self.main = f"/proc/{self.pid}/task/{thread}"
-        # Without a graphics card, this process also rasterizes pages.
+        # Without a graphics card, the GPU process draws the page, and its time counts, too.
         self.others = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if self.is_gpu(pid, chrome.process.pid)]
 
     def is_gpu(self, pid, root):
@@ -137,7 +137,7 @@ class Report:
 
     def line(self, figure, value, unit, limit=None, least=False):
         holds = None if limit is None else (value >= limit if least else value <= limit)
-        # NaN meets no limit.
+        # NaN fails every limit.
         verdict = "" if holds is None else "holds" if holds else "FAILS"
         self.failed |= verdict == "FAILS"
         sign = "" if limit is None else (">=" if least else "<=") + f"{limit:g}"
@@ -145,7 +145,7 @@ class Report:
 
 
 def read_streams(port, count):
-    """Opens streams as pages do, some for the whole fleet and some for a part, and reads all data."""
+    """Opens streams like pages, some of the whole fleet and some of a part, and reads all events."""
     chooser, generator, total = selectors.DefaultSelector(), random.Random(1), 0
     for number in range(count):
         view = ""
@@ -188,12 +188,12 @@ def close(tab):
     try:
         tab.call("Page.close")
     except websocket.WebSocketConnectionClosedException:
-        # The reload discards the page and the result of its script.
+        # The page closes before it answers.
         pass
 
 
 def drag(tab, seconds):
-    """Moves the map back and forth with up to 60 events per second."""
+    """Drags the map back and forth, 60 times a second if the page is fast enough."""
     x, y = tab.run("(() => { const b = document.getElementById('map').getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()")
     tab.mouse("mouseMoved", x, y)
     tab.mouse("mousePressed", x, y)
@@ -204,7 +204,7 @@ def drag(tab, seconds):
         tab.mouse("mouseMoved", x + place, y + place / 3, buttons=1)
         time.sleep(max(0, 1 / 60 - (time.monotonic() - begun)))
         step += 1
-    # Waits until the map stops moving.
+    # At rest, as the map would continue to move otherwise.
     time.sleep(0.3)
     tab.mouse("mouseReleased", x + place, y + place / 3)
 
@@ -246,7 +246,7 @@ def measure(options, report):
 
 def run(options, report, fleet, chrome):
     server = f"/proc/{fleet.server.pid}"
-    # The first page starts a separate process and fills the browser's caches.
+    # The first page starts a process, and fills caches that a browser in use has.
     close(load_page(chrome, fleet, True)[0])
     for name, is_cached in (("without_cache", False), ("with_cache", True)):
         loads = []
@@ -261,7 +261,7 @@ def run(options, report, fleet, chrome):
     tab.run(listen)
     renderer = Renderer(chrome)
     time.sleep(2)
-    # Without DevTools, which would receive each event of the stream.
+    # DevTools would receive each event, unlike in a user's browser.
     tab.call("Network.disable")
     tab.run("benchmark.delays = []; benchmark.since = performance.now()")
     before, main, start, load = ticks(server), ticks(renderer.main), time.monotonic(), os.getloadavg()

@@ -1,4 +1,4 @@
-"""A page in the browser, with the common checks and actions of the uses."""
+"""A page in the browser, with the final checks of every use, and steps that several uses share."""
 import json
 import os
 
@@ -6,12 +6,12 @@ import rules
 
 sizes = {"phone": (390, 844), "desk": (1280, 800), "wall": (2560, 1440)}
 is_full = os.environ.get("ODOGRAPH_FULL") == "1"
-# Console messages for a lost server, permitted in uses that stop it.
+# Console messages of browsers about a server that has stopped, for uses that stop it.
 gone = ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]
 
 
 class Page:
-    """A tab of a first-time visitor."""
+    """A tab of a new user."""
 
     def __init__(self, chrome, fleet, folder, size="desk", scheme="light", motion="no-preference"):
         self.chrome, self.person = chrome, chrome.person()
@@ -19,19 +19,19 @@ class Page:
         self.size, self.scheme = size, scheme
         self.tab.size(*sizes[size], mobile=size == "phone")
         self.tab.prefer(scheme, motion)
-        # Permitted console messages of a use, and external addresses of its configuration.
+        # Console lines that a use causes on purpose, and external addresses that its configuration contains.
         self.allowed, self.elsewhere = [], ()
 
     def open(self, route="#/map"):
         self.tab.go(self.fleet.address + route)
-        self.tab.wait("document.body && !document.body.classList.contains('logged-out')", "the page has begun")
+        self.tab.wait("document.body && !document.body.classList.contains('logged-out')", "the page has started")
         return self.tab
 
     def picture(self, name):
         self.tab.picture(os.path.join(self.folder, f"{name}-{self.size}-{self.scheme}.png"))
 
     def check(self):
-        """Checks for console messages, external requests, accessibility findings, and content wider than the window."""
+        """Fails on console output, external requests, accessibility findings, and content wider than the window."""
         found = rules.findings(self.tab)
         assert not found, "accessibility: " + "\n  ".join(found)
         self.quiet()
@@ -45,7 +45,7 @@ class Page:
         assert not elsewhere, f"requests elsewhere: {elsewhere}"
 
     def another(self):
-        """Returns a page of another user with a separate profile on the same server."""
+        """Returns a page of another user in another browser on the same server."""
         return Page(self.chrome, self.fleet, self.folder, self.size, self.scheme)
 
     def close(self):
@@ -71,7 +71,7 @@ def hash_has(tab, *parts):
 
 
 def log_in(page, name, password):
-    """Fills in and submits the login form."""
+    """Logs in with the form, like a user."""
     tab = page.tab
     tab.wait("document.querySelector('.login-form input[name=name]')?.checkVisibility()", "the login's form")
     tab.set(".login-form input[name=name]", name)
@@ -84,6 +84,6 @@ def dialog_closed(tab):
 
 
 def painted_pixels(selector):
-    """Returns an expression for the number of painted pixels of a canvas. It reads a copy, since reading the canvas would slow down the page."""
+    """Returns an expression for the number of painted pixels of a canvas. It reads a copy, as reading the original would slow it down."""
     return ("(() => { const c = document.querySelector(%s); if (!c?.width) return 0; const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', {willReadFrequently: true});"
             " copy.drawImage(c, 0, 0); const d = copy.getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i]) n += 1; return n; })()" % json.dumps(selector))

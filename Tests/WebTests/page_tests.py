@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of the page of `odograph serve` in Chromium, with a real server, broker and agent, and simulated vehicles.
+"""The page of `odograph serve` in a real Chromium, on a real server, broker, agent and simulated vehicles.
 
-page_tests.py FOLDER [NAME...] [--program PATH]: runs all uses or the named ones, and stores pictures of each in FOLDER. A use fails
-for a console message, an external request, a finding of the accessibility rules, or an error. ODOGRAPH_FULL=1 runs every use in every
-size and both color schemes.
+page_tests.py FOLDER [NAME...] [--program PATH]: runs all uses or the named ones, and writes pictures of each to FOLDER. Fails on console
+output of the browser, on external requests, on findings of the accessibility rules, and on uses that do not work. ODOGRAPH_FULL=1 runs
+every use in every size and both colour schemes.
 """
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ from page import Page, is_full, sizes
 from samples import TileServer, write_mbtiles
 
 everywhere = [(size, scheme) for size in sizes for scheme in ("light", "dark")]
-# Without ODOGRAPH_FULL, each size and each color scheme is covered, and each use at least once.
+# Without ODOGRAPH_FULL, each size, each colour scheme and each use occur at least once.
 bounded = [("phone", "dark"), ("wall", "light"), ("desk", "dark")]
 
 
@@ -37,7 +37,7 @@ def shown(uses, *bounded_looks, among=everywhere):
     return [(use, size, scheme) for use in uses for size, scheme in looks]
 
 
-# Sizes with the list beside the map. A phone shows only one of them.
+# Sizes with the list beside the map; a phone shows only one of them.
 beside = [(size, scheme) for size, scheme in everywhere if size != "phone"]
 
 
@@ -64,16 +64,16 @@ def managed():
 
 
 def plan():
-    """Yields fleets with their uses, sizes and color schemes."""
+    """Yields fleets with their uses, and the sizes and colour schemes of each use."""
     basics = (basic.use_map, basic.use_details, basic.use_table, basic.use_views)
     desk, phone, dark = ("desk", "light"), ("phone", "light"), ("desk", "dark")
     yield lambda: Fleet(50), [
         *shown(basics, *bounded), *shown((basic.use_list,), desk, among=beside), *shown((robust.use_links,), desk, among=beside),
-        # These uses set their own window sizes, or need no window.
+        # These uses set their own window size, or do not depend on it.
         (modules.use_modules, *desk), (robust.use_many_tabs, *desk),
         *shown((dialogs.use_back,), desk), *shown((dialogs.use_slash,), desk, ("phone", "dark")), *shown((dialogs.use_no_rules,), desk),
         *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_silent_server, robust.use_lost_broker)],
-        # Vehicles remain in the list. The one with hostile texts is therefore the last.
+        # A vehicle stays in the list after its first message, so the hostile one comes last.
         (robust.use_hostile, *desk)]
     yield lambda: Fleet(1), [*shown((basic.use_map,), desk), *shown((basic.use_details,), ("phone", "dark"))]
     yield lambda: Fleet(5, configuration=access.configuration), [*shown((access.use_login,), phone), *shown((access.use_share,), dark)]
@@ -90,17 +90,17 @@ def plan():
     yield lambda: Fleet(alerts.vehicles, rate=0.1, configuration=alerts.configuration), [*shown((alerts.use_many_alerts,), desk), *shown((alerts.use_retired,), ("phone", "dark"))]
     yield tiles_of_a_file, shown((robust.use_base_map,), dark)
     yield tiles_of_an_address, shown((robust.use_base_map,), phone)
-    # One report per vehicle and minute: more would overload a debug build beside a browser on two cores.
+    # One report of each vehicle per minute: the limit of a debug build beside a browser on two cores.
     yield lambda: Fleet(10_000, rate=0.29 if is_full else 0.017), [
         *shown((many.use_many_map,), ("wall", "dark")), *shown((many.use_many_list,), desk, among=beside), *shown((many.use_many_table,), phone), (many.use_frames, *desk)]
 
 
-# Uses whose state would disturb a second run: a link, an ended alert, commands.
+# Uses that leave something behind which a second run would find: a link, an ended alert, earlier commands.
 changing = (access.use_share, alerts.use_many_alerts, alerts.use_retired, control.use_commands)
 
 
 def by_fleet(uses):
-    """Uses that share a fleet. Further runs of uses that change it have separate fleets."""
+    """Groups uses that share a fleet; each repetition of a use that changes something has its own fleet."""
     shared, own = [], []
     for each in uses:
         (own if each[0] in changing and any(each[0] == one[0] for one in shared) else shared).append(each)
@@ -108,11 +108,11 @@ def by_fleet(uses):
 
 
 def run(chrome, fleet, folder, use, size, scheme):
-    """Runs a use. Returns True if it works."""
+    """Returns true if the use works."""
     name, began = use.__name__.removeprefix("use_"), time.monotonic()
     page = Page(chrome, fleet, folder, size, scheme)
     with contextlib.suppress(FileNotFoundError):
-        # Pictures of an earlier run.
+        # The picture of a failure in an earlier run.
         os.remove(os.path.join(folder, f"failed-{name}-{size}-{scheme}.png"))
     try:
         use(page)

@@ -1,4 +1,4 @@
-"""Accessibility rules of axe-core, run in the page through the debugger, so that the page's content security policy remains in effect."""
+"""Accessibility rules, applied by axe-core over the debugger, so that the page's content security policy stays in force."""
 import os
 
 import axe_core_python
@@ -8,7 +8,7 @@ with open(os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js"),
 
 
 def findings(tab):
-    """Returns the findings of the rules of WCAG 2.2 A and AA and of best practices, one line each."""
+    """Returns the violations of WCAG 2.2 A and AA and of best practices, one per line; expected are none."""
     if not tab.run("typeof axe !== 'undefined'"):
         tab.run(script + "; 0")
     told = tab.run(

@@ -1,4 +1,4 @@
-"""Data for the server in addition to simulated vehicles: a recorded day, a base map."""
+"""Data of tests besides simulated vehicles: a recorded day and a base map."""
 import http.server
 import json
 import math
@@ -9,7 +9,7 @@ import time
 import zlib
 
 epoch = "00000000000000da"
-# Area of the simulated drives.
+# Area of simulated vehicles.
 origin = (48.137, 11.575)
 
 
@@ -18,13 +18,13 @@ def at(moment):
 
 
 def yesterday():
-    """Returns the date of yesterday, and its first second in UTC."""
+    """Returns the date of yesterday, and its start in Unix time (UTC)."""
     start = (int(time.time()) // 86_400 - 1) * 86_400
     return time.strftime("%Y-%m-%d", time.gmtime(start)), start
 
 
 def streets():
-    """Yields directions in degrees and lengths in metres of a loop, each time along other streets."""
+    """Yields courses in degrees and lengths in metres, in loops of different sizes."""
     block = [(12, 700), (102, 450), (12, 300), (102, 900), (192, 600), (102, 350), (192, 800), (282, 500), (192, 250), (282, 900), (12, 650), (282, 300)]
     while True:
         for scale in (1.0, 1.35, 0.8):
@@ -33,7 +33,7 @@ def streets():
 
 
 class Day:
-    """A recorded day: two trips of yesterday with a stop of an hour in between, an event, and a trace, from 08:00 to 10:45 UTC."""
+    """Two trips of yesterday with a stop of one hour between them, an event, and crossings: 08:00 to 10:45 UTC."""
 
     def __init__(self, driver="Ann"):
         self.name, self.start = yesterday()
@@ -50,7 +50,7 @@ class Day:
         self.event = {"time": at(self.start + 8 * 3600 + 1200), "event": "harshBraking", "series": "0c9a51f2d4e8b736", "number": 1, "severity": "high", "confidence": 0.9, "latitude": origin[0], "longitude": origin[1],
                       "speed": 12.4, **self._sequence()}
 
-        # More than one page of the interface.
+        # More than one page of the interface contains.
         stays = [(8 * 3600 + 61 + number, "dwell", 1) for number in range(520)]
         self.crossings = [
             {"time": at(self.start + second), "event": event, "region": "depot", "name": "Depot <north>", "latitude": origin[0], "longitude": origin[1], "confidence": confidence,
@@ -68,7 +68,7 @@ class Day:
             "horizontalAccuracy": 3.2, "speed": round(speed, 2), "course": self.course, **self._sequence()})
 
     def _drive(self, begin, end):
-        """Drives along streets, slower near corners. Returns the distance in metres."""
+        """Drives along streets, slower towards corners. Returns the distance in metres."""
         before = self.driven
         for second in range(begin, end, 3):
             left = self.leg_end - self.driven
@@ -99,7 +99,7 @@ class Day:
             "distance": distance, "moving": end - begin - 60, "standing": 60, "greatestSpeed": 14.0, "meanSpeed": 9.0, "driver": driver, **self._sequence()})
 
     def publish(self, fleet, vehicle):
-        """Publishes the messages to the broker; returns when they are recorded."""
+        """Publishes the messages like a vehicle; returns once they are recorded."""
         topic = f"odograph/v1/{fleet.name}/{vehicle}"
         fleet.publish_lines(topic + "/location", self.locations)
         fleet.publish_lines(topic + "/trip", self.trips)
@@ -118,7 +118,7 @@ class Day:
 
 
 def picture(red, green, blue, side=256):
-    """Returns a PNG tile of one color with a darker edge."""
+    """Returns a tile of one colour with a darker edge, as PNG."""
     line = bytes([0] + [channel // 2 for channel in (red, green, blue)] * side)
     inner = bytes([0]) + bytes([red // 2, green // 2, blue // 2]) + bytes([red, green, blue] * (side - 1))
     data = line + inner * (side - 1)
@@ -130,7 +130,7 @@ def picture(red, green, blue, side=256):
 
 
 def write_mbtiles(path, zooms=range(8, 15), around=origin, radius=6):
-    """Writes an MBTiles file with tiles around the simulated streets, each with its own shade."""
+    """Writes tiles around the simulated streets, each with its own shade."""
     database = sqlite3.connect(path)
     database.executescript("CREATE TABLE metadata (name text, value text); CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);"
                            "CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);")
@@ -151,7 +151,7 @@ def write_mbtiles(path, zooms=range(8, 15), around=origin, radius=6):
 
 
 class TileServer:
-    """A tile server on another port of this machine, for the configuration of an operator."""
+    """A tile server on this machine, as an operator may configure one."""
 
     def __enter__(self):
         tile = picture(225, 220, 200)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes README's pictures: a simulated fleet with an agent and a recording, in light, in dark and on a phone."""
+"""Pictures of the README: a simulated fleet with an agent and a recording, in light, dark and on a phone."""
 import os
 import sys
 import time
@@ -8,7 +8,7 @@ from chrome import Chrome
 from fleet import Fleet
 from samples import Day
 
-# Seconds until trails and recorded tracks exist.
+# Seconds for trails and recorded routes.
 driving = 100
 rules = """
 [rules.fast]
@@ -18,7 +18,7 @@ above = 19.0
 
 
 def pictures(fleet, day):
-    """Yields name, window size, color scheme, address, and the expression to wait for before taking the picture."""
+    """Yields name, window size, colour scheme, address, and an expression that is true when the picture can be taken."""
     yield "fleet-light", (1280, 800), "light", "#/vehicle/delivery/van-7", "document.querySelector('.details .facts')"
     yield ("history-dark", (1280, 800), "dark", f"#/vehicle/delivery/truck-1/history/{day.name}?from=09:20:00&to=09:40:00&time=09:34:30",
            "document.querySelector('.journal-items')")
@@ -41,7 +41,7 @@ def main():
             tab.prefer(scheme)
             tab.go(fleet.address + route)
             tab.wait(shown, name, 60)
-            # The selected vehicle's trail grows.
+            # Time for the trail of the selected vehicle.
             time.sleep(15)
             tab.picture(os.path.join(folder, f"{name}.png"))
             tab.call("Page.close")

@@ -1,4 +1,4 @@
-"""Basic uses: map, list, a vehicle, table, and every view."""
+"""Basic uses: the map, the list, a vehicle, the table, every view."""
 import json
 import time
 
@@ -6,7 +6,7 @@ from page import middle_of_map, rows, vehicles_known
 
 
 def use_map(page):
-    """The map shows the fleet, can be panned and zoomed, and a click on a vehicle selects it."""
+    """The map shows the fleet; a click selects a vehicle; the map can be panned and zoomed."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(1)
@@ -19,7 +19,7 @@ def use_map(page):
     for step in range(10):
         tab.mouse("mouseMoved", x + 10 * step, y + 5 * step, buttons=1)
     tab.mouse("mouseReleased", x + 90, y + 45)
-    tab.wait(f"location.hash !== {json.dumps(before)} && location.hash.includes('at=')", "the address contains the map's position")
+    tab.wait(f"location.hash !== {json.dumps(before)} && location.hash.includes('at=')", "the address has the position of the map")
     tab.click("[aria-label='Zoom in']")
     tab.click(".legend summary")
     time.sleep(0.5)
@@ -28,7 +28,7 @@ def use_map(page):
 
 
 def use_list(page):
-    """Search, filters, order and keyboard control of the list."""
+    """Search, filters, order and keys of the list."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     names = rows(tab)
@@ -54,17 +54,17 @@ def use_list(page):
 
 
 def use_details(page):
-    """Details of a vehicle at its address."""
+    """The details of a vehicle, at its own address."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-1")
     tab.wait("document.querySelector('.details h2')?.textContent === 'sim-1'")
-    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "its place")
+    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "its position")
     text = tab.run("document.querySelector('.details').textContent")
     for word in ("Accuracy", "Measured", "Unknown"):
         assert word in text, f"{word} is not in the details"
     time.sleep(2)
     page.picture("details")
     page.check()
-    # The panel covers a part of the map: the vehicle remains in the visible part.
+    # The panel covers a part of the map: the vehicle stays in the visible part.
     tab.click_text("Centre", ".details")
     time.sleep(0.6)
     for _ in range(2):
@@ -84,7 +84,7 @@ def use_details(page):
 
 
 def use_table(page):
-    """The table, an alternative to the map for screen readers. In every size, the key / moves the focus to a visible search field."""
+    """The table, which screen readers can read instead of the map. In every size, / opens a visible search."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.key("/")
@@ -104,7 +104,7 @@ def use_table(page):
 
 
 def use_views(page):
-    """Views by address: regions, alerts, fleet figures, help and settings."""
+    """Every view by its address: regions, alerts, statistics of the fleet, help and settings."""
     tab = page.open("#/alerts")
     tab.wait("document.querySelector('.alerts-view h1')?.checkVisibility()")
     time.sleep(1)

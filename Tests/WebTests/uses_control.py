@@ -1,4 +1,4 @@
-"""Regions, commands, settings and alerts of a vehicle, which is a real agent."""
+"""Changes of a vehicle: regions, commands, settings; and alerts. The vehicle is a real agent."""
 import json
 import time
 
@@ -9,7 +9,7 @@ alert_rules = """
 when = "speed"
 above = 2.0
 severity = "critical"
-# The alert does not end when the vehicle stops again, so that one remains.
+# A vehicle that stops again keeps its alert, so that one is open.
 hold = "10m"
 [rules.silent]
 when = "offline"
@@ -18,7 +18,7 @@ for = "1s"
 
 
 def use_regions(page):
-    """A region is drawn with the pointer, assigned to vehicles, acknowledged, changed, and removed."""
+    """A region is drawn with the pointer, assigned to vehicles, answered, changed, and removed."""
     tab = page.open("#/regions")
     tab.wait("document.querySelector('.regions-panel [role=status]').textContent.length > 3")
     tab.click_text("New circle", ".regions-panel")
@@ -27,7 +27,7 @@ def use_regions(page):
     tab.click_at(x + 60, y - 40)
     tab.wait("document.querySelector('.draft-shape')", "the circle is on the map")
     tab.set(".regions-panel form input[min='1']", "250")
-    # A region that no vehicle would accept is refused without a confirmation dialog.
+    # Invalid input is refused before anything is sent.
     limit = tab.run("[...document.querySelectorAll('.regions-panel form label')].find((e) => e.textContent.startsWith('Speed limit')).htmlFor")
     tab.set(f"#{limit}", "0")
     tab.wait("document.querySelector('.regions-panel form').textContent.includes('must be above 0 km/h') && document.querySelector('.regions-panel button[type=submit]').disabled", "a limit of 0")
@@ -42,7 +42,7 @@ def use_regions(page):
     tab.click_text("Close", ".regions-panel form")
     tab.wait("document.querySelector('.region-card')?.textContent.includes('yard 1')", "the region's card")
     tab.wait("document.querySelector('.region-card .who a')?.textContent === 'van'")
-    # The address of the region shows it.
+    # The address of the region leads to it again.
     tab.reload()
     tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 250 m radius, at most 30 km/h')", f"the region by its address: {tab.text('.region-card')}")
     tab.click_text("Edit", ".region-card")
@@ -60,7 +60,7 @@ def use_regions(page):
 
 
 def polygon_by_keys(page):
-    """A polygon is drawn with the keyboard: arrow keys move the map, corners are added in its middle, and arrow keys move them."""
+    """A polygon with the keyboard only: arrows move the map, corners are added at its middle, and arrows move them."""
     tab = page.tab
     tab.run("location.hash = '#/regions'")
     tab.wait("!document.querySelector('.region-card')")
@@ -87,8 +87,8 @@ def polygon_by_keys(page):
         tab.key(key, modifiers=modifiers)
     moved = tab.run(place)
     assert abs(moved[0] - x - 10) <= 1.5 and abs(moved[1] - y + 11) <= 1.5, f"{x}, {y} to {moved}"
-    assert tab.run(f"document.activeElement === {handle}"), "the corner keeps the focus"
-    assert tab.run("document.querySelector('.leaflet-map-pane').style.transform") == map_at, "the map stays"
+    assert tab.run(f"document.activeElement === {handle}"), "the corner loses the focus"
+    assert tab.run("document.querySelector('.leaflet-map-pane').style.transform") == map_at, "the map moved"
     page.picture("polygon")
     page.check()
     tab.key("Delete")
@@ -98,7 +98,7 @@ def polygon_by_keys(page):
 
 
 def press(tab, text):
-    """Activates a control with the keyboard: it gets the focus, and Enter activates it."""
+    """Activates an element with the keyboard: it can have the focus, and Enter works."""
     found = tab.run("(() => { const e = [...document.querySelectorAll('.regions-panel button')].find((e) => e.checkVisibility() && e.textContent === %s);"
                     " e?.focus(); return document.activeElement === e; })()" % json.dumps(text))
     assert found, f"{text} cannot have the focus"
@@ -106,16 +106,16 @@ def press(tab, text):
 
 
 def give(tab, vehicle):
-    tab.wait("!document.querySelector('.regions-panel button[type=submit]').disabled", "the region may be given")
+    tab.wait("!document.querySelector('.regions-panel button[type=submit]').disabled", "the region can be assigned")
     choices = tab.run("[...document.querySelectorAll('.regions-panel form select option')].map((e) => [e.value, e.textContent])")
     assert choices[-1][0] == "shown", choices
     tab.click_text("Assign to vehicles…", ".regions-panel")
-    tab.wait("document.querySelector('dialog')?.textContent.includes('1 vehicle')", "it is asked before")
+    tab.wait("document.querySelector('dialog')?.textContent.includes('1 vehicle')", "a confirmation")
     tab.click_text("Assign", "dialog")
 
 
 def use_commands(page):
-    """A command is selected, confirmed, answered, and listed. An empty text can be sent."""
+    """A command is selected, confirmed, answered, and in the list of commands; an empty text can be sent."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/van")
     tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
     tab.click_text("Command…", ".details")
@@ -123,12 +123,12 @@ def use_commands(page):
     tab.wait("document.querySelector('dialog select option')", "the commands")
     tab.set("dialog select", "status")
     tab.click_text("Send…", "dialog")
-    tab.wait("document.querySelectorAll('dialog').length === 2", "it is asked before")
+    tab.wait("document.querySelectorAll('dialog').length === 2", "a confirmation")
     page.picture("confirm")
     page.check()
     tab.click_text("Cancel", "dialog:last-of-type")
     tab.wait("document.querySelectorAll('dialog').length === 1")
-    assert "No commands since" in tab.text("dialog .command-log"), "nothing was sent without confirmation"
+    assert "No commands since" in tab.text("dialog .command-log"), "a command was sent without confirmation"
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
     tab.wait("document.querySelector('dialog .outcome.good')?.textContent.startsWith('Answered.')", "the agent's answer", 30)
@@ -137,7 +137,7 @@ def use_commands(page):
     page.check()
     tab.set("dialog select", "set-trip")
     tab.click_text("Send…", "dialog")
-    tab.wait("document.querySelector('dialog .outcome.bad')?.textContent.includes('At least one of these is required')", "one argument is needed")
+    tab.wait("document.querySelector('dialog .outcome.bad')?.textContent.includes('At least one of these is required')", "one argument is required")
     tab.click_text("Set driver", "dialog")
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
@@ -151,9 +151,9 @@ def use_commands(page):
 
 
 def command_with_times(page):
-    """Times are in the page's time zone, which their labels name, and are confirmed before sending."""
+    """Times are in the time zone that the page shows and their labels name, and are confirmed before they are sent."""
     tab = page.tab
-    # The browser's time zone is Europe/Berlin.
+    # The time zone of the browser is that of Berlin.
     for utc, zone, asked, sent in ((False, "Europe/Berlin", "2026-01-15 10:30:00 Europe/Berlin2026-01-15 09:30:00Z", "2026-01-15T09:30:00"), (True, "UTC", "2026-01-15 10:30:00Z", "2026-01-15T10:30:00")):
         if utc:
             tab.key("u")
@@ -165,7 +165,7 @@ def command_with_times(page):
         tab.set("dialog .fields .field:nth-of-type(1) input", "2026-01-15T10:30:00")
         tab.set("dialog .fields .field:nth-of-type(2) input", "2026-01-15T10:31:00")
         tab.click_text("Send…", "dialog")
-        tab.wait("document.querySelectorAll('dialog').length === 2", "it is asked before")
+        tab.wait("document.querySelectorAll('dialog').length === 2", "a confirmation")
         told = tab.text("dialog:last-of-type .facts")
         assert asked in told, told
         page.picture("confirm-times")
@@ -181,10 +181,10 @@ def command_with_times(page):
 
 
 def use_attitude(page):
-    """The attitude of the agent: a drawn horizon with a text alternative."""
+    """The attitude of the agent: the horizon is drawn, and described in words."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/van")
     tab.wait("document.querySelector('.details .horizon')?.checkVisibility()", "the horizon", 40)
-    tab.wait("document.querySelector('.horizon').ariaLabel?.match(/^Roll \\d+\\.\\d° to the (left|right), pitch \\d+\\.\\d° (up|down)/)", "the words")
+    tab.wait("document.querySelector('.horizon').ariaLabel?.match(/^Roll \\d+\\.\\d° to the (left|right), pitch \\d+\\.\\d° (up|down)/)", "the description")
     sky, earth = tab.run("['--sky', '--earth'].map((name) => getComputedStyle(document.documentElement).getPropertyValue(name))")
     assert sky and earth and sky != earth
     assert tab.run(painted_pixels(".horizon")) > 30_000, "the horizon is empty"
@@ -195,14 +195,14 @@ def use_attitude(page):
 
 
 def use_without_control(page):
-    """A server without management offers no commands, settings or regions in any view."""
+    """A server without management of vehicles offers no commands, settings or regions, by any address."""
     page.fleet.publish("owntracks/fleet/phone", {"_type": "location", "tst": int(time.time()), "lat": 48.1, "lon": 11.5, "acc": 10}, retain=True)
     tab = page.open("#/vehicle/fleet/phone?open=command")
     tab.wait("document.querySelector('.details .facts dd')?.textContent.includes('48.1')", "the vehicle")
-    tab.wait("document.querySelector('#header nav a[data-view=regions]').hidden", "no way to regions")
+    tab.wait("document.querySelector('#header nav a[data-view=regions]').hidden", "no link to regions")
     shown = tab.run("[...document.querySelectorAll('.details .actions > *')].filter((e) => e.checkVisibility()).map((e) => e.textContent)")
     assert shown == ["Follow", "Centre", "History", "Share…"], shown
-    assert not tab.run("document.querySelector('dialog')"), "no command is offered by an address"
+    assert not tab.run("document.querySelector('dialog')"), "an address opens a command"
     tab.key("?")
     tab.wait("document.querySelector('dialog[open] .keys')")
     assert "Regions" not in tab.text("dialog .keys")
@@ -213,20 +213,20 @@ def use_without_control(page):
     time.sleep(0.3)
     assert "#/regions" not in tab.run("location.hash")
     tab.go(page.fleet.address + "#/regions")
-    tab.wait("document.querySelector('.regions-panel [role=status]')?.textContent.includes('cannot assign regions')", "why there are none")
+    tab.wait("document.querySelector('.regions-panel [role=status]')?.textContent.includes('cannot assign regions')", "the reason why there are none")
     assert not tab.run("[...document.querySelectorAll('.regions-panel button')].some((e) => e.checkVisibility())")
     page.picture("without-control")
     page.check()
-    assert not [url for url in tab.requests if "/api/" in url and any(word in url for word in ("regions", "commands", "settings"))], "nothing is asked for that is not there"
+    assert not [url for url in tab.requests if "/api/" in url and any(word in url for word in ("regions", "commands", "settings"))], "the page requested missing routes"
 
 
 def use_sleeper(page):
-    """A command to a sleeping vehicle is shown as queued, and later with its response."""
+    """A command to a sleeping vehicle is shown as queued, and its answer when it arrives."""
     topic, now = f"odograph/v1/{page.fleet.name}/sleeper", time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     page.fleet.publish(topic + "/status", {"state": "asleep", "time": now, "sessionStart": now, "remote": True, "epoch": "00000000000000ab", "seq": 1}, retain=True)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sleeper?open=command")
     tab.wait("document.querySelector('dialog .note')", "the address opens the dialog")
-    tab.wait("document.querySelector('dialog').textContent.includes('The vehicle is asleep')", "the page states this before sending")
+    tab.wait("document.querySelector('dialog').textContent.includes('The vehicle is asleep')", "a hint before sending")
     tab.set("dialog select", "locate")
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
@@ -242,11 +242,11 @@ def use_sleeper(page):
 
 
 def use_settings(page):
-    """A setting is changed after a confirmation. The page shows active value, desired value and the agent's response."""
+    """A setting is changed after a confirmation; the current value, the requested one, and the agent's answer are shown together."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/van?open=settings")
     tab.wait("document.querySelector('dialog form')", "the form")
     tab.set("dialog input[list]", "location.distance_filter")
-    tab.wait("document.querySelector('dialog').textContent.includes('Valid: a')", "the permitted values of the key")
+    tab.wait("document.querySelector('dialog').textContent.includes('Valid: a')", "the values that the key accepts")
     tab.set("dialog form .field:nth-of-type(2) input", "25")
     tab.click_text("Change…", "dialog")
     tab.click_text("Change", "dialog:last-of-type")
@@ -254,22 +254,22 @@ def use_settings(page):
     tab.wait(f"{row}?.textContent.includes('accepted')", "the agent's answer", 30)
     page.picture("settings")
     page.check()
-    # An invalid value is refused without a confirmation dialog.
+    # Invalid settings are refused before anything is sent.
     for key, value, why in (("location.distance_filter", "-1", "from 0 to 1"), ("location.distance_filter", "far", "Valid: a number"), ("location.distance", "25", "is not a remote setting"),
                             ("heading.enabled", "1", "true or false"), ("events.vehicle", "ship", "one of car")):
         tab.set("dialog input[list]", key)
         tab.set("dialog form .field:nth-of-type(2) input", value)
         tab.click_text("Change…", "dialog")
         tab.wait(f"document.querySelector('dialog .outcome.bad')?.textContent.includes({json.dumps(why)})", f"{key} = {value}: {tab.text('dialog .outcome')}", 5)
-        assert tab.run("document.querySelectorAll('dialog').length") == 1, "a question although it cannot be done"
+        assert tab.run("document.querySelectorAll('dialog').length") == 1, "a confirmation of an invalid setting"
     page.picture("setting-refused")
-    # Speeds are shown and entered in km/h in any unit.
+    # Speeds are read and written in km/h, whatever unit is typed.
     tab.set("dialog input[list]", "events.speed_limit")
     tab.wait("document.querySelector('dialog').textContent.includes('a number from 0 to 500 km/h')", "the unit of a speed")
     for value, shown in (("60 km/h", "60"), ("25 m/s", "90")):
         tab.set("dialog form .field:nth-of-type(2) input", value)
         tab.click_text("Change…", "dialog")
-        tab.wait(f"document.querySelector('dialog:last-of-type').textContent.includes('is set to {shown}\u202fkm/h')", "the question names the unit")
+        tab.wait(f"document.querySelector('dialog:last-of-type').textContent.includes('is set to {shown}\u202fkm/h')", "the confirmation contains the unit")
         tab.click_text("Change", "dialog:last-of-type")
         row = "[...document.querySelectorAll('dialog tbody tr')].find((e) => e.textContent.includes('events.speed_limit'))"
         tab.wait(f"{row}?.textContent.includes('{shown}\u202fkm/h') && {row}.textContent.includes('accepted')", "the agent's answer", 30)
@@ -278,7 +278,7 @@ def use_settings(page):
 
 
 def use_alerts(page):
-    """Open alerts with their position; one is silenced. Its address shows it, and the vehicle shows that it has an alert."""
+    """Open alerts with their positions; one is silenced; its address shows it; the vehicle has a hint of it."""
     tab = page.open("#/alerts")
     tab.wait("document.querySelector('.alert-list li')", "an alert", 40)
     tab.wait("document.querySelector('.rules')?.textContent.includes('fast Critical: speed · above 7 km/h')", f"the rules: {tab.text('.rules')}")
@@ -286,14 +286,14 @@ def use_alerts(page):
     page.check()
     told = next(each for each in page.fleet.get("api/v1/alerts")["alerts"] if each.get("place"))
     tab.run(f"location.hash = '#/alerts?alert={told['id']}'")
-    tab.wait("document.querySelector('.alert[aria-current]')", "the alert that the address names")
+    tab.wait("document.querySelector('.alert[aria-current]')", "the alert in the address")
     tab.click(".alert[aria-current] button")
     tab.click_text("Silence", "dialog")
-    tab.wait("document.querySelector('.alert[aria-current]')?.textContent.includes('silenced until')", "it is silent")
+    tab.wait("document.querySelector('.alert[aria-current]')?.textContent.includes('silenced until')", "it is silenced")
     page.picture("silenced")
     page.check()
     tab.click(".alert[aria-current] a[href*='pin=']")
-    tab.wait("document.querySelector('.pin-label')?.textContent.includes(',')", "where it began, on the map")
+    tab.wait("document.querySelector('.pin-label')?.textContent.includes(',')", "the position of its beginning on the map")
     page.picture("alert-place")
     page.check()
     tab.run(f"location.hash = {json.dumps('#/vehicle/' + told['fleet'] + '/' + told['vehicle'])}")

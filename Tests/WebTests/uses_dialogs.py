@@ -1,9 +1,9 @@
-"""Dialogs and the browser's Back, typing after the search key, and a fleet without rules."""
+"""Dialogs and the browser's Back, keys typed after the search key, and a fleet without rules."""
 from page import dialog_closed, hash_has, vehicles_known
 
 
 def use_back(page):
-    """Back and every other change of the address close a dialog. Closing it removes its entry from the browser's history."""
+    """Back and every other change of the address close a dialog; closing one leaves no history entry."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.run(f"location.hash = '#/vehicle/{page.fleet.name}/sim-1'")
@@ -15,17 +15,17 @@ def use_back(page):
     tab.run("history.back()")
     dialog_closed(tab)
     tab.wait("!location.hash.includes('open=')")
-    assert "/sim-1" in tab.run("location.hash"), "Back closes the dialog, not the vehicle"
+    assert "/sim-1" in tab.run("location.hash"), "Back closed the vehicle instead of the dialog"
     tab.run("history.forward()")
     tab.wait("document.querySelector('dialog[open]')", "Forward opens it again")
-    # Closing it manually removes the entry from the history.
+    # If it is closed by the user, the history entry is removed.
     tab.key("Escape")
     dialog_closed(tab)
     tab.wait("!location.hash.includes('open=')")
     tab.run("history.back()")
-    tab.wait("location.hash.startsWith('#/map')", "the step before the vehicle")
+    tab.wait("location.hash.startsWith('#/map')", "the history entry before the vehicle")
     page.picture("back")
-    # Leaving the page does not confirm a question within a dialog.
+    # Leaving a confirmation within a dialog does not confirm it.
     tab.run(f"location.hash = '#/vehicle/{page.fleet.name}/sim-2'")
     tab.wait("document.querySelector('.details h2')?.textContent === 'sim-2'")
     tab.click_text("Command…", ".details")
@@ -35,7 +35,7 @@ def use_back(page):
     tab.wait("document.querySelectorAll('dialog').length === 2", "the question")
     tab.run("location.hash = '#/vehicles'")
     dialog_closed(tab)
-    assert page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/sim-2/commands")["answers"] == [], "nothing was sent"
+    assert page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/sim-2/commands")["answers"] == [], "a command was sent"
     for name in ("?", "menu"):
         if name == "?":
             tab.key("?")
@@ -48,7 +48,7 @@ def use_back(page):
 
 
 def use_slash(page):
-    """Text typed directly after / is a search in every view, and not a shortcut."""
+    """Text typed directly after / is searched for, in every view, and triggers no shortcut."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     for route in ("#/alerts", "#/fleet", "#/regions", "#/map", "#/vehicles", f"#/vehicle/{page.fleet.name}/sim-1", f"#/vehicle/{page.fleet.name}/sim-1/history"):
@@ -68,9 +68,9 @@ def use_slash(page):
 
 
 def use_no_rules(page):
-    """Without rules, the page states that no rules are configured."""
+    """Without rules, the page does not report that everything is in order."""
     tab = page.open("#/alerts")
-    tab.wait("document.querySelector('#alerts-rules').parentElement.textContent.includes('No rules configured')", "that there are no rules")
+    tab.wait("document.querySelector('#alerts-rules').parentElement.textContent.includes('No rules configured')", "the message that there are no rules")
     tab.wait("document.querySelector('.calm')?.textContent === 'No alerts: no rules are configured.'", "that nothing is checked: " + str(tab.text(".calm")), 5)
     page.picture("no-rules")
     page.check()

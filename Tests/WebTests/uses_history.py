@@ -1,4 +1,4 @@
-"""A recorded day: slider, plots, trips, stops, events, playback, files; and recorded tracks as a background."""
+"""A recorded day: slider, plots, trips, stops, events, playback, files; and the routes of all vehicles as a background."""
 import csv
 import os
 import tempfile
@@ -10,7 +10,7 @@ from samples import Day
 
 
 def prepare(fleet):
-    """Returns the recorded day, shared by all uses of this fleet."""
+    """Publishes a recorded day, once for all uses of this fleet."""
     if not hasattr(fleet, "day"):
         day = Day()
         day.publish(fleet, "van-9")
@@ -30,29 +30,29 @@ def clock(tab):
 
 
 def use_history(page):
-    """The day with its plots and events; each entry moves the slider to its time."""
+    """The day with its plots and its events; each entry leads to its time."""
     tab, _ = open_day(page)
     tab.wait("document.getElementById('journal-Trips').textContent === 'Trips 2'")
     tab.wait("document.querySelector('.day-summary').textContent.includes('2 trips')", "the trips in the day's summary")
-    # The charts and the slider span the recording: 08:00 to 10:45 with half a minute before and after, not 24 hours.
+    # The charts and the slider cover the recorded time, 08:00 to 10:45 with half a minute at both ends, not 24 hours.
     span = "Number(document.querySelector('.time-slider').max)"
     tab.wait(f"Math.abs({span} - 9957) < 5", f"the span of the day: {tab.run(span)}", 5)
     painted = tab.run(painted_pixels(".plots"))
     assert painted > 3000, f"the plots are empty: {painted}"
     page.picture("history")
     page.check()
-    # The map is low on a phone: each of its buttons is tested near its lower edge.
+    # The map is low on a phone: its buttons are checked one by one at their lower edges.
     assert tab.run("""[...document.querySelectorAll(".map-buttons button")].every((each) => {
       const { x, width, bottom } = each.getBoundingClientRect();
       return each === document.elementFromPoint(x + width / 2, bottom - 4);
-    })"""), "an element covers a button of the map"
-    # Keyboard control of the slider.
+    })"""), "something lies over a button of the map"
+    # The slider is moved with the keyboard.
     tab.run("document.querySelector('.time-slider').focus()")
     before = clock(tab)
     tab.key("PageUp")
     tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "the slider moves the moment")
     hash_has(tab, "time=")
-    # A trip with its own plots, and the return to the whole day.
+    # A trip has its own plots, and a link to the whole day.
     tab.click(".journal-items .entry")
     tab.wait("[...document.querySelectorAll('.dock button')].some((e) => e.textContent === 'Whole day' && e.checkVisibility())", "the trip's span")
     hash_has(tab, "from=", "to=")
@@ -80,25 +80,25 @@ def use_history(page):
 
 
 def use_playback(page):
-    """Playback of the day skips unknown times, and stops on request."""
+    """The day is played back, gaps are skipped, and playback stops on request."""
     tab, _ = open_day(page)
     tab.set(".dock select", "300")
     before = clock(tab)
     tab.click_text("Play", ".dock")
-    tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "it goes on")
+    tab.wait(f"document.querySelector('.readout time').textContent !== '{before}'", "playback continues")
     tab.wait("document.querySelector('.dock [aria-pressed=true]').textContent === 'Pause'")
     tab.click_text("Pause", ".dock")
     told = clock(tab)
     time.sleep(0.4)
-    assert clock(tab) == told, "it stops"
-    # The day before has no data, which the page states.
+    assert clock(tab) == told, "playback did not stop"
+    # The previous day has no data, and the page reports that.
     tab.click("[aria-label='Previous day']")
     tab.wait("document.querySelector('.history-panel').textContent.includes('No positions recorded on this day')")
     page.check()
 
 
 def use_download(page):
-    """The whole day as GPX and CSV, made in the page, and as GeoJSON by the server."""
+    """The whole day as GPX and CSV, created by the page, and as GeoJSON from the server."""
     with tempfile.TemporaryDirectory() as folder:
         page.chrome.download_to(folder, page.person)
         tab, day = open_day(page)
@@ -122,7 +122,7 @@ def use_download(page):
 
 
 def use_ways(page):
-    """Without a base map, the recorded tracks of the fleet are the background, with a graticule and a scale."""
+    """Without a base map, the fleet's recorded routes are the background, on a graticule with a scale."""
     prepare(page.fleet)
     tab = page.open("#/map?at=48.137,11.575&zoom=13")
     tab.wait(painted_pixels(".leaflet-ways-pane canvas") + " > 500", "the ways are drawn")
@@ -133,7 +133,7 @@ def use_ways(page):
 
 
 def use_figures(page):
-    """The fleet's figures, with totals of the recording."""
+    """The statistics of the fleet, with the totals of the recording."""
     prepare(page.fleet)
     tab = page.open("#/fleet")
     tab.wait("document.querySelector('.fleet-view table')?.textContent.includes('van-9')", "the days of the recording")

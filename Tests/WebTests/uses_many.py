@@ -1,18 +1,18 @@
-"""Ten thousand vehicles: search, order, scrolling, selection, and panning of the map."""
+"""10,000 vehicles: search, order, scrolling, selection, and panning of the map."""
 import time
 
 from page import is_full, middle_of_map, rows, vehicles_known
 
 
 def use_many_map(page):
-    """The map shows clusters with their counts, and opens a clicked cluster."""
+    """The map shows clusters with their counts, and a click opens them."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(2)
     page.picture("many")
     page.check()
     zoom = tab.run("Number(new URLSearchParams(location.hash.split('?')[1]).get('zoom'))")
-    # While positions arrive, a cluster may move before it is clicked.
+    # While positions arrive, the cluster under the pointer may move before the click.
     for _ in range(6):
         tab.click_at(*cluster(tab))
         time.sleep(1.5)
@@ -26,7 +26,7 @@ def use_many_map(page):
 
 
 def cluster(tab):
-    """Returns a point at which the page shows a cluster."""
+    """Returns a point of the map where the page reports several vehicles."""
     x, y = middle_of_map(tab)
     tab.mouse("mouseMoved", x, y)
     for step in range(-160, 200, 24):
@@ -38,7 +38,7 @@ def cluster(tab):
 
 
 def use_many_list(page):
-    """Search, order, the end of the list, and a vehicle from its middle."""
+    """Search, order, the end of the list, and a vehicle from the middle."""
     tab = page.open("#/map")
     count = page.fleet.count
     vehicles_known(tab, count)
@@ -53,7 +53,7 @@ def use_many_list(page):
     tab.wait("Number(document.querySelector('.vehicle-list [aria-posinset=\"1\"]:not([hidden]) .speed')?.textContent.split('\\u202f')[0]) >= 50", "the fastest first")
     tab.set("#panel select", "name")
     tab.set("#panel .search", "sim-77")
-    tab.wait("document.querySelector('.list-status').textContent.startsWith('111 of')", "those that match")
+    tab.wait("document.querySelector('.list-status').textContent.startsWith('111 of')", "the matching vehicles")
     tab.run("document.querySelector('.vehicle-list .scroll').scrollTop = 0")
     tab.wait("document.querySelector('.vehicle-list .rows > :not([hidden]) .name')?.textContent.startsWith('sim-77')")
     tab.click(".vehicle-list [aria-posinset='1']:not([hidden])")
@@ -66,7 +66,7 @@ def use_many_list(page):
 def use_many_table(page):
     """The table of all vehicles, scrolled to its end."""
     tab = page.open("#/vehicles")
-    tab.wait(f"document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '{page.fleet.count + 1}'", "all of them", 90)
+    tab.wait(f"document.querySelector('.table-scroll')?.getAttribute('aria-rowcount') === '{page.fleet.count + 1}'", "all vehicles", 90)
     tab.run("document.querySelector('.table-scroll').scrollTop = 1e9")
     tab.wait(f"[...document.querySelectorAll('.vehicles-view .rows .name')].some((e) => e.textContent === 'sim-{page.fleet.count}')", "the last one")
     page.picture("many-table")
@@ -74,7 +74,7 @@ def use_many_table(page):
 
 
 def use_frames(page):
-    """The frame rate while panning with all vehicles, and the memory of the page."""
+    """Panning with all vehicles keeps the frame rate, and the page's memory is bounded."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     time.sleep(2)

@@ -1,7 +1,7 @@
-"""Tests of the page's modules without DOM in a tab, with values that a simulated fleet does not reach in seconds."""
+"""The page's pure modules, imported in a tab: where a vehicle is shown and what that means, for values that no simulated fleet brings about in seconds."""
 import math
 
-# A vehicle at 0, 0 whose position is `age` seconds old at the time `now`.
+# A vehicle at 0, 0 with a position that is `age` seconds old at `now`.
 prelude = """
 const now = Date.parse("2026-01-01T12:00:00Z"), at = (age) => new Date(now - age * 1000).toISOString();
 const degree = 111319.49, east = (place) => place.longitude * degree;
@@ -11,28 +11,28 @@ const promised = (age, prediction = {}, position = {}, more = {}) => vehicle(age
 const shown = (one) => { const told = reckoned(one, now); return [east(told), told.radius, told.ahead, told.bound ?? null, told.left ?? null]; };
 """
 
-# Arguments, and expected metres east, radius, extrapolated seconds, bound and remaining seconds.
+# An expression, and metres east, radius, extrapolated seconds, bound and remaining seconds.
 reckonings = [
-    ("shown(promised(20))", [150, 19, 15, 15, 15], "the moment that is promised lies the delay ago"),
+    ("shown(promised(20))", [150, 19, 15, 15, 15], "the predicted moment is the delay ago"),
     ("shown(promised(20, {delay: 0}))", [200, 19, 20, 15, 10], "without a delay, now"),
     ("shown(promised(2, {velocityEast: 0, before: [{time: at(32), latitude: 0, longitude: 0, velocityEast: 10, velocityNorth: 0, bound: 12, validity: 60, growth: 2}]}, {longitude: 1}))",
-     [270, 16, 27, 12, 33], "a report waits until it is in effect: the one before it counts"),
-    ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, as far around as it can have come"),
-    ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of a promise that has lapsed grows"),
-    ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a promise holds until the next report"),
-    ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "what lapsed long ago is no ground"),
-    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "no error bound for an offline vehicle"),
-    ("shown(promised(45, {}, {stale: true}))", [400, 4 + 15 + 20, 40, 35, -10], "the bound of an old position grows, too"),
-    ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "of another clock, a report is as old as its message"),
-    ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are carried on"),
+     [270, 16, 27, 12, 33], "a report applies once it is in effect: until then, the previous one applies"),
+    ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, the radius includes all positions that can be reached"),
+    ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of an expired prediction increases"),
+    ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a prediction is valid until the next report"),
+    ("shown(promised(300, {validity: 10}))", [0, 4, 0, None, None], "an expired prediction is not used after a long time"),
+    ("shown(promised(20, {}, {}, {state: 'offline'}))", [0, 4, 0, None, None], "an offline vehicle is not predicted"),
+    ("shown(promised(45, {}, {stale: true}))", [400, 4 + 15 + 20, 40, 35, -10], "the bound of an old position increases, too"),
+    ("shown(promised(100000, {}, {received: at(15)}))", [150, 19, 15, 15, 15], "the age of a report with another clock is that of its message"),
+    ("shown(vehicle(4, {speed: 10, course: 90}))", [40, 4 + 20, 4, None, None], "speed and course are extrapolated"),
     ("shown(vehicle(11, {speed: 10, course: 90}))", [0, 4, 0, None, None], "for ten seconds"),
-    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "no extrapolation of a vehicle at rest"),
-    ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "nor without a course"),
+    ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "not at rest"),
+    ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "not without a course"),
 ]
 
 kinds = [
     ("{}", "fix"), ("{source: 'fused'}", "fused"), ("{source: 'inertial'}", "inertial"), ("{source: 'coarse'}", "coarse"), ("{source: 'fused', stale: true}", "stale"),
-    # Moving at its last report, which is old.
+    # It moved at its last report, which is long ago.
     ("{speed: 9}", "stale"), ("{speed: 0.2}", "fix"),
 ]
 
@@ -42,13 +42,13 @@ def close(found, wanted):
 
 
 def module(tab, imports, script):
-    """Runs a script after imports of the page's modules, and returns its value."""
+    """Returns the value of a script with imports from the page's own modules."""
     names = " ".join(f"const {{{', '.join(each)}}} = await import('/{name}.js');" for name, each in imports.items())
     return tab.run(f"(async () => {{ {names} {prelude} {script} }})()")
 
 
 def use_modules(page):
-    """Error bounds, dead reckoning, kinds of positions, activities of a vehicle, and tracks across the antimeridian."""
+    """Predictions, extrapolation, kinds of positions, activities of a vehicle, and tracks across the 180th meridian."""
     tab = page.open("#/fleet")
     for question, wanted, why in reckonings:
         found = module(tab, {"reckoning": ["reckoned"]}, f"return {question};")
@@ -66,7 +66,7 @@ def use_modules(page):
     views_and_timers(tab)
     settings_without_range(tab)
     other_fragment(tab)
-    # At yaw 0 the axis to the right points north, and the front west.
+    # At yaw 0 the axis to the right points north, so the front points west.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
                              ("{yaw: 1, frame: 'xArbitraryZVertical', axes: 'device'}", "pitch 0.0° up, axes of the device")):
@@ -75,7 +75,7 @@ def use_modules(page):
 
 
 def activities(tab):
-    """A speed is valid only while it is fresh. List, filter, order and figures use the same flag, which changes with time."""
+    """A speed applies while it is fresh: list, filter, order and statistics use the same mark, which changes with time alone."""
     told = module(tab, {"store": ["Store"], "vehicle": ["activity", "speedOf"], "filters": ["tally", "sorted", "matcher", "noFilter"], "clusters": ["ClusterGrid"]}, """
         const store = new Store(), told = [];
         store.apply({now: new Date(now).toISOString(), vehicles: [
@@ -97,13 +97,13 @@ def activities(tab):
     assert before["doing"] == {"plain": "moving", "kept": "connected", "old": "connected", "silent": "connected", "promised": "moving", "parked": "standing"}, before
     assert before["moving"] == 2 and before["filtered"] == ["plain", "promised"] and before["fastest"] == "plain" and before["known"] == ["parked", "plain", "promised"], before
     assert set(after["doing"].values()) == {"connected"} and after["moving"] == 0 and after["filtered"] == [] and after["known"] == [], after
-    # Changed vehicles are redrawn in map, list and figures. The vehicle without a speed is one of them, since its
-    # position became old, too.
+    # Subscribers of changes redraw map, list and statistics. The vehicle without a speed is included, as its position has become old,
+    # too.
     assert changes == 4, changes
 
 
 def clock_steps(tab):
-    """The offset of the server's clock follows the fastest message of the last minute, also after a step of the browser's clock."""
+    """The offset of the server's clock is that of the fastest message of the last minute, also after a step of the browser's clock."""
     told = module(tab, {"store": ["Store"]}, """
         const store = new Store(), own = Date.now, ownElapsed = performance.now;
         const delays = [900, 100, 1500, 400, 1200, 700, 300, 1800];
@@ -139,7 +139,7 @@ def clock_steps(tab):
 
 
 def meridian(tab):
-    """Across the antimeridian, each step uses the shorter path."""
+    """Each step across the 180th meridian is on the shorter side."""
     told = module(tab, {"track": ["Track"], "fleet-layer": ["FleetLayer"], "mercator": ["worldX", "narrowest", "turned"], "reckoning": ["reckoned"], "format": ["place"]}, """
         const track = new Track({from: at(40), time: [0, 10_000, 20_000, 30_000], latitude: [-17, -17, -17, -17], longitude: [179.98, 179.99, -179.99, -179.98]});
         const members = [179.9, -179.9, 179.95].map((longitude) => ({x: worldX(longitude), y: 0.55}));
@@ -157,7 +157,7 @@ def meridian(tab):
 
 
 def trips_under_way(tab):
-    """An active trip includes positions since its last message. A trip without a received end ends after a day or with the next trip."""
+    """A trip under way counts the positions since its last message; one whose end was never received ends after a day or with the next trip."""
     told = module(tab, {"track": ["Track"], "journal": ["markFollowed", "tripState", "tripDistance", "tripFigures"]}, """
         const track = new Track({from: at(100), time: [0, 10_000, 20_000], latitude: [48, 48.01, 48.02], longitude: [11, 11, 11]});
         const last = new Date(track.time[1]).toISOString(), trip = {phase: "underway", distance: 50, end: {time: last}};
@@ -170,14 +170,14 @@ def trips_under_way(tab):
           distances: [tripDistance(trip, track, now), tripDistance(ended, track, now), tripDistance(trip, track, later), tripDistance(trip, undefined, now)]};""")
     assert told["lost"] == [["ended", 20_000], ["unfinished", 10_000]], told
     assert math.isclose(told["whole"], 2223.9, rel_tol=1e-3), told
-    # The distance extends to now, so that the maximum speed of the last message does not apply.
+    # An extrapolated distance has no speed of a minute ago.
     assert told["figures"] == [None, 8, 8], told
     assert told["states"] == ["underway", "unfinished", "ended"], told
     assert math.isclose(told["distances"][0], 50 + 1111.95, rel_tol=1e-3) and told["distances"][1:] == [50, 50, 50], told
 
 
 def newest_odometer(tab):
-    """The odometer is that of the newer of location and status. Missing sequence numbers alone are no concern."""
+    """The odometer is that of the newer one of location and status; missing numbers alone need no attention."""
     told = module(tab, {"detail-sections": ["journeySection", "connectionSection"], "vehicle": ["concerns", "isConcerning"]}, """
         const text = (location, status) => journeySection({summary: {}, details: {location, status}, now}).map((each) => each.textContent).join(" ");
         const one = {...vehicle(5), gap: true, missing: 3};
@@ -192,7 +192,7 @@ def newest_odometer(tab):
 
 
 def gaps(tab):
-    """The server reports gaps; omitted positions are not gaps. Within a gap the previous position is shown for five minutes."""
+    """The server reports the gaps: omitted positions are none. Within a gap the position before it is shown for five minutes."""
     told = module(tab, {"track": ["Track"]}, """
         const columns = {from: at(10_000), time: [0, 7_000_000, 9_000_000], latitude: [48, 48, 48.02], longitude: [11, 11, 11]};
         const track = new Track({...columns, gaps: [2]}), whole = new Track(columns);
@@ -202,18 +202,18 @@ def gaps(tab):
 
 
 def joined_days(tab):
-    """The server uses a constant UTC offset. Data that it assigns to the next day are added to the requested day."""
+    """A trip that the server counts on the next day, as it uses a single time offset, belongs to the requested day."""
     row = "{fleet: 'f', vehicle: 'v', kind: 'drive', trips: 1, day: '2026-10-25', distance: 5, moving: 60}"
     found = module(tab, {"fleet-view": ["joinedDays"]}, f"""
         const row = {row}, other = {{...row, fleet: 'g'}};
         return joinedDays([{{day: '2026-10-25', rows: [row, other, {{...row, day: '2026-10-26', moving: undefined}}]}}, {{day: '2026-10-26', rows: [row]}}])
           .map((one) => [one.fleet, one.day, one.trips, one.distance, one.moving]);""")
     wanted = [["f", "2026-10-25", 2, 10, 60], ["g", "2026-10-25", 1, 5, 60], ["f", "2026-10-26", 1, 5, 60]]
-    assert found == wanted, f"days of a clock that is set: {found}"
+    assert found == wanted, f"days with a clock change: {found}"
 
 
 def views_and_timers(tab):
-    """Subscriptions of a view exist only while it is open, and a stopped timer does not run again."""
+    """The subscriptions of a view exist while it is open, and a stopped timer does not run again."""
     told = module(tab, {"view": ["View"], "timers": ["every", "inNextFrame"]}, """
         const calls = [], element = document.createElement("p");
         class Example extends View {
@@ -239,7 +239,7 @@ def views_and_timers(tab):
 
 
 def other_fragment(tab):
-    """A fragment that is not a route shows the map."""
+    """A page that is opened with a fragment that is no route shows the map."""
     view = module(tab, {"router": ["Router"]}, """
         history.replaceState(null, "", "#content");
         let view;

@@ -1,4 +1,4 @@
-"""Addresses of states, keyboard-only use, zoom, reduced motion, loss of server and broker, names with markup."""
+"""Links, keyboard only, large text, reduced motion, lost server and broker, names with markup."""
 import json
 import signal
 import time
@@ -8,7 +8,7 @@ from page import dialog_closed, gone, hash_has, rows, sizes, vehicles_known
 
 
 def use_links(page):
-    """The address contains filters, order and view: a reload and another browser show the same."""
+    """Filters, order and selection are in the address: a reload and another browser show the same."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.set("#panel .search", "sim-1")
@@ -38,7 +38,7 @@ def use_links(page):
         other.quiet()
     finally:
         other.close()
-    # Filters also apply to a vehicle and to the table, and are removed with one tap.
+    # Filters stay for a vehicle and for the table, and can be removed with one click.
     tab.click(".vehicle-list [aria-posinset='1']:not([hidden])")
     hash_has(tab, "#/vehicle/", "q=sim-1")
     tab.click("#header nav a[data-view=vehicles]")
@@ -54,7 +54,7 @@ def use_links(page):
 
 
 def use_keyboard(page):
-    """Keyboard-only use from the first Tab: skip link, visible focus on every element, and a complete task."""
+    """The keyboard only: the skip link first, always a visible focus, and a complete task without a pointer."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     tab.run("document.body.focus(); document.activeElement.blur()")
@@ -93,10 +93,10 @@ def use_keyboard(page):
     tab.wait("document.activeElement?.matches('dialog select')", "the dialog has the focus")
     for _ in range(12):
         tab.key("Tab")
-        assert tab.run("document.activeElement === document.body || document.activeElement.closest('dialog') !== null"), "the focus stays in the dialog"
+        assert tab.run("document.activeElement === document.body || document.activeElement.closest('dialog') !== null"), "the focus left the dialog"
     tab.key("Escape")
     dialog_closed(tab)
-    assert tab.run("document.activeElement.textContent") == "Command…", "the focus goes back to where it was"
+    assert tab.run("document.activeElement.textContent") == "Command…", "the focus did not return"
     tab.key("h")
     tab.wait("location.hash.includes('/history')")
     tab.key("Escape")
@@ -106,7 +106,7 @@ def use_keyboard(page):
 
 
 def focus(tab):
-    """Returns the focused element; None if the focus has left the page."""
+    """Returns the focused element; none if the focus is outside of the page."""
     told = tab.run("(() => { const e = document.activeElement, s = getComputedStyle(e);"
                    " return [e === document.body, e.outerHTML.slice(0, 90), s.outlineStyle, e.checkVisibility() && !e.closest('[inert]')]; })()")
     if told[0]:
@@ -116,7 +116,7 @@ def focus(tab):
 
 
 def use_large_letters(page):
-    """At a zoom of 200 %, no content of any view is cut off or outside of the window."""
+    """At 200 % text size nothing is cut off or outside of the window, in every view."""
     page.tab.size(640, 400, scale=2)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-1")
     tab.wait("document.querySelector('.details .facts dd')")
@@ -132,7 +132,7 @@ def use_large_letters(page):
 
 
 def use_less_motion(page):
-    """With reduced motion there are no animations, and no extrapolation between reports."""
+    """With reduced motion, positions are not extrapolated between reports, and the map does not glide."""
     page.tab.prefer(page.scheme, "reduce")
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
@@ -148,9 +148,9 @@ def use_less_motion(page):
 
 
 def use_many_tabs(page):
-    """More tabs than a browser has connections: hidden tabs close their streams, and reconnect when they become visible."""
+    """More tabs than a browser has connections: hidden tabs close theirs, and reconnect when they are shown."""
     tabs = [page.tab, *(page.chrome.tab(page.person) for _ in range(6))]
-    # Half a minute is shortened to tenths of a second here.
+    # The limit of half a minute is reduced to some tenths of a second.
     quick = "{ const own = window.setTimeout; window.setTimeout = (run, wait, ...rest) => own(run, wait === 30_000 ? 300 : wait, ...rest); }"
     first = tabs[0]
     for tab in tabs:
@@ -161,7 +161,7 @@ def use_many_tabs(page):
         vehicles_known(tab, page.fleet.count)
         if tab is not first:
             before = tabs[tabs.index(tab) - 1]
-            before.wait("document.hidden && document.querySelector('.live').textContent === 'Paused'", "the tab behind gives its connection back")
+            before.wait("document.hidden && document.querySelector('.live').textContent === 'Paused'", "the hidden tab closes its connection")
     told = first.text("#banner")
     assert told.startswith("Paused while the tab was hidden. Reconnecting… Data as of "), told
     first.call("Page.bringToFront")
@@ -172,19 +172,19 @@ def use_many_tabs(page):
 
 
 def use_lost_server(page):
-    """The page reports a lost server with the time of its data, and reconnects after a restart."""
+    """A lost server is reported with the age of the data; the page reconnects and continues."""
     tab = page.open(f"#/vehicle/{page.fleet.name}/sim-4")
     vehicles_known(tab, page.fleet.count)
     page.allowed += gone
     page.fleet.stop_server()
-    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('No connection to the server')", "the page reports the lost connection")
+    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('No connection to the server')", "the page reports that it is not live")
     tab.wait("document.querySelector('.live').textContent === 'Not live'")
     page.picture("lost")
     assert tab.run("document.getElementById('banner').textContent.includes('as of')"), tab.text("#banner")
     page.fleet.start_server()
     tab.wait("document.getElementById('banner').hidden && document.querySelector('.live').textContent === 'Live'", "it is live again", 60)
     vehicles_known(tab, page.fleet.count)
-    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "the vehicle that was looked at")
+    tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "the selected vehicle")
     page.check()
 
 
@@ -192,7 +192,7 @@ def use_silent_server(page):
     """A server that stops without closing its connections counts as lost after 25 s without an event; the page reconnects when it responds again."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
-    # A change of the view that waits for the server is answered after its stream has ended.
+    # A change of the view that waited for the server is answered after its stream has ended.
     page.allowed += [*gone, "404 (Not Found) " + page.fleet.address + "api/v1/stream/"]
     page.fleet.server.send_signal(signal.SIGSTOP)
     try:
@@ -207,25 +207,25 @@ def use_silent_server(page):
 
 
 def use_lost_broker(page):
-    """The page reports a lost broker with the time of the loss, and each vehicle's age grows."""
+    """A lost broker is reported with the time of the last message, and the age of each vehicle increases."""
     tab = page.open("#/map")
     vehicles_known(tab, page.fleet.count)
     page.fleet.stop_broker()
-    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('no connection to the broker since')", "the page reports the lost broker", 40)
+    tab.wait("document.getElementById('banner').checkVisibility() && document.getElementById('banner').textContent.includes('no connection to the broker since')", "the page reports it", 40)
     tab.wait("[...document.querySelectorAll('.vehicle-list .age')].some((e) => Number(e.textContent.match(/(\\d+)\u202fs ago/)?.[1]) > 4)", "ages grow", 30)
     page.picture("broker-lost")
     page.check()
     tab.run("location.hash = '#/fleet'")
-    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the figures report it, too")
+    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the statistics report it, too")
     page.fleet.start_broker()
-    tab.wait("document.getElementById('banner').hidden", "it is heard again", 60)
+    tab.wait("document.getElementById('banner').hidden", "messages arrive again", 60)
 
 
 hostile = "<img src=x onerror=\"window.pwned='name'\">"
 
 
 def publish_hostile(fleet):
-    """Publishes a vehicle with markup in all texts of all messages that the page uses."""
+    """A vehicle whose texts all are markup, in every message that the page shows."""
     now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     topic, numbers = f"odograph/v1/{fleet.name}/{hostile}", iter(range(1, 100))
 
@@ -254,15 +254,14 @@ def publish_hostile(fleet):
 
 
 def use_hostile(page):
-    """Names and texts with markup and scripts stay text, in every view."""
+    """Names and texts with markup and scripts remain text, in every view."""
     topic = publish_hostile(page.fleet)
-    # A request with a name unknown to the server gets a 404, and so does a request for settings of an unknown
-    # vehicle.
+    # Names without data are answered with 404, and so are settings of unknown vehicles.
     page.allowed += ["404 (Not Found)", "422 (Unprocessable", "409 (Conflict)"]
     vehicle = f"#/vehicle/{page.fleet.name}/" + quote(hostile, safe="")
     tab = page.open(vehicle)
-    tab.wait(f"document.querySelector('.details h2')?.textContent === {json.dumps(hostile)}", "the name as it is")
-    tab.wait("document.querySelector('.details').textContent.includes('<svg onload')", "the markup is shown as text")
+    tab.wait(f"document.querySelector('.details h2')?.textContent === {json.dumps(hostile)}", "the unchanged name")
+    tab.wait("document.querySelector('.details').textContent.includes('<svg onload')", "its texts as text")
     tab.wait("document.querySelector('.details').textContent.includes('</script>')")
     page.picture("hostile")
     page.check()
@@ -282,7 +281,7 @@ def use_hostile(page):
 
 
 def use_base_map(page):
-    """Tiles of a file or of a configured address: below the vehicles, with attribution, in light and dark."""
+    """Tiles from a file or a configured address: with attribution, below the vehicles, light and dark."""
     if page.fleet.tiles is not None:
         page.elsewhere = (page.fleet.tiles.origin,)
     tab = page.open("#/map")
@@ -292,7 +291,7 @@ def use_base_map(page):
         assert tab.text(".attribution") == "Drawn by a test", tab.text(".attribution")
     else:
         assert tab.text(".attribution") == "© A test" and page.fleet.tiles.asked, tab.text(".attribution")
-        # The referrer is only the page's origin, which providers require, without the current view.
+        # The referrer contains the origin, as providers require, and not the viewed position.
         assert page.fleet.tiles.referers == {page.fleet.address}, page.fleet.tiles.referers
     time.sleep(0.5)
     page.picture("tiles-file" if page.fleet.tiles is None else "tiles-address")

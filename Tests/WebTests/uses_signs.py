@@ -1,11 +1,11 @@
-"""Map symbols and details for the different kinds of positions, each with suitable messages."""
+"""The symbols of the map for kinds of positions, and the details about them, for matching messages."""
 import json
 import time
 
 from page import vehicles_known
 
 epoch = "00000000000000e1"
-# Far apart, so that each has the map for itself.
+# Vehicles far from each other, so that each is alone on the map.
 origin, apart = 50.0, 0.2
 
 
@@ -30,13 +30,13 @@ class Vehicle:
         self.fleet.publish(f"{self.topic}/{kind}", {**payload, "epoch": epoch, "seq": self.number}, retain)
 
     def open(self, page, zoom=17):
-        """Shows the map with this vehicle in its middle, without covering elements."""
+        """Opens the map with this vehicle in the middle, without anything above it."""
         latitude, longitude = self.place
         return page.open(f"#/map?at={latitude:.6f},{longitude:.6f}&zoom={zoom}")
 
 
 def pixels(radius):
-    """Returns an expression for the painted pixels around the middle of the map's canvas, as [x, y, "r,g,b"]."""
+    """Returns an expression for the colours around the middle of the map's canvas: [x, y, "r,g,b"] of painted pixels."""
     return ("(() => { const c = document.querySelector('.leaflet-fleet-pane canvas'), r = %d; const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', {willReadFrequently: true});"
             " copy.drawImage(c, 0, 0); const w = 2 * r + 1, d = copy.getImageData(Math.round(c.width / 2) - r, Math.round(c.height / 2) - r, w, w).data, found = [];"
             " for (let i = 0; i < w * w; i += 1) if (d[4 * i + 3] > 0) found.push([i %% w - r, Math.floor(i / w) - r, [...d.slice(4 * i, 4 * i + 3)].join(','), d[4 * i + 3]]);"
@@ -49,17 +49,17 @@ def colour(tab, name):
 
 
 def alike(found, paint, tolerance):
-    """True if two colors are equal within the smoothing of edges."""
+    """Returns true if two colours are equal, except for antialiasing."""
     return sum(abs(int(a) - int(b)) for a, b in zip(found.split(","), paint.split(","), strict=True)) < tolerance
 
 
 def ring(painted, paint, least, greatest, tolerance=120):
-    """Returns the pixels of a color between two distances from the middle."""
+    """Counts the pixels of a colour between two distances from the middle."""
     return sum(1 for x, y, found, alpha in painted if alike(found, paint, tolerance) and alpha > 150 and least <= (x * x + y * y) ** 0.5 <= greatest)
 
 
 def use_signs(page):
-    """Symbols of the legend: measured, inertial, coarse, old and extrapolated positions; circles and trails."""
+    """Measured, inertial, coarse, old and extrapolated positions look as in the legend; circles and trails."""
     fleet = page.fleet
     vehicles = {name: Vehicle(fleet, f"car-{index}", index) for index, name in enumerate(("fix", "inertial", "coarse", "old", "ahead"))}
     for vehicle in vehicles.values():
@@ -76,7 +76,7 @@ def use_signs(page):
         row = f"[...document.querySelectorAll('.vehicles-view .rows > :not([hidden])')].find((e) => e.textContent.includes({json.dumps(vehicles[name].name)}))?.textContent"
         tab.wait(f"{row}?.includes({json.dumps(word)})", f"{name}: {word}")
     row = tab.run("[...document.querySelectorAll('.vehicles-view .rows > :not([hidden])')].find((e) => e.textContent.includes('Connected') && e.textContent.includes('old'))?.textContent")
-    assert row and "km/h" not in row, f"a speed of 100 s ago is none of now: {row}"
+    assert row and "km/h" not in row, f"a speed of 100 s ago is shown: {row}"
 
     def look(name, radius, painted_when):
         seen = vehicles[name].open(page)
@@ -89,7 +89,7 @@ def use_signs(page):
                 return painted
             time.sleep(0.1)
 
-    # A disc of its color with a circle of 20 m; a pixel is 0.77 m here.
+    # A disc in the colour of the vehicle, and a circle of 20 m around it: a pixel is 0.77 m here.
     found = look("fix", 40, lambda painted: ring(painted, standing, 0, 6) > 60)
     assert ring(found, standing, 0, 6) > 60 and ring(found, standing, 11, 15) == 0, "a measured position"
     assert any(abs((x * x + y * y) ** 0.5 - 20 / 0.7676) < 1 and 60 < alpha < 220 for x, y, _, alpha in found), "its circle"
@@ -100,7 +100,7 @@ def use_signs(page):
     below = lambda painted: sum(1 for x, y, each, _ in painted if alike(each, connected, 120) and 11 <= y <= 13 and abs(x) < 9)
     found = look("old", 40, lambda painted: below(painted) > 20)
     assert below(found) > 20, "a line below"
-    # Extrapolated for seconds: hollow, away from its report, with a dotted line in between.
+    # Extrapolated for seconds: hollow, away from its report, with a dotted line between them.
     vehicles["ahead"].location(age=3, speed=10, course=90, horizontalAccuracy=3)
     ahead = lambda painted: [(x, each) for x, y, each, alpha in painted if alpha > 150 and x > 30 and abs(y) < 12]
     found = look("ahead", 150, lambda painted: any(alike(each, moving, 60) for _, each in ahead(painted)))
@@ -127,17 +127,17 @@ def use_signs(page):
 
 
 def use_labels(page):
-    """Names are beside the symbols where there is space, with any number of vehicles."""
+    """Names are shown beside the symbols as far as there is room, for any number of vehicles."""
     fleet, side = page.fleet, 12
     vehicles = [Vehicle(fleet, f"van-{index + 1}", 0) for index in range(side * side)]
     for index, vehicle in enumerate(vehicles):
-        # Distances of 43 and 84 pixels at zoom 16.
+        # 43 by 84 pixels apart at zoom 16.
         vehicle.place = (origin + 0.0006 * (index % side), 8.0 + 0.0018 * (index // side))
         vehicle.location(speed=0)
         if index in (39, 69, 143):
             tab = page.open(f"#/map?at={origin + 0.0033},{8.0099}&zoom=16")
             vehicles_known(tab, index + 1)
-            # Names that the next frames draw.
+            # The names that the next frames draw.
             named = tab.run("""new Promise((resume) => {
               const names = new Set(), write = CanvasRenderingContext2D.prototype.fillText;
               CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { names.add(text); return write.call(this, text, ...rest); };
@@ -149,33 +149,33 @@ def use_labels(page):
 
 
 def use_promise(page):
-    """A vehicle with an error bound is shown with its delay. The details state the bound, and later that it has expired."""
+    """A vehicle that reports within bounds is shown with its delay; the details contain the bound, and its expiry."""
     vehicle = Vehicle(page.fleet, "bounded", 7)
     vehicle.status()
     predict = {"velocityEast": 10, "velocityNorth": 0, "bound": 15, "delay": 5, "validity": 25, "growth": 2}
     vehicle.location(age=6, speed=10, course=90, predict=predict)
     tab = page.open(f"#/vehicle/{page.fleet.name}/bounded")
     fact = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Error bound')?.nextElementSibling.textContent"
-    tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "error bound and delay")
+    tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "the error bound and the delay")
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/bounded")
     assert told["prediction"]["delay"] == 5, told
     # The position is the one on the map, and not that of the last report.
     place = "Number([...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Coordinates').nextElementSibling.textContent.match(/, (\\d+\\.\\d{5})/)[1])"
     tab.wait(f"{place} > 8.00005", f"the predicted place: {tab.run(place)}")
     assert told["position"]["longitude"] == 8 and told["position"]["now"]["longitude"] > 8 and told["position"]["now"]["radius"] == 15, told["position"]
-    # The next report arrives before it takes effect. Until then, the previous one applies.
+    # The next report arrives before it is in effect: until then, the previous one applies.
     vehicle.location(age=1, speed=0, predict={**predict, "velocityEast": 0, "validity": 1})
     tab.wait("document.querySelector('.details .raw')")
-    tab.wait(f"{fact}?.includes('expired')", "that it has lapsed", 20)
+    tab.wait(f"{fact}?.includes('expired')", "that it has expired", 20)
     text = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Speed')?.nextElementSibling.textContent"
-    tab.wait(f"{text} === 'unknown0 km/h when the position was measured'", "a speed that is not known any more")
+    tab.wait(f"{text} === 'unknown0 km/h when the position was measured'", "the speed as unknown")
     page.picture("promise")
     page.check()
     page.fleet.publish(f"{vehicle.topic}/status", b"", retain=True)
 
 
 def use_sections(page):
-    """Details from status and attitude: energy, sensors, a growing queue, and the attitude."""
+    """Energy, sensors, a growing queue, and attitude from a status and an attitude message."""
     vehicle = Vehicle(page.fleet, "lorry", 9)
     vehicle.status(
         uptime=7200, counters={"queue.records": 140}, externalPower=False, battery={"level": 0.15, "charging": False, "voltage": 11.4},
@@ -184,7 +184,7 @@ def use_sections(page):
         services={"location": "available", "heading": "no magnetometer"}, degraded={"navigation": "no inertial sensor"})
     vehicle.location(speed=0)
     tab = page.open(f"#/vehicle/{page.fleet.name}/lorry")
-    tab.wait("document.querySelector('#section-sensors')?.parentElement.textContent.includes('no such device')", "a source that failed, and why")
+    tab.wait("document.querySelector('#section-sensors')?.parentElement.textContent.includes('no such device')", "a failed source with the reason")
     text = {name: tab.run(f"document.querySelector('#section-{name}').parentElement.textContent") for name in ("connection", "power", "sensors", "device")}
     for section, words in {
         "connection": ("140 messages",), "power": ("15 %", "11.4 V", "External powerno", "5,400 J", "receiver3,0006004"),

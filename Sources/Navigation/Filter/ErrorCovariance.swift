@@ -90,7 +90,8 @@ struct ErrorCovariance: Sendable {
   /// Computes F P Fᵀ for a transition, of which only nine rows differ from the identity.
   mutating func propagate(_ step: Transition) {
     let n = Self.n
-    let rows = step.rows
+    let transition = step.rows
+    let rows = transition.span
     elements.withUnsafeMutableBufferPointer { buffer in
       guard let p = buffer.baseAddress else { return }
       for row in 0..<9 { rows[row].apply(to: p + row * n, of: p, stride: n) }
@@ -114,14 +115,15 @@ struct ErrorCovariance: Sendable {
   func projected(_ row: ErrorVector) -> (gain: ErrorVector, variance: Double) {
     let n = Self.n
     var product = ErrorVector.zero
-    elements.withUnsafeBufferPointer { p in
-      for j in 0..<n where row[j] != 0 {
-        let factor = row[j]
-        for i in 0..<n { product[i] += factor * p[j * n + i] }
-      }
+    // Each access to an element of the vector itself would copy all elements.
+    let (p, factors) = (elements.span, row.span)
+    var products = product.mutableSpan
+    for j in 0..<n where factors[j] != 0 {
+      let factor = factors[j]
+      for i in 0..<n { products[i] += factor * p[unchecked: j * n + i] }
     }
     var variance = 0.0
-    for i in 0..<n { variance += row[i] * product[i] }
+    for i in 0..<n { variance += factors[i] * products[i] }
     return (product, variance)
   }
 
@@ -132,7 +134,8 @@ struct ErrorCovariance: Sendable {
   ) -> (gains: (ErrorVector, ErrorVector), variances: SIMD2<Double>, shared: Double) {
     let (a, b) = (projected(first), projected(second))
     var shared = 0.0
-    for i in 0..<Self.n { shared += second[i] * a.gain[i] }
+    let (factors, gains) = (second.span, a.gain.span)
+    for i in 0..<Self.n { shared += factors[i] * gains[i] }
     return ((a.gain, b.gain), SIMD2(a.variance, b.variance), shared)
   }
 
@@ -142,15 +145,14 @@ struct ErrorCovariance: Sendable {
   mutating func reduce(_ gain: ErrorVector, innovationVariance: Double) {
     let n = Self.n
     let scale = 1 / innovationVariance.squareRoot()
-    var scaled = gain
-    for i in 0..<n { scaled[i] *= scale }
-    elements.withUnsafeMutableBufferPointer { p in
-      for i in 0..<n where scaled[i] != 0 {
-        let factor = scaled[i]
-        for j in 0..<n { p[i * n + j] -= factor * scaled[j] }
-        // Rounding alone can make a small variance negative.
-        if p[i * (n + 1)] < 0 { p[i * (n + 1)] = 0 }
-      }
+    let scaled = gain.scaled(by: scale)
+    let factors = scaled.span
+    var p = elements.mutableSpan
+    for i in 0..<n where factors[i] != 0 {
+      let factor = factors[i]
+      for j in 0..<n { p[unchecked: i * n + j] -= factor * factors[j] }
+      // Rounding alone can make a small variance negative.
+      if p[i * (n + 1)] < 0 { p[i * (n + 1)] = 0 }
     }
   }
 }

@@ -42,6 +42,14 @@ extension InlineArray where Element == Double, count == 28 {
   func vector(_ start: Int) -> SIMD3<Double> { SIMD3(self[start], self[start + 1], self[start + 2]) }
 
   @inline(__always)
+  func scaled(by factor: Double) -> Self {
+    var result = self
+    var elements = result.mutableSpan
+    for index in elements.indices { elements[index] *= factor }
+    return result
+  }
+
+  @inline(__always)
   mutating func set(_ start: Int, _ vector: SIMD3<Double>) {
     self[start] = vector.x
     self[start + 1] = vector.y

@@ -139,8 +139,7 @@ extension ErrorStateFilter {
   func predictedWheelSpeed() -> Prediction {
     let velocity = state.vehicleVelocity
     let scale = 1 + state.speedScale
-    var row = vehicleRow(1)
-    for index in 0..<ErrorState.count { row[index] *= scale }
+    var row = vehicleRow(1).scaled(by: scale)
     row.set(ErrorState.mounting, scale * Vector3(-velocity.z, 0, velocity.x))
     row[ErrorState.speedScale] = velocity.y
     return Prediction(value: velocity.y * scale, row: row)

@@ -140,9 +140,7 @@ struct ErrorStateFilter: Sendable {
     }
     track.update(row, gain: gain, residual: residual, variance: total)
     covariance.reduce(gain, innovationVariance: total)
-    var correction = gain
-    let scale = residual / total
-    for index in 0..<ErrorState.count { correction[index] *= scale }
+    let correction = gain.scaled(by: residual / total)
     state.add(correction)
     recent.correct(
       turn: correction.vector(ErrorState.attitude),

@@ -81,7 +81,8 @@ struct OutageTrack: Sendable {
   /// Propagates the covariances through a step.
   mutating func propagate(_ step: Transition) {
     guard count > 0, !isFrozen else { return }
-    let (rows, length) = (step.rows, count * 3)
+    let (transition, length) = (step.rows, count * 3)
+    let rows = transition.span
     cross.withUnsafeMutableBufferPointer { buffer in
       guard let base = buffer.baseAddress else { return }
       for index in 0..<length {
@@ -99,6 +100,7 @@ struct OutageTrack: Sendable {
   mutating func update(_ row: ErrorVector, gain: ErrorVector, residual: Double, variance: Double) {
     guard count > 0, !isFrozen else { return }
     let (n, count) = (ErrorState.count, count)
+    let (factors, gains) = (row.span, gain.span)
     storage.withUnsafeMutableBufferPointer { points in
       cross.withUnsafeMutableBufferPointer { buffer in
         guard let base = buffer.baseAddress else { return }
@@ -107,9 +109,9 @@ struct OutageTrack: Sendable {
           for axis in 0..<3 {
             let own = base + index * Self.stride + axis * n
             var sum = 0.0
-            for j in 0..<n { sum += own[j] * row[j] }
+            for j in 0..<n { sum += own[j] * factors[j] }
             let factor = sum / variance
-            for j in 0..<n { own[j] -= factor * gain[j] }
+            for j in 0..<n { own[j] -= factor * gains[j] }
             shift[axis] = sum
           }
           points[index].correct(by: shift, residual: residual, variance: variance)

@@ -30,13 +30,13 @@ import Testing
     do {
       var history = try FixHistory(path: path, limit: 1_000_000)
       for second in 0..<1000 { try history.record(message(second)) }
-      // What is not on disk yet is found too.
+      // Fixes that are not yet on disk are found, too.
       #expect(history.fixes(from: time(990), to: time(2000), limit: 100).count == 10)
       let span = history.fixes(from: time(100), to: time(299), limit: 10_000)
       #expect(span == (100...299).map(fix))
       #expect(history.fixes(from: time(100), to: time(299), limit: 7) == (100...106).map(fix))
     }
-    // 4 full slots were written; the fixes of the fifth went with the process.
+    // Four full slots were written. The fixes of the fifth were lost with the process.
     let again = try FixHistory(path: path, limit: 1_000_000)
     #expect(again.fixes(from: time(0), to: time(2000), limit: 10_000) == (0..<812).map(fix))
     try? FileManager.default.removeItem(atPath: path)
@@ -55,11 +55,11 @@ import Testing
     try handle.seek(toOffset: UInt64(FixHistory.slotSize) + 100)
     try handle.write(contentsOf: [0xFF, 0xFF])
     try handle.close()
-    // Slots 0 and 1 hold the fifth and sixth part.
+    // Slots 0 and 1 contain the fifth and sixth part.
     var damaged = try FixHistory(path: path, limit: limit)
     let rest = damaged.fixes(from: time(0), to: time(100_000), limit: 100_000)
     #expect(rest == (2 * FixHistory.capacity..<5 * FixHistory.capacity).map(fix))
-    // It goes on where it left off, as far as that can be known.
+    // Recording continues after the last readable slot.
     try damaged.record(message(100_000))
     try damaged.flush()
     #expect(damaged.fixes(from: time(100_000), to: time(100_000), limit: 1) == [fix(100_000)])

@@ -7,7 +7,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What becomes of wanted settings, in exact virtual time.
+/// Processing of desired settings, in exact virtual time.
 @Suite struct RemoteManagerTests {
   private static let file = """
     [vehicle]
@@ -86,7 +86,7 @@ import Testing
     Array(#"{"version":"\#(version)","settings":{"location.distance_filter":\#(filter)}}"#.utf8)
   }
 
-  /// A vehicle that sleeps receives as retained what a connected one receives live.
+  /// A sleeping vehicle receives as retained message what a connected one receives live.
   @Test(arguments: [false, true]) func versionRuleIsEqualForLiveAndRetained(isRetained: Bool) throws {
     var manager = try manager()
     #expect(
@@ -96,7 +96,7 @@ import Testing
     )
     #expect(
       filter(applied(manager.desired(document("17", filter: 40), isRetained: isRetained, at: at(3)))) == 40)
-    // A name without an order is accepted and does not end the order.
+    // A version that is neither a number nor a time is accepted and does not reset the order.
     #expect(
       filter(applied(manager.desired(document("a", filter: 50), isRetained: isRetained, at: at(4)))) == 50)
     #expect(
@@ -104,7 +104,7 @@ import Testing
     )
   }
 
-  /// A sender whose clock is wrong blocks no later document.
+  /// A document with a version in the future does not block later documents.
   @Test(arguments: [false, true]) func futureVersionIsRejected(isRetained: Bool) throws {
     let time = try #require(UTCTime(rfc3339: "2026-11-27T12:00:00Z"))
     func decide(_ manager: inout RemoteManager, _ version: String, _ filter: Int, _ civilTime: UTCTime?)
@@ -119,7 +119,7 @@ import Testing
     #expect(future?.state == .refused)
     #expect(future?.problem?.contains("is in the future; it is now 2026-11-27T12:00:00.000Z") == true)
     #expect(decide(&manager, "2026-11-27T13:00:00Z", 30, time)?.state == .applied)
-    // Without a clock it is accepted, and ignored for the order as soon as there is one.
+    // Without a valid clock, it is accepted. With a valid clock, its version is ignored for the order.
     #expect(decide(&manager, "2027-11-27T12:00:00Z", 40, nil)?.state == .applied)
     #expect(decide(&manager, "2026-11-27T14:00:00Z", 50, time)?.state == .applied)
   }
@@ -135,9 +135,9 @@ import Testing
     let document = Array(
       #"{"version":"a","settings":{"location.distance_filter":20,"heading.enabled":false}}"#.utf8)
     let decisions = manager.desired(document, isRetained: true, at: at(100))
-    // It is remembered before it is done.
+    // The document is stored before it is applied.
     guard case .remember = decisions.first else {
-      Issue.record("not remembered first")
+      Issue.record("the document is not stored first")
       return
     }
     #expect(filter(applied(decisions)) == 20 && applied(decisions)?.pipeline.heading.isEnabled == false)
@@ -148,17 +148,17 @@ import Testing
     let confirmed = manager.advance(to: at(110))
     #expect(remembered(confirmed)?.trial == nil && remembered(confirmed)?.settings.values.count == 2)
     #expect(manager.nextDeadline == nil)
-    // The broker sends it again at each connection; once is enough.
+    // The broker sends the document again at each connection; it is applied only once.
     #expect(manager.desired(document, isRetained: true, at: at(200)).isEmpty)
-    // What is left out of the next document has the file's value again.
+    // A key that is missing in the next document gets the value of the file again.
     let back = manager.desired(Array(#"{"settings":{}}"#.utf8), isRetained: false, at: at(300))
     #expect(filter(applied(back)) == 5)
-    // So does the deletion of the retained message.
+    // Deleting the retained message has the same effect.
     _ = manager.desired(document, isRetained: false, at: at(400))
     #expect(filter(applied(manager.desired([], isRetained: false, at: at(500)))) == 5)
   }
 
-  /// Whoever set something waits for the word that it is in force.
+  /// A document with unchanged settings is acknowledged immediately, even during a trial.
   @Test func unchangedDocumentIsAppliedDuringATrial() throws {
     var manager = try manager()
     func document(_ version: String) -> [UInt8] {
@@ -170,7 +170,7 @@ import Testing
     #expect(remembered(manager.advance(to: at(110)))?.settings.version == "b")
   }
 
-  /// A change beside a broker on trial is on trial with it, and the same end tells of both.
+  /// A change during the trial of a broker joins this trial and ends with it.
   @Test func changeDuringABrokerTrialSharesTheTrial() throws {
     var manager = try manager()
     let broker = Array(#"{"settings":{"mqtt.broker":"mqtt://new"}}"#.utf8)
@@ -198,7 +198,7 @@ import Testing
     #expect(applied(decisions) == nil && manager.active == before && manager.nextDeadline == nil)
   }
 
-  /// Whoever drives has asked for a coarse position; only the vehicle's own file lifts that.
+  /// Reduced accuracy in the local file cannot be lifted remotely.
   @Test(arguments: [("reduced", false), ("best", true)])
   func reducedAccuracyIsLiftedOnlyLocally(own: String, isApplied: Bool) throws {
     let file = Self.file.replacing("distance_filter = 5", with: "desired_accuracy = \"\(own)\"")
@@ -249,7 +249,7 @@ import Testing
       let answer = try #require(report(manager.desired(Array(text.utf8), isRetained: false, at: at(1))))
       #expect(
         answer.state == .refused && answer.problem?.hasPrefix("key \(key): \(problem)") == true, "\(answer)")
-      // By name, so that it does not keep out the others for ever.
+      // The problem refers to the key, so that the other keys are not blocked.
       #expect(answer.refused.map(\.key) == [key] && answer.refused[0].reason.hasPrefix(problem))
       #expect(!answer.accepted.contains(key))
     }
@@ -270,12 +270,12 @@ import Testing
     #expect(report(back)?.state == .rolledBack && report(back)?.settings.isEmpty == true)
     #expect(report(back)?.problem?.contains("nobody there") == true)
     #expect(remembered(back)?.trial == nil && manager.nextDeadline == nil)
-    // The broker still has the document, and it must not be tried for ever; a new one of the same words is.
+    // The broker still retains the document, which is not retried. A new document with the same content is.
     #expect(manager.desired(document, isRetained: true, at: at(200)).isEmpty)
     #expect(report(manager.desired(document, isRetained: false, at: at(300)))?.state == .trial)
   }
 
-  /// Going back needs the file of private places. While it cannot be read, the settings on trial stay rather than none.
+  /// A rollback requires the file of private zones. While it cannot be read, the settings on trial stay in effect.
   @Test func rollbackWaitsForTheZoneFile() throws {
     let directory = try TemporaryDirectory()
     let none = #"{"type":"FeatureCollection","features":[]}"#
@@ -311,7 +311,7 @@ import Testing
     return manager
   }
 
-  /// The connection that the document came over, and the one that it causes, prove nothing about the next one.
+  /// Neither the connection that delivered the document nor the one that it causes confirms the schedule.
   @Test func longBurstIntervalIsRolledBackWithoutAConnection() throws {
     var manager = try linkManager()
     let decisions = manager.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))
@@ -360,7 +360,7 @@ import Testing
     #expect(manager.connection == manager.active.mqtt)
   }
 
-  /// Withdrawing a schedule on trial is an ordinary change of the connection.
+  /// Withdrawing a schedule during its trial is an ordinary change of the connection.
   @Test func removedScheduleIsConfirmedByOneConnection() throws {
     var manager = try linkManager()
     _ = manager.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))
@@ -372,7 +372,7 @@ import Testing
     #expect(manager.nextDeadline == nil && manager.inForce.values.isEmpty)
   }
 
-  /// The connection of a restart does not confirm a schedule either.
+  /// The connection after a restart does not confirm a schedule either.
   @Test func restartContinuesAScheduleTrial() throws {
     var first = try linkManager()
     let memory = try #require(remembered(first.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))))
@@ -487,7 +487,7 @@ import Testing
     #expect(filter(manager.active) == 50)
   }
 
-  /// Who edits the file is told that what was set remotely, or on the command line, stands over it.
+  /// A reload lists changed keys of the file that are overridden remotely or on the command line.
   @Test func reloadNamesOverriddenKeys() throws {
     var memory = RemoteMemory()
     memory.settings.values = ["location.distance_filter": .number(9)]
@@ -522,7 +522,7 @@ import Testing
     }
   }
 
-  /// The retained document is not applied again after an OwnTracks command has changed a setting.
+  /// The retained document is not applied again after an OwnTracks command changed a setting.
   @Test func ownTracksSettingsSurviveTheNextConnection() throws {
     var manager = try manager()
     let retained = Array(#"{"settings":{"location.distance_filter":50}}"#.utf8)

@@ -17,7 +17,7 @@ import Testing
 
   private func time(_ seconds: Double) -> UTCTime { UTCTime(secondsSince1970: seconds) }
 
-  /// A region's time is when it was made or changed; one that is as it was keeps it, also through the file.
+  /// The time of a region is that of its last change. Unchanged regions keep their time, even after a restart.
   @Test func regionKeepsItsTimeUntilChanged() throws {
     let first = try RemoteRegions(
       parsing: document("\(circle("a", radius: 50)),\(circle("b", radius: 50))"), at: time(1000))

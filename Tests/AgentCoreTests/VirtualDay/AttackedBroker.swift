@@ -3,18 +3,18 @@ import TestSupport
 
 @testable import MQTT
 
-/// A broker that cannot be reached for hours, as with a certificate that has expired, refuses topics for a while, and answers
-/// with bytes that no broker may send. What it says passes the guard, as before the real library.
+/// A broker that is unreachable for hours, as with an expired certificate, temporarily refuses topics, and
+/// answers with invalid bytes. Its output passes the packet guard, as with the real library.
 struct AttackedBroker {
   var isReachable = true
-  /// Ends of the topics for which nobody may publish now.
+  /// Last levels of the topics that are currently refused.
   var refused: Set<String> = []
   private(set) var violations = 0
   private(set) var refusals = 0
   private var packets = PacketGuard(version311: false, limit: 1 << 16)
   private var isNew = true
 
-  /// Lets some records go out, and answers.
+  /// Accepts some records and answers.
   mutating func serve(_ store: AttackedStore, isHostile: Bool, using random: inout SplitMix) {
     guard isReachable else { return }
     let records = store.outbox.next(limit: Int.random(in: 1...60, using: &random))
@@ -42,14 +42,14 @@ struct AttackedBroker {
     }
   }
 
-  /// The connection ends; the next one begins with nothing under way.
+  /// Closes the connection. The next one starts without records in flight.
   mutating func disconnect(_ store: AttackedStore) {
     packets = PacketGuard(version311: false, limit: 1 << 16)
     isNew = true
     store.outbox.offerAgain()
   }
 
-  /// What the guard lets through.
+  /// Returns the bytes that pass the guard.
   private func read(_ bytes: [UInt8]) -> [UInt8] {
     var rest = bytes[...]
     var taken: [UInt8] = []
@@ -68,7 +68,7 @@ struct AttackedBroker {
     }
   }
 
-  /// The numbers in PUBACKs; the guard has seen to it that every packet's length is right.
+  /// Returns the packet identifiers of PUBACKs. The guard has validated the length of each packet.
   private static func acknowledged(_ bytes: [UInt8]) -> [Int] {
     var numbers: [Int] = []
     var index = 0
@@ -86,7 +86,7 @@ struct AttackedBroker {
     case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
     case 1: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
     case 2: bytes.remove(at: place)
-    // An unknown property, which ends libmosquitto by an assertion.
+    // An unknown property, on which libmosquitto aborts with an assertion.
     case 3: bytes += [0xE0, 4, 0x8B, 2, 0x7F, 0]
     default: bytes += (0..<40).map { _ in UInt8.random(in: 0...255, using: &random) }
     }

@@ -7,8 +7,8 @@ import TestSupport
 
 @testable import StoreAndForward
 
-/// A vehicle's outbox whose disk fills up, whose process is killed and whose file is damaged between two starts, beside the
-/// plainest account of what it was given: each message either arrives, or waits, or its bytes were destroyed.
+/// An outbox with a full disk, kills and damaged files, and a reference list of its messages: each message
+/// arrives, waits, or had its bytes destroyed.
 final class AttackedStore {
   struct Key: Hashable {
     var topic: String
@@ -16,15 +16,15 @@ final class AttackedStore {
   }
 
   private(set) var outbox: Outbox
-  /// What has to arrive: of the state lane the newest of each topic alone.
+  /// Messages that must arrive. In the state lane, only the newest of each topic.
   private(set) var waiting: Set<Key> = []
   private var newestState: [String: Key] = [:]
-  /// All that was ever accepted.
+  /// Every message that was ever accepted.
   private var known: Set<Key> = []
   private(set) var destroyed = 0
   private(set) var arrivals = 0
   private(set) var problems: [String] = []
-  /// What was done, for who looks for the cause of a loss.
+  /// Sequence of operations, to find the cause of a loss.
   private(set) var history: [String] = []
   private let notices = Locked<[String]>([])
   private(set) var isFull = false
@@ -64,7 +64,7 @@ final class AttackedStore {
       let key = Key(topic: record.topic, payload: record.payload)
       if !known.insert(key).inserted, publication.lane != .state {
         problems.append(
-          "\(key.topic) said twice with one identity: \(String(decoding: key.payload, as: UTF8.self))")
+          "\(key.topic) published twice with one identity: \(String(decoding: key.payload, as: UTF8.self))")
       }
       if publication.lane == .state, let older = newestState.updateValue(key, forKey: key.topic) {
         waiting.remove(older)
@@ -73,7 +73,7 @@ final class AttackedStore {
     }
   }
 
-  /// A broker has it.
+  /// Registers a record that the broker received.
   func arrived(_ record: OutboxRecord) {
     arrivals += 1
     let key = Key(topic: record.topic, payload: record.payload)
@@ -86,7 +86,7 @@ final class AttackedStore {
 
   // MARK: The disk
 
-  /// From now on the store cannot grow.
+  /// Prevents the store from growing.
   func fillDisk() throws {
     try limitPages { try $0.integer("PRAGMA page_count") ?? 0 }
     isFull = true
@@ -100,7 +100,7 @@ final class AttackedStore {
     isFull = false
     outbox.flush()
     note("room again")
-    if outbox.status.mode != .durable { problems.append("there is room again, and \(outbox.status.mode)") }
+    if outbox.status.mode != .durable { problems.append("space again, but mode \(outbox.status.mode)") }
   }
 
   private func limitPages(_ count: (borrowing Database) throws -> Int64) throws {
@@ -111,11 +111,11 @@ final class AttackedStore {
     }
   }
 
-  // MARK: Ends
+  // MARK: Kills and damage
 
-  /// The process dies at this moment: another goes on with the files as they are.
+  /// Kills the process and continues with a copy of the files at this time.
   func kill() throws {
-    // What no disk takes dies with the process, as `status` says.
+    // Messages in memory are lost with the process, as `status` states; a full disk is emptied first.
     try emptyDisk()
     generation += 1
     let next = directory.file("outbox-\(generation).sqlite")
@@ -130,14 +130,14 @@ final class AttackedStore {
     path = next
     var status = stat()
     stat(path, &status)
-    // It is the same file, and not a copy.
+    // The copy represents the same file: update the stored inode number.
     try Database(path: path, access: .readWrite)
       .execute("UPDATE meta SET value = '\(status.st_ino)' WHERE key = 'inode'")
     outbox = try Self.open(path, notices)
     note("kill")
   }
 
-  /// The process ends, sectors of its file are damaged, and it starts again.
+  /// Stops the process, damages sectors of its file, and starts it again.
   func damage(using random: inout SplitMix) throws {
     try emptyDisk()
     outbox.close()
@@ -161,17 +161,17 @@ final class AttackedStore {
     note("damage of \(sectors.map { $0.lowerBound / 512 }) of \(bytes.count / 512) by \(fill)")
   }
 
-  /// What has a byte in one of the sectors need not arrive.
+  /// Removes messages with bytes in one of the sectors from the list: they need not arrive.
   private func forget(where sectors: [Range<Int>], in bytes: [UInt8]) {
     for sector in sectors {
       let start = max(0, sector.lowerBound - 8192)
       let window = Array(bytes[start..<min(bytes.count, sector.upperBound + 8192)])
       for key in waiting {
-        // A row that does not fit a page stands in several.
+        // A row that exceeds a page is stored in several pages.
         let isHit =
           key.payload.count > 3800
           || Self.places(of: key.payload, in: window).contains { place in
-            // Before the payload stand the topic and what leads the row, behind it the rest of it.
+            // The topic and the row header precede the payload; the remaining columns follow it.
             let row = start + place - key.topic.utf8.count - 64..<start + place + key.payload.count + 48
             return row.overlaps(sector)
           }

@@ -6,16 +6,16 @@ import Spatial
 import Telemetry
 import TestSupport
 
-/// A vehicle that drives and parks by turns, with a gpsd that comes and goes, an iiod that is late, and a clock that is set to
-/// and fro: the agent's own pipeline, on a time line that passes as fast as it computes.
+/// A vehicle that alternately drives and parks, with a gpsd that fails temporarily, a delayed iiod, and clock
+/// changes. It runs the agent's pipeline in virtual time.
 struct AttackedVehicle {
   private let configuration: AgentConfiguration
   private var pipeline: AgentPipeline
   private var regressions = 0
   private var hasReceiver = true
-  /// Seconds by which the machine's clock is wrong.
+  /// Error of the machine's clock in seconds.
   private var clockError = 0.0
-  /// Blocks that wait in a slow server, each with when it comes.
+  /// Blocks delayed by a slow server, with their arrival times.
   private var late: [(due: Double, scans: [InertialScan])] = []
   private(set) var clockSteps = 0
   private(set) var receiverLosses = 0
@@ -34,19 +34,19 @@ struct AttackedVehicle {
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(seconds: seconds),
       time: start.advanced(bySeconds: seconds + clockError), isClockSynchronized: false, version: "1")
-    // The way leads through it once a lap.
+    // The route passes through the region once per lap.
     try pipeline.regions.add(
       Region(identifier: "depot", center: position(at: 0), radius: 200))
     return pipeline
   }
 
-  /// The agent begins anew.
+  /// Restarts the agent.
   mutating func restart(at seconds: Double) throws {
     pipeline = try Self.pipeline(configuration, at: seconds, clockError: clockError)
     regressions = 0
   }
 
-  /// - Returns: what the vehicle says; `isNewEpoch` when time has gone back before it.
+  /// - Returns: the messages of the vehicle; `isNewEpoch` is true if time went back before them.
   mutating func advance(
     to seconds: Double, using random: inout SplitMix
   ) -> (messages: [VehicleMessage], isNewEpoch: Bool) {
@@ -82,7 +82,7 @@ struct AttackedVehicle {
     return (messages, pipeline.timeRegressions != regressions)
   }
 
-  /// A block of scans, some with a blow, that comes up to a minute late.
+  /// Queues a block of scans, some with an impact, that arrives up to one minute late.
   private mutating func measure(at seconds: Double, using random: inout SplitMix) {
     let blow = Int.random(in: 0..<4, using: &random) == 0
     let scans = (0..<20).map { index -> InertialScan in
@@ -105,7 +105,7 @@ struct AttackedVehicle {
     return fix
   }
 
-  /// On a circle of two kilometres, 40 minutes of each two hours.
+  /// Returns the position on a circle with a radius of 2 km. The vehicle drives for 40 min in every two hours.
   private static func position(at seconds: Double) -> Coordinate {
     let laps = (seconds / 7200).rounded(.down)
     let driven = laps * 2400 + min(seconds - laps * 7200, 2400)
@@ -114,7 +114,8 @@ struct AttackedVehicle {
 }
 
 extension Coordinate {
-  /// The place at some metres in a direction, in radians; near enough for a lap.
+  /// Returns the position at a distance in metres and a direction in radians. The approximation is sufficient
+  /// for a lap.
   fileprivate func moved(by distance: Double, towards angle: Double) -> Coordinate {
     let turn = angle.truncatingRemainder(dividingBy: 2 * Double.pi)
     return Coordinate(
@@ -122,7 +123,7 @@ extension Coordinate {
       longitude: longitude + distance * sine(turn) / 74_300)
   }
 
-  /// Bhaskara's approximation, continued to all angles.
+  /// Bhaskara's approximation of the sine, extended to all angles.
   private func sine(_ angle: Double) -> Double {
     var angle = angle.truncatingRemainder(dividingBy: 2 * Double.pi)
     let sign = angle > Double.pi ? -1.0 : 1

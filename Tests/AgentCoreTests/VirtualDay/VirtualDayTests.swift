@@ -4,11 +4,12 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// A day of virtual time under all attacks at once: bytes that no broker may send, refused topics, a certificate that has
-/// expired for hours, a full disk, kills, damaged sectors at restarts, clocks that are set, a receiver that comes and goes, and
-/// an IIO server that is late. The real libraries stand in other tests; here every part that decides is the agent's own.
+/// A day of virtual time under all attacks simultaneously: invalid packets, refused topics, a certificate that
+/// has expired for hours, a full disk, kills, damaged sectors at restarts, clock changes, a receiver that fails
+/// temporarily, and a delayed IIO server. Other tests use the real libraries; here all decisions are made by
+/// the agent's own code.
 @Suite(.serialized) struct VirtualDayTests {
-  /// Ten days with a fix every two seconds in the full run; ODOGRAPH_SEED plays a day again.
+  /// Ten days with a fix every 2 s in the full run. Set ODOGRAPH_SEED to replay a day.
   @Test(.timeLimit(.minutes(60))) func acceptedMessagesSurviveADayOfFaults() throws {
     var seeds = SplitMix.announced()
     for number in 0..<(Shared.isFullRun ? 10 : 1) {
@@ -34,7 +35,7 @@ import Testing
   }
 }
 
-/// One day.
+/// A day with attacks.
 struct AttackedDay {
   enum Attack: CaseIterable { case unreachable, hostile, refusedTopics, fullDisk, kill, damage }
 
@@ -42,7 +43,7 @@ struct AttackedDay {
   let store: AttackedStore
   private(set) var broker = AttackedBroker()
   private(set) var counts: [Attack: Int] = [:]
-  /// When what lasts is over.
+  /// End time of each lasting attack.
   private var ends: [Attack: Double] = [:]
   private var random: SplitMix
   private var formats: MessageFormats
@@ -67,7 +68,7 @@ struct AttackedDay {
   }
 
   mutating func pass(hours: Double) throws {
-    // Each comes up some eight times a day.
+    // Each attack occurs about eight times a day.
     let pause = 86_400 / step / 8
     while now < hours * 3600 {
       now += step
@@ -122,7 +123,7 @@ struct AttackedDay {
     }
   }
 
-  /// All is well again, and the broker gets what still waits.
+  /// Ends all attacks and delivers all waiting records.
   mutating func finish() throws {
     try store.emptyDisk()
     (broker.isReachable, broker.refused) = (true, [])

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What the guard of `MQTT` costs, from its own sources, which are no product: a package of its own, as the names of its
-// targets are those of the agent's.
+// Cost of the packet guard of `MQTT`. It compiles the guard's sources directly, since they are not part of a product. A separate package,
+// because its targets have the same names as those of the agent.
 let package = Package(
   name: "guard",
   targets: [

@@ -1,9 +1,9 @@
-"""Asks positions against polygons with GEOS' STRtree (PyPI package shapely).
+"""Finds the polygons that contain positions with GEOS' STRtree (PyPI package shapely).
 
 usage: geos.py FOLDER VERTICES
 
-FOLDER/polygons.f64 and positions.f64 hold longitude and latitude as float64. The output is "checks per second,hits":
-processor time, the best of three batched queries, the predicate evaluated by GEOS on geometries that are prepared.
+FOLDER/polygons.f64 and positions.f64 contain longitude and latitude as float64. The output is "checks per second,hits":
+processor time, the best of three batched queries; GEOS evaluates the predicate on prepared geometries.
 """
 
 import sys

@@ -2,10 +2,10 @@
 
 usage: peers.py INPUT FOLDER PERIOD [vqf]
 
-INPUT holds float64 rows: time (s), rate (rad/s), specific force (m/s²), field (µT), 1 where the field is new. Each
-algorithm's attitudes (device to east-north-up, scalar first, float64) go to FOLDER/NAME.f64; where no field is new, only vqf
-runs, without a magnetometer. The output has one line "NAME,nanoseconds per sample" each. vqf has a fixed sample period, as its batch interface is made; a field that
-is not new is held for both.
+INPUT contains float64 rows: time (s), rate (rad/s), specific force (m/s²), field (µT), 1 if the field is new. Each algorithm's
+attitudes (device to east-north-up, scalar first, float64) are written to FOLDER/NAME.f64. Without any new field, only vqf is
+run, without a magnetometer. The output has one line "NAME,nanoseconds per sample" per algorithm. vqf has a fixed sample
+period, as required by its batch interface; both algorithms receive the last field until there is a new one.
 """
 
 import sys
@@ -23,7 +23,7 @@ def run_vqf(period, rates, forces, fields):
 
 
 def run_imufusion(times, rates, forces, fields):
-    """Settings of the package's own advanced example, for its interface from 1.3 on."""
+    """Runs imufusion with the settings of its advanced example; requires version 1.3 or later."""
     rate = (len(times) - 1) / (times[-1] - times[0])
     settings = imufusion.AhrsSettings()
     settings.sample_rate = rate

@@ -4,7 +4,7 @@ import FleetCommand
 import MQTT
 import Testing
 
-/// `--broker` with all nodes of a cluster.
+/// `--broker` with the nodes of a cluster.
 @Suite struct BrokerNodesTests {
   private func brokers(_ words: String...) throws -> [MQTTConfiguration.Broker] {
     try BrokerArguments.parse(words).configuration().brokers
@@ -18,9 +18,9 @@ import Testing
           .init(host: "::1", port: 8883),
         ])
     #expect(try brokers("--broker", "a,b", "--port", "1884").map(\.port) == [1884, 1884])
-    // TLS by a file alone means its port at each node.
+    // A CA file alone enables TLS with its default port at each node.
     #expect(try brokers("--broker", "a,b:1", "--ca", "x").map(\.port) == [8883, 1])
-    // Of one, too: a failure at MQTT 5 is none while there is 3.1.1 to try.
+    // A failure with MQTT 5 is not reported before MQTT 3.1.1 has been tried, also with a single broker.
     for text in ["a", "a,b"] {
       #expect(try !BrokerArguments.parse(["--broker", text]).configuration().reportsEachBroker)
     }
@@ -32,7 +32,7 @@ import Testing
       ("a,,b", "no host"),
       ("a,b:x", "port"),
     ])
-  func whatIsWrongIsNamed(_ text: String, _ cause: String) {
+  func errorsNameTheCause(_ text: String, _ cause: String) {
     let error = #expect(throws: FleetError.self) { try brokers("--broker", text) }
     #expect("\(String(describing: error))".contains(cause))
   }

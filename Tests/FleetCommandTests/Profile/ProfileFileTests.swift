@@ -44,7 +44,7 @@ import Testing
     #expect(profile.place == "/home/ann/.config/odograph/profile.toml [work]")
   }
 
-  @Test func theUnnamedOneIsDefault() throws {
+  @Test func theDefaultProfileNeedsNoName() throws {
     let profiles = try file("[default]\nfleet = \"a\"\n")
     #expect(try profiles.profile(named: nil)?.fleets == ["a"])
     #expect(try file("").profile(named: nil) == nil)
@@ -52,7 +52,7 @@ import Testing
     #expect(error.description.contains("has no [wrok]; it has default") && error.kind == .invalidInput)
   }
 
-  /// Each names the file, the line, the column and what to do.
+  /// Each error has the file, the line, the column and a remedy.
   @Test(arguments: [
     ("[a]\nbrokr = \"x\"", ":2:1", "unknown key brokr in [a]; did you mean broker?"),
     ("[a]\nsomething = \"x\"", ":2:1", "unknown key something in [a]; available: broker, user"),
@@ -64,7 +64,7 @@ import Testing
     ("[[", ":1:3", "not TOML"),
     ("[a]\nuser = \"\"", ":2:8", "must be a text in quotes"),
   ])
-  func errorsSayWhere(text: String, place: String, cause: String) throws {
+  func errorsHaveTheirPosition(text: String, place: String, cause: String) throws {
     let error = try #require(throws: FleetError.self) { try file(text) }
     #expect(error.object == "/home/ann/.config/odograph/profile.toml" + place)
     #expect(error.cause.contains(cause), "\(error)")
@@ -78,8 +78,8 @@ import Testing
     #expect(ProfileFile.usualPath { _ in nil } == nil)
   }
 
-  /// The example is a profile file, and tells every key.
-  @Test func theExampleTellsEveryKey() throws {
+  /// The example is a valid profile file with every key.
+  @Test func theExampleContainsEveryKey() throws {
     let folder = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
     let path = folder.appending(path: "Config/profile.toml").path(percentEncoded: false)
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -97,7 +97,7 @@ import Testing
     #expect(configuration.tls?.identity?.keyFile == "k.pem" && configuration.brokers.first?.port == 8883)
   }
 
-  @Test func oneWayOfTrust() throws {
+  @Test func methodsOfTrustExcludeEachOther() throws {
     for (arguments, object) in [
       (["--ca", "a", "--ca-folder", "b"], "--ca, --ca-folder and --psk-identity"),
       (["--psk-identity", "a"], "--psk-identity"), (["--psk-file", "a"], "--psk-file"),

@@ -108,8 +108,8 @@ import Testing
     #expect(isIncomplete("van-0") && isIncomplete("van-100000") && isIncomplete("other"))
   }
 
-  /// With overlapping subscriptions a document arrives twice: the second arrival is a copy. A published document
-  /// is not a copy when it is received back, whether the broker acknowledges it before or after.
+  /// The second arrival of a document over overlapping subscriptions is a copy. A published document is not a copy when it is received
+  /// back, whether the broker acknowledges it before or after.
   @Test(arguments: [true, false]) func aSecondArrivalIsACopy(isAcknowledgedFirst: Bool) {
     var state = state()
     let own = message("regions/desired", #"{"version":"1"}"#)
@@ -134,7 +134,7 @@ import Testing
     #expect(isNew(position))
   }
 
-  /// Some brokers close the connection at each message that they reject.
+  /// Brokers may close the connection at each message that they reject.
   @Test func aDocumentThatEndsThreeConnectionsIsWithdrawn() throws {
     var state = state()
     let request = RequestOutcomes([van], at: Self.at(0), timeout: 10, answer: nil)
@@ -159,7 +159,7 @@ import Testing
 
   private enum Step { case connected, marked, kept, lost }
 
-  /// Table: events with their times in s, the times at which the wait is checked, and when it ends how.
+  /// Table: events with their times in s, the time in s at which the wait ends, and whether the reading is complete.
   @Test(
     arguments: [
       // Without a connection the wait ends early.
@@ -353,7 +353,7 @@ import Testing
     #expect(state.commands.requests(to: van).map(\.id) == ["8", "7"])
   }
 
-  @Test func oldCommandsAreForgotten() {
+  @Test func oldCommandsAreRemoved() {
     var state = state()
     func add(_ id: String, _ vehicle: String = "van") {
       let ticket = state.send(request(id, vehicle: vehicle), awaitsResponse: true, until: .start, token: 1)

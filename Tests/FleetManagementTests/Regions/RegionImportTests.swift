@@ -11,7 +11,7 @@ import Testing
     try RegionImport.parse(Array(text.utf8), radius: radius)
   }
 
-  /// One square and one circle, three times.
+  /// Three formats of the same square and circle.
   @Test(arguments: [
     """
     {"type":"FeatureCollection","features":[
@@ -60,7 +60,7 @@ import Testing
     #expect(rings.map(\.count) == [5, 4, 4])
   }
 
-  /// `export --region` has no such option.
+  /// `export --region` has no option for the radius.
   @Test(arguments: [true, false]) func anOptionIsNamedWhereThereIsOne(hasOption: Bool) throws {
     let text = #"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#
     let error = try #require(throws: JSONError.self) {
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  /// Placemarks as Google Earth writes them, and in a KMZ.
+  /// Placemarks in the form of Google Earth.
   @Test func theDisplayNameOfKMLIsTheName() throws {
     func placemark(_ name: String, _ longitude: Int) -> String {
       "<Placemark id='0A\(longitude)'><name>\(name)</name><Polygon><outerBoundaryIs><LinearRing><coordinates>"
@@ -146,8 +146,8 @@ import Testing
       try read(kml.replacing("Zone", with: long)).features.allSatisfy { $0.identifier.utf8.count <= 64 })
   }
 
-  /// As the agent does with a document: the last one replaces the one before it.
-  @Test func theLastOfANameCounts() throws {
+  /// The last region of a name replaces the former ones, as in the agent.
+  @Test func theLastRegionOfANameIsUsed() throws {
     let read = try read(
       "a: POLYGON ((0 0, 1 0, 1 1))\nb: POLYGON ((0 0, 1 0, 1 1))\na: POLYGON ((0 0, 1 0, 1 1, 0 1))")
     #expect(read.features.map(\.identifier) == ["b", "a"] && read.replaced == ["a"])
@@ -179,7 +179,7 @@ import Testing
     #expect(report.refusal(of: "c") == "refused: x" && report.refusal(of: "d") == "refused: y")
     report.reported = try JSONValue(parsing: Array(#"{"version":"0","accepted":["b","c","d"]}"#.utf8))
     #expect(!report.isCurrent && report.differences(to: nil).count == 3)
-    // Regions of the vehicle's own file answer no document.
+    // Regions of the vehicle's own file are no answer to a document.
     report.reported = try JSONValue(
       parsing: Array(#"{"source":"file","accepted":["b","c","d"],"refused":[{"index":0,"reason":"x"}]}"#.utf8)
     )

@@ -29,7 +29,7 @@ import Testing
       names, from: RetainedDocuments(vehicles: vehicles, subject: .regions, from: state.documents))
   }
 
-  @Test func whatNobodyHasIsRefused() throws {
+  @Test func unknownRegionsAreRefused() throws {
     let kept = report(of: vehicles[0], wanted: ["yard"])
     let error = try #require(throws: FleetError.self) {
       try removal(["yard", "nosuch"], from: vehicles, kept)
@@ -38,7 +38,7 @@ import Testing
     #expect(error.cause.contains("none of the 12 vehicles"))
   }
 
-  @Test func onlyThoseThatHaveItAreTold() throws {
+  @Test func onlyVehiclesWithTheRegionAreChanged() throws {
     let kept = report(of: vehicles[0], wanted: ["yard"]) + report(of: vehicles[3], watched: ["yard", "stop"])
     let removal = try self.removal(["yard"], from: vehicles, kept)
     #expect(removal.vehicles == [vehicles[0], vehicles[3]])
@@ -47,7 +47,7 @@ import Testing
     #expect(few.notes == ["region \"yard\" does not exist on \(vehicles[1])"])
   }
 
-  @Test func allOfThemNeedNoName() throws {
+  @Test func removalOfAllRegionsNeedsNoName() throws {
     let removal = try self.removal([], from: vehicles, [])
     #expect(removal.vehicles == vehicles && removal.notes.isEmpty)
   }

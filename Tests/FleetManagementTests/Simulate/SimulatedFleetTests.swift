@@ -36,7 +36,7 @@ import VehicleData
       #expect(own.map { $0.identity?.seq } == (1...20).map { UInt64($0) })
       for (a, b) in zip(own, own.dropFirst()) { #expect(abs(b.time.seconds(since: a.time) - 0.5) < 0.002) }
     }
-    // Whether it is asked often or seldom, the same is said.
+    // The number of calls does not change the reports.
     var again = try self.fleet { $0.rate = 2 }
     let parts =
       stride(from: 0.37, to: 10, by: 0.37).flatMap { report(&again, until: $0) }
@@ -44,8 +44,8 @@ import VehicleData
     #expect(parts.map(\.message.topic) == outputs.map(\.message.topic))
   }
 
-  /// After a restart of the broker, those of that connection, but for those whose link is lost.
-  @Test func statusIsSaidAgainAfterAConnection() throws {
+  /// After a connection, each of its vehicles publishes its status again, except those that have lost their link.
+  @Test func statusIsRepeatedAfterAConnection() throws {
     var fleet = try fleet()
     let again = fleet.statusAgain(at: noon) { $0 % 2 == 1 }
     #expect(again.map(\.vehicle) == Array(stride(from: 1, to: 20, by: 2)))
@@ -64,7 +64,7 @@ import VehicleData
     #expect(out.isDisjoint(with: others.map(\.vehicle)))
   }
 
-  /// What begins a connection is not lost behind what has piled up, and does not pile up itself without end.
+  /// Messages that start a connection are accepted by a full queue, up to a second limit.
   @Test func aFullQueueHasRoomForStatus() {
     let queue = PublishQueue(capacity: 2)
     let message = MQTTMessage(topic: "t", text: "")
@@ -74,7 +74,7 @@ import VehicleData
     #expect(queue.pending == 4)
   }
 
-  @Test func vehiclesMoveAsTheySay() throws {
+  @Test func vehiclesMoveWithTheirReportedSpeed() throws {
     var fleet = try fleet { $0.vehicles = 3 }
     let outputs = report(&fleet, until: 120)
     for vehicle in 0..<3 {

@@ -7,7 +7,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// A fleet in parts says what it says in one process.
+/// The parts of a fleet publish the same messages as a fleet in one process.
 @Suite struct SimulatedPartTests {
   private func fleet(
     _ part: String? = nil, _ change: (inout SimulatedFleet.Configuration) -> Void = { _ in }
@@ -20,8 +20,8 @@ import Testing
     return try SimulatedFleet(configuration, start: noon)
   }
 
-  /// Topic and payload without the epoch, which is of the process.
-  private func said(_ fleet: inout SimulatedFleet) throws -> [String] {
+  /// Topics and payloads without the epoch, which differs between processes.
+  private func published(_ fleet: inout SimulatedFleet) throws -> [String] {
     var outputs = fleet.status(.online, at: noon)
     fleet.advance(to: 120, into: &outputs)
     return try outputs.map { output in
@@ -39,12 +39,12 @@ import Testing
     for part in 1...count {
       var fleet = try fleet("\(part)/\(count)")
       #expect((23 / count...(23 + count - 1) / count).contains(fleet.vehicles.count))
-      parts += try said(&fleet)
+      parts += try published(&fleet)
     }
-    #expect(try parts.sorted() == said(&whole).sorted())
+    #expect(try parts.sorted() == published(&whole).sorted())
   }
 
-  /// Each part speaks in the order of time, evenly.
+  /// Each part publishes in the order of time, at an even rate.
   @Test func aPartIsInOrder() throws {
     var fleet = try fleet("3/4") {
       ($0.eventsPerHour, $0.outagesPerHour, $0.liveRate) = (0, 0, 0)
@@ -63,7 +63,7 @@ import Testing
     #expect(error.object.hasPrefix("part \(text)") && error.kind == .invalidInput)
   }
 
-  @Test func toldNumbersComeBack() throws {
+  @Test func sentNumbersAreReadBack() throws {
     let van = VehicleKey(fleet: "a", vehicle: "ü\"b")
     let told = SentNumbersFile(
       root: "odograph/v1",
@@ -73,7 +73,7 @@ import Testing
       ])
     let read = try SentNumbersFile(told.bytes, of: "told.jsonl")
     #expect(read.numbers == told.numbers && read.root == told.root)
-    // Cut anywhere, it is no such file, or says in which line it ends.
+    // A truncated file is refused with the number of the line.
     for count in 0..<(told.bytes.count - 1) {
       let error = #expect(throws: FleetError.self) {
         try SentNumbersFile(Array(told.bytes.prefix(count)), of: "told.jsonl")

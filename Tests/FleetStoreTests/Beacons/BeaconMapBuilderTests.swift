@@ -8,7 +8,7 @@ import VehicleData
 
 @testable import FleetStore
 
-/// The fleet's map, made of what vehicles tell: who is believed.
+/// The fleet's beacon map from the scans of vehicles, and which scans are trusted.
 @Suite struct BeaconMapBuilderTests {
   private static let day = 20_780
   private static let now = UTCTime(nanoseconds: Int64(day) * 86_400_000_000_000 + 36_000_000_000_000)
@@ -19,7 +19,7 @@ import VehicleData
     try #require(Beacon(accessPoint: 0x0012_3400_0000 + UInt64(number)))
   }
 
-  /// A vehicle hears transmitters so often, each time some metres from a place.
+  /// Adds scans of beacons by a vehicle, each some metres from `place`.
   private func hear(
     _ numbers: some Sequence<Int>, _ times: Int, by vehicle: String, at place: Coordinate = town,
     in builder: inout BeaconMapBuilder, time: UTCTime = now
@@ -37,7 +37,7 @@ import VehicleData
     }
   }
 
-  @Test func whatIsHeardTwiceIsOnTheMap() throws {
+  @Test func beaconsHeardTwiceAreOnTheMap() throws {
     var builder = BeaconMapBuilder()
     try hear(0..<5, 4, by: "a", in: &builder)
     try hear(5..<7, 1, by: "a", in: &builder)
@@ -52,13 +52,13 @@ import VehicleData
     #expect(builder.map(.init(sightings: 1)).count == 7)
   }
 
-  /// A liar says it a thousand times, and shouts.
-  @Test func oneVehiclesLiesAreOutvoted() throws {
+  /// A vehicle with wrong positions in 1000 scans.
+  @Test func falseScansOfOneVehicleAreOutvoted() throws {
     var builder = BeaconMapBuilder()
     try hear(0..<5, 1000, by: "liar", at: Self.elsewhere, in: &builder)
-    // Only the liar has been heard of: nobody knows better, but who asks for two.
+    // Without other scans the false positions are accepted, unless two vehicles are required.
     #expect(builder.map(.init()).count == 5 && builder.map(.init(vehicles: 2)).isEmpty)
-    // One word against another is none.
+    // Two vehicles that contradict each other: neither position is accepted.
     try hear(0..<5, 3, by: "a", in: &builder)
     #expect(builder.map(.init()).isEmpty && builder.counts.disputed == 5)
     try hear(0..<5, 3, by: "b", in: &builder)
@@ -68,13 +68,13 @@ import VehicleData
       #expect(entry.place.coordinate.distance(to: Self.town) < 20 && entry.vehicles == 2)
       #expect(entry.place.sightings == 6)
     }
-    // A lie of 250 m is near enough to count, and is not where the median is.
+    // A false position 250 m away is near enough to count, but does not move the median.
     try hear(0..<5, 3, by: "c", in: &builder)
     try hear(0..<5, 1000, by: "near", at: Coordinate(latitude: 48.1394, longitude: 11.5755), in: &builder)
     for entry in builder.map(.init()) { #expect(entry.place.coordinate.distance(to: Self.town) < 30) }
   }
 
-  @Test func whatTravelsIsNotOnTheMap() throws {
+  @Test func movingBeaconsAreNotOnTheMap() throws {
     var builder = BeaconMapBuilder()
     var generator = SplitMix(seed: 1)
     for number in 0..<30 {
@@ -86,14 +86,14 @@ import VehicleData
     #expect(builder.map(.init(sightings: 1)).isEmpty && builder.counts.disputed == 1)
   }
 
-  @Test func impossibleTimesAreLeftOut() throws {
+  @Test func implausibleTimesAreIgnored() throws {
     var builder = BeaconMapBuilder()
     try hear(0..<5, 4, by: "a", in: &builder, time: Self.now.advanced(bySeconds: 2 * 86_400))
     try hear(0..<5, 4, by: "a", in: &builder, time: Self.now.advanced(bySeconds: -500 * 86_400))
     #expect(builder.map(.init()).isEmpty && builder.counts.misdated == 8)
   }
 
-  @Test func aMapAcrossTheDateLineHasItsPlace() throws {
+  @Test func positionsAcrossTheDateLineAreCombined() throws {
     var builder = BeaconMapBuilder()
     try hear([1], 3, by: "a", at: Coordinate(latitude: -16.8, longitude: 179.9995), in: &builder)
     try hear([1], 3, by: "b", at: Coordinate(latitude: -16.8, longitude: -179.9995), in: &builder)
@@ -102,7 +102,7 @@ import VehicleData
   }
 }
 
-/// The map's file.
+/// The file of the map.
 @Suite struct FleetMapFileTests {
   private let directory: TemporaryDirectory
 
@@ -114,7 +114,7 @@ import VehicleData
     return ""
   }
 
-  @Test func aMapComesBack() throws {
+  @Test func aMapIsReadBackUnchanged() throws {
     let beacons: [Beacon] = try [
       #require(Beacon(accessPoint: 0x0000_0a0b_0c0d)),
       #require(Beacon(.gsm, country: 262, network: 7, area: 513, cell: 65_534)),
@@ -137,9 +137,9 @@ import VehicleData
     #expect(map.map(\.place.beacon.text)[1] == "gsm-262-7-513-65534")
   }
 
-  @Test func whatIsNoMapIsRefusedWithItsLine() throws {
+  @Test func invalidMapsAreRefusedWithTheLine() throws {
     let good = "00:12:34:00:00:01,48.1,11.5,60,4,2,20780"
-    // Maps of before have no source.
+    // Maps of earlier versions have no source.
     #expect(
       try failure("beacon,latitude,longitude,reach,sightings,vehicles,last_seen\n" + good + "\r\n\n").isEmpty)
     #expect(try failure(FleetMapFile.head + "\n\(good),fleet\n").isEmpty)
@@ -160,7 +160,7 @@ import VehicleData
   }
 }
 
-/// Who is answered with what.
+/// Answers to requests of vehicles for cells of the map.
 @Suite struct PieceServerTests {
   private let van = VehicleKey(fleet: "f", vehicle: "van")
 
@@ -182,18 +182,18 @@ import VehicleData
       cells: cells.compactMap { name, version in Geohash(name).map { .init($0, version: version) } })
   }
 
-  @Test func aVehicleGetsWhatItDoesNotHaveOnce() throws {
+  @Test func aVehicleReceivesMissingCellsOnce() throws {
     var server = try server(4000)
     #expect(server.cellCount == 1)
     let first = server.answer(wanted([("u281", nil), ("u284", nil)]), from: van, at: 0)
     #expect(first.map(\.cell.text) == ["u281", "u284"] && first.map(\.payloads.count) == [2, 1])
     let pieces = try first.flatMap(\.payloads).map { try BeaconPiece(payload: $0) }
     #expect(pieces[0].beacons.count + pieces[1].beacons.count == 4000 && pieces[2].beacons.isEmpty)
-    // It asks again before they can have come; another vehicle is another.
+    // The vehicle repeats its request before the answer can have arrived; another vehicle gets its own answer.
     #expect(server.answer(wanted([("u281", nil), ("u284", nil)]), from: van, at: 60).isEmpty)
     let other = VehicleKey(fleet: "f", vehicle: "other")
     #expect(server.answer(wanted([("u281", nil)]), from: other, at: 60).count == 1)
-    // They were lost.
+    // The answer was lost.
     let again = server.answer(wanted([("u281", nil)]), from: van, at: PieceServer.pause)
     #expect(again.map(\.payloads) == [first[0].payloads])
     let has = wanted([("u281", pieces[0].version), ("u284", pieces[2].version)])
@@ -202,7 +202,7 @@ import VehicleData
     #expect(server.answer(old, from: van, at: 20_000).count == 1)
   }
 
-  @Test func anotherMapIsToldWhereItIsAnother() throws {
+  @Test func changedCellsAreSent() throws {
     var server = try server(100)
     let first = server.answer(wanted([("u281", nil)]), from: van, at: 0)
     let has = wanted([("u281", try BeaconPiece(payload: first[0].payloads[0]).version)])
@@ -223,7 +223,7 @@ import VehicleData
   }
 }
 
-/// Who waits for an answer.
+/// The queue of requests.
 @Suite struct PieceRequestsTests {
   private func wanted(_ second: Int64) -> BeaconsWantedMessage {
     BeaconsWantedMessage(time: UTCTime(nanoseconds: second * 1_000_000_000), cells: [])
@@ -231,7 +231,7 @@ import VehicleData
 
   private func key(_ number: Int) -> VehicleKey { VehicleKey(fleet: "f", vehicle: "v\(number)") }
 
-  @Test func whoAsksAThousandTimesWaitsOnceWithTheNewest() {
+  @Test func theNewestRequestOfEachVehicleWaits() {
     var requests = PieceRequests(most: 3)
     for second in 0..<1000 as Range<Int64> {
       for number in 0..<3 { #expect(requests.append(wanted(second), from: key(number)) == true) }
@@ -249,7 +249,7 @@ import VehicleData
     #expect(requests.next()?.vehicle == key(0))
   }
 
-  @Test func manyHaveTheirTurnInOrder() {
+  @Test func requestsAreAnsweredInOrder() {
     var requests = PieceRequests()
     for number in 0..<10_000 { _ = requests.append(wanted(0), from: key(number)) }
     for number in 0..<10_000 { #expect(requests.next()?.vehicle == key(number)) }
@@ -257,9 +257,9 @@ import VehicleData
   }
 }
 
-/// What `odograph beacons show` counts.
+/// Counts that `odograph beacons show` prints.
 @Suite struct FleetMapSummaryTests {
-  @Test func transmittersAreCountedByWhatTheyAreAndWhere() throws {
+  @Test func beaconsAreCountedByKindAndArea() throws {
     func entry(_ beacon: Beacon?, _ latitude: Double, _ day: Int, _ service: String? = nil) throws
       -> FleetBeacon
     {

@@ -9,7 +9,7 @@ import Transfers
 
 @testable import FleetStore
 
-/// A real client and a real server: whatever is answered is bounded, told, and changes nothing that is known.
+/// A real client and a real server: every answer is bounded and reported, and changes no beacon of the map.
 @Suite(.timeLimit(.minutes(2))) struct GeolocateServiceTests {
   private typealias Scene = GeolocateScene
 
@@ -30,7 +30,7 @@ import Transfers
     try service.requests().map { try JSONValue(parsing: Array($0.utf8)) }
   }
 
-  /// Asks so many questions, of three unknown access points each, beside a map of one other.
+  /// Runs `count` queries with three unknown access points each. The map has one other access point.
   private func run(
     _ scene: String, _ count: Int = 6, cache name: String? = nil, address: GeolocateAddress? = nil,
     shouldContinue: @escaping () -> Bool = { true }
@@ -46,7 +46,7 @@ import Transfers
       map: [Scene.entry(try #require(Beacon(accessPoint: 1)))], limits: limits, day: Scene.day)
     for number in 0..<UInt64(count) {
       let question = try #require(try Scene.question(Scene.beacons(number * 3..<number * 3 + 3)))
-      // Time that is waited for goes by at once.
+      // Waiting advances a virtual clock.
       var now = 0.0
       func wait(_ seconds: Double) -> Bool {
         now += seconds
@@ -59,7 +59,7 @@ import Transfers
     return (found, run.counts, run.summary(found.count), run.fault)
   }
 
-  @Test func whatItKnowsIsTakenKeptAndAskedForOnce() throws {
+  @Test func answersAreUsedCachedAndRequestedOnce() throws {
     let first = try run("good", 2)
     #expect(first.counts == .init(asked: 2, answered: 2) && first.fault == nil, "\(first.said)")
     #expect(first.found.map(\.place.beacon) == Scene.beacons(0..<6))
@@ -85,7 +85,7 @@ import Transfers
     }
   }
 
-  /// By scene, what is told of it.
+  /// Hostile responses by scene, with the text that is reported.
   private static let hostile: [(scene: String, said: String)] = [
     ("nan", "invalid response"), ("infinite", "invalid response"), ("outside", "invalid response"),
     ("quoted", "not a number"), ("inaccurate", "invalid response"), ("endless", "invalid response"),
@@ -98,7 +98,7 @@ import Transfers
     ("headers_for_ever", "failed"), ("early", "failed"), ("garbage", "failed"),
   ]
 
-  @Test(arguments: hostile.map(\.scene)) func whatIsNotToBeBelievedIsBoundedToldAndChangesNothing(
+  @Test(arguments: hostile.map(\.scene)) func hostileResponsesAreBoundedReportedAndIgnored(
     _ scene: String
   ) throws {
     let expected = try #require(Self.hostile.first { $0.scene == scene }?.said)
@@ -106,18 +106,18 @@ import Transfers
     #expect(result.found.isEmpty)
     #expect(result.said.contains(expected) && !result.said.contains("fleet-key"), "\(result.said)")
     #expect(scene == "rough" ? result.fault == nil : result.fault != nil)
-    // It was asked where it was named, six times at most, and is asked no more.
+    // At most six requests, all to the configured path.
     let requests = try requests()
     #expect((1...6).contains(requests.count) && requests.count == result.counts.asked)
     #expect(requests.allSatisfy { $0["path"]?.string?.hasPrefix("/\(scene)/") ?? false })
-    // Nothing of what makes no sense is kept; what does is judged anew.
+    // Invalid responses are not cached; responses with a position are, and are judged again.
     let isAnswer = ["rough", "antipodes"].contains(scene)
     #expect(
       try SQLiteReader(directory.file("\(scene).sqlite")).rows("SELECT * FROM answers").isEmpty != isAnswer)
   }
 
-  /// What it has said well is not believed either, also when it comes from the cache.
-  @Test func whoTurnsOutToLieIsNotBelievedAtAll() throws {
+  /// If most answers contradict the scans, the plausible answers are discarded, too, also when they are cached.
+  @Test func anUnreliableServiceIsNotUsedAtAll() throws {
     let result = try run("turns", 9, cache: "turns.sqlite")
     #expect(result.counts == .init(asked: 7, answered: 7, contradicted: 5) && result.found.isEmpty)
     #expect(result.said.contains("none of its answers is used") && result.fault != nil)
@@ -125,7 +125,7 @@ import Transfers
     #expect(again.counts == .init(cached: 7, answered: 7, contradicted: 5) && again.found.isEmpty)
   }
 
-  @Test func nobodyWithoutACertificateOfTrustIsAsked() throws {
+  @Test func aServiceWithoutATrustedCertificateGetsNoRequest() throws {
     let authority = try CertificateAuthority()
     let server = try GeolocateFixture(certificate: try authority.issue("service"))
     let address = try GeolocateAddress("https://127.0.0.1:\(server.port)/good/v1/geolocate", keyFile: nil)
@@ -136,15 +136,15 @@ import Transfers
     #expect(try run("closed", address: closed).counts.asked == 3)
   }
 
-  @Test func whoIsToEndDoesNotWaitForAnAnswer() throws {
+  @Test func aStopDoesNotWaitForAnAnswer() throws {
     let result = try run("hang") { false }
     #expect(result.counts.asked == 1 && result.counts.failed == 0 && result.found.isEmpty)
   }
 
-  @Test func aDaysQuestionsAreBoundedOverRunsAndForgotten() throws {
+  @Test func theDailyLimitAppliesAcrossRunsAndAnswersExpire() throws {
     let path = directory.file("bound.sqlite")
     func cache(_ day: Int) throws -> GeolocateCache { try GeolocateCache(path: path, day: day) }
-    func isKept(_ question: Int64, _ day: Int) throws -> Bool {
+    func isCached(_ question: Int64, _ day: Int) throws -> Bool {
       try cache(day).answer(question, of: "a") != nil
     }
     do {
@@ -155,14 +155,14 @@ import Transfers
       try first.keep(.failed("no"), of: 3, "a", day: 100)
     }
     #expect(try cache(100).asked("a", day: 100) == 3 && cache(100).asked("b", day: 100) == 0)
-    #expect(try cache(100).answer(1, of: "b") == nil && !isKept(3, 100))
-    #expect(try isKept(1, 130) && isKept(2, 130) && cache(101).asked("a", day: 100) == 0)
-    #expect(try !isKept(2, 131) && isKept(1, 190) && !isKept(1, 191))
+    #expect(try cache(100).answer(1, of: "b") == nil && !isCached(3, 100))
+    #expect(try isCached(1, 130) && isCached(2, 130) && cache(101).asked("a", day: 100) == 0)
+    #expect(try !isCached(2, 131) && isCached(1, 190) && !isCached(1, 191))
     let text = try directory.write(
       "text", "no database, but long enough to be one: \(String(repeating: "x", count: 999))")
     do {
       _ = try GeolocateCache(path: text, day: 1)
-      Issue.record("a text is taken")
+      Issue.record("a text file was accepted")
     } catch { #expect(error.kind == .invalidInput && error.description.contains("name another")) }
   }
 }

@@ -9,7 +9,7 @@ import VehicleData
 
 @testable import FleetStore
 
-/// A scan in a town, as vehicles tell it.
+/// A scan in a town, as in messages of vehicles.
 enum GeolocateScene {
   static let day = 20_780
   static let town = Coordinate(latitude: 48.137431, longitude: 11.575490)
@@ -45,13 +45,13 @@ enum GeolocateScene {
   }
 }
 
-/// What is asked, and where.
+/// Contents and addresses of requests.
 @Suite struct GeolocateQuestionTests {
-  @Test func twoAccessPointsOrACellAreAskedForAndNothingElseIsTold() throws {
+  @Test func requestsNeedTwoAccessPointsOrACellAndContainNothingElse() throws {
     let points = GeolocateScene.beacons(0..<3)
     #expect(try GeolocateScene.question(Array(points.prefix(1))) == nil)
     #expect(try GeolocateScene.question(points, unknown: { _ in false }) == nil)
-    // What travels is not told, and of two one is left.
+    // Only one access point may be sent, as the others move.
     #expect(try GeolocateScene.question(points, told: { $0 == points[0] }) == nil)
     let cells = GeolocateScene.beacons(0..<1, 7..<8)
     let question = try #require(try GeolocateScene.question(cells))
@@ -74,7 +74,7 @@ enum GeolocateScene {
     #expect(all.key != question.key)
   }
 
-  @Test func onlyANamedAddressByTLSOrOfThisMachineIsAsked() throws {
+  @Test func onlyHTTPSAndLocalAddressesAreAccepted() throws {
     let directory = try TemporaryDirectory()
     let key = try directory.write("key", "a+secret/key\nmore\n")
     let address = try GeolocateAddress("https://API.example:8443/v1/geolocate", keyFile: key)
@@ -94,7 +94,7 @@ enum GeolocateScene {
     ] {
       do {
         _ = try GeolocateAddress(bad, keyFile: nil)
-        Issue.record("\(bad) is taken")
+        Issue.record("\(bad) was accepted")
       } catch {
         #expect(error.description.contains(reason) && !error.description.contains("hidden"), "\(error)")
         #expect(error.kind == .invalidInput)
@@ -108,11 +108,11 @@ enum GeolocateScene {
   }
 }
 
-/// When it is asked.
+/// Times of requests.
 @Suite struct GeolocatePaceTests {
   private let here = GeolocateOutcome.answered(.init(coordinate: GeolocateScene.town, accuracy: 40))
 
-  @Test func oneQuestionASecondAndSoManyADay() {
+  @Test func requestsAreLimitedPerSecondAndDay() {
     var pace = GeolocatePace(.init(daily: 4), asked: 2)
     #expect(pace.step(at: 100) == .ask)
     pace.observe(here, at: 100)
@@ -122,7 +122,7 @@ enum GeolocateScene {
     #expect(reason.contains("4 queries a day") && pace.ended == nil)
   }
 
-  @Test func aBusyServiceIsAskedLaterAndThenNotAtAll() {
+  @Test func aBusyServiceIsRetriedLaterAndThenAbandoned() {
     var pace = GeolocatePace(.init(), asked: 0)
     for (turn, wait) in [2.0, 4, 8, 16].enumerated() {
       pace.observe(.busy("busy", after: nil), at: 0)
@@ -141,7 +141,7 @@ enum GeolocateScene {
     guard case .stop = pace.step(at: 1e301) else { return #expect(Bool(false)) }
   }
 
-  @Test func whatFailsRefusesOrLiesIsNotAskedAgain() {
+  @Test func aServiceThatFailsOrContradictsIsAbandoned() {
     var pace = GeolocatePace(.init(), asked: 0)
     for outcome in [.failed("no"), .failed("no"), here, .failed("no"), .failed("no")] {
       pace.observe(outcome, at: 0)
@@ -157,7 +157,7 @@ enum GeolocateScene {
     #expect(pace.ended == nil && !pace.isDistrusted)
     pace.contradict()
     #expect(pace.isDistrusted && pace.ended?.contains("contradict") == true)
-    // A few among many that agree are households that moved.
+    // A few contradictions among many agreements are routers of households that moved.
     pace = GeolocatePace(.init(), asked: 0)
     for _ in 0..<90 { pace.agree() }
     for _ in 0..<10 { pace.contradict() }
@@ -167,7 +167,7 @@ enum GeolocateScene {
   }
 }
 
-/// What is believed.
+/// Checks of the answers.
 @Suite struct GeolocateEvidenceTests {
   private typealias Scene = GeolocateScene
 
@@ -179,23 +179,23 @@ enum GeolocateScene {
     return evidence.judge(.init(coordinate: Scene.moved(metres), accuracy: accuracy), of: question)
   }
 
-  @Test func anAnswerNearTheFixGivesEntriesOfTheLeastWeight() throws {
+  @Test func anAnswerNearTheFixGivesEntriesOfLowestWeight() throws {
     guard case .taken(let entries) = try judge(60, accuracy: 40) else { return #expect(Bool(false)) }
     #expect(entries.map(\.beacon) == Scene.beacons(0..<3))
     for entry in entries {
       #expect(entry.sightings == 1 && entry.lastSeen == Scene.day && entry.coordinate == Scene.moved(60))
       #expect((65...66).contains(entry.reach), "60 m and 40 m at 68 %")
     }
-    // What states a metre has no metre.
+    // A stated accuracy of 0 m is not accepted as the reach.
     guard case .taken(let exact) = try judge(0, accuracy: 0) else { return #expect(Bool(false)) }
     #expect(exact.allSatisfy { $0.reach > 60 })
     guard case .taken(let cells) = try judge(900, accuracy: 2000, Scene.beacons(0..<3, 0..<2)) else {
       return #expect(Bool(false))
     }
-    #expect(cells.map(\.beacon) == Scene.beacons(0..<0, 0..<2), "of 2 km no access point is known by")
+    #expect(cells.map(\.beacon) == Scene.beacons(0..<0, 0..<2), "2 km are too rough for access points")
   }
 
-  @Test func whatContradictsTheFixOrTheMapIsRefused() throws {
+  @Test func answersThatContradictTheFixOrTheMapAreRefused() throws {
     for (metres, accuracy) in [(500.0, 1.0), (2000, 500), (10_000_000, 1), (10_000_000, 4_000_000), (600, 0)]
     {
       guard case .contradicted = try judge(metres, accuracy: accuracy) else {
@@ -204,9 +204,9 @@ enum GeolocateScene {
     }
     #expect(try judge(10, accuracy: 300_000) == .rough)
     #expect(try judge(10_000_000, accuracy: 20_000_000) == .rough)
-    // It was heard where the vehicle was, not 450 m from there.
+    // The beacon was heard at the vehicle, not 450 m away.
     #expect(try judge(450, accuracy: 400) == .rough)
-    // Most of what the map has of the scan is elsewhere: the vehicle is not to be believed, and nothing is asked.
+    // Most mapped beacons of the scan are elsewhere: the vehicle is not trusted, and no request is sent.
     let far = Scene.moved(3000)
     let map = Scene.beacons(0..<2).map { Scene.entry($0, at: far) }
     let evidence = GeolocateEvidence(map)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import VehicleData
 
-/// A recording says the same from SQLite and from PostgreSQL.
+/// A recording has the same contents in SQLite and in PostgreSQL.
 @Suite struct DatabaseParityTests {
   private func messages() -> [RecordedMessage] {
     var recording = MessageRecording(root: "odograph/v1")
@@ -26,7 +26,7 @@ import VehicleData
         true
       ),
       (van + "track", track.payload, false),
-      // Of one moment with the track, and said at the time: it comes first.
+      // Same time as a fix of the track, but sent live: it comes first.
       (van + "location", Array(locationJSON(48.25, at: 11, epoch: "e", seq: 3, course: 45).utf8), false),
       (
         van + "location",
@@ -71,7 +71,7 @@ import VehicleData
     return found
   }
 
-  @Test(.needs(.postgreSQL)) func bothSayTheSame() throws {
+  @Test(.needs(.postgreSQL)) func bothDatabasesHaveTheSameContents() throws {
     let directory = try TemporaryDirectory()
     let server = try PostgreSQLFixture()
     let addresses = [directory.file("fleet.sqlite"), server.url]
@@ -80,7 +80,7 @@ import VehicleData
       let store = RecordingAddress.store(for: address)
       try store.open()
       #expect(try store.store(stored) == stored.count)
-      // Two of them say neither number nor time, and are kept as often as they come.
+      // Three messages have neither number nor time, and are stored each time.
       #expect(try store.store(stored) == 3, "\(address)")
       store.close()
     }
@@ -99,7 +99,7 @@ import VehicleData
       #expect(extents[0] == extents[1])
       let shared = try recordings.map { try $0.sharedName(selection) }
       #expect(shared[0]?.vehicle == shared[1]?.vehicle && shared[0]?.fleets == shared[1]?.fleets)
-      // PostgreSQL keeps no order within one moment of the recorder.
+      // PostgreSQL has no order among messages that the recorder received at the same moment.
       let said = try recordings.map {
         try messages($0, selection).sorted { ($0.received, $0.topic) < ($1.received, $1.topic) }
       }

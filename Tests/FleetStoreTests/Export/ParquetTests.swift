@@ -6,9 +6,9 @@ import Testing
 
 @testable import FleetStore
 
-/// Parquet, as its specification says it and as others read it.
+/// Parquet files according to the specification, and read by other implementations.
 @Suite struct ParquetTests {
-  /// Table: values, their width, and the bytes; the first is the example of Encodings.md.
+  /// Table: values, their width in bits, and the bytes; the first is the example of Encodings.md.
   @Test func runsAndPackedValues() {
     let cases: [([UInt32], Int, [UInt8])] = [
       (Array(0..<8), 3, [3, 0b1000_1000, 0b1100_0110, 0b1111_1010]),
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// As thrift-compact-protocol.md has it: zigzag, distances of fields, long lists, a far field.
+  /// Encodings of thrift-compact-protocol.md: zigzag, differences of field numbers, long lists, a distant field.
   @Test func thriftIsCompact() {
     let bytes = ThriftCompactWriter.structure { thrift in
       thrift.int32(1, -1)
@@ -35,7 +35,7 @@ import Testing
     #expect(bytes == [0x15, 1, 0x11, 0x2C, 0x18, 1, 0x61, 0, 0x06, 60, 0xD8, 4] + list + [0])
   }
 
-  @Test func aFileBeginsAndEndsWithItsMark() {
+  @Test func aFileStartsAndEndsWithItsMagicNumber() {
     var table = ParquetTable([ParquetColumn(name: "x", type: .double)])
     table.end(creator: "")
     let bytes = table.takeBytes()
@@ -43,8 +43,7 @@ import Testing
     #expect(Int(UInt32(little: bytes, at: bytes.count - 8)) == bytes.count - 12)
   }
 
-  /// Random tables through pyarrow and DuckDB: every value, and the bounds of every row group.
-  /// Table: a fleet, and its folder as Hive and Spark name it.
+  /// Table: a fleet, and the name of its folder in Hive and Spark.
   @Test(arguments: [
     ("demo", "demo"), ("a/b=c", "a%2Fb%3Dc"), ("100 %", "100 %25"), ("\u{1}\u{7F}", "%01%7F"), ("ü", "ü"),
     ("\"#'*:?\\{[]^", "%22%23%27%2A%3A%3F%5C%7B%5B%5D%5E"), ("", "__HIVE_DEFAULT_PARTITION__"),
@@ -53,7 +52,8 @@ import Testing
     #expect(PositionTable.escaped(fleet) == name)
   }
 
-  @Test(.timeLimit(.minutes(3)), .needs(.parquetReaders)) func randomTablesAreReadByOthers() throws {
+  /// Random tables through pyarrow and DuckDB: every value, and the bounds of every row group.
+  @Test(.timeLimit(.minutes(3)), .needs(.parquetReaders)) func randomTablesAreReadByOtherPrograms() throws {
     let folder = try TemporaryDirectory()
     var generator = SeededGenerator.announced()
     for number in 0..<25 {
@@ -69,7 +69,7 @@ import Testing
   }
 }
 
-/// A table of any columns and values, as Parquet and as JSON.
+/// A table with random columns and values, as Parquet and as JSON.
 private struct RandomTable {
   private(set) var parquet: [UInt8] = []
   private(set) var json: [[String: Any]] = []
@@ -84,7 +84,7 @@ private struct RandomTable {
     let rows = [0, 1, 7, 8, 9, 500, 3000].randomElement(using: &generator)!
     var table = ParquetTable(columns, groupRows: [1, 10, 1000].randomElement(using: &generator)!)
     var values = [[Any]](repeating: [], count: columns.count)
-    // How many texts there are, and how long a value stays: dictionaries and runs of every length.
+    // Number of texts, and how often a value is repeated: dictionaries and runs of every length.
     let (texts, stay) = (
       [1, 2, 300].randomElement(using: &generator)!, Int.random(in: 1...40, using: &generator)
     )
@@ -122,7 +122,7 @@ private struct RandomTable {
     }
   }
 
-  /// A value for a column of each type; all nil, or none.
+  /// A value for a column of each type, or all nil.
   private struct Cell {
     var double: Double?
     var time: Int64?
@@ -136,7 +136,7 @@ private struct RandomTable {
       double =
         Bool.random(using: &generator)
         ? special.randomElement(using: &generator) : Double.random(in: -1e9...1e9, using: &generator)
-      // What has to be there may be anything.
+      // Required values may be any number.
       if !isOptional, Int.random(in: 0..<9, using: &generator) == 0 {
         double = [.nan, .infinity, -.infinity].randomElement(using: &generator)
       }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FleetStore
 
-/// What each form looks like, and that hostile names do no harm in any.
+/// Documents of all formats, also with hostile names.
 @Suite struct PositionWriterTests {
   private func position(
     _ seconds: Double, vehicle: String = "van", latitude: Double = 48.1234567, full: Bool = true
@@ -28,8 +28,8 @@ import Testing
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// Table: the document of two positions, all of it or its middle.
-  @Test func everyForm() throws {
+  /// Table: the document of two positions, or its middle.
+  @Test func everyFormat() throws {
     let both = [position(0), position(1, full: false)]
     #expect(
       text(.csv, both) == """
@@ -62,7 +62,7 @@ import Testing
       text(.kml, both).contains("<when>2026-11-21T12:00:01.000Z</when>\n<gx:coord>-0.00001 48.1234567 0"))
   }
 
-  @Test func nothingAtAllIsADocumentToo() throws {
+  @Test func aDocumentWithoutPositionsIsValid() throws {
     #expect(text(.jsonl, []).isEmpty && text(.csv, []).split(separator: "\n").count == 1)
     _ = try JSONSerialization.jsonObject(with: Data(text(.geojson, []).utf8))
     for format in [ExportFormat.gpx, .kml] {
@@ -83,8 +83,8 @@ import Testing
     #expect(count(kml, "gx:Track") == 3)
   }
 
-  /// No line leads through what is no fix, and each form that has words says that it is none.
-  @Test func aCoarsePositionStandsAlone() throws {
+  /// Coarse positions are not connected by lines, and formats with a field for the source contain it.
+  @Test func coarsePositionsAreNotConnected() throws {
     var coarse = position(2, latitude: 48.2)
     coarse.source = .coarse
     let positions = [position(0), position(1), coarse, position(3), position(4)]
@@ -97,8 +97,8 @@ import Testing
     }
   }
 
-  /// A long drive is cut into tracks that share their ends, so that what is held back is bounded.
-  @Test func aLongDriveIsCutInKML() throws {
+  /// A long drive is split into tracks that share their ends, so that buffered data is bounded.
+  @Test func longDrivesAreSplitInKML() throws {
     let positions = (0..<9000).map { position(Double($0), full: false) }
     let kml = try elements(of: text(.kml, positions))
     #expect(kml.filter { $0 == "gx:Track" }.count == 3)
@@ -114,7 +114,7 @@ import Testing
     }
     #expect(text(.csv, [position(0, vehicle: name)]).split(separator: "\n").count == 2)
     #expect(CSVText.quoted("a,\"b\"") == #""a,""b""""#)
-    // A spreadsheet evaluates none of these; without one leading apostrophe they are what they were.
+    // Spreadsheets evaluate none of these. Without one leading apostrophe the text is unchanged.
     for text in ["=1+1", "+49", "-5", "@SUM(A1)", "'quoted", "van-1", "", "=HYPERLINK(\"x\",\"y\")"] {
       let field = CSVText.quoted(text)
       let cell =
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  /// Numbers never have an exponent, and none is written for what is not a number.
+  /// Numbers have no exponent, and NaN is omitted.
   @Test func numbersAreDecimals() {
     var small = position(0, latitude: 1e-7)
     small.altitude = .nan
@@ -133,7 +133,7 @@ import Testing
     #expect(line.contains(",0.0000001,-0.00001,,4.5,0,90,"))
   }
 
-  /// The names of the elements; throws for what is not well-formed.
+  /// Returns the names of the elements; throws if the text is not well-formed.
   private func elements(of xml: String) throws -> [String] {
     var names: [String] = []
     var open: [String] = []

@@ -4,7 +4,7 @@ import Spatial
 import Testing
 
 @Suite struct RecordingSelectionTests {
-  /// Table: times as people write them.
+  /// Table: times in common notations.
   @Test func times() throws {
     var selection = RecordingSelection()
     try selection.setTimes(from: "2026-11-21", to: "2026-11-21T12:00:00+01:00")

@@ -47,7 +47,7 @@ import VehicleData
     return String(decoding: message.payload, as: UTF8.self)
   }
 
-  @Test func positionsComeByVehicleAndTimeOutOfBothTables() throws {
+  @Test func positionsOfBothTablesAreOrderedByVehicleAndTime() throws {
     let van = "odograph/v1/demo/van/"
     let (directory, recording) = try recording([
       (van + "location", locationJSON(48.3, at: 30, epoch: "e", seq: 3, speed: 5)),
@@ -69,15 +69,15 @@ import VehicleData
     withExtendedLifetime(directory) {}
   }
 
-  /// Both halves come in the order of their index, whatever the size of the recording.
-  @Test func nothingIsSorted() throws {
+  /// Both tables are read in the order of their indexes, whatever the size of the recording.
+  @Test func queriesNeedNoSorting() throws {
     let (directory, _) = try recording([])
     let plan = try SQLiteReader(directory.file("fleet.sqlite")).rows(
       "EXPLAIN QUERY PLAN \(SQLiteRecording(path: "").positionsSQL(where: "true"))")
     #expect(!plan.contains { ($0[3] ?? "").contains("TEMP B-TREE") }, "\(plan)")
   }
 
-  @Test func messagesComeAsTheyWere() throws {
+  @Test func messagesAreReadUnchanged() throws {
     let hostile = "\u{1B}[2J"
     let (directory, recording) = try recording([
       ("odograph/v1/demo/van/status", statusJSON("online", at: 7)), ("a/b/c", hostile), ("a/b/c", ""),
@@ -113,7 +113,7 @@ import VehicleData
     withExtendedLifetime(directory) {}
   }
 
-  @Test func whatIsNoRecordingIsSaid() throws {
+  @Test func filesThatAreNoRecordingsAreReported() throws {
     let directory = try TemporaryDirectory()
     #expect { try SQLiteRecording(path: directory.file("none.sqlite")).open() } throws: {
       "\($0)".contains("no such file")

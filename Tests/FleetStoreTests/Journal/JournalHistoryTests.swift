@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Trips and driving events of recordings that had no tables for them, and those that are too old.
+/// Trips and driving events of recordings that had no tables for them, and deletion of old ones.
 @Suite struct JournalHistoryTests {
   private typealias Rows = RecordedRows
   private typealias Entry = JournalMessages
@@ -29,7 +29,7 @@ import Testing
     let (trips, events) = ("SELECT * FROM trips ORDER BY number", "SELECT * FROM driving_events")
     let before = try (reader.rows(trips), reader.rows(events))
     #expect(before.0.count == 2 && before.1.count == 1)
-    // As version 4 left it.
+    // The state of version 4.
     for sql in ["DROP TABLE trips", "DROP TABLE driving_events", "PRAGMA user_version = 4"] {
       try reader.run(sql)
     }
@@ -37,7 +37,7 @@ import Testing
     try store.open()
     #expect(try reader.rows(trips) == before.0 && reader.rows(events) == before.1)
     #expect(try reader.rows("PRAGMA user_version") == [["\(TraceIndex.version)"]])
-    // What comes again is known.
+    // Repeated messages are not stored again.
     #expect(try store.store(Rows.of(told)) == 0)
     #expect(try reader.rows(trips) == before.0)
     store.close()
@@ -59,7 +59,7 @@ import Testing
     let before = try (server.query(trips), server.query(events))
     #expect(before.0.count == 2 && before.1.count == 1)
     store.close()
-    // The tables may be there already, when it was interrupted behind them.
+    // The tables may exist already, after a migration that was interrupted.
     _ = try server.query(
       (wasInterrupted
         ? "DELETE FROM odograph.driving_events;" : "DROP TABLE odograph.trips, odograph.driving_events;")
@@ -73,13 +73,13 @@ import Testing
     #expect(try store.store(Rows.of(told)) == 0)
   }
 
-  @Test(.needs(.postgreSQL)) func whatIsTooOldIsDeleted() throws {
+  @Test(.needs(.postgreSQL)) func oldEntriesAreDeleted() throws {
     let directory = try TemporaryDirectory()
     let server = try PostgreSQLFixture()
     let path = directory.file("fleet.sqlite")
     let limit = try #require(Day(text: "2026-08-23"))
     let today = try #require(Day(text: "2026-11-21"))
-    // The limit is half a day and 89 days before noon of today; a trip takes ten minutes.
+    // The limit is 90.5 days before noon of today; a trip lasts ten minutes.
     let edge = -90 * Rows.day - 0.5 * Rows.day
     let old = Rows.of(
       [
@@ -92,7 +92,7 @@ import Testing
       Entry.trip(6), Entry.trip(7, start: -20_001 * Rows.day), Entry.event(3),
       Entry.event(4, at: 40_000 * Rows.day),
     ])
-    // One that goes on over the limit was told after it.
+    // A trip across the limit, which was reported after it.
     let over = Rows.of([Entry.trip(8, start: edge - 300)])
     for store in [SQLiteStore(path: path), PostgreSQLStore(address: server.url)] as [any MessageStore] {
       try store.open()

@@ -4,7 +4,7 @@ import Spatial
 import Telemetry
 
 extension JournalMessages {
-  /// Messages of several vehicles, with several messages of each number. Some of them differ where they must not.
+  /// Messages of several vehicles, with several messages of each number, some of which contradict each other.
   static func all(_ generator: inout SeededGenerator) -> [(String, String)] {
     var messages: [(String, String)] = []
     for vehicle in ["van", "car", "ü'"] {

@@ -7,7 +7,7 @@ import Spatial
 import Telemetry
 import Testing
 
-/// Trips and driving events that are played back as if they happened now are others than those of the recording.
+/// Trips and driving events that are replayed with current times get a new identity.
 @Suite struct JournalReplayTests {
   private typealias Entry = JournalMessages
 
@@ -23,7 +23,7 @@ import Testing
     return try JSONValue(parsing: ReplayRewriter(.shift, run: 7).message(stored, clock).payload)
   }
 
-  @Test(arguments: [1.0, 10]) func allTimesOfATripMove(speed: Double) throws {
+  @Test(arguments: [1.0, 10]) func allTimesOfATripAreShifted(speed: Double) throws {
     let read = try TripMessage(json: played(Entry.trip(3, revision: 2, driver: "ann"), speed: speed))
     let original = try TripMessage(
       json: JSONValue(parsing: Array(Entry.trip(3, revision: 2, driver: "ann").1.utf8)))
@@ -43,8 +43,8 @@ import Testing
     #expect(same.fuel == original.fuel && same.bound == original.bound && same.idling == original.idling)
   }
 
-  /// Trip and event are of the same series afterwards too.
-  @Test func anEventStaysWithItsTrip() throws {
+  /// A trip and its event still have the same series.
+  @Test func anEventRefersToItsTrip() throws {
     let event = try DrivingEventMessage(json: played(Entry.event(5, .kerb, trip: 3), speed: 1))
     let trip = try TripMessage(json: played(Entry.trip(3), speed: 1))
     #expect(event.journal.series == trip.trip.series && event.trip == 3 && event.journal.number == 5)

@@ -7,12 +7,12 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Trips and driving events have a row each, the one that holds, in both databases.
+/// Each trip and each driving event has one row with its valid message, in both databases.
 @Suite struct JournalTablesTests {
   private typealias Rows = RecordedRows
   private typealias Entry = JournalMessages
 
-  /// Stores messages in any order, in batches of any size, each up to three times.
+  /// Stores messages in random order, in batches of random size, each up to three times.
   private func store(
     _ messages: [RecordedMessage], in store: any MessageStore, _ generator: inout SeededGenerator
   )
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// What is in the tables, in a form that both databases have.
+  /// Queries of the tables in a form that both databases accept.
   private let contents = """
     SELECT vehicle, series, number, revision, phase, kind, distance, driver, seq, payload FROM #trips
       ORDER BY vehicle COLLATE ~, series, number;
@@ -37,7 +37,7 @@ import Testing
 
   private func contents(_ reader: SQLiteReader) throws -> [[String]] {
     try contents.replacing("#", with: "").replacing("~", with: "BINARY").split(separator: ";").flatMap {
-      // Whole numbers are written as such in PostgreSQL.
+      // PostgreSQL prints whole numbers without a decimal point.
       try reader.rows(String($0)).map { $0.map { text in (text ?? "").replacing(/^(\d+)\.0$/) { $0.1 } } }
     }
   }
@@ -47,7 +47,7 @@ import Testing
     { try server.query(String($0)) }
   }
 
-  /// Of each number the payload that is to hold, found without any database.
+  /// The valid payload of each number, computed without a database.
   private func expected(_ messages: [RecordedMessage]) -> Set<String> {
     var best: [String: (rank: (Int, Double), text: String)] = [:]
     for row in JournalRow.rows(of: messages) {
@@ -87,7 +87,7 @@ import Testing
     }
     #expect(tables.count == 1)
     #expect(Set(tables.first?.compactMap(\.last) ?? []) == expected(messages))
-    // Of three vehicles two series each of six trips and six events.
+    // Three vehicles with two series of six trips and six events each.
     #expect(tables.first?.count == 3 * 2 * (6 + 6))
   }
 
@@ -112,7 +112,7 @@ import Testing
     reference.close()
   }
 
-  @Test(.needs(.postgreSQL)) func columnsHoldWhatTheMessagesSay() throws {
+  @Test(.needs(.postgreSQL)) func columnsMatchTheMessages() throws {
     let directory = try TemporaryDirectory()
     let server = try PostgreSQLFixture()
     let path = directory.file("fleet.sqlite")
@@ -164,8 +164,8 @@ import Testing
     #expect(try server.query("SELECT ongoing FROM odograph.driving_events") == [["f"]])
   }
 
-  /// What is no trip is recorded all the same, and what a database cannot hold holds nothing up.
-  @Test(.needs(.postgreSQL)) func hostileMessagesHoldNothingUp() throws {
+  /// Messages that are no trips are recorded, too, and messages that a database cannot store do not block others.
+  @Test(.needs(.postgreSQL)) func hostileMessagesDoNotBlockOthers() throws {
     let directory = try TemporaryDirectory()
     let server = try PostgreSQLFixture()
     let good = Entry.trip(1)

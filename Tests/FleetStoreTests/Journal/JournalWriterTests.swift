@@ -66,8 +66,8 @@ import Testing
     #expect(events[0].split(separator: ",") == columns.filter { !others.contains(String($0)) })
   }
 
-  /// What a message says of itself is no proof of whose it is.
-  @Test func jsonLinesAreTheMessagesWithWhoseTheyAre() throws {
+  /// Fleet and vehicle come from the topic, not from the message.
+  @Test func jsonLinesAreTheMessagesWithTheirVehicles() throws {
     var message = Entry.trip(7)
     message.1.removeLast()
     message.1 += #","fleet":"other","vehicle":"other","later":{"a":[1]}}"#
@@ -112,7 +112,7 @@ import Testing
     #expect(points[1]["properties"]?["severity"]?.string == "medium")
   }
 
-  /// Read by an XML parser, with a name that could end an element.
+  /// The document is parsed by an XML parser; a name contains markup.
   @Test func gpxHasATrackForEachTrip() throws {
     let odd = VehicleKey(fleet: "a<b", vehicle: "c&\u{1B}d")
     let document = text(
@@ -128,7 +128,7 @@ import Testing
     #expect(events.names == ["harshBraking"] && events.elements.contains("wpt"))
   }
 
-  @Test func theFormFollowsFromTheFilesName() throws {
+  @Test func theFormatFollowsFromTheFileName() throws {
     let named = [
       "a.gpx": JournalFormat.gpx, "b.GeoJSON": .geojson, "c.json": .geojson, "d.csv": .csv, "e.txt": .text,
     ]
@@ -137,8 +137,8 @@ import Testing
     #expect { try JournalFormat.named(by: "a.kml") } throws: { "\($0)".contains(".kml is none of the forms") }
   }
 
-  /// Late and repeated messages say nothing new.
-  @Test func whatComesLateOrTwiceIsNotNew() throws {
+  /// Late and repeated messages are not new.
+  @Test func lateAndRepeatedMessagesAreNotNew() throws {
     var order = JournalOrder()
     let trips = [
       Entry.trip(1, revision: 1, phase: .started), Entry.trip(1, revision: 3, phase: .ended),
@@ -153,7 +153,7 @@ import Testing
   }
 }
 
-/// The elements of a document, and the texts of those that are called `name`.
+/// The elements of a document, and the texts of the elements `name`.
 private final class XMLReading: NSObject, XMLParserDelegate {
   var elements: [String] = []
   var names: [String] = []

@@ -5,9 +5,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The queries of Config/database/README.md run as they stand there, and answer.
+/// Runs the queries of Config/database/README.md unchanged.
 @Suite struct DatabasePageTests {
-  /// The page's blocks of a database.
+  /// The page's blocks of SQL for a database.
   private func blocks(_ database: String) throws -> [String] {
     let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../../Config/database/README.md")
@@ -41,12 +41,12 @@ import Testing
     #expect(answers[3].map { Array($0.dropFirst()) } == [["online", "1.2"]])
     #expect(answers[6] == [["van-1", "1", "0.5", "0.15"]])
     #expect(answers[7].map { [$0[0], $0[2], $0[3], $0[4]] } == [["3", "kerb", "medium", "4.25"]])
-    // The index of one's own is used.
+    // The custom index of the page is used.
     let plan = try server.query(
       "SET enable_seqscan = off; EXPLAIN SELECT 1 FROM odograph.documents WHERE kind = 'status' AND body->>'state' = 'online'"
     )
     #expect("\(plan)".contains("Index Cond"), "\(plan)")
-    // The role reads what is there and what comes, and writes nothing.
+    // The role reads existing and later rows, and cannot write.
     _ = try store.store(RecordedRows.of([RecordedRows.location("van-1", 9, at: 86_400)]))
     for block in blocks.prefix(4) + blocks.suffix(2) { _ = try server.query("SET ROLE dashboard; " + block) }
     #expect(try server.query("SET ROLE dashboard; SELECT count(*) FROM odograph.positions") == [["4"]])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `odograph record` made in PostgreSQL before version 3, as it was released.
+/// The schema that released versions of `odograph record` created in PostgreSQL before version 3.
 enum FormerPostgreSQL {
   static func versionTwo() throws -> String {
     let tests = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
@@ -14,8 +14,8 @@ enum FormerPostgreSQL {
     CREATE TABLE odograph.fixes_20261121 PARTITION OF odograph.fixes FOR VALUES FROM ('2026-11-21') TO ('2026-11-22');
     """
 
-  /// Locations of a van on 2026-11-21 with numbers 1 to 3 (of which 2 is the newest), one of 1970, one without a time,
-  /// a foreign message and a track of two fixes.
+  /// Locations of a van on 2026-11-21 with numbers 1 to 3 (of which 2 is the newest), one of 1970, one without a time, a third-party
+  /// message and a track of two fixes.
   static let rows = """
     INSERT INTO odograph.messages (day, received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash,
         latitude, longitude, speed, payload)

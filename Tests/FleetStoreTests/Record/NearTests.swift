@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Positions around a point: PostgreSQL with PostGIS and without, SQLite by its R*Tree, and arithmetic say the same.
+/// Positions around a point: PostgreSQL with and without PostGIS and SQLite with its R*Tree agree with computed distances.
 @Suite struct NearTests {
   private struct Question {
     var latitude: Double
@@ -17,13 +17,13 @@ import Testing
   private let questions = [
     Question(latitude: 48.137, longitude: 11.575, metres: 500),
     Question(latitude: 48.137, longitude: 11.575, metres: 5000),
-    // Over the antimeridian, and around the pole.
+    // Across the antimeridian, and around the pole.
     Question(latitude: -17, longitude: 179.999, metres: 500),
     Question(latitude: -17, longitude: -179.999, metres: 500),
     Question(latitude: 89.999, longitude: 0, metres: 500),
   ]
 
-  /// Positions around each of the points, one a vehicle, up to twice as far as is asked for.
+  /// Positions around each of the points, one per vehicle, up to twice the requested distance.
   private func positions() -> [(name: String, coordinate: Coordinate)] {
     questions.enumerated().flatMap { index, question in
       (0..<40).map { number in
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test(.needs(.postGIS)) func postgreSQLSaysWhatArithmeticSays() throws {
+  @Test(.needs(.postGIS)) func postgreSQLAgreesWithComputedDistances() throws {
     let server = try PostgreSQLFixture()
     var store = PostgreSQLStore(address: server.url)
     try store.open()
@@ -82,7 +82,7 @@ import Testing
     try check(server)
     let advice = try #require(store.advice)
     #expect(advice.contains("has no PostGIS") && advice.contains("CREATE EXTENSION postgis"))
-    // Put into a schema of its own, which no query names; the next start goes by it.
+    // The extension is in a schema of its own, which no query names; the next start detects it.
     _ = try server.query("CREATE SCHEMA gis; CREATE EXTENSION postgis SCHEMA gis")
     store = PostgreSQLStore(address: server.url)
     try store.open()
@@ -101,7 +101,7 @@ import Testing
         "SELECT gis.ST_AsText(geometry), gis.ST_Y(point::gis.geometry), speed FROM odograph.points WHERE source = 'track'"
       )
         == [["POINT(11.5 10)", "10", "13.37"]])
-    // A new day's partition has the index; without the extension it goes on as before.
+    // The partition of a new day has the index. Without the extension, queries still work.
     _ = try store.store(RecordedRows.of([RecordedRows.location(9, at: 86_400)]))
     #expect(
       try server.query("SELECT count(*) FROM pg_indexes WHERE indexname LIKE 'messages_20261122_st_%'") == [
@@ -114,7 +114,7 @@ import Testing
     try check(server)
   }
 
-  @Test func sqliteSaysWhatArithmeticSays() throws {
+  @Test func sqliteAgreesWithComputedDistances() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let store = SQLiteStore(path: path)

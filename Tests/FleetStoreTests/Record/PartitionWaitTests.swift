@@ -5,11 +5,11 @@ import Platform
 import TestSupport
 import Testing
 
-/// Questions that read for long neither hold up recording at midnight nor what is deleted.
+/// Long queries block neither recording at midnight nor the deletion of old data.
 @Suite struct PartitionWaitTests {
   private typealias Rows = RecordedRows
 
-  /// A reader of a whole recording, as `export` is one: a cursor that has begun.
+  /// A reader of a whole recording with an open cursor, like `export`.
   private func reader(
     _ server: PostgreSQLFixture, _ tables: [String] = ["messages", "fixes"]
   ) throws -> PostgreSQLConnection {
@@ -39,13 +39,13 @@ import Testing
         ("van/heading", #"{"time":"2026-11-22T12:00:00.000Z","heading":1}"#),
       ], at: Rows.day)
     #expect(try store.store(next) == 3)
-    // Known there, as it would be in a partition.
+    // Repeated messages are detected there, as in a partition.
     #expect(try store.store(next) == 0)
     #expect(try count(server, "messages_default") == "3")
     #expect(try count(server, "fixes_default") == "2")
     #expect(said.count == 1 && said[0].contains("delays the partition of 2026-11-22"), "\(said)")
     try reader.run("COMMIT")
-    // With the next message it is made, and what came before goes there.
+    // The next message creates the partition, and the earlier rows are moved to it.
     let later = Rows.of([Rows.location(5, at: Rows.day + 1)], at: Rows.day + 1)
     #expect(try store.store(later) == 1)
     for (table, rows) in [
@@ -62,7 +62,8 @@ import Testing
     #expect(said.count == 1)
   }
 
-  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func whatWaitsIsNotAskedForByEachCommit() throws {
+  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func aBlockedPartitionIsNotRetriedByEachCommit() throws
+  {
     let server = try PostgreSQLFixture()
     let store = PostgreSQLStore(address: server.url, partitionPause: 3600) { _ in }
     _ = try store.store(Rows.of([Rows.location(1, at: 0)]))
@@ -71,7 +72,7 @@ import Testing
     try reader.run("COMMIT")
     _ = try store.store(Rows.of([Rows.location(3, at: 2 * Rows.day)], at: 2 * Rows.day))
     #expect(try count(server, "messages_default") == "2")
-    // A recorder that begins does.
+    // A recorder that starts retries it.
     let other = PostgreSQLStore(address: server.url)
     _ = try other.store(Rows.of([Rows.location(4, at: Rows.day), Rows.location(5, at: 2 * Rows.day)]))
     #expect(try count(server, "messages_default") == "0")
@@ -91,7 +92,7 @@ import Testing
     #expect(try tomorrow() == [["odograph.messages_20261122", "odograph.fixes_20261122"]])
   }
 
-  /// Four store the same days while readers come and go and the days get their partitions: no row twice, none lost.
+  /// Four recorders store the same days while readers come and go and partitions are created: no row is duplicated or lost.
   @Test(.timeLimit(.minutes(5)), .needs(.postgreSQL)) func daysGetTheirPartitionsWhileOthersStore()
     async throws
   {
@@ -101,7 +102,7 @@ import Testing
     let ended = Locked<[(added: Int, problems: [String])]>([])
     for recorder in 0..<4 {
       Thread.detachNewThread {
-        // One of them makes partitions as soon as it can; the others leave it to that one.
+        // One recorder creates partitions as soon as it can; the others leave it to that one.
         let pause = recorder == 0 ? 0 : 3600.0
         let store = PostgreSQLStore(address: url, partitionPause: pause) { _ in }
         var (added, problems) = (0, [String]())
@@ -110,7 +111,7 @@ import Testing
             Rows.location(
               "van-\(number)", batch, at: -Double((batch + number) % 12) * Rows.day + Double(batch))
           }
-          // Each has it in another order.
+          // Recorders store the rows in opposite orders.
           let order = recorder.isMultiple(of: 2) ? rows : rows.reversed()
           do { added += try store.store(Rows.of(order)) } catch { problems.append("\(error)") }
         }
@@ -147,7 +148,7 @@ import Testing
         """) == [["40"]])
   }
 
-  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func whatIsTooOldGoesWhileOthersReadAndRecord()
+  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func oldDataIsDeletedWhileOthersReadAndRecord()
     async throws
   {
     let server = try PostgreSQLFixture()
@@ -162,14 +163,14 @@ import Testing
     }
     let limit = try #require(Day(text: "2026-08-23"))
     let today = try #require(Day(text: "2026-11-21"))
-    // What reads messages keeps these, and not the fixes.
+    // The reader of messages blocks their partitions, but not those of fixes.
     let messages = try reader(server, ["messages"])
     let kept = try PostgreSQLStore(address: url).expire(before: limit, today: today)
     #expect(kept.partitions == 3)
     #expect(try count(server, "messages") == "6")
     #expect(try count(server, "fixes") == "0")
     try messages.run("COMMIT")
-    // Two that delete at once do not meet, and what one has done is done.
+    // Two simultaneous runs do not conflict, and delete each partition once.
     let sum = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<2 {
         group.addTask { try PostgreSQLStore(address: url).expire(before: limit, today: today).partitions }
@@ -180,8 +181,8 @@ import Testing
     #expect(try count(server, "messages") == "0")
   }
 
-  /// A partition that another has dropped meanwhile is no failure, and those after it go, too.
-  @Test(.needs(.postgreSQL)) func whatAnotherHasDroppedIsDone() throws {
+  /// A partition that another recorder has dropped is not an error, and the following ones are deleted, too.
+  @Test(.needs(.postgreSQL)) func partitionsDroppedByOthersAreSkipped() throws {
     let server = try PostgreSQLFixture()
     let store = PostgreSQLStore(address: server.url)
     for second in [-100 * Rows.day, -99 * Rows.day] {

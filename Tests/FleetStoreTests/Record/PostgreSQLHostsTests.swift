@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Addresses of several servers.
+/// Addresses with several servers.
 @Suite struct PostgreSQLHostsTests {
-  /// Table: an address, and what each attempt asks for.
+  /// Table: an address, and the parameters of each attempt.
   @Test(arguments: [
     ("postgres://db.example/fleet", [""]),
     ("postgres://a,b/fleet", ["host=a", "host=b"]),
@@ -21,7 +21,7 @@ import Testing
         "host=a target_session_attrs=any", "host=b target_session_attrs=any",
       ]
     ),
-    // libpq says what is wrong.
+    // libpq reports the error.
     ("host=a,b port=1,2,3", [""]), ("nothing to read", [""]),
   ])
   func eachServerIsAnAttempt(address: String, attempts: [String]) {
@@ -31,15 +31,15 @@ import Testing
     #expect(found == attempts)
   }
 
-  /// A server that takes a connection and says nothing, as one whose machine hangs, and behind it one that answers.
-  @Test(.timeLimit(.minutes(2)), .needs(.postgreSQL)) func aSilentServerIsLeftForTheNext() throws {
+  /// A server that accepts connections and never answers, like a machine that hangs, followed by one that answers.
+  @Test(.timeLimit(.minutes(2)), .needs(.postgreSQL)) func aSilentServerIsSkipped() throws {
     let server = try PostgreSQLFixture()
     let silent = try SilentServer()
     let address =
       "postgres://fleet@127.0.0.1:\(silent.port),127.0.0.1:\(server.port)/postgres?connect_timeout=1"
     let store = PostgreSQLStore(address: address)
     #expect(try store.store(RecordedRows.of([RecordedRows.location(1, at: 0)])) == 1)
-    // The second one, as it writes, also where the first one answers and does not write.
+    // The second server is writable. It is used although the first one answers.
     let replica = try PostgreSQLFixture(replicaOf: server)
     let writing =
       "postgres://fleet@127.0.0.1:\(replica.port),127.0.0.1:\(server.port)/postgres?target_session_attrs=read-write"
@@ -55,8 +55,8 @@ import Testing
     }
   }
 
-  /// Who names them in the address has others.
-  @Test(.needs(.postgreSQL)) func aServerThatHasGoneIsFound() throws {
+  /// Keepalive settings in the address override the defaults.
+  @Test(.needs(.postgreSQL)) func lostServersAreDetectedByKeepalives() throws {
     let server = try PostgreSQLFixture()
     func settings(_ address: String) throws -> [String: String] {
       try PostgreSQLConnection(address).parameters
@@ -69,7 +69,7 @@ import Testing
   }
 }
 
-/// Takes connections on a loopback port and says nothing.
+/// Accepts connections on a loopback port and never answers.
 private final class SilentServer {
   let port: Int
   private let listener: Int32

@@ -3,9 +3,9 @@ import FleetStore
 import TestSupport
 import Testing
 
-/// Databases of earlier versions lose nothing.
+/// Databases of earlier versions are migrated without loss.
 @Suite struct PostgreSQLMigrationTests {
-  @Test(.needs(.postgreSQL)) func versionTwoBecomesTodays() throws {
+  @Test(.needs(.postgreSQL)) func versionTwoIsMigrated() throws {
     let server = try PostgreSQLFixture()
     _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query(
@@ -15,7 +15,7 @@ import Testing
     let columns =
       "received, time, topic, vehicle, kind, epoch, seq, hash, latitude, speed, payload, payload_binary"
     let before = try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq")
-    // Read as it is.
+    // It can be read before the migration.
     let recording = PostgreSQLRecording(address: server.url)
     try recording.open()
     #expect(try recording.countPositions(.init()) == 6)
@@ -44,11 +44,11 @@ import Testing
     #expect(
       try server.query("SET ROLE reader; SELECT version FROM odograph.schema_version")
         == [["\(TraceIndex.version)"]])
-    // What was there is known.
+    // Messages that are stored already are recognized.
     #expect(try store.store(RecordedRows.of([("van/motion", #"{"epoch":"e","seq":5}"#)])) == 0)
   }
 
-  @Test(.needs(.postgreSQL)) func whatStandsOnTheOldTablesStopsItAndNothingIsLost() throws {
+  @Test(.needs(.postgreSQL)) func dependentViewsStopTheMigrationWithoutLoss() throws {
     let server = try PostgreSQLFixture()
     _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query("CREATE VIEW mine AS SELECT topic FROM odograph.messages")
@@ -62,7 +62,7 @@ import Testing
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
   }
 
-  @Test(.needs(.postgreSQL)) func versionOneTheSame() throws {
+  @Test(.needs(.postgreSQL)) func versionOneIsMigrated() throws {
     let server = try PostgreSQLFixture()
     _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query(
@@ -78,7 +78,7 @@ import Testing
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
   }
 
-  /// From version 3 only the views are made anew, with PostGIS and without, and nothing is copied.
+  /// The migration from version 3 only replaces the views, with and without PostGIS, and copies nothing.
   @Test(.needs(.postgreSQL)) func versionThreeGetsItsViews() throws {
     let server = try PostgreSQLFixture()
     try PostgreSQLStore(address: server.url).open()
@@ -107,7 +107,7 @@ import Testing
         == [["coarse"]])
   }
 
-  /// `--quiet` silences that sentence, too.
+  /// `--quiet` suppresses the message about the migration, too.
   @Test(.needs(.postgreSQL), arguments: [true, false]) func quietIsQuiet(isQuiet: Bool) throws {
     let server = try PostgreSQLFixture()
     _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)

@@ -29,7 +29,7 @@ import Testing
       "SELECT vehicle, latitude, extract(epoch FROM time - '2026-11-21 12:00Z'), source FROM odograph.latest"
     _ = try store.store(Rows.of([Rows.location(2, at: 20, latitude: 50), Rows.location(1, at: 10)]))
     #expect(try server.query(newest) == [["van", "50", "20.000000", "location"]])
-    // Late, and a month late: stored, and no newer.
+    // Late by seconds and by a month: stored, but not the newest.
     let month = Rows.location(4, at: -30 * Rows.day, latitude: 1)
     _ = try store.store(Rows.of([Rows.location(3, at: 15, latitude: 49), month]))
     #expect(try server.query(newest) == [["van", "50", "20.000000", "location"]])
@@ -39,17 +39,17 @@ import Testing
       try server.query("SELECT altitude, accuracy, speed FROM odograph.latest") == [
         ["520.5", "2.5", "13.37"]
       ])
-    // A clock that is ahead for years does not stop the vehicle for years; what was there comes again.
+    // A clock that is years ahead does not freeze the vehicle; a stored message arrives again.
     let ahead = Rows.location(6, at: 40_000 * Rows.day, latitude: 1)
     _ = try store.store(Rows.of([ahead, Rows.location(2, at: 20, latitude: 50)]))
     #expect(try server.query(newest) == [["van", "52", "31.000000", "track"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages WHERE kind = 'location'") == [["5"]])
-    // Of two with the same time the first counts.
+    // The first of two positions with the same time is used.
     let twins = [Rows.location("twin", 1, at: 5, latitude: 7), Rows.location("twin", 2, at: 5, latitude: 8)]
     for _ in 0..<2 { _ = try store.store(Rows.of(twins)) }
     #expect(try server.query("SELECT latitude FROM odograph.latest WHERE vehicle = 'twin'") == [["7"]])
     _ = try server.query("DELETE FROM odograph.latest WHERE vehicle = 'twin'")
-    // Names that mean something in SQL.
+    // Names with a meaning in SQL.
     let names = [#"a"b"#, #"c\d"#, "{e,f}", "NULL", "ü'"]
     _ = try store.store(Rows.of(names.enumerated().map { Rows.location($1, 1, at: Double($0)) }))
     #expect(
@@ -80,7 +80,7 @@ import Testing
         "messages_default",
       ])
     #expect(try server.query("SELECT count(*) FROM odograph.messages_default") == [["5"]])
-    // And within a day the hours.
+    // And the hours within a day.
     #expect(
       try server.query(
         "SELECT tablename FROM pg_indexes WHERE tablename LIKE '%_20261121' AND indexdef LIKE '%USING brin%' ORDER BY 1"
@@ -98,7 +98,7 @@ import Testing
         == [["48"]])
   }
 
-  @Test(.needs(.postgreSQL)) func aMessageIsThereOnceAlsoForOthers() throws {
+  @Test(.needs(.postgreSQL)) func aMessageIsStoredOnceByAllRecorders() throws {
     let server = try PostgreSQLFixture()
     let store = try store(server)
     let all = Rows.of([
@@ -119,8 +119,8 @@ import Testing
     }
   }
 
-  /// Two recorders that see the same days and the same vehicles for the first time at the same time.
-  @Test(.needs(.postgreSQL)) func recordersThatMeetWaitForEachOther() async throws {
+  /// Recorders that get the same days and the same vehicles for the first time simultaneously.
+  @Test(.needs(.postgreSQL)) func simultaneousRecordersWaitForEachOther() async throws {
     let server = try PostgreSQLFixture()
     let url = server.url
     let added = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -132,7 +132,7 @@ import Testing
             let vehicles = (0..<20).map { vehicle in
               Rows.location("van-\((vehicle * (recorder + 1)) % 20)", day + 1, at: Double(-day) * Rows.day)
             }
-            // A recorder keeps what fails and stores it again; a deadlock would be such a failure.
+            // A recorder retries a batch that failed, for example by a deadlock.
             var attempts = 0
             while true {
               do {
@@ -156,7 +156,7 @@ import Testing
     #expect(try partitions(server).count == 2 * 13)
   }
 
-  @Test(.needs(.postgreSQL)) func whatIsTooOldGoesByPartitions() throws {
+  @Test(.needs(.postgreSQL)) func oldDataIsDeletedByPartitions() throws {
     let server = try PostgreSQLFixture()
     let store = try store(server, keep: 90)
     let old = Rows.of(
@@ -166,7 +166,7 @@ import Testing
         Rows.location(4, at: -20_000 * Rows.day),
       ], at: -95 * Rows.day)
     _ = try store.store(old)
-    // Older than what is kept when it comes: no partition for it.
+    // Older than the retention at its arrival: no partition is created.
     let late = Rows.location(7, at: -91 * Rows.day)
     _ = try store.store(Rows.of([Rows.location(5, at: 0), Rows.location(6, at: -89 * Rows.day), late]))
     _ = try store.store(Rows.of([Rows.location("lost", 1, at: -20_001 * Rows.day)]))
@@ -183,8 +183,8 @@ import Testing
     #expect(try store.expire(before: limit, today: today) == StoreExpiry())
   }
 
-  /// What somebody else's view needs stays, is named, and keeps nothing else from being deleted.
-  @Test(.needs(.postgreSQL)) func whatCannotBeDroppedKeepsNothingElse() throws {
+  /// A partition that a third-party view depends on stays and is reported; the others are deleted.
+  @Test(.needs(.postgreSQL)) func partitionsThatCannotBeDroppedDoNotBlockOthers() throws {
     let server = try PostgreSQLFixture()
     let store = try store(server, keep: 90)
     for days in [-99.0, -98, -97] {
@@ -202,8 +202,8 @@ import Testing
     #expect(try store.expire(before: limit, today: today).partitions == 1)
   }
 
-  /// A server without room refuses with this code; a trigger gives it here.
-  @Test(.needs(.postgreSQL)) func aFullDiskIsSaidAndNothingIsHalfStored() throws {
+  /// A server with a full disk refuses with this code; here a trigger raises it.
+  @Test(.needs(.postgreSQL)) func aFullDiskIsReportedAndBatchesAreAtomic() throws {
     let server = try PostgreSQLFixture()
     let store = try store(server)
     _ = try server.query(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FleetStore
 
-/// A role that may only read, as Config/database/README.md makes it, and what is said to one that may not.
+/// A read-only role as documented in Config/database/README.md, and errors with missing permissions.
 @Suite struct ReadingRoleTests {
   private static let grants = """
     CREATE ROLE dashboard LOGIN;
@@ -13,7 +13,7 @@ import Testing
       odograph.documents, odograph.trips, odograph.driving_events TO dashboard;
     """
 
-  @Test(.needs(.postgreSQL)) func aRoleThatReadsNeedsTheVersionToo() throws {
+  @Test(.needs(.postgreSQL)) func aReadingRoleNeedsTheVersionToo() throws {
     let server = try PostgreSQLFixture()
     let store = PostgreSQLStore(address: server.url)
     try store.open()
@@ -27,31 +27,31 @@ import Testing
     let recording = PostgreSQLRecording(address: address)
     try recording.open()
     #expect(try recording.countPositions(.init()) == 1)
-    // It does not record.
+    // The role cannot record.
     let more = RecordedRows.of([RecordedRows.location(2, at: 20)])
     let reader = PostgreSQLStore(address: address)
     let refused = try #require(throws: FleetError.self) { _ = try reader.store(more) }
     #expect(refused.cause.contains("record as the role that owns"), "\(refused)")
   }
 
-  @Test(.needs(.postgreSQL)) func aDatabaseThatIsNotThereIsToBeMade() throws {
+  @Test(.needs(.postgreSQL)) func aMissingDatabaseHasARemedy() throws {
     let server = try PostgreSQLFixture()
     let recording = PostgreSQLRecording(address: "postgres://fleet@127.0.0.1:\(server.port)/nowhere")
     let error = try #require(throws: FleetError.self) { try recording.open() }
     #expect(error.cause.contains("createdb"), "\(error)")
   }
 
-  /// Table: libpq's words and the remedy.
+  /// Table: messages of libpq, and the remedy.
   @Test(arguments: [
     ("server at \"db\" (10.0.0.1), port 5432: fe_sendauth: no password supplied", "PGPASSWORD"),
     ("FATAL:  password authentication failed for user \"fleet\"", "~/.pgpass"),
     ("FATAL:  database \"fleet\" does not exist", "createdb"),
   ])
-  func aConnectionThatDoesNotComeAboutHasARemedy(message: String, remedy: String) {
+  func failedConnectionsHaveARemedy(message: String, remedy: String) {
     let error = PostgreSQLError(state: "", message: message)
     #expect(error.readingRemedy?.contains(remedy) == true)
     #expect(error.recordingRemedy?.contains(remedy) == true)
-    // The server's own errors of commands are no matter of the connection.
+    // Errors of commands have no remedy of the connection.
     #expect(PostgreSQLError(state: "42P01", message: message).readingRemedy == nil)
   }
 }

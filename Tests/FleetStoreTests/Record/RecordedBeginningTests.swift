@@ -9,7 +9,7 @@ import VehicleData
 
 @testable import FleetStore
 
-/// What commands begin from: the last of each topic, as a broker would have kept it.
+/// The initial state of commands: the last message of each topic, as if the broker had retained it.
 @Suite struct RecordedBeginningTests {
   private typealias Rows = RecordedRows
 
@@ -26,16 +26,16 @@ import VehicleData
     (32, ("van/regions/desired", "")),
     (60, ("van/status", statusJSON("online", at: 60, epoch: "e", seq: 9))),
     (61, Rows.location(10, at: 61, latitude: 48.25)),
-    // Late, and said before.
+    // Late: published before the messages above.
     (90, ("van/status", statusJSON("asleep", at: 40, epoch: "e", seq: 6))),
     (91, Rows.location(7, at: 41, latitude: 47)),
-    // Its will has the time at which it was left, and came last.
+    // The will of the session: it has the time of the session's start, and arrived last.
     (120, ("van/status", statusJSON("offline", at: 0, will: true))),
-    // A will that a later session has gone past.
+    // A will that a later session has superseded.
     (5, ("bus/status", statusJSON("offline", at: 0, will: true))),
     (6, ("bus/status", statusJSON("online", at: 6, session: 6, epoch: "b", seq: 1))),
     (50, Rows.track("bus", 2, at: 40, latitudes: [48, 48.001])),
-    // Forgotten: what is kept of it was taken back.
+    // A removed vehicle: its retained messages were deleted.
     (7, Rows.location("cab", 1, at: 7)),
     (8, ("cab/status", statusJSON("online", at: 8, epoch: "c", seq: 2))),
     (70, ("cab/location", "")), (70, ("cab/status", "")),
@@ -53,14 +53,14 @@ import VehicleData
     store.close()
   }
 
-  @Test func sqliteTellsWhatABrokerWouldHaveKept() throws {
+  @Test func sqliteReturnsWhatABrokerWouldRetain() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     try record(into: SQLiteStore(path: path))
     try check(RecordingAddress.open(path))
   }
 
-  @Test(.needs(.postgreSQL)) func postgreSQLTellsTheSame() throws {
+  @Test(.needs(.postgreSQL)) func postgreSQLReturnsTheSame() throws {
     let server = try PostgreSQLFixture()
     try record(into: PostgreSQLStore(address: server.url))
     try check(RecordingAddress.open(server.url))
@@ -75,19 +75,19 @@ import VehicleData
     #expect(all.vehicles.map(\.vehicle) == ["bus", "van"] && all.name == recording.name)
     #expect(all.newest == moment(120).time)
     #expect(all.messages.allSatisfy(\.retain) && all.messages.count == 6)
-    // As they came, byte for byte.
+    // Unchanged, byte for byte.
     #expect(payload("van/status") == statusJSON("offline", at: 0, will: true))
     #expect(payload("van/location") == Rows.location(10, at: 61, latitude: 48.25).1)
     #expect(payload("van/config/desired") == #"{"version":"b"}"#)
     #expect(payload("van/config/reported")?.contains("applied") == true)
     #expect(payload("van/regions/desired") == nil)
     #expect(payload("bus/status") == statusJSON("online", at: 6, session: 6, epoch: "b", seq: 1))
-    // A position of a track is none of the vehicle's messages, and has no number of one.
+    // A position of a track is no message of the vehicle, and has no number.
     let position = try #require(payload("bus/location"))
     let fields = PayloadFields(Array(position.utf8))
     #expect(fields.latitude == 48.001 && fields.speed == 13.37 && fields.epoch == nil)
     #expect(fields.time == moment(41).time)
-    // In the order in which they were recorded.
+    // In the order of recording.
     #expect(all.messages.last?.topic == "odograph/v1/demo/van/status")
 
     #expect(try recording.beginning(query(["demo"], ["van"]), at: now).vehicles.map(\.vehicle) == ["van"])
@@ -99,8 +99,8 @@ import VehicleData
     #expect(!none.messages.contains { $0.topic.hasPrefix("odograph/v1") })
   }
 
-  /// What is heard goes before what was recorded, whichever is asked for first.
-  @Test func whatIsHeardGoesBefore() throws {
+  /// Received messages take precedence over recorded ones, whatever the order of requests.
+  @Test func receivedMessagesTakePrecedence() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     try record(into: SQLiteStore(path: path))
@@ -111,7 +111,7 @@ import VehicleData
     }
     #expect(roster.van?.state == .offline)
     #expect(roster.van?.location?.message.location.coordinate.latitude == 48.25)
-    // A broker that keeps an older one, and one that hands out the same.
+    // A broker that retained an older message, and one that delivers the same.
     roster.receive("location", Rows.location(7, at: 41, latitude: 47).1, retained: true, at: 301)
     roster.receive("location", Rows.location(10, at: 61, latitude: 48.25).1, retained: true, at: 301)
     #expect(roster.van?.location?.message.location.coordinate.latitude == 48.25)
@@ -127,7 +127,7 @@ import VehicleData
     #expect(both.count == beginning.messages.count)
   }
 
-  @Test func phonesBeginToo() throws {
+  @Test func phonesHaveAnInitialState() throws {
     let directory = try TemporaryDirectory()
     let store = SQLiteStore(path: directory.file("fleet.sqlite"))
     try store.open()
@@ -148,9 +148,9 @@ import VehicleData
     #expect(beginning.messages.first?.payload == Array(said[1].1.utf8))
   }
 
-  /// A phone reports a position of the network and one of the satellites for the same second, then a message with a key, a
-  /// waypoint, and a position of the past.
-  @Test(arguments: [1, 2, 7]) func theMostAccuratePositionOfAPhoneStays(batch: Int) throws {
+  /// A phone reports a network position and a satellite position for the same second, then an encrypted message, a waypoint, and an
+  /// earlier position.
+  @Test(arguments: [1, 2, 7]) func theMostAccuratePositionOfAPhoneIsUsed(batch: Int) throws {
     let directory = try TemporaryDirectory()
     let store = SQLiteStore(path: directory.file("fleet.sqlite"))
     try store.open()
@@ -189,13 +189,13 @@ import VehicleData
     #expect(roster.vehicles.first?.unreadable == 0)
   }
 
-  @Test func theLastWordDoesNotDependOnTheOrder() {
+  @Test func theLastMessageDoesNotDependOnTheOrder() {
     func word(_ received: Double, _ said: Double?, _ isNumbered: Bool) -> RetainedMessages.Entry {
       RetainedMessages.Entry(
         received: moment(received).time, time: said.map { moment($0).time }, isNumbered: isNumbered,
         message: MQTTMessage(topic: "t", text: "\(received)"))
     }
-    // The numbered one that was said last, unless something without a number came after it.
+    // The numbered message with the latest time, unless a message without a number arrived after it.
     let cases: [(words: [RetainedMessages.Entry], last: String)] = [
       ([word(9, 9, true), word(12, 5, true), word(10, 0, false)], "10.0"),
       ([word(11, 9, true), word(12, 5, true), word(10, 0, false)], "11.0"),
@@ -212,13 +212,13 @@ import VehicleData
     }
   }
 
-  /// The work is bounded whatever the size of the fleet, and each vehicle has its part.
+  /// The work is bounded whatever the size of the fleet, and each vehicle has its share.
   @Test func theLookBackIsBounded() {
     #expect(LookBack.messages(ofEachOf: 0) == 50_000 && LookBack.messages(ofEachOf: 1) == 50_000)
     #expect(LookBack.messages(ofEachOf: 1000) == 500 && LookBack.messages(ofEachOf: 1_000_000) == 200)
   }
 
-  @Test func whatCannotBeReadSaysWhatToDo() throws {
+  @Test func unreadableRecordingsHaveARemedy() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     #expect { try RecordedBeginning.read(path, query()) } throws: {

@@ -6,11 +6,11 @@ import Spatial
 import Telemetry
 import VehicleData
 
-/// Rows as a recorder makes them of messages.
+/// Rows that a recorder creates from messages.
 enum RecordedRows {
   /// - Parameters:
   ///   - messages: topics below `odograph/v1/demo`, and payloads.
-  ///   - seconds: after noon of 2026-11-21, by the recorder's clock.
+  ///   - seconds: seconds after noon of 2026-11-21 by the recorder's clock.
   static func of(_ messages: [(String, String)], at seconds: Double = 0) -> [RecordedMessage] {
     var recording = MessageRecording(root: "odograph/v1")
     return messages.map { topic, text in
@@ -26,7 +26,7 @@ enum RecordedRows {
     location("van", seq, at: seconds, latitude: latitude, longitude: longitude)
   }
 
-  /// A location of the van by radios.
+  /// A coarse location of the van.
   static func coarse(_ seq: Int, at seconds: Double, latitude: Double) -> (String, String) {
     let fix = location(seq, at: seconds, latitude: latitude)
     return (fix.0, fix.1.dropLast() + #","positionSource":"coarse"}"#)
@@ -37,7 +37,7 @@ enum RecordedRows {
     track("van", seq, at: seconds, latitudes: latitudes)
   }
 
-  /// A location of a vehicle, a number of seconds after noon.
+  /// A location of a vehicle, `seconds` after noon.
   static func location(
     _ vehicle: String, _ seq: Int, at seconds: Double, latitude: Double = 48, longitude: Double = 11.5
   ) -> (String, String) {
@@ -47,7 +47,7 @@ enum RecordedRows {
     )
   }
 
-  /// A track whose fixes are a second apart, 520.5 m high and 13.37 m/s fast.
+  /// A track with fixes every second, at an altitude of 520.5 m and a speed of 13.37 m/s.
   static func track(_ vehicle: String, _ seq: Int, at seconds: Double, latitudes: [Double]) -> (
     String, String
   ) {

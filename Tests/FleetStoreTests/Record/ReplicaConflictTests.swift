@@ -5,9 +5,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A replica gives up what a question reads when its primary takes that away.
+/// A replica cancels a query if its primary deletes rows that the query reads.
 @Suite struct ReplicaConflictTests {
-  @Test(.timeLimit(.minutes(5)), .needs(.postgreSQL)) func aQuestionThatIsInterruptedSaysWhatHelps()
+  @Test(.timeLimit(.minutes(5)), .needs(.postgreSQL)) func anInterruptedQueryHasARemedy()
     async throws
   {
     let primary = try PostgreSQLFixture()
@@ -22,7 +22,7 @@ import Testing
       try recording.readPositions(.init()) { _ in
         count += 1
         guard count == 1 else { return true }
-        // What has begun to be answered is not begun again.
+        // An answer that has started is not restarted.
         _ = try? primary.query("DROP TABLE odograph.messages_20261121")
         for _ in 0..<600 where (try? replica.hasAll(of: primary)) != true { usleep(100_000) }
         return true
@@ -31,7 +31,7 @@ import Testing
     #expect(
       count < 9000 && "\(error as Any)".contains("a longer max_standby_streaming_delay there"),
       "\(error as Any)")
-    // The next question is answered.
+    // The next query succeeds.
     #expect(try recording.countPositions(.init()) == 0)
   }
 }

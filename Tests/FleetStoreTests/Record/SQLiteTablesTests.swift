@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The newest positions, places and retention in SQLite.
+/// The newest positions, cells and retention in SQLite.
 @Suite struct SQLiteTablesTests {
   private typealias Rows = RecordedRows
 
@@ -31,7 +31,7 @@ import Testing
         == [["520.5", "13.37"], ["520.5", "13.37"]])
   }
 
-  /// A clock that was two hours ahead does not stop the vehicle for two hours.
+  /// A clock that was two hours ahead does not freeze the vehicle for two hours.
   @Test func latestFollowsAClockThatWasSetBack() throws {
     for isOneBatch in [false, true] {
       let directory = try TemporaryDirectory()
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// What radios said is in every view, and told from fixes in each; what was recorded before, too.
+  /// Coarse positions are in every view, where their source distinguishes them from fixes, also after a migration.
   @Test func aCoarsePositionIsNoFix() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
@@ -66,11 +66,11 @@ import Testing
     #expect(try reader.rows("SELECT latitude, source FROM latest") == [["48.5", "coarse"]])
   }
 
-  /// A drive costs an entry for each cell and ten minutes, not for each position; what comes again costs none.
-  @Test func aDriveMakesFewPlaces() throws {
+  /// A drive needs an entry for each cell and ten minutes, not for each position; repeated messages need none.
+  @Test func aDriveNeedsFewEntries() throws {
     let directory = try TemporaryDirectory()
     let (store, reader) = try opened(directory)
-    // 600 s from a slot's begin, half a cell.
+    // 600 s from the start of a slot, half a cell.
     let drive = (0..<600).map {
       Rows.location($0 + 1, at: Double($0), latitude: 48.001 + Double($0) * 1.6e-5)
     }
@@ -113,13 +113,13 @@ import Testing
     #expect(
       try reader.rows("SELECT vehicle, latitude FROM positions_by_place WHERE north >= 48 ORDER BY 2")
         == [["van", "48.5"], ["van", "49.5"], ["car", "50.5"]])
-    // The same position again makes no second place.
+    // A repeated position adds no entry.
     _ = try store.store(Rows.of([Rows.location(9, at: 0, latitude: 48.5, longitude: 11)]))
     #expect(try reader.rows("SELECT count(*) FROM visits") == [["4"]])
     #expect(try reader.rows("SELECT count(*) FROM places") == [["4"]])
   }
 
-  @Test func whatIsTooOldIsDeleted() throws {
+  @Test func oldDataIsDeleted() throws {
     let directory = try TemporaryDirectory()
     let (store, reader) = try opened(directory)
     let old = [
@@ -144,16 +144,16 @@ import Testing
     let cells = try reader.rows("SELECT DISTINCT cell FROM visits ORDER BY 1")
     #expect(try reader.rows("SELECT id FROM places ORDER BY 1") == cells)
     #expect(try store.expire(before: limit, today: today) == StoreExpiry())
-    // What comes from then after all is found again.
+    // A late message from that time is found again.
     _ = try store.store(Rows.of([Rows.location("bus", 7000, at: -92 * Rows.day + 5999)]))
     #expect(try reader.rows("SELECT count(*) FROM positions_by_place WHERE vehicle = 'bus'") == [["1"]])
   }
 
-  @Test func retentionLooksEachHour() {
+  @Test func retentionIsCheckedEveryHour() {
     var retention = Retention(days: 90)
     let first = retention.due(at: noon)
     #expect(first?.limit == Day(text: "2026-08-23") && first?.today == Day(text: "2026-11-21"))
-    // A clock that is set back does not put it off.
+    // A clock that is set back does not delay it.
     let due = [3599, 3600, -86_400].map { retention.due(at: noon.advanced(bySeconds: $0)) != nil }
     #expect(due == [false, true, true])
     var none = Retention(days: nil)

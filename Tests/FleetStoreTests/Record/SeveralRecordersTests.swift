@@ -6,7 +6,8 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Several recorders into one PostgreSQL: the tables do not tell who got what, and a change of the schema does not stop them.
+/// Several recorders into one PostgreSQL: the tables do not depend on the recorder of a message, and recorders continue during a
+/// migration.
 @Suite struct SeveralRecordersTests {
   private typealias Rows = RecordedRows
 
@@ -22,8 +23,8 @@ import Testing
     try Self.tables.map { try server.query($0) }
   }
 
-  /// Stores as a recorder does: what fails is tried again.
-  private static func keep(_ messages: [RecordedMessage], in store: PostgreSQLStore) throws -> (
+  /// Stores messages like a recorder, which retries after a failure.
+  private static func storeWithRetries(_ messages: [RecordedMessage], in store: PostgreSQLStore) throws -> (
     added: Int, failures: Int
   ) {
     var failures = 0
@@ -36,8 +37,9 @@ import Testing
     }
   }
 
-  /// A recorder that was stopped amid a COPY has rows that another's batch waits for. It is ended, and nothing is lost or twice.
-  @Test(.needs(.postgreSQL), .timeLimit(.minutes(2))) func aRecorderThatStandsStillIsEnded() throws {
+  /// A recorder that was stopped during a COPY has locked rows that another one needs. Its session is terminated; nothing is lost or
+  /// duplicated.
+  @Test(.needs(.postgreSQL), .timeLimit(.minutes(2))) func aStoppedRecorderIsTerminated() throws {
     let server = try PostgreSQLFixture()
     let said = Locked<[String]>([])
     let store = PostgreSQLStore(address: server.url, stall: 1) { sentence in
@@ -67,7 +69,7 @@ import Testing
     other.kill()
   }
 
-  /// Messages of 30 vehicles over three days: locations, tracks, trips and events that go on, in an order of their own.
+  /// Messages of 30 vehicles over three days in random order: locations, tracks, trips and ongoing events.
   private func messages(_ random: inout SplitMix) -> [RecordedMessage] {
     var all: [(String, String)] = []
     for vehicle in 0..<30 {
@@ -86,15 +88,16 @@ import Testing
     return Rows.of(all.shuffled(using: &random))
   }
 
-  @Test(.timeLimit(.minutes(10)), .needs(.postgreSQL)) func theTablesAreTheSameWhoeverGotWhat() async throws {
+  @Test(.timeLimit(.minutes(10)), .needs(.postgreSQL)) func theTablesDoNotDependOnTheRecorders() async throws
+  {
     var random = SplitMix.announced()
     let all = messages(&random)
     let single = try PostgreSQLFixture()
-    #expect(try Self.keep(all, in: PostgreSQLStore(address: single.url)).added == all.count)
+    #expect(try Self.storeWithRetries(all, in: PostgreSQLStore(address: single.url)).added == all.count)
     let wanted = try content(single)
     for _ in 0..<3 {
       let server = try PostgreSQLFixture()
-      // Four get a share each, in batches of any size, and a part of it comes to two of them.
+      // Each of four recorders gets a share, in batches of any size, and some messages go to two of them.
       var shares = [[RecordedMessage]](repeating: [], count: 4)
       for message in all.shuffled(using: &random) {
         shares[Int.random(in: 0..<4, using: &random)].append(message)
@@ -110,7 +113,8 @@ import Testing
             let store = PostgreSQLStore(address: url)
             var (added, failures) = (0, 0)
             for begin in stride(from: 0, to: share.count, by: size) {
-              let kept = try Self.keep(Array(share[begin..<min(begin + size, share.count)]), in: store)
+              let kept = try Self.storeWithRetries(
+                Array(share[begin..<min(begin + size, share.count)]), in: store)
               (added, failures) = (added + kept.added, failures + kept.failures)
             }
             return (added, failures)
@@ -127,17 +131,17 @@ import Testing
     }
   }
 
-  /// A database of version 5 becomes today's while four go on recording into it.
+  /// A database of version 5 is migrated while four recorders continue.
   @Test(.timeLimit(.minutes(10)), .needs(.postgreSQL)) func theSchemaChangesWhileOthersRecord() async throws {
     let server = try PostgreSQLFixture()
     let url = server.url
     try PostgreSQLStore(address: url).open()
-    // They were there before, and know nothing of a change.
+    // The recorders started before, and are not informed of the migration.
     let isOver = Locked(false)
     let stored = Locked(0)
     let (ready, problems) = (Locked(0), Locked<[String]>([]))
     let isBegun = Locked(false)
-    // They block: not on the pool of tasks.
+    // Recorders block, and therefore have threads of their own instead of tasks.
     let ended = Locked<[(added: Int, failures: Int, told: Int)]>([])
     for recorder in 0..<4 {
       Thread.detachNewThread {
@@ -147,7 +151,7 @@ import Testing
         ready.withLock { $0 += 1 }
         while !isBegun.withLock({ $0 }) { usleep(1000) }
         while !isOver.withLock({ $0 }) {
-          // Each day is new to all of them once.
+          // Each day is new for every recorder once.
           let rows = (0..<50).map { vehicle in
             Rows.location(
               "van-\(recorder)-\(vehicle)", number + 1, at: -Double(number % 40) * Rows.day + Double(number))
@@ -169,7 +173,7 @@ import Testing
       "DROP INDEX odograph.messages_traces; UPDATE odograph.schema_version SET version = 5")
     isBegun.withLock { $0 = true }
     while stored.withLock({ $0 }) < 1000 { try await Task.sleep(for: .milliseconds(20)) }
-    // An index that an interruption left.
+    // An index from a migration that was interrupted.
     _ = try server.query(
       "CREATE INDEX messages_default_traces ON odograph.messages_default (kind) WHERE kind = 'trace'")
     let before = stored.withLock { $0 }
@@ -188,7 +192,7 @@ import Testing
       sum += added
     }
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["\(sum)"]])
-    // Where a new day's partition and the index of the same table met, one of the two tried again, and nothing else failed.
+    // If a new partition and the index of the same table conflicted, one of the two was retried, and nothing else failed.
     let failed = problems.withLock { $0 }
     #expect(failed.count == attempts && failed.allSatisfy { $0.contains("deadlock detected") }, "\(failed)")
     let missing = try server.query(PostgreSQLTraceIndex.missing)
@@ -199,7 +203,7 @@ import Testing
         == [["t"]])
   }
 
-  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func aRecorderOfAnOlderProgramIsToldWhatToDo() throws {
+  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func aRecorderOfAnOlderProgramHasARemedy() throws {
     let server = try PostgreSQLFixture()
     try PostgreSQLStore(address: server.url).open()
     _ = try server.query("UPDATE odograph.schema_version SET version = \(TraceIndex.version + 1)")

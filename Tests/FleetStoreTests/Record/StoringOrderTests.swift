@@ -4,7 +4,7 @@ import FleetStore
 import TestSupport
 import Testing
 
-/// The order in which a batch is stored follows from its messages alone.
+/// The order in which a batch is stored depends on its messages only.
 @Suite struct StoringOrderTests {
   private typealias Rows = RecordedRows
 
@@ -13,7 +13,7 @@ import Testing
       ("van/motion", #"{"epoch":"e","seq":9}"#), ("van/motion", #"{"epoch":"d","seq":9}"#),
     ]
     for number in 1...20 {
-      // Of the same time as those of another vehicle, and of another number.
+      // The same time as a message of the other vehicle, and as another number.
       let second = Double(number / 2) - Double(number % 3) * Rows.day
       all += ["a", "b"].map { Rows.location($0, number, at: second) }
     }
@@ -23,7 +23,7 @@ import Testing
     return Rows.of(all)
   }
 
-  @Test func itIsTheSameWhicheverCameFirst() {
+  @Test func theOrderDoesNotDependOnTheArrival() {
     var random = SplitMix.announced()
     let wanted = RecordedMessage.inStoringOrder(Self.messages())
     #expect(Set(wanted) == Set(Self.messages()) && wanted.count == Self.messages().count)
@@ -35,8 +35,8 @@ import Testing
     #expect(RecordedMessage.inStoringOrder([]).isEmpty)
   }
 
-  /// Two that get the same messages in opposite orders wait for each other and never both at once.
-  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func theSameMessagesDoNotLockOut() async throws {
+  /// Two recorders that get the same messages in opposite orders do not deadlock.
+  @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func oppositeOrdersDoNotDeadlock() async throws {
     let server = try PostgreSQLFixture()
     let url = server.url
     try PostgreSQLStore(address: url).open()

@@ -4,7 +4,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A vehicle's day comes out of the index with its time.
+/// A day of a vehicle is read from the index in the order of time.
 @Suite struct TrackPlanTests {
   @Test(.needs(.postgreSQL)) func aDayIsReadInOrder() throws {
     let server = try PostgreSQLFixture()

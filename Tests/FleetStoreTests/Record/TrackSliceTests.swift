@@ -4,8 +4,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A track is read in slices, over two connections where the server lets them in: what is handed over is what one question
-/// would find.
+/// A track is read in slices, over two connections if the server allows it: the result equals that of a single query.
 @Suite struct TrackSliceTests {
   private static let day = (from: "2026-11-21T00:00:00Z", to: "2026-11-22T00:00:00Z")
 
@@ -15,7 +14,7 @@ import Testing
       to: try #require(UTCTime(rfc3339: to)))
   }
 
-  /// Thirty thousand locations within the first hours, more than one portion in a slice, and tracks of the same moments.
+  /// 30,000 locations in the first hours, which is more than one portion in a slice, and tracks of the same times.
   private static func filled(_ settings: [String] = ["fsync=off"]) throws -> PostgreSQLFixture {
     let server = try PostgreSQLFixture(settings)
     _ = try PostgreSQLStore(address: server.url).store(RecordedRows.of([RecordedRows.location(1, at: 0)]))
@@ -32,7 +31,7 @@ import Testing
     return server
   }
 
-  /// What tells samples apart (what is not known of them is equal to nothing); of one moment in any order.
+  /// The fields that distinguish samples, without those that may be NaN. Samples of the same time have any order.
   private struct Sample: Hashable {
     var time: Int64
     var latitude: Double
@@ -57,11 +56,11 @@ import Testing
     arguments: [
       (["fsync=off"], 2),
       (["fsync=off", "max_connections=3", "superuser_reserved_connections=0", "max_wal_senders=0"], 1),
-    ]) func slicesAreTheWhole(settings: [String], connections: Int) throws
+    ]) func slicesEqualTheWhole(settings: [String], connections: Int) throws
   {
     let server = try Self.filled(settings)
     let recording = PostgreSQLRecording(address: server.url)
-    // Those that filled it may not have gone yet.
+    // The connections that stored the rows may still be open.
     #expect(waitUntil { (try? recording.open()) != nil })
     var blockers: [PostgreSQLLine] = []
     if connections == 1 {
@@ -77,13 +76,13 @@ import Testing
     #expect(samples.map(\.time) == samples.map(\.time).sorted())
     #expect(samples.count { $0.source == .track } == 96)
     #expect((recording.secondLine != nil) == (connections == 2))
-    // Limits that are no whole hours.
+    // Limits other than whole hours.
     let part = try Self.span("2026-11-21T00:59:59.999Z", "2026-11-21T02:30:00.001Z")
     let between = samples.filter {
       (part.from..<part.to).contains(UTCTime(milliseconds: $0.time))
     }
     #expect(try Set(Self.read(recording, part)) == Set(between))
-    // One that has had enough leaves nothing behind.
+    // A reader that stops early leaves nothing behind.
     for most in [1, 11_999, 12_000, 12_001, 20_000] {
       #expect(try Self.read(recording, span, most: most) == Array(samples.prefix(most)))
     }

@@ -25,14 +25,14 @@ import VehicleData
 
   private func day(_ seconds: Double) -> String { noon.advanced(bySeconds: 86_400 + seconds).rfc3339 }
 
-  /// Everything but times and epochs stays as it was, to the byte.
+  /// Only times and epochs change, and the other bytes do not.
   @Test func shiftedTimesAndNothingElse() throws {
     let text =
       #"{ "time" : "\#(wireTime(-2))","x":{"time":"\#(wireTime(0))","epoch":"y"},"tst":1795262400,"#
       + #""epoch":"e\"1","seq":7,"sessionStart":"\#(wireTime(-10))","\u0061":1e400,"note":"ü\n"}"#
     let message = ReplayRewriter(.shift, run: 35).message(stored("status", text), clock(1))
     let epoch = try #require(PayloadFields(message.payload).epoch)
-    // As the schemas ask, and another in each run.
+    // The form that the schemas require, and a different one in each run.
     #expect(epoch.count == 16 && epoch.allSatisfy(\.isHexDigit))
     let again = ReplayRewriter(.shift, run: 36).message(stored("status", text), clock(1))
     #expect(PayloadFields(again.payload).epoch != epoch)
@@ -43,15 +43,15 @@ import VehicleData
     #expect(message.qos == .atLeastOnce && message.retain && message.topic == "odograph/v1/demo/van/status")
   }
 
-  @Test func keptIsKept() {
+  @Test func unshiftedMessagesAreUnchanged() {
     let text = #"{"time":"\#(wireTime(0))","epoch":"e","seq":1}"#
     let message = ReplayRewriter(.keep, fleet: "test", run: 1).message(
       stored("location", text), clock(10))
     #expect(message.payload == Array(text.utf8) && message.topic == "odograph/v1/test/van/location")
   }
 
-  /// Table: what is no object passes as it is.
-  @Test func whatIsNoObjectStays() {
+  /// Table: payloads that are no objects are unchanged.
+  @Test func otherPayloadsAreUnchanged() {
     let rewriter = ReplayRewriter(.shift, run: 1)
     for text in [
       "", "time", "[1]", #"{"time":"x""#, #"{"time":5,"epoch":[]}"#, #"{"time":"today"}"#, "\u{0}", "{}",
@@ -61,8 +61,8 @@ import VehicleData
     }
   }
 
-  /// Property: whatever is JSON stays JSON, and whatever is not is not touched.
-  @Test func anythingGoesThrough() {
+  /// Property: JSON remains JSON, and other payloads are unchanged.
+  @Test func randomPayloadsAreRewritten() {
     var generator = SplitMix(seed: 6)
     let pieces = [
       "{", "}", "[", "]", ",", ":", "\"time\"", "\"epoch\"", "\"e\"", "1", "-1e3", "null", " ", "\"\\\"\"",
@@ -83,8 +83,8 @@ import VehicleData
     }
   }
 
-  /// At another speed a track is as long as the time in which it comes again.
-  @Test func tracksKeepTheirPace() throws {
+  /// The duration of a track is scaled to the speed of the replay.
+  @Test func tracksAreScaledToTheSpeed() throws {
     let fixes = (0..<5).map { index in
       TrackMessage.Fix(
         time: noon.advanced(bySeconds: Double(10 * index)),
@@ -101,10 +101,10 @@ import VehicleData
     #expect(read.identity?.seq == 4 && read.identity?.epoch.count == 16)
   }
 
-  @Test func theClockKeepsThePaceAndSkipsPauses() {
+  @Test func theClockFollowsTheSpeedAndSkipsPauses() {
     var life = clock(2)
     #expect(life.due(noon.advanced(bySeconds: 10)).rfc3339 == day(5))
-    // The recorder's clock was set back: nothing is due before what came before it.
+    // The recorder's clock was set back: no message is due before an earlier one.
     #expect(life.due(noon.advanced(bySeconds: 4)).rfc3339 == day(5))
     #expect(life.due(noon.advanced(bySeconds: 6)).rfc3339 == day(6))
     var short = clock(1, longestPause: 5)

@@ -14,8 +14,8 @@ import Testing
       qos: .atLeastOnce, retain: false, payload: [])
   }
 
-  /// Table: what was said to vehicles, below roots that were known to the recorder and others.
-  @Test func ordersAreTold() {
+  /// Table: messages to vehicles, below roots that were configured in the recorder and others.
+  @Test func messagesToVehiclesAreDetected() {
     for path in [
       "config/desired", "regions/desired", "beacons/piece", "command/locate", "command/track", "cmd",
     ] {
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// Vehicles and sensors that are called like an order.
-  @Test func namesAreNotTakenForOrders() {
+  /// Vehicles and sensors whose names are those of commands.
+  @Test func namesAreNoCommands() {
     for name in ["command", "cmd", "config"] {
       #expect(!stored("odograph/v1/f/\(name)/location", "location").isOrder)
       #expect(!stored("owntracks/ann/\(name)", "location").isOrder)

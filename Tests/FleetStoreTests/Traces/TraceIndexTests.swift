@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Traces of a day are found without reading what else a vehicle has said.
+/// Traces of a day are found without reading other messages of the vehicle.
 @Suite struct TraceIndexTests {
   private func sql(_ kinds: [String], _ dialect: RecordingDialect) throws -> String {
     var selection = RecordingSelection()
@@ -20,7 +20,7 @@ import Testing
     }.sql
   }
 
-  @Test(arguments: TraceIndex.kinds) func sqliteGoesThroughARange(kind: String) throws {
+  @Test(arguments: TraceIndex.kinds) func sqliteReadsARangeOfTheIndex(kind: String) throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let store = SQLiteStore(path: path)
@@ -34,18 +34,18 @@ import Testing
           "USING INDEX messages_traces (kind=? AND vehicle=? AND fleet=? AND <expr>>? AND <expr><?)")
       },
       "\(plan)")
-    // Others are found as before.
+    // Other kinds are found as before.
     let location = SQLiteRecording(path: "").messagesSQL(
       where: try sql(["location"], SQLiteRecording.dialect), kinds: ["location"])
     let other = try SQLiteReader(path).rows("EXPLAIN QUERY PLAN \(location)").map { $0[3] ?? "" }
     #expect(other.contains { $0.contains("messages_identity (vehicle=? AND fleet=?)") }, "\(other)")
   }
 
-  @Test(.needs(.postgreSQL)) func postgreSQLGoesThroughARange() throws {
+  @Test(.needs(.postgreSQL)) func postgreSQLReadsARangeOfTheIndex() throws {
     let server = try PostgreSQLFixture()
     let store = PostgreSQLStore(address: server.url)
     try store.open()
-    // Enough that it pays.
+    // Enough rows that the index is worthwhile.
     for day in 0..<2 {
       _ = try store.store(
         RecordedRows.of(
@@ -57,7 +57,7 @@ import Testing
     let query = PostgreSQLRecording(address: "").messagesSQL(
       where: try sql(["trace"], PostgreSQLRecording.dialect), kinds: ["trace"])
     let plan = try server.query("EXPLAIN \(query)").map { $0[0] }.joined(separator: "\n")
-    // What has no day is nothing here.
+    // The partition of rows without a day is empty here.
     let scans = plan.split(separator: "\n").filter { $0.contains("Seq Scan") }
     #expect(scans.allSatisfy { $0.contains("messages_default") }, "\(plan)")
     #expect(

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Traces
 
-/// A trace as MCAP, read by the format's own library.
+/// A trace as MCAP, read by the library of the format.
 @Suite struct TraceMCAPTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
   /// Device time is seconds since the vehicle's start.
@@ -54,7 +54,7 @@ import Traces
     return lines
   }
 
-  @Test(.needs(.mcap)) func itsOwnLibraryReadsIt() throws {
+  @Test(.needs(.mcap)) func theLibraryOfTheFormatReadsIt() throws {
     let lines = try read(TraceMCAP.bytes(Self.head, Self.samples()))
     let counts = lines.mapValues { $0["count"]?.integer }
     #expect(
@@ -74,8 +74,8 @@ import Traces
     #expect(lines["/Vehicle/IsBraking"]?["first"]?["value"]?.bool == true)
   }
 
-  /// Nothing in it, and times before 1970 and beyond all.
-  @Test(.needs(.mcap)) func anEmptyOneAndTimesThatCannotBeAreRead() throws {
+  /// A trace without samples, and times before 1970 and at the limits of the range.
+  @Test(.needs(.mcap)) func emptyTracesAndImpossibleTimesAreRead() throws {
     let empty = try read(TraceMCAP.bytes(Self.head, []))
     #expect(empty.count == 1 && empty[""]?["count"]?.integer == 0)
     let odd = [Int64.min, -1, 0, .max].map {

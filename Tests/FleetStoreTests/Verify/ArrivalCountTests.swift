@@ -14,7 +14,7 @@ import Testing
     ])
     for number in [1, 2, 3, 5, 5, 7, 10, 11, 0] as [Int64] { count.observe(van, epoch: "e", seq: number) }
     for number in [1, 2] as [Int64] { count.observe(van, epoch: "f", seq: number) }
-    // Of others and of other runs nothing counts.
+    // Messages of other vehicles and runs do not count.
     count.observe(van, epoch: "g", seq: 1)
     count.observe(VehicleKey(fleet: "demo", vehicle: "car"), epoch: "e", seq: 1)
     let result = count.result
@@ -27,14 +27,14 @@ import Testing
     #expect(result.sentence.contains("2 missing, 1 doubled, 2 that nobody told; of 3"))
   }
 
-  @Test func theSameTwiceIsRefused() throws {
+  @Test func duplicateInputIsRefused() throws {
     let told = SentNumbers(vehicle: van, epoch: "e", last: 1)
     let error = try #require(throws: FleetError.self) { try ArrivalCount([told, told]) }
     #expect("\(error)".contains("name each file once"))
   }
 
-  /// What is taken away or doubled at random is found, and nothing else.
-  @Test func whatIsLostIsFound() throws {
+  /// Random losses and duplicates are found, and nothing else.
+  @Test func lostMessagesAreFound() throws {
     var random = SplitMix.announced()
     for _ in 0..<50 {
       let last = Int64.random(in: 1...300, using: &random)

@@ -28,14 +28,14 @@ import Testing
     #expect(statistics.vehicles.count == 1 && statistics.vehicles[0].messages == 6)
   }
 
-  @Test func aNewStoreBeginsANewSequenceAndWhatTheOldOneLacksIsLost() {
+  @Test func aNewEpochStartsANewSequence() {
     let statistics = counted([
       location(1), location(5), location(1, epoch: "f"), location(4), location(2, epoch: "f"),
     ])
     #expect(statistics.missing == 3 && statistics.duplicates == 0 && statistics.vehicles[0].epochs == 2)
   }
 
-  @Test func keptMessagesAndWillsSayNothingOfDelaysAndGaps() {
+  @Test func retainedMessagesAndWillsHaveNoDelaysAndGaps() {
     let statistics = counted([
       ("location", locationJSON(48, at: -500, epoch: "e", seq: 1), true), location(100),
       ("status", statusJSON("offline", at: 0, session: -3600, will: true), false),
@@ -44,7 +44,7 @@ import Testing
     #expect(statistics.delays.count == 1 && statistics.delays.longest == 1)
   }
 
-  @Test func whatWasKeptAndCannotBeReadIsCounted() {
+  @Test func unreadableRetainedMessagesAreCounted() {
     let statistics = counted([
       ("location", "\u{7}garbage", true), ("location", #"{"time":5}"#, true), ("status", "", true),
       ("regions/desired", "[]", true), ("location", locationJSON(48, at: -5, epoch: "e", seq: 1), true),
@@ -85,8 +85,8 @@ import Testing
     #expect(try JSONValue(parsing: statistics.json(seconds: 1))["unreadable"]?.integer == 4)
   }
 
-  /// A broker with a million made-up topics takes no more memory than one with as many vehicles as there is room for.
-  @Test func aMillionTopicsAreBounded() {
+  /// The topics of a broker with 200,000 invented ones are only counted beyond the capacity of vehicles.
+  @Test func inventedTopicsAreBounded() {
     var statistics = StreamStatistics(capacity: 1000)
     let payload = Array(#"{"seq":1,"epoch":"e"}"#.utf8)
     for number in 0..<100_000 {

@@ -18,13 +18,13 @@ import Testing
     return map
   }
 
-  /// The numbers and single vehicles that are seen, added up.
+  /// Returns the sum of the shown numbers and single vehicles.
   private func total(_ lines: [StyledText]) -> Int {
     let text = lines.map(\.plain).joined(separator: " ")
     return text.split { !$0.isNumber }.reduce(0) { $0 + (Int($1) ?? 0) } + text.count { "●◐○·◆".contains($0) }
   }
 
-  @Test func aFewAreShownEachWithItsName() {
+  @Test func fewVehiclesAreShownWithTheirNames() {
     let lines = pane([(48, 11, .online), (48.1, 11.2, .asleep)]).lines(columns: 60, rows: 12)
     let text = lines.map(\.plain).joined(separator: "\n")
     #expect(text.contains("● v0") && text.contains("◐ v1") || text.contains("v1 ◐"))
@@ -33,9 +33,9 @@ import Testing
     #expect(same.map(\.plain).joined(separator: "\n").contains("2 v0"))
   }
 
-  /// Of ten thousand in two towns and on the road between them, none is lost, and no count covers another.
+  /// 10,000 vehicles in two towns and on the road between them: all are counted, and no count covers another.
   @Test(arguments: [(120, 40), (80, 24), (40, 10), (12, 4)])
-  func nobodyIsLostInACrowd(columns: Int, rows: Int) {
+  func allVehiclesOfACrowdAreCounted(columns: Int, rows: Int) {
     var generator = SystemRandomNumberGenerator()
     var places: [(Double, Double, VehicleState)] = []
     for _ in 0..<9500 {
@@ -66,13 +66,13 @@ import Testing
         #expect(taken.insert(SIMD2(column, cluster.row)).inserted)
       }
     }
-    // The scale and the sign of the north lie over what is in their lines.
+    // The scale and the north arrow cover the first and the last line.
     let lines = map.lines(columns: columns, rows: rows)
     let inner = clusters.clusters.filter { (1..<(rows - 1)).contains($0.row) }
     #expect(total(Array(lines.dropFirst().dropLast())) == inner.reduce(0) { $0 + $1.count })
   }
 
-  @Test func theChosenOneIsSeenAndZoomTakesCountsApart() {
+  @Test func theSelectedVehicleIsVisibleAndZoomingSplitsCounts() {
     var places: [(Double, Double, VehicleState)] = []
     for place in 0..<60 {
       places.append((48 + Double(place % 6) * 1e-3, 11 + Double(place / 6) * 1e-3, .online))

@@ -7,15 +7,15 @@ import Testing
 @testable import FleetTerminal
 
 @Suite struct WatchColumnTests {
-  /// Two vehicles with computers that tell all of themselves, of which one tells little, and one that tells nothing.
+  /// Two vehicles with a status (one with few fields), and one without.
   private func fleet() -> Roster {
     var roster = Roster()
     let rest =
       #""version":"1.10.0","temperature":41.2,"battery":{"level":0.87,"voltage":12.4,"charging":true},"#
       + #""counters":{"queue.records":1234},"energy":{"total":12345,"receiver":{"seconds":9,"joules":12345}}"#
-    tell(
+    report(
       #""version":"1.9.0","battery":{"voltage":11.96},"counters":{"queue.records":0}"#, of: "van-2", &roster)
-    tell(rest, of: "van-10", &roster)
+    report(rest, of: "van-10", &roster)
     roster.receive("location", locationJSON(48, at: 0), at: 0, vehicle: "van-1")
     roster.receive(
       "region",
@@ -24,7 +24,7 @@ import Testing
     return roster
   }
 
-  private func tell(_ members: String, of vehicle: String, _ roster: inout Roster) {
+  private func report(_ members: String, of vehicle: String, _ roster: inout Roster) {
     let status = statusJSON("online", at: 0, epoch: "e", seq: 1).dropLast()
     roster.receive("status", status + "," + members + "}", at: 0, vehicle: vehicle)
   }
@@ -46,12 +46,12 @@ import Testing
         van-2        12.0 V         0       –         –  1.9.0      –
         van-10       87 % +      1234   41 °C   12.3 kJ  1.10.0     depot
         """)
-    // A narrow terminal keeps the first ones.
+    // A narrow terminal shows the first columns.
     #expect(screen(40) { $0.chosenColumns = chosen }[1].split(separator: " ").last == "TEMP")
     #expect(try WatchColumn.columns(parsing: "speed,vehicle") == [.speed, .vehicle])
   }
 
-  @Test func anUnknownColumnNamesAllAndTheNearest() {
+  @Test func errorsOfColumnsListAllAndTheNearest() {
     for (text, part) in [
       ("batery", "did you mean battery?"), ("speed,,", "column \"\""), ("Speed", "did you mean speed?"),
       ("zzzzzzzzzz", "column \"zzzzzzzzzz\": --columns accepts a comma-separated list of vehicle, state"),
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func sortedByWhatTheStatusTells() throws {
+  @Test func sortedByFieldsOfTheStatus() throws {
     for (name, mark, names) in [
       ("version", "▲", ["van-2", "van-10", "van-1"]), ("-version", "▼", ["van-10", "van-2", "van-1"]),
       ("backlog", "▼", ["van-10", "van-2", "van-1"]), ("-backlog", "▼", ["van-10", "van-2", "van-1"]),
@@ -82,8 +82,8 @@ import Testing
     #expect(throws: FleetError.self) { try VehicleOrder(parsing: "sped") }
   }
 
-  /// The mark says which way values go, whatever is sorted by and however often it is turned.
-  @Test func theMarkTellsTheDirection() throws {
+  /// The mark shows the direction of the values, for every column and direction.
+  @Test func theMarkShowsTheDirection() throws {
     var roster = Roster()
     for (number, speed) in zip(1..., [3.0, 9, 6]) {
       roster.receive("location", locationJSON(48 + speed, at: 0, speed: speed), at: 0, vehicle: "v\(number)")
@@ -110,14 +110,14 @@ import Testing
       text().contains("[x] speed") && text().contains("[ ] battery") && text().contains("[!] ") == false)
     for _ in 0..<10 { _ = view.handle(.down) }
     _ = view.handle(.enter)
-    // What stands behind it has no room any more.
+    // The following columns do not fit any more.
     #expect(
       text().contains("[x] battery") && text().contains("[!] event       the screen is too small"),
       "\(text())"
     )
     _ = view.handle(.escape)
     #expect(text().contains("BATTERY") && text().contains("12.0 V") && !text().contains("EVENT"), "\(text())")
-    // The name stays; zero takes the usual ones again.
+    // The name cannot be hidden; zero restores the default columns.
     for key in [Key.character("c"), .enter, .character("q")] { _ = view.handle(key) }
     #expect(text().contains("VEHICLE"))
     for key in [Key.character("c"), .character("0"), .character("c")] { _ = view.handle(key) }
@@ -139,7 +139,7 @@ import Testing
       _ = view.handle(.character("n"))
       seen.append(names().count)
     }
-    // An hour, a day, all, a minute, ten minutes.
+    // Silent for an hour, a day, any time, a minute, ten minutes.
     #expect(seen == [0, 0, 3, 2, 2])
     _ = view.handle(.escape)
     #expect(names().count == 3 && view.filter == VehicleFilter())
@@ -158,9 +158,9 @@ import Testing
     #expect(error?.description.contains("must be a time as in 90s, 10m, 2h or 3d") == true)
   }
 
-  /// Whoever sees the table for the first time finds each sign and each title explained, on a screen of any size.
+  /// The help explains each sign and each title, on screens of every size.
   @Test(arguments: [(40, 10), (80, 24), (20, 6), (120, 50)])
-  func allThatIsSeenIsExplained(columns: Int, rows: Int) {
+  func everythingOnTheScreenIsExplained(columns: Int, rows: Int) {
     var view = WatchView(size: TerminalSize(columns: columns, rows: rows), title: "b")
     let roster = fleet()
     _ = view.snapshot(of: roster, at: moment(10))
@@ -187,7 +187,7 @@ import Testing
     #expect(view.helpPage == nil)
   }
 
-  /// What radios said has the mark of what is not certain, and its name in JSON.
+  /// A coarse position has the mark of uncertain values, and its source in JSON.
   @Test func aCoarsePositionIsNotShownAsAFix() throws {
     var roster = Roster()
     let text = locationJSON(48.5, at: 1, epoch: "e", seq: 1).dropLast()
@@ -199,7 +199,7 @@ import Testing
     #expect(row.text(.position, width: 30).plain.hasPrefix("~48.5"))
   }
 
-  @Test func jsonTellsWhatTheColumnsTell() throws {
+  @Test func jsonHasTheValuesOfTheColumns() throws {
     let record = try #require(fleet()[VehicleKey(fleet: "demo", vehicle: "van-10")])
     let json = try JSONValue(parsing: record.json(at: moment(10)))
     #expect(

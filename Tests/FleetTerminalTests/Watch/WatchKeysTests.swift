@@ -15,7 +15,7 @@ import Testing
     return roster
   }
 
-  /// The screen after each of the keys.
+  /// Returns the screens before and after each of the keys.
   private func screens(_ columns: Int, _ rows: Int, _ keys: [Key]) -> [String] {
     var view = WatchView(size: TerminalSize(columns: columns, rows: rows), title: "b")
     let roster = roster()
@@ -27,9 +27,9 @@ import Testing
     }
   }
 
-  /// On a small screen, too, each key shows something, and the same key takes it back.
+  /// Each key has a visible effect, also on a small screen, and the same key reverts it.
   @Test(arguments: [(40, 10), (80, 12), (60, 24), (80, 24), (120, 40), (20, 12)])
-  func noKeyIsWithoutEffect(columns: Int, rows: Int) {
+  func everyKeyHasAnEffect(columns: Int, rows: Int) {
     let keys: [Key] = [
       .enter, .enter, .character("m"), .character("m"), .character("?"), .character("x"), .tab,
       .character("/"), .escape, .enter, .character("m"), .enter, .character("s"), .character("r"),
@@ -43,7 +43,7 @@ import Testing
     #expect(!shown[2].contains("position"))
   }
 
-  @Test func theFirstOfTheKeysAlwaysHaveRoom() {
+  @Test func theFirstKeysAreAlwaysShown() {
     for columns in 14...130 {
       for key in [Key.down, .enter, .character("m"), .character("9"), .character("4")] {
         let last = screens(columns, 10, [key])[1].split(separator: "\n").last ?? ""
@@ -52,15 +52,15 @@ import Testing
     }
   }
 
-  /// Without the table, the foot tells which vehicle it is, wherever the sort puts it.
-  @Test func thePlaceIsToldWithoutATable() {
+  /// Without the table, the footer contains the index of the vehicle, also after sorting.
+  @Test func theIndexIsShownWithoutATable() {
     let shown = screens(60, 10, [.enter, .character("r"), .down, .up, .up])
     for (place, text) in zip(1..., ["1 of 3", "3 of 3", "3 of 3", "2 of 3", "1 of 3"]) {
       #expect(shown[place].split(separator: "\n").last?.contains(text) == true, "\(shown[place])")
     }
   }
 
-  @Test func allKeysAreShownUntilAKeyComes() {
+  @Test func allKeysAreShownUntilAKeyIsPressed() {
     for (columns, rows) in [(40, 10), (80, 24), (60, 24), (120, 40)] {
       let shown = screens(columns, rows, [.character("?"), .character("q")])
       for part in ["any other key closes", "quit", "Esc", "1…9", "PgDn", "J K", "+ -", "0  "] {
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  /// The number of a key is that of the column, at every width.
-  @Test func digitsSortByTheColumnsThatAreThere() {
+  /// The number of a key is that of the column, for every width.
+  @Test func digitsSortByTheShownColumns() {
     var criteria: Set<VehicleOrder.Criterion> = []
     for columns in [30, 40, 60, 80, 100, 124, 160, 200] {
       let roster = roster()
@@ -98,7 +98,7 @@ import Testing
     #expect(criteria.count == 11, "\(criteria)")
   }
 
-  /// `s` goes through the columns that are there, and says when what it sorts by has none.
+  /// `s` selects the next shown column; the footer names the criterion if it has no column.
   @Test func sortingByTheNextColumn() {
     var view = WatchView(size: .usual, title: "b")
     let roster = roster()

@@ -8,7 +8,7 @@ import Testing
     WatchLayout(size: TerminalSize(columns: columns, rows: rows), panes: panes)
   }
 
-  @Test func panesStandBelowTheTableWhereThereIsRoom() {
+  @Test func panesAreBelowTheTableIfThereIsRoom() {
     #expect(layout(80, 24).tableRows == 21 && layout(80, 24).ruleRow == nil)
     let details = layout(80, 24, .detail)
     #expect(details.tableRows == 6 && details.detail == .init(row: 9, column: 0, rows: 14, columns: 80))
@@ -18,17 +18,17 @@ import Testing
     #expect(layout(120, 40, .map, .detail).detail?.columns == 60)
   }
 
-  @Test func theLastOneOpenedStandsInPlaceOfTheRest() {
+  @Test func theLastOpenedPaneReplacesTheRest() {
     let details = layout(40, 10, .map, .detail)
     #expect(details.tableRows == 0 && details.map == nil)
     #expect(details.detail == .init(row: 1, column: 0, rows: 8, columns: 40))
     let map = layout(40, 10, .detail, .map)
     #expect(map.detail == nil && map.map == details.detail)
-    // Beside each other where only the rows are few.
+    // Side by side, where only the rows are few.
     #expect(layout(100, 10, .detail, .map).detail != nil && layout(100, 10, .detail, .map).map != nil)
   }
 
-  /// Whatever the size, nothing lies outside of the screen or on something else.
+  /// Areas never extend beyond the screen or overlap, for every size.
   @Test func areasLieOnTheScreen() {
     for columns in 1...130 {
       for rows in 1...50 {

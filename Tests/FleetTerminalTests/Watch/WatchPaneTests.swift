@@ -8,7 +8,7 @@ import Telemetry
 import Testing
 
 @Suite struct WatchPaneTests {
-  /// Two vehicles that drive, of which one reports within bounds and both watch a region.
+  /// Two vehicles that drive, with a status, a region and gaps; van-1 has an attitude, a heading and events.
   private func fleet() -> Roster {
     var roster = Roster()
     for (index, vehicle) in ["van-1", "van-2"].enumerated() {
@@ -68,7 +68,7 @@ import Testing
     ).lines
   }
 
-  /// The level and the height by the barometer have a line of their own.
+  /// Floor and barometric height have a line of their own.
   @Test func theLevelOfAGarageIsShown() throws {
     var roster = fleet()
     func line() -> String? {
@@ -100,8 +100,8 @@ import Testing
       .map { String($0.drop { $0 != "r" }.split(separator: "╳")[0]) }
   }
 
-  /// Whether the vehicle is inside is what it told, and nothing else: not what nobody has heard.
-  @Test func detailsTellTheStatesThatTheVehicleTold() {
+  /// The states of regions are those that the vehicle reported; without a report they are unknown.
+  @Test func detailsShowTheReportedStatesOfRegions() {
     var roster = Roster()
     roster.receive(
       "status", #"{"state":"online","time":"\#(wireTime(0))","sessionStart":"\#(wireTime(0))"}"#, at: 0)
@@ -113,24 +113,24 @@ import Testing
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":300},"#
         + #""geometry":{"type":"Point","coordinates":[11.505,48.105]}}]}"#, at: 0)
     #expect(regionLine(roster)?.contains("not reported") == true, "\(regionLine(roster) ?? "-")")
-    func tell(_ state: String, _ seq: Int, _ rest: String = "") {
+    func report(_ state: String, _ seq: Int, _ rest: String = "") {
       roster.receive(
         "regions/state",
         #"{"time":"\#(wireTime(1))","count":2,"regions":[{"region":"depot","state":"\#(state)"\#(rest)},"#
           + #"{"region":"yard","state":"\#(state == "inside" ? "outside" : state)"}],"epoch":"a","seq":\#(seq)}"#,
         retained: true, at: 1)
     }
-    tell("unknown", 3)
+    report("unknown", 3)
     #expect(regionLine(roster)?.contains("not known yet") == true, "\(regionLine(roster) ?? "-")")
-    tell("inside", 5, #","since":"\#(wireTime(-75))""#)
+    report("inside", 5, #","since":"\#(wireTime(-75))""#)
     #expect(regionLine(roster)?.contains("inside depot for 2 min") == true, "\(regionLine(roster) ?? "-")")
     #expect(regionLine(roster)?.contains("(watches 2)") == true)
-    // One that comes late changes nothing.
-    tell("outside", 4)
+    // A late message changes nothing.
+    report("outside", 4)
     #expect(regionLine(roster)?.contains("inside depot") == true)
-    tell("outside", 6)
+    report("outside", 6)
     #expect(regionLine(roster)?.contains("outside") == true)
-    // A crossing is heard before the next list.
+    // An event arrives before the next list.
     roster.receive(
       "region",
       #"{"time":"\#(wireTime(2))","event":"enter","region":"yard","latitude":48.1,"longitude":11.5,"epoch":"a","seq":7}"#,
@@ -138,7 +138,7 @@ import Testing
     #expect(regionLine(roster)?.contains("inside yard") == true)
   }
 
-  @Test func detailsTellAllThatIsKnown() {
+  @Test func detailsShowAllFields() {
     let text = screen(80, 24, [.down, .enter]).joined(separator: "\n")
     for part in [
       "demo/van-1  ● online", "position  48.11560   11.50780", "50.0 km/h  course ↑  20°  heading ↗  24°",
@@ -147,15 +147,15 @@ import Testing
       "queue     3 missing  fixes 120", "regions   inside depot  (watches 1)", "  2 s     impact",
       "  4 s     enter depot",
     ] { #expect(text.contains(part), "\(part) in\n\(text)") }
-    // The rose, with its needle.
+    // The compass rose with its needle.
     #expect(
       text.contains("N") && text.contains("⠤")
         || text.unicodeScalars.contains { (0x2800...0x28FF).contains($0.value) })
     #expect(text.contains("3 missing") && screen(80, 24, [.down, .enter]).count == 24)
   }
 
-  /// What the vehicle's bus tells, by the ends of the paths; nothing of a control character reaches the terminal.
-  @Test func detailsTellTheVehiclesBus() {
+  /// Vehicle signals with their paths; control characters are not printed.
+  @Test func detailsShowVehicleSignals() {
     var roster = fleet()
     roster.receive(
       "vehicle",
@@ -170,8 +170,8 @@ import Testing
     #expect(!text.contains("\u{1b}[2J"))
   }
 
-  /// How far navigation has come, and what a position comes from.
-  @Test func detailsTellOfNavigation() {
+  /// The state of navigation, and the source of the position.
+  @Test func detailsShowNavigation() {
     func text(_ navigation: String) -> String {
       var roster = fleet()
       roster.receive(
@@ -191,7 +191,7 @@ import Testing
     #expect(waiting.contains("waiting") && waiting.contains("the vehicle has not moved"))
   }
 
-  @Test func detailsTellACoarsePositionAndOneThatIsContradicted() {
+  @Test func detailsShowCoarseAndContradictedPositions() {
     func text(_ members: String) -> String {
       var roster = fleet()
       roster.receive(
@@ -207,8 +207,8 @@ import Testing
     #expect(suspect.contains("suspect: the position drifts"), "\(suspect)")
   }
 
-  /// What failed and what would help, until a location comes; a calibration that is wanted, with its instruction.
-  @Test func detailsTellFailuresPausesAndTheCompass() {
+  /// A failure and its remedy until the next location, and instructions for a calibration.
+  @Test func detailsShowFailuresPausesAndTheCompass() {
     var roster = fleet()
     roster.receive(
       "heading",
@@ -233,9 +233,9 @@ import Testing
     #expect(!text().contains("updates "))
   }
 
-  /// With the map beside them as without it, the details are whole, and the rose is there.
+  /// The details are complete and have a compass rose, with and without the map beside them.
   @Test(arguments: [(80, 24), (90, 30), (100, 24), (120, 40)], [[], [Key.character("m")]])
-  func nothingOfTheDetailsIsCut(size: (Int, Int), keys: [Key]) {
+  func detailsAreComplete(size: (Int, Int), keys: [Key]) {
     let lines = screen(size.0, size.1, [.down, .enter] + keys)
     let text = lines.dropLast().joined(separator: "\n")
     for part in [
@@ -250,12 +250,12 @@ import Testing
     #expect(text.contains("┤") == !keys.isEmpty)
   }
 
-  /// What there is no room for is counted, and scrolled to.
+  /// Lines that do not fit are counted, and can be scrolled to.
   @Test func detailsScroll() {
     let short = screen(40, 10, [.down, .enter])
     #expect(short[8].hasPrefix("… ") && short[8].hasSuffix("lines more: J, back: K"))
     let end = screen(40, 10, [.down, .enter] + Array(repeating: .character("J"), count: 40))
-    // The first that was heard of it stands last.
+    // The oldest event is last.
     #expect(end[7].contains("enter depot") && end[8].contains("online"), "\(end)")
     #expect(!end.joined().contains("demo/van-1"))
     let back = screen(
@@ -265,7 +265,7 @@ import Testing
     #expect(back == short)
   }
 
-  /// What could not be read is counted at the foot and in the vehicle's details, whoever kept it.
+  /// Unreadable messages are counted in the footer and in the vehicle's details, also retained ones.
   @Test(arguments: [(40, 10), (80, 24), (120, 40)])
   func unreadableMessagesAreCounted(columns: Int, rows: Int) throws {
     var roster = Roster()
@@ -288,7 +288,7 @@ import Testing
     #expect(plain == "nameabcdefghijklmnopqrstuvwxyzonetwothreefour漢字漢字漢字漢字")
   }
 
-  @Test func theChoiceStaysWithTheVehicle() {
+  @Test func theSelectionFollowsTheVehicle() {
     let chosen = screen(80, 24, [.down, .down, .enter]).joined(separator: "\n")
     #expect(chosen.contains("demo/van-2  ●"))
     let reversed = screen(80, 24, [.down, .down, .enter, .character("r")]).joined(separator: "\n")
@@ -304,12 +304,12 @@ import Testing
     #expect(text.contains("van-1") && text.contains("van-2") && text.contains("depot"))
     let dots = text.unicodeScalars.filter { (0x2801...0x28FF).contains($0.value) }.count
     #expect(dots > 20)
-    // Zoomed in on the chosen one, the other is beyond the edge.
+    // Zoomed in on the selected vehicle, the other one is outside.
     let near = screen(100, 30, [.down, .character("m")] + Array(repeating: .character("+"), count: 4))
     #expect(near.dropFirst(10).joined().contains("◆") && !near.dropFirst(10).joined().contains("van-2"))
   }
 
-  /// Every size, and every way of looking at nothing, is drawn.
+  /// Every size is drawn, also without vehicles.
   @Test func neverTrapsOnASize() {
     let keys: [[Key]] = [
       [.character("m")], [.enter], [.down, .enter, .character("m")],
@@ -327,7 +327,7 @@ import Testing
     }
   }
 
-  @Test func hostilePlacesAreDrawnOrLeftOut() {
+  @Test func hostilePositionsAreDrawnOrOmitted() {
     var roster = Roster()
     for (index, place) in [(90.0, 180.0), (-90, -180), (0, 179.9999), (0, -179.9999), (89.99999, 0)]
       .enumerated()
@@ -350,7 +350,7 @@ import Testing
     }
   }
 
-  @Test func theTrailIsThinnedAndBounded() {
+  @Test func theTrailIsSimplifiedAndBounded() {
     var trail = Trail()
     for step in 0..<1000 { trail.append(Coordinate(latitude: 48 + Double(step) * 1e-5, longitude: 11)) }
     #expect(trail.coordinates.count == Trail.capacity)
@@ -361,7 +361,7 @@ import Testing
     #expect(trail.coordinates.count == Trail.capacity)
   }
 
-  /// Keys that come faster than the screen is drawn all count.
+  /// Keys that arrive faster than the screen is drawn all have an effect.
   @Test func keysTypedTogether() {
     var view = WatchView(size: .usual, title: "")
     for key in [Key.down, .down, .enter] { _ = view.handle(key) }

@@ -70,7 +70,7 @@ import Testing
     #expect(missing.isEmpty, "\(missing.sorted())")
   }
 
-  /// Parts that are there with a recording, a login or rules only stand in the document all the same.
+  /// Routes that exist only with a recording, a login or alert rules are in the document, too.
   @Test func everyOperationIsARoute() throws {
     let optional: Set = ["history", "access", "alerts"]
     let routes = try routes()
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// Every operation has a name of its own, a summary and its errors; every reference leads somewhere.
+  /// Every operation has a unique name, a summary and its errors; every reference can be resolved.
   @Test func theDocumentIsComplete() throws {
     let document = try document()
     #expect(document["openapi"]?.string?.hasPrefix("3.1") == true)

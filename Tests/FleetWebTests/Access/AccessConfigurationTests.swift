@@ -27,7 +27,7 @@ struct AccessConfigurationTests {
     #expect(configuration.users["eve"]?.password == nil && configuration.users["eve"]?.scope == .all)
     let screen = try #require(configuration.tokens[SecretDigest(of: AccessFixture.viewToken)])
     #expect(screen.name == "screen" && screen.end?.rfc3339 == "2027-01-31T00:00:00.000Z")
-    // A single vehicle is that vehicle, and no fleet.
+    // The scope is one vehicle, without a fleet.
     #expect(screen.scope == Scope(fleets: [], vehicles: [VehicleKey(fleet: "taxi", vehicle: "t-1")]))
     #expect(configuration.hosts == ["fleet.example"] && configuration.sessionIdle == 7200)
     #expect(
@@ -35,7 +35,7 @@ struct AccessConfigurationTests {
     #expect(configuration.hasLogin && !AccessConfiguration.none.hasLogin)
   }
 
-  /// Each mistake is told with its place and what to do.
+  /// Each mistake is reported with its position and a remedy.
   @Test(arguments: [
     ("[users.ann]\nrole = \"view\"", "serve.toml:1:1", "odograph access password ann"),
     ("[users.ann]\npassword = \"secret\"", "serve.toml:2:12", "yescrypt"),
@@ -60,35 +60,35 @@ struct AccessConfigurationTests {
     ("[proxy]\naddresses = [\"localhost\"]", "serve.toml:2:13", "10.0.0.0/8"),
     ("[access]\nhosts = [\"https://x\"]", "serve.toml:2:9", "scheme"),
     ("[access]\nsession_idle = \"long\"", "serve.toml:2:16", "90s"),
-  ]) func mistakesHaveTheirPlace(_ text: String, _ place: String, _ remedy: String) throws {
+  ]) func mistakesHaveTheirPosition(_ text: String, _ place: String, _ remedy: String) throws {
     let error = #expect(throws: FleetError.self) { try AccessFixture.configuration(text) }
     let sentence = error?.description ?? ""
     #expect(
       sentence.contains(place) && sentence.contains(remedy) && error?.kind == .invalidInput, "\(sentence)")
   }
 
-  @Test func twoTokensAreNeverOne() throws {
+  @Test func equalTokensAreRefused() throws {
     let digest = SecretDigest(of: "x").hexadecimal
     let text = "[tokens.a]\nsha256 = \"\(digest)\"\n[tokens.b]\nsha256 = \"\(digest.uppercased())\""
     #expect(throws: FleetError.self) { try AccessFixture.configuration(text) }
   }
 
-  @Test(arguments: ["127.0.0.1:8080", "[::1]:80", "localhost:0"]) func thisMachineNeedsNoLogin(_ text: String)
+  @Test(arguments: ["127.0.0.1:8080", "[::1]:80", "localhost:0"]) func loopbackNeedsNoLogin(_ text: String)
     throws
   {
     try AccessConfiguration.none.check(listening: ListenAddress(parsing: text))
   }
 
   @Test(arguments: ["0.0.0.0:8080", "[::]:80", "192.168.0.1:80", "fleet.example:443"])
-  func allOthersDo(_ text: String) throws {
+  func otherAddressesNeedALogin(_ text: String) throws {
     let address = try ListenAddress(parsing: text)
     let error = #expect(throws: FleetError.self) { try AccessConfiguration.none.check(listening: address) }
     #expect(error?.description.contains("odograph access password") == true && error?.kind == .invalidInput)
     try AccessFixture.configuration(AccessFixture.settings()).check(listening: address)
   }
 
-  /// The example says every key, and its defaults are those of the program.
-  @Test func theExampleHolds() throws {
+  /// The access section of `Config/serve.toml` contains every key with the program's defaults.
+  @Test func theExampleIsComplete() throws {
     let path = #filePath.split(separator: "/").dropLast(4).map { "/\($0)" }.joined() + "/Config/serve.toml"
     let text = String(decoding: try #require(try AtomicFile.read(path)), as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -15,12 +15,12 @@ struct AccessFixture: Sendable {
   let control: AccessControl
 
   static let password = "correct horse battery"
-  /// Of the password at yescrypt's least cost, so that tests are quick. Made by libcrypt with cost 1.
+  /// Hash of `password` with yescrypt's lowest cost, which makes tests fast. Created by libcrypt with cost 1.
   static let hash = "$y$j75$k2XAnEHBqQ1Ct2aMXFKNa/$D51GutEaDStaXNx6KNVHl2qcn8n8Q9TT3VpvxytddG1"
   static let viewToken = String(repeating: "v", count: 32)
   static let operateToken = String(repeating: "o", count: 32)
 
-  /// Users ann (operates delivery), bob (views taxi) and tokens alike.
+  /// Users ann (operates delivery) and bob (views taxi), and tokens with the same rights.
   static func settings(_ more: String = "") -> String {
     """
     [users.ann]
@@ -44,7 +44,7 @@ struct AccessFixture: Sendable {
     try AccessConfiguration(SettingsFile(text: text, path: "serve.toml"))
   }
 
-  /// Runs a server while a body asks it.
+  /// Runs a server while `body` sends requests.
   static func run(
     _ configuration: AccessConfiguration, limits: ConnectionLimits = ConnectionLimits(),
     certificates: CertificateStore? = nil, subjects: [any RouteGroup] = [],
@@ -57,7 +57,7 @@ struct AccessFixture: Sendable {
     try await serve(server.router(), access.connections(limits), control, body)
   }
 
-  /// Serves what a router answers while a body asks it.
+  /// Serves a router while `body` sends requests.
   static func serve(
     _ router: Router<WebContext>, _ builder: HTTPServerBuilder, _ control: AccessControl,
     _ body: @Sendable @escaping (AccessFixture) async throws -> Void
@@ -101,7 +101,7 @@ struct AccessFixture: Sendable {
   }
 }
 
-/// Access by a control that the test holds; `odograph serve` makes its own of a file.
+/// Access policy with a control from the test; `odograph serve` creates its own from a file.
 private struct ControlledAccess: AccessPolicy {
   let control: AccessControl
   let certificates: CertificateStore?
@@ -117,7 +117,7 @@ private struct ControlledAccess: AccessPolicy {
   }
 }
 
-/// What stands beside the interface.
+/// Routes outside of the interface.
 private struct SomeRoots: RouteGroup {
   func add(to router: RouterGroup<WebContext>) {
     router.get("metrics") { _, _ in "figures" }
@@ -125,7 +125,7 @@ private struct SomeRoots: RouteGroup {
   }
 }
 
-/// Routes as other parts have them: a vehicle to see, and one to change.
+/// Sample routes: a vehicle to view and to change.
 struct SomeRoutes: RouteGroup {
   static let known = VehicleKey(fleet: "delivery", vehicle: "van-1")
 

@@ -7,7 +7,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// What outlives a request: files, restarts, reloads.
+/// State that outlives a request: files, restarts, reloads.
 struct AccessMaintenanceTests {
   private let here = Address(bytes: [127, 0, 0, 1])
 
@@ -16,7 +16,7 @@ struct AccessMaintenanceTests {
     return try AccessControl(AccessFixture.configuration(settings), isAuditSaid: false)
   }
 
-  @Test func sessionsAndLinksOutliveARestart() async throws {
+  @Test func sessionsAndLinksSurviveARestart() async throws {
     let folder = try TemporaryDirectory()
     let address = try ListenAddress(parsing: "127.0.0.1:0")
     let van = VehicleKey(fleet: "delivery", vehicle: "van-1")
@@ -38,7 +38,7 @@ struct AccessMaintenanceTests {
     for secret in [ann.cookie, bob.cookie, link.secret, AccessFixture.hash, AccessFixture.password] {
       #expect(!text.contains(secret))
     }
-    // The entry of bob is another now.
+    // The entry of bob has changed.
     let settings = AccessFixture.settings("[access]\nstate = \"\(folder.path)\"")
       .replacing("fleets = [\"taxi\"]", with: "fleets = [\"other\"]")
     let second = try AccessControl(AccessFixture.configuration(settings), isAuditSaid: false)
@@ -73,7 +73,7 @@ struct AccessMaintenanceTests {
     #expect(error?.description.contains("file/state") == true, "\(String(describing: error))")
   }
 
-  @Test func aDamagedFileIsSaidAtTheStart() throws {
+  @Test func aDamagedFileIsReportedAtTheStart() throws {
     let folder = try TemporaryDirectory()
     try folder.write("access.json", "{\"sessions\":[")
     let control = try control(folder.path)
@@ -85,8 +85,8 @@ struct AccessMaintenanceTests {
     #expect(error?.description.contains("delete it") == true)
   }
 
-  /// Users and tokens are read again on request; a mistake in the file leaves all as it was.
-  @Test func aReloadTakesOverWhatIsRight() async throws {
+  /// Users and tokens are reloaded on request; a mistake in the file changes nothing.
+  @Test func aReloadAppliesOnlyValidFiles() async throws {
     let folder = try TemporaryDirectory()
     let file = try folder.write("serve.toml", AccessFixture.settings())
     let address = try ListenAddress(parsing: "0.0.0.0:0")
@@ -103,7 +103,7 @@ struct AccessMaintenanceTests {
       try folder.write("serve.toml", AccessFixture.settings(mistake))
       keeper.reload()
     }
-    // Without any login, others would be let in.
+    // Without a login, every host could use the server.
     try folder.write("serve.toml", "")
     keeper.reload()
     try await Task.sleep(for: .milliseconds(300))
@@ -117,8 +117,8 @@ struct AccessMaintenanceTests {
     control.stop()
   }
 
-  /// What is read only at the start is named when it has changed, and a mistake anywhere in the file changes nothing.
-  @Test func aReloadNamesWhatWantsARestart() throws {
+  /// Changed settings that require a restart are reported, and a mistake anywhere in the file changes nothing.
+  @Test func aReloadReportsSettingsThatRequireARestart() throws {
     let folder = try TemporaryDirectory()
     func write(_ more: String, _ access: String = "") throws -> String {
       try folder.write("serve.toml", AccessFixture.settings("[access]\n\(access)\n\(more)"))
@@ -163,8 +163,8 @@ struct AccessMaintenanceTests {
     control.stop()
   }
 
-  /// A folder that cannot be written is said once, and once that it can be again.
-  @Test func aFullDiskIsSaidOnce() async throws {
+  /// A folder that is not writable is reported once, and so is its recovery.
+  @Test func aFullDiskIsReportedOnce() async throws {
     let folder = try TemporaryDirectory()
     let place = folder.file("state")
     #expect(mkdir(place, 0o700) == 0)
@@ -176,7 +176,7 @@ struct AccessMaintenanceTests {
     #expect(rename(place, place + ".away") == 0)
     _ = try await control.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
     #expect(waitUntil { said.withLock { !$0.isEmpty } })
-    // It is tried each second.
+    // Writing is retried every second.
     try await Task.sleep(for: .seconds(3))
     #expect(said.withLock { $0.count } == 1 && said.withLock { $0[0].contains("as soon as this is fixed") })
     #expect(rename(place + ".away", place) == 0)
@@ -186,8 +186,8 @@ struct AccessMaintenanceTests {
     #expect(said.withLock { $0.count } == 2)
   }
 
-  /// A session ends, and a link with its sessions, however the clock is set.
-  @Test func linksEndWithTheirTime() async throws {
+  /// A session expires, and a link with its sessions, also if the clock is set.
+  @Test func linksExpire() async throws {
     let folder = try TemporaryDirectory()
     let control = try control(folder.path)
     let ann = try await control.logIn(

@@ -14,7 +14,7 @@ struct AuditTests {
     }
   }
 
-  @Test func aLineIsOneLine() throws {
+  @Test func anEntryIsOneLine() throws {
     let entry = AuditEntry(
       action: "login", who: "a\nb\u{1b}[31m<script>\"", from: "10.0.0.1", vehicles: ["f/v\r\n"],
       outcome: "done",
@@ -45,8 +45,8 @@ struct AuditTests {
     #expect(try lines(path).map { $0["who"]?.string } == ["c"])
   }
 
-  /// While the file cannot be written, each line is said once, as it comes; afterwards the file has all of them in order.
-  @Test func aFullDiskKeepsNoLineFromBeingSaid() throws {
+  /// While the file is not writable, each line is printed once, immediately; afterwards the file has all of them in order.
+  @Test func linesArePrintedWhileTheDiskIsFull() throws {
     let folder = try TemporaryDirectory()
     let (place, path) = (folder.file("logs"), folder.file("logs/audit.log"))
     #expect(mkdir(place, 0o700) == 0)
@@ -70,14 +70,14 @@ struct AuditTests {
     #expect(try names(said.withLock { $0 }) == expected)
     #expect(rename(place + ".away", place) == 0)
     record("e")
-    // The last attempt is at the end.
+    // The last attempt to write is at the end.
     log.stop()
     #expect(try names(said.withLock { $0 }) == expected + ["e"])
     #expect(try lines(path).map { $0["who"]?.string } == ["b", "c", "d", "e"])
   }
 
-  /// What the file does not have at the end was said.
-  @Test func nothingIsLostUnsaidAtTheEnd() throws {
+  /// Lines that are not in the file at the end were printed.
+  @Test func unwrittenLinesArePrintedAtTheEnd() throws {
     let folder = try TemporaryDirectory()
     let place = folder.file("logs")
     #expect(mkdir(place, 0o700) == 0)
@@ -91,12 +91,12 @@ struct AuditTests {
     #expect(said.withLock { $0 } == 1000)
   }
 
-  @Test func whatCannotBeWrittenIsKnownAtTheStart() throws {
+  @Test func aFileThatIsNotWritableIsAnErrorAtTheStart() throws {
     #expect(throws: SystemError.self) { try AuditLog(path: "/nonexistent/audit.log") }
   }
 
-  /// Whatever changes a vehicle, and whoever comes and goes, leaves a line; secrets are in none.
-  @Test func everyChangeLeavesALine() async throws {
+  /// Each change of a vehicle, login and logout is logged, without secrets.
+  @Test func everyChangeIsLogged() async throws {
     let folder = try TemporaryDirectory()
     let path = folder.file("audit.log")
     let settings = AccessFixture.settings("[access]\naudit = \"\(path)\"")

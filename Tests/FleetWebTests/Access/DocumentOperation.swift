@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// An operation of the OpenAPI document, as a test asks it.
+/// An operation of the OpenAPI document, as a request of a test.
 struct DocumentOperation {
   var method: String
   var path: String
@@ -12,7 +12,7 @@ struct DocumentOperation {
   var name: String { "\(method) \(path)" }
   var isChange: Bool { method != "GET" }
 
-  /// The request as one who means harm makes it: everything that can name a vehicle names theirs.
+  /// Returns the request of an attacker: every parameter that can name a vehicle names one of another fleet.
   func request(about vehicle: String, of fleet: String) -> (path: String, body: String?) {
     var place = path.replacing("{fleet}", with: fleet).replacing("{vehicle}", with: vehicle)
       .replacing("{series}", with: HistoryRows.series).replacing("{file}", with: "1.geojson")
@@ -53,7 +53,7 @@ struct DocumentOperation {
     }
   }
 
-  /// - Parameter who: headers that say who asks.
+  /// - Parameter who: headers that identify the client.
   func ask(
     _ web: AccessFixture, about vehicle: String, of fleet: String = "taxi", _ who: [String]
   ) throws -> RawClient.Answer {
@@ -63,7 +63,7 @@ struct DocumentOperation {
     return try web.ask(method, path, who + ["Content-Type: \(type)"], body: body)
   }
 
-  /// All that the document has.
+  /// Returns all operations of the document.
   static func all() throws -> [DocumentOperation] {
     let path = "\(ContractScript.repository)/Sources/CFleetPage/page/openapi.json"
     let document = try JSONValue(parsing: try #require(try AtomicFile.read(path)))

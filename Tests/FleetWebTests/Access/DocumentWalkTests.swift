@@ -5,13 +5,13 @@ import Platform
 import TestSupport
 import Testing
 
-/// Every operation of the OpenAPI document, asked for the vehicle of somebody else: a new one cannot be forgotten, as each
-/// route has to stand in the document.
+/// Every operation of the OpenAPI document, requested for a vehicle of another fleet. New operations are included, because every route
+/// has to be in the document.
 struct DocumentWalkTests {
-  /// Texts that only who sees the vehicle may be told.
+  /// Texts that only users with access to the vehicle may receive.
   private static let secrets = ["t-1", "taxi"]
 
-  @Test(.timeLimit(.minutes(5))) func nobodyIsToldOfAnothersVehicle() async throws {
+  @Test(.timeLimit(.minutes(5))) func vehiclesOfOtherFleetsAreNotDisclosed() async throws {
     let operations = try DocumentOperation.all()
     #expect(operations.count > 35)
     let recording = try TestRecording(
@@ -56,7 +56,7 @@ struct DocumentWalkTests {
           }
         }
         #expect(answer.status == absent.status, "\(operation.name): \(answer.status), \(absent.status)")
-        // Whose it is sees it, so that there is something to hide. What changes something would wait for the broker.
+        // The owner sees the vehicle, so there is something to hide. Changes would wait for the broker.
         if !operation.isChange, !operation.path.hasSuffix("/regions"), !operation.path.hasSuffix("/settings")
         {
           let own = try ask(operation, "t-1", owner)
@@ -72,7 +72,7 @@ struct DocumentWalkTests {
           "/api/v1/history/statistics", vehicle, "\(vehicle)/track.geojson",
           "\(vehicle)/trips/{series}/{file}",
         ]), "\(told.sorted())")
-      // The stream, for which the others' vehicle is selected.
+      // The stream, with the vehicle of another fleet selected.
       let stream = try RawClient(port: web.port)
       stream.send(
         "GET /api/v1/stream?selected=taxi/t-1 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(other)\r\n\r\n"

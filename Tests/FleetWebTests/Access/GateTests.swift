@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Who is let in, over real connections.
+/// Logins and permissions over real connections.
 struct GateTests {
-  @Test func withoutALoginThisMachineIsLetIn() async throws {
+  @Test func withoutALoginLocalRequestsAreAccepted() async throws {
     try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
       let session = try web.ask("GET", "/api/v1/session")
       #expect(
@@ -19,13 +19,13 @@ struct GateTests {
       for host in ["localhost:8080", "127.0.0.1", "[::1]:80"] {
         #expect(try web.ask("GET", "/api/v1/vehicles", host: host).status == 200, "\(host)")
       }
-      // What has no login has nobody to log in.
+      // Without users there is no login.
       #expect(try web.logIn("ann").code == "login-wrong")
     }
   }
 
-  /// A page of somebody else whose name leads here, or a proxy that nobody configured.
-  @Test func withoutALoginNobodyElseIs() async throws {
+  /// Requests by a page whose host name resolves to this machine (DNS rebinding), or through a proxy that is not configured.
+  @Test func withoutALoginOtherRequestsAreRefused() async throws {
     try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
       for host in ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080", "10.0.0.5"] {
         let answer = try web.ask("GET", "/api/v1/vehicles", host: host)
@@ -37,7 +37,7 @@ struct GateTests {
         let answer = try web.ask("GET", "/api/v1/vehicles", [header])
         #expect(answer.status == 403 && answer.code == "proxy-not-configured", "\(header)")
       }
-      // nginx says nothing else of itself, unless it is told to.
+      // By default nginx reveals itself only by HTTP 1.0.
       let client = try RawClient(port: web.port)
       client.send("GET /api/v1/vehicles HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
       #expect(try client.receive().code == "proxy-not-configured")
@@ -54,7 +54,7 @@ struct GateTests {
     }
   }
 
-  @Test func aSessionIsBegunUsedAndEnded() async throws {
+  @Test func aSessionIsOpenedUsedAndClosed() async throws {
     try await AccessFixture.run(
       AccessFixture.configuration(AccessFixture.settings()), subjects: [SomeRoutes()]
     ) { web in
@@ -82,7 +82,7 @@ struct GateTests {
         ).code
           == "origin-foreign")
       #expect(try web.ask("POST", path, headers + ["X-CSRF-Token: \(csrf)"], body: "{}").status == 200)
-      // A second login is another session, and ends the first one's of this browser.
+      // A second login opens another session, and ends the first one of this browser.
       let second = try web.logIn("ann", AccessFixture.password, headers)
       #expect(second.cookie != cookie && second.json["csrf"] != .string(csrf))
       #expect(try web.ask("GET", "/api/v1/session", headers).status == 401)
@@ -91,14 +91,14 @@ struct GateTests {
       #expect(try web.ask("DELETE", "/api/v1/session", own).code == "csrf-token")
       let end = try web.ask("DELETE", "/api/v1/session", own + ["X-CSRF-Token: \(proof)"])
       #expect(end.status == 204 && end.header("set-cookie")?.contains("Max-Age=0") == true)
-      // Replayed after the end.
+      // Replayed after the logout.
       #expect(try web.ask("GET", "/api/v1/session", own).code == "login-required")
       #expect(
         try web.ask("POST", path, own + ["X-CSRF-Token: \(proof)"], body: "{}").code == "login-required")
     }
   }
 
-  @Test func wrongPasswordsAreAllAlike() async throws {
+  @Test func unknownUsersAndWrongPasswordsAreIndistinguishable() async throws {
     try await AccessFixture.run(
       AccessFixture.configuration(AccessFixture.settings()), subjects: [SomeRoutes()]
     ) { web in
@@ -107,7 +107,7 @@ struct GateTests {
       #expect(wrong.status == 401 && wrong.code == "login-wrong" && wrong.body == unknown.body)
       #expect(wrong.header("set-cookie") == nil)
       for _ in 0..<4 { #expect(try web.logIn("ann", "wrong").code == "login-wrong") }
-      // The right one does not help now, and another user is not held up by it.
+      // During the delay the right password is refused, too; other users are not delayed.
       let delayed = try web.logIn("ann")
       #expect(
         delayed.status == 429 && delayed.code == "login-delayed" && delayed.header("retry-after") == "1")
@@ -115,13 +115,13 @@ struct GateTests {
     }
   }
 
-  @Test func tokensAreTakenAsTheyAre() async throws {
+  @Test func tokensAuthenticateRequests() async throws {
     let settings = AccessFixture.settings("expires = \"2001-01-31\"")
     try await AccessFixture.run(AccessFixture.configuration(settings), subjects: [SomeRoutes()]) { web in
       let path = "/api/v1/vehicles/delivery/van-1/commands"
       let token = "Authorization: Bearer \(AccessFixture.operateToken)"
       #expect(try web.ask("POST", path, [token], body: "{}").status == 200)
-      // No foreign page can send it, so that it needs no further proof.
+      // Foreign pages cannot send the token, so that no further proof is required.
       #expect(try web.ask("POST", path, [token, "Origin: http://evil.example"], body: "{}").status == 200)
       for wrong in [
         "x", String(repeating: "x", count: 32), AccessFixture.viewToken, "",
@@ -132,15 +132,15 @@ struct GateTests {
           answer.status == 401 && ["token-invalid", "login-required"].contains(answer.code),
           "\(wrong.prefix(40))")
       }
-      // A wrong token is no way to be taken for who has the cookie.
+      // An invalid token is refused, also beside the cookie of a session.
       let cookie = try #require(try web.logIn("ann").cookie)
       let both = ["Cookie: \(cookie)", "Authorization: Bearer \(AccessFixture.viewToken)"]
       #expect(try web.ask("GET", "/api/v1/vehicles", both).code == "token-invalid")
     }
   }
 
-  /// A token whose entry is gone is worth nothing, also on a connection and a stream that stand.
-  @Test func revokedTokensAreNotReplayed() async throws {
+  /// A token without an entry is invalid, also on open connections and streams.
+  @Test func revokedTokensAreRefused() async throws {
     let without = try AccessFixture.configuration(
       AccessFixture.settings().replacing(
         SecretDigest(of: AccessFixture.operateToken).hexadecimal,
@@ -165,7 +165,7 @@ struct GateTests {
     }
   }
 
-  /// Cookies that no server has set are as good as none, whatever stands in them.
+  /// Cookies that no server has set have no effect, or are refused as malformed.
   @Test(arguments: [
     "odograph", "odograph=", "odograph==", "=", ";;;", "odograph=\u{7F}", "odograph=\"; Path=/",
     "odograph=%00",
@@ -179,14 +179,14 @@ struct GateTests {
       let answer = try web.ask("GET", "/api/v1/vehicles", ["Cookie: \(cookie)"])
       let isRefused = answer.status == 401 && answer.code == "login-required"
       #expect(isRefused || answer.status == 400 && answer.code == "malformed-request", "\(answer)")
-      // It spoils no right one beside it.
+      // A valid cookie beside it is accepted.
       guard answer.status == 401 else { return }
       let own = try #require(try web.logIn("ann").cookie)
       #expect(try web.ask("GET", "/api/v1/vehicles", ["Cookie: \(own); \(cookie)"]).status == 200)
     }
   }
 
-  @Test func aProxyIsBelievedFromItsAddressAlone() async throws {
+  @Test func aProxyIsTrustedFromItsAddressOnly() async throws {
     let settings = "[users.eve]\nrole = \"operate\"\n[proxy]\nheader = \"X-Remote-User\"\naddresses = "
     let trusted = try AccessFixture.configuration(settings + "[\"127.0.0.1\"]")
     let other = try AccessFixture.configuration(settings + "[\"10.0.0.5\"]")
@@ -213,7 +213,7 @@ struct GateTests {
     }
   }
 
-  @Test func aLinkShowsOneVehicleUntilItIsOver() async throws {
+  @Test func aLinkShowsOneVehicleUntilItEnds() async throws {
     try await AccessFixture.run(
       AccessFixture.configuration(AccessFixture.settings()), subjects: [SomeRoutes()]
     ) { web in
@@ -243,11 +243,11 @@ struct GateTests {
       #expect(try web.ask("POST", command, link + [csrf], body: "{}").status == 403)
       #expect(try web.ask("POST", "/api/v1/shares", link + [csrf], body: "{}").code == "link-only")
       #expect(try web.ask("GET", "/api/v1/shares", token).json["shares"]?.array?.count == 1)
-      // Who has a session of their own goes on with that.
+      // Users with a session of their own continue with that.
       let bob = try #require(try web.logIn("bob").cookie)
       let both = ["Cookie: \(try #require(opened.cookie)); \(bob)"]
       #expect(try web.ask("GET", "/api/v1/session", both).json["name"] == .string("bob"))
-      // Bob may not see the vehicle: the link says so in place of a page without it.
+      // Bob may not see the vehicle: the link reports that, instead of a page without the vehicle.
       let told = try web.ask("GET", url, ["Cookie: \(bob)"])
       #expect(told.status == 403 && told.text.contains("logged in as bob") && told.cookie == nil)
       #expect(try web.ask("DELETE", "/api/v1/shares/\(id)", token).status == 204)
@@ -257,8 +257,8 @@ struct GateTests {
     }
   }
 
-  /// A link is worth what its maker is: it ends with a token's end, and does not wake up with what comes back.
-  @Test func aLinkEndsWithTheRightOfWhoMadeIt() async throws {
+  /// A link ends with the token that created it, and stays invalid when the token is accepted again.
+  @Test func aLinkEndsWithThePermissionOfItsCreator() async throws {
     let settings = AccessFixture.settings()
     let end = UTCTime.now.advanced(bySeconds: 3)
     let ending = settings.replacing(
@@ -274,7 +274,7 @@ struct GateTests {
       #expect(try links() == 1)
       #expect(waitUntil { (try? web.ask("GET", url).status) == 404 })
       #expect(try links() == 0)
-      // It does not wake up when the token is let in again.
+      // The link stays invalid when the token is accepted again.
       web.control.use(try AccessFixture.configuration(settings))
       #expect(try web.ask("GET", url).status == 404)
       web.control.know { $0.vehicle == "van-1" }
@@ -291,8 +291,8 @@ struct GateTests {
     }
   }
 
-  /// What rests on an entry ends with it: sessions, streams, links.
-  @Test func changedEntriesEndWhatRestsOnThem() async throws {
+  /// Sessions, streams and links of a changed entry end.
+  @Test func changedEntriesEndTheirSessionsStreamsAndLinks() async throws {
     let before = try AccessFixture.configuration(AccessFixture.settings())
     let changed = try AccessFixture.configuration(
       AccessFixture.settings().replacing("fleets = [\"taxi\"]", with: "fleets = [\"taxi\", \"other\"]"))
@@ -325,7 +325,7 @@ struct GateTests {
       #expect(
         refused?.status == 429 && refused?.code == "too-many-requests"
           && refused?.header("retry-after") == "1")
-      // Others go on.
+      // Other clients are not limited.
       let other = ["Authorization: Bearer \(AccessFixture.viewToken)"]
       #expect(try client.ask("GET", "/api/v1/vehicles", other).status == 200)
     }

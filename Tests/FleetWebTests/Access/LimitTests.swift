@@ -11,7 +11,7 @@ struct LimitTests {
 
   private func civil(_ seconds: Double) -> UTCTime { UTCTime(secondsSince1970: seconds) }
 
-  @Test func wrongPasswordsCostMoreAndMore() {
+  @Test func wrongPasswordsDoubleTheDelay() {
     var delays = LoginDelays()
     var now = Timestamp(seconds: 0)
     for _ in 0..<5 { #expect(delays.attempt(user: "ann", from: here, at: now) == 0) }
@@ -19,14 +19,14 @@ struct LimitTests {
     for _ in 0..<14 {
       let wait = delays.attempt(user: "ann", from: here, at: now)
       waits.append(wait.rounded())
-      // To wait less than that does not help, and costs nothing.
+      // An attempt before the end of the delay is refused, and does not extend it.
       let early = delays.attempt(user: "ann", from: here, at: now.advanced(bySeconds: wait - 0.001))
       #expect(abs(early - 0.001) < 1e-6)
       now = now.advanced(bySeconds: wait)
       #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
     }
     #expect(waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900])
-    // An hour after the last, all is forgotten.
+    // The count is reset one hour after the last attempt.
     now = now.advanced(bySeconds: 3600)
     #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
     #expect(delays.attempt(user: "ann", from: here, at: now) == 0)
@@ -40,7 +40,7 @@ struct LimitTests {
     }
   }
 
-  @Test func attemptsAtOnceAreCountedBeforeTheyAreChecked() {
+  @Test func simultaneousAttemptsAreCountedBeforeTheyAreChecked() {
     var delays = LoginDelays()
     let allowed = (0..<1000).count { _ in delays.attempt(user: "ann", from: here, at: start) == 0 }
     #expect(allowed == 5)
@@ -52,9 +52,9 @@ struct LimitTests {
     #expect(allowed == 20)
   }
 
-  /// Whoever guesses from many addresses makes the user wait for half a minute at most, and not at all where they have
-  /// logged in before.
-  @Test func nobodyIsLockedOutByOthers() {
+  /// Attackers with many addresses delay a user by half a minute at most, and not at all at addresses where the user has logged in
+  /// before.
+  @Test func attackersCannotLockUsersOut() {
     var generator = SeededGenerator.announced()
     var delays = LoginDelays()
     let home = Address(bytes: [192, 168, 0, 9])
@@ -90,25 +90,25 @@ struct LimitTests {
     }
   }
 
-  @Test func requestsGoOnAtTheirRate() {
+  @Test func requestsAreLimitedToTheirRate() {
     var limits = RequestLimits<String>(rate: 10, burst: 20)
     let allowed = (0..<100).count { _ in limits.take("ann", at: start) == 0 }
     #expect(allowed == 20)
     #expect(limits.take("bob", at: start) == 0)
     let wait = limits.take("ann", at: start)
     #expect(abs(wait - 0.1) < 1e-9)
-    // A request that is refused costs nothing: in the next second ten go on, however many were asked.
+    // Refused requests cost nothing: ten are accepted in the next second, however many arrive.
     var passed = 0
     for step in 1...1000 where limits.take("ann", at: Timestamp(seconds: Double(step) / 1000)) == 0 {
       passed += 1
     }
     #expect((9...10).contains(passed))
     #expect((0..<100).count { _ in limits.take("ann", at: Timestamp(seconds: 100)) == 0 } == 20)
-    // A clock that goes back gives nothing.
+    // A clock that goes back adds nothing.
     #expect(limits.take("ann", at: start) > 0)
   }
 
-  @Test func sessionsEndByThemselves() {
+  @Test func sessionsExpire() {
     var table = SessionTable(idle: 10, longest: 25)
     let digest = SecretDigest(of: "a")
     let entry = SecretDigest(of: "entry")
@@ -138,7 +138,7 @@ struct LimitTests {
     ("::ffff:10.0.0.5", "10.0.0.0/8", true), ("2001:db8::1", "2001:db8::/32", true),
     ("::1", "127.0.0.0/8", false),
     ("1.2.3.4", "0.0.0.0/0", true), ("2001:db8::1", "0.0.0.0/0", false),
-  ]) func rangesHoldTheirAddresses(_ address: String, _ range: String, _ isIn: Bool) throws {
+  ]) func rangesContainTheirAddresses(_ address: String, _ range: String, _ isIn: Bool) throws {
     let address = try #require(Address(parsing: address))
     #expect(try #require(AddressRange(parsing: range)).contains(address) == isIn)
   }
@@ -146,7 +146,7 @@ struct LimitTests {
   @Test(arguments: [
     "", "x", "10.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "10.0.0.5:80", "[::1]",
   ])
-  func whatIsNoRangeIsRefused(_ text: String) { #expect(AddressRange(parsing: text) == nil) }
+  func invalidRangesAreRefused(_ text: String) { #expect(AddressRange(parsing: text) == nil) }
 
   @Test func aSubscribersAddressesCountAsOne() throws {
     let a = try #require(Address(parsing: "2001:db8:1:2::1"))
@@ -158,11 +158,11 @@ struct LimitTests {
   @Test(arguments: [
     ("/", []), ("/api/v1/vehicles/a/b", ["api", "v1", "vehicles", "a", "b"]), ("//api///v1", ["api", "v1"]),
     ("/%C3%A4/%3Cscript%3E", ["ä", "<script>"]), ("/...", ["..."]), ("/a%25b", ["a%b"]),
-  ]) func pathsAreRead(_ text: String, _ parts: [String]) { #expect(RequestPath(text)?.parts == parts) }
+  ]) func pathsAreParsed(_ text: String, _ parts: [String]) { #expect(RequestPath(text)?.parts == parts) }
 
   @Test(arguments: [
     "/../etc/passwd", "/a/..", "/.", "/%2e%2e/x", "/%2E%2e", "/.%2e", "/a%2fb", "/a%2Fb", "/%00",
     "/a%00.html", "/%0a",
     "/%", "/%2", "/%zz", "/%ff", "/" + String(repeating: "a", count: 5000),
-  ]) func pathsThatAreNoneAreRefused(_ text: String) { #expect(RequestPath(text) == nil) }
+  ]) func invalidPathsAreRefused(_ text: String) { #expect(RequestPath(text) == nil) }
 }

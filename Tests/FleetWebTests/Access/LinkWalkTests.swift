@@ -7,34 +7,34 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Every operation of the OpenAPI document on the server's own routes, asked by nobody, by whoever has a link, and by who looks
-/// at another fleet: each answer is judged.
+/// Every operation of the OpenAPI document against the routes of the server: without a login, with a link, and as a viewer of another
+/// fleet.
 struct LinkWalkTests {
-  /// What a link tells of its vehicle: members of a summary and of the details.
+  /// Members of summaries and details that a link receives.
   private static let current: Set = [
     "revision", "fleet", "vehicle", "state", "heard", "overdue", "position", "heading", "prediction",
     "battery", "overdueAt",
   ]
-  /// What a link may ask for, with what it is answered here.
+  /// Operations that a link may use, with the expected status.
   private static let ofLinks = [
     "GET /api/v1/session": 200, "GET /api/v1/vehicles": 200, "GET /api/v1/positions": 200,
     "GET /api/v1/vehicles/{fleet}/{vehicle}": 200, "GET /api/v1/map": 200,
     "GET /api/v1/tiles/{z}/{x}/{y}": 404, "POST /api/v1/stream/{id}": 404,
   ]
-  /// What everybody may ask for.
+  /// Operations that require no login, with the expected status.
   private static let open = [
     "GET /health/live": 200, "GET /health/ready": 503, "GET /openapi.json": 200, "GET /s/{secret}": 404,
   ]
-  /// Texts that stand in what the vehicle was and has to do, and in nothing that is now.
+  /// Texts of the vehicle's history and tasks, which are not in its current state.
   private static let secrets = [
     "secret-yard", "4711", "trail", "harsh", "\"queue\"", "\"status\"", "\"regions\"", "\"inside\"",
     "\"event\"", "\"trip\"", "48.111",
   ]
 
-  /// A vehicle of which everything is known that a server can know.
+  /// Processes messages of all kinds of a vehicle.
   private func receive(_ vehicle: String, in feed: FleetFeed) {
     let now = Moment.now
-    // Behind what the fixture has told of it.
+    // Later than the messages of the fixture.
     let (earlier, time) = (now.time.rfc3339, now.time.advanced(bySeconds: 1).rfc3339)
     let yard =
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"secret-yard","geometry":{"type":"Point","coordinates":[11.5,48.1]},"properties":{"radius":50}}]}"#
@@ -65,7 +65,7 @@ struct LinkWalkTests {
         }, receivedAt: now))
   }
 
-  /// The whole server with a recording and rules, where all is known of `taxi/t-1`.
+  /// Runs the whole server with a recording, rules, and all data of `taxi/t-1`.
   private func run(
     _ body:
       @Sendable @escaping (AccessFixture, [DocumentOperation], _ owner: [String]) async throws -> Void
@@ -95,7 +95,7 @@ struct LinkWalkTests {
       web, feed, _ in
       receive("taxi/t-1", in: feed)
       let owner = ["Authorization: Bearer \(RouteWalkTests.ownerToken)"]
-      // Whose it is is told all of it, so that there is something to hide.
+      // The owner receives all of it, so that there is something to hide.
       let own = try web.ask("GET", "/api/v1/vehicles/taxi/t-1", owner).text
       for secret in Self.secrets { #expect(own.contains(secret), "\(secret) in \(own)") }
       try await body(web, operations, owner)
@@ -114,11 +114,11 @@ struct LinkWalkTests {
     return [cookie, "X-CSRF-Token: \(try #require(session.json["csrf"]?.string))"]
   }
 
-  @Test(.timeLimit(.minutes(5))) func nobodyIsToldAnything() async throws {
+  @Test(.timeLimit(.minutes(5))) func nothingIsDisclosedWithoutALogin() async throws {
     try await run { web, operations, _ in
       for operation in operations {
         let answer = try operation.ask(web, about: "t-1", [])
-        // A login is judged by name and password.
+        // A login requires no session; the body of this request has neither name nor password.
         let status = Self.open[operation.name] ?? (operation.name == "POST /api/v1/session" ? 400 : 401)
         #expect(answer.status == status, "\(operation.name): \(answer.text.prefix(300))")
         guard operation.path != "/openapi.json" else { continue }
@@ -129,12 +129,12 @@ struct LinkWalkTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func aLinkTellsWhatIsNow() async throws {
+  @Test(.timeLimit(.minutes(5))) func aLinkShowsTheCurrentState() async throws {
     try await run { web, operations, owner in
       let link = try link(web, owner)
       var judged = 0
       for operation in operations where operation.path != "/api/v1/stream" {
-        // Its own logout comes last, and a login is none of its.
+        // The logout follows at the end, and a link cannot log in.
         guard operation.path != "/api/v1/session" || operation.method == "GET" else { continue }
         let answer = try operation.ask(web, about: "t-1", link)
         let status = Self.ofLinks[operation.name] ?? Self.open[operation.name] ?? 403
@@ -144,7 +144,7 @@ struct LinkWalkTests {
         for secret in Self.secrets {
           #expect(!answer.text.contains(secret), "\(operation.name): \(answer.text)")
         }
-        // Another vehicle is none to whoever has the link.
+        // Other vehicles are not found with the link.
         let other = try operation.ask(web, about: "van-1", of: "delivery", link)
         #expect(
           other.status == (operation.path.contains("{vehicle}") ? 404 : status)
@@ -162,7 +162,7 @@ struct LinkWalkTests {
         #expect(Set(members.keys).isSubset(of: Self.current), "\(members.keys.sorted())")
         #expect(members["position"]?["latitude"]?.double == 48.222)
       }
-      // What the owner's browser has kept of an address is not what a link gets of it, nor the other way round.
+      // The owner and the link get different answers of the same address, so their tags differ.
       for path in ["/api/v1/vehicles", "/api/v1/positions", vehicle] {
         let tag = try #require(try web.ask("GET", path, owner).header("etag"))
         let answer = try web.ask("GET", path, link + ["If-None-Match: \(tag)"])
@@ -175,8 +175,8 @@ struct LinkWalkTests {
     }
   }
 
-  /// Of one moment and with the same scope, the stream of a link and that of a user are two.
-  @Test(.timeLimit(.minutes(5))) func aLinksStreamTellsWhatIsNow() async throws {
+  /// The streams of a link and of a user differ at the same moment and with the same scope.
+  @Test(.timeLimit(.minutes(5))) func theStreamOfALinkShowsTheCurrentState() async throws {
     try await run { web, _, owner in
       let link = try link(web, owner)
       func stream(_ who: [String], _ query: String) throws -> RawClient {
@@ -197,7 +197,7 @@ struct LinkWalkTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func whoLooksAtAnotherFleetIsToldNothingOfThis() async throws {
+  @Test(.timeLimit(.minutes(5))) func viewersOfAnotherFleetReceiveNothing() async throws {
     try await run { web, operations, _ in
       let viewer = ["Authorization: Bearer \(Self.viewer)"]
       for operation in operations where operation.path != "/api/v1/stream" {

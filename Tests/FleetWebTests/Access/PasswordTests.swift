@@ -3,11 +3,11 @@ import FleetWeb
 import Testing
 
 struct PasswordTests {
-  /// What Debian's `mkpasswd -m yescrypt` writes for "hello", and libcrypt at its least cost.
+  /// Output of Debian's `mkpasswd -m yescrypt` for "hello", and of libcrypt at its lowest cost.
   @Test(arguments: [
     ("hello", "$y$j9T$k2XAnEHBqQ1Ct2aMXFKNa/$uYc7NP4va2qAuywUNFefQaOtC2j8HCcENf3WL84Nbh8"),
     (AccessFixture.password, AccessFixture.hash),
-  ]) func whatOthersHaveHashedIsRead(_ password: String, _ text: String) throws {
+  ]) func externalHashesAreAccepted(_ password: String, _ text: String) throws {
     let hash = try PasswordHash(parsing: text)
     #expect(hash.matches(password))
     for wrong in [
@@ -18,7 +18,7 @@ struct PasswordTests {
     #expect(!hash.matches(String(repeating: "a", count: 100_000)))
   }
 
-  @Test func whatIsMadeIsSalted() throws {
+  @Test func hashesAreSalted() throws {
     let a = try PasswordHash(of: "correct horse")
     let b = try PasswordHash(of: "correct horse")
     #expect(a != b && a.matches("correct horse") && b.matches("correct horse"))
@@ -26,7 +26,7 @@ struct PasswordTests {
   }
 
   @Test(arguments: ["short", "", "1234567", String(repeating: "a", count: 512), "with a zero\0byte"])
-  func whatIsNoPasswordIsRefused(_ password: String) {
+  func invalidPasswordsAreRefused(_ password: String) {
     #expect(throws: FleetError.self) { try PasswordHash(of: password) }
   }
 
@@ -34,17 +34,17 @@ struct PasswordTests {
     "", "x", "*", "!", "$1$abc$def", "$6$salt$hash", "$y$", "$y$j9T$", "$y$j9T$salt$", "y$j9T$a$b$c",
     "$y$j9T$a$b$c",
     "$y$j9T$k2XAnEHBqQ1Ct2aMXFKNa/$uYc7 ", "$y$j9T$salt$ha\nsh", "plain password",
-  ]) func whatIsNotYescryptIsRefused(_ text: String) {
+  ]) func otherHashesThanYescryptAreRefused(_ text: String) {
     #expect(throws: FleetError.self) { try PasswordHash(parsing: text) }
   }
 
-  /// A setting that the library does not know matches nothing, the empty password least of all.
+  /// Parameters that libcrypt does not support match no password, not even the empty one.
   @Test func aDamagedHashMatchesNothing() throws {
     let hash = try PasswordHash(parsing: "$y$zzzz$zz$zz")
     #expect(!hash.matches("") && !hash.matches("*0") && !hash.matches("$y$zzzz$zz$zz"))
   }
 
-  @Test func moreChecksThanWaitAreRefused() async throws {
+  @Test func checksBeyondTheCapacityAreRefused() async throws {
     let checker = try PasswordChecker()
     let hash = try PasswordHash(parsing: AccessFixture.hash)
     let answers = await withTaskGroup(of: Bool?.self) { group in
@@ -67,7 +67,7 @@ struct PasswordTests {
     }
   }
 
-  @Test func secretsAreNeverAlike() {
+  @Test func secretsAreUnique() {
     let secrets = (0..<1000).map { _ in SecretText.random() }
     #expect(Set(secrets).count == 1000 && secrets.allSatisfy { SecretText.isPlausible($0) })
     for wrong in [

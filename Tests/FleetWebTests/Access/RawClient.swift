@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// A connection that says exactly what a test wants, and nothing that a library would.
+/// A TCP connection that sends exactly the bytes of a test, unlike an HTTP library.
 final class RawClient: @unchecked Sendable {
   // Sendable: one test uses it at a time.
   private let descriptor: Int32
@@ -23,7 +23,7 @@ final class RawClient: @unchecked Sendable {
 
     var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
 
-    /// The cookie that it sets, as a request sends it.
+    /// The cookie of the answer, in the form of a request.
     var cookie: String? { header("set-cookie").map { String($0.prefix { $0 != ";" }) } }
   }
 
@@ -62,7 +62,7 @@ final class RawClient: @unchecked Sendable {
     return true
   }
 
-  /// More bytes; false at the end of the connection.
+  /// Receives more bytes; false at the end of the connection or after `seconds` of silence.
   private func fill(seconds: Double) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&entry, 1, Int32(seconds * 1000)) > 0 else { return false }
@@ -73,15 +73,15 @@ final class RawClient: @unchecked Sendable {
     return true
   }
 
-  /// Receives at most so many bytes as text; empty at the end of the connection.
+  /// Receives at most `count` bytes as text; empty at the end of the connection.
   func text(upTo count: Int) -> String {
     var chunk = [UInt8](repeating: 0, count: count)
     let received = recv(descriptor, &chunk, count, 0)
     return String(decoding: chunk.prefix(max(0, received)), as: UTF8.self)
   }
 
-  /// Takes no more than so many bytes.
-  /// - Returns: how many; 0 at the end of the connection.
+  /// Receives at most `count` bytes.
+  /// - Returns: Number of bytes; 0 at the end of the connection.
   func read(upTo count: Int) -> Int {
     var chunk = [UInt8](repeating: 0, count: count)
     return max(0, recv(descriptor, &chunk, count, 0))
@@ -104,7 +104,7 @@ final class RawClient: @unchecked Sendable {
     return Array(buffer[..<count])
   }
 
-  /// Whether a text comes within a time of silence; nothing of what has come is taken away.
+  /// True if a text arrives before a silence of `seconds`. Received bytes stay in the buffer.
   func waits(for text: String, seconds: Double) -> Bool {
     while !String(decoding: buffer, as: UTF8.self).contains(text) {
       guard fill(seconds: seconds) else { return false }
@@ -112,8 +112,8 @@ final class RawClient: @unchecked Sendable {
     return true
   }
 
-  /// One answer.
-  /// - Parameter isHead: whether it has no body, whatever its length says.
+  /// Receives an answer.
+  /// - Parameter isHead: True if the answer has no body, whatever its length field contains.
   func receive(isHead: Bool = false, seconds: Double = 20) throws -> Answer {
     var answer = Answer()
     let first = try line(seconds: seconds).split(separator: " ")
@@ -140,7 +140,7 @@ final class RawClient: @unchecked Sendable {
     return answer
   }
 
-  /// Whether the server closes the connection within a time, whatever it still says.
+  /// True if the server closes the connection before a silence of `seconds`. Received bytes are discarded.
   func isClosed(within seconds: Double) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -150,7 +150,7 @@ final class RawClient: @unchecked Sendable {
     return false
   }
 
-  /// A request with a host and a length, and its answer.
+  /// Sends a request with host and length, and returns the answer.
   func ask(
     _ method: String, _ path: String, _ headers: [String] = [], body: String? = nil,
     host: String = "127.0.0.1"

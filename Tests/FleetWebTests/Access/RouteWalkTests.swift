@@ -67,8 +67,8 @@ struct RouteWalkTests {
     }
     defer { client.stop(drain: 0) }
     defer { for part in parts.parts.reversed() { part.stop() } }
-    tell(feed, "delivery", "van-1")
-    tell(feed, "taxi", "t-1")
+    locate(feed, "delivery", "van-1")
+    locate(feed, "taxi", "t-1")
     try hub.start()
     defer { hub.stop(reason: "the test ends") }
     try await AccessFixture.serve(router, access.connections(ConnectionLimits()), access.control) { web in
@@ -76,7 +76,7 @@ struct RouteWalkTests {
     }
   }
 
-  private func tell(_ feed: FleetFeed, _ fleet: String, _ vehicle: String) {
+  private func locate(_ feed: FleetFeed, _ fleet: String, _ vehicle: String) {
     let now = Moment.now
     let payload = #"{"time":"\#(now.time.rfc3339)","latitude":48.1,"longitude":11.5,"speed":50}"#
     feed.receive(
@@ -98,7 +98,7 @@ struct RouteWalkTests {
     }.joined()
   }
 
-  @Test func everyRouteRefusesWhoMayNot() async throws {
+  @Test func everyRouteChecksPermissions() async throws {
     try await run { web, _, routes in
       #expect(routes.count > 10)
       func bearer(_ token: String) -> [String] {
@@ -111,9 +111,9 @@ struct RouteWalkTests {
         let isChange = body != nil
         let isOwn = path.hasPrefix("/api/v1/session") || path.hasPrefix("/api/v1/stream")
         if path != "/api/v1/session" || method != "POST" {
-          #expect(try web.ask(method, place, body: body).status == 401, "\(name) by nobody")
+          #expect(try web.ask(method, place, body: body).status == 401, "\(name) without a login")
         }
-        // A stream does not end by itself: its events are looked at below.
+        // A stream does not end: its events are tested below.
         if path == "/api/v1/stream" || path == "/api/v1/session" { continue }
         let other = try web.ask(method, place, bearer(Self.otherToken), body: body)
         if path.contains("{vehicle}") { #expect(other.status == 404, "\(name) by another: \(other.text)") }
@@ -121,7 +121,7 @@ struct RouteWalkTests {
           (path.contains("{vehicle}") || !other.text.contains("van-1\"")) && !other.text.contains("t-1"),
           "\(name) by another: \(other.text)")
         let screen = try web.ask(method, place, bearer(AccessFixture.viewToken), body: body)
-        if isChange, !isOwn { #expect(screen.status == 403, "\(name) by one who looks: \(screen.text)") }
+        if isChange, !isOwn { #expect(screen.status == 403, "\(name) by a viewer: \(screen.text)") }
         let robot = try web.ask(method, place, bearer(AccessFixture.operateToken), body: body)
         #expect(robot.status != 401 && (robot.status != 403 || path == "/metrics"), "\(name): \(robot.text)")
         #expect(!robot.text.contains("t-1"), "\(name) by who operates the other fleet: \(robot.text)")
@@ -129,8 +129,8 @@ struct RouteWalkTests {
     }
   }
 
-  /// Who does not see a vehicle is answered as if there were none.
-  @Test func whatIsNotSeenIsNotThere() async throws {
+  /// A hidden vehicle is answered like a missing one.
+  @Test func hiddenVehiclesAreAnsweredLikeMissingOnes() async throws {
     try await run { web, _, routes in
       let other = ["Authorization: Bearer \(Self.otherToken)", "Content-Type: application/json"]
       for (method, path) in routes where path.contains("{vehicle}") && method != "HEAD" {
@@ -144,19 +144,19 @@ struct RouteWalkTests {
     }
   }
 
-  @Test func eventsAreOfWhatIsSeenAndEndWithTheRight() async throws {
+  @Test func eventsAreOfVisibleVehiclesAndEndWithThePermission() async throws {
     try await run { web, feed, _ in
       let bob = try #require(try web.logIn("bob").cookie)
       let stream = try RawClient(port: web.port)
       stream.send("GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: \(bob)\r\n\r\n")
       #expect(stream.waits(for: "\"t-1\"", seconds: 20))
-      tell(feed, "delivery", "van-2")
-      tell(feed, "taxi", "t-2")
+      locate(feed, "delivery", "van-2")
+      locate(feed, "taxi", "t-2")
       #expect(stream.waits(for: "\"t-2\"", seconds: 20))
       let session = try web.ask("GET", "/api/v1/session", ["Cookie: \(bob)"])
       let proof = "X-CSRF-Token: \(try #require(session.json["csrf"]?.string))"
       #expect(try web.ask("DELETE", "/api/v1/session", ["Cookie: \(bob)", proof]).status == 204)
-      tell(feed, "taxi", "t-3")
+      locate(feed, "taxi", "t-3")
       let answer = try stream.receive()
       #expect(answer.text.contains("event: bye") && answer.text.contains("login-required"))
       #expect(!answer.text.contains("van-") && !answer.text.contains("t-3"), "\(answer.text)")

@@ -11,7 +11,7 @@ struct TLSTests {
     #expect(copy.waitForExit() == 0)
   }
 
-  /// The name in the certificate that a server shows, by the `openssl` program.
+  /// Returns the subject of the server's certificate by the `openssl` program.
   private func subject(_ port: Int, _ arguments: [String] = []) throws -> String {
     let client = try ChildProcess("openssl", ["s_client", "-connect", "127.0.0.1:\(port)"] + arguments)
     _ = client.waitForExit()
@@ -40,7 +40,7 @@ struct TLSTests {
           "https://localhost:\(web.port)/api/v1/stream",
         ])
       #expect(waitUntil { standing.output.contains(": here") })
-      // One file after the other: with the key of the other certificate it goes on with what it has.
+      // The files are replaced one after the other: while they do not match, the former ones stay in use.
       try copy(newCertificate, certificate)
       #expect(throws: FleetError.self) { try store.reloadIfChanged() }
       #expect(try subject(web.port).contains("CN = old"))
@@ -48,7 +48,7 @@ struct TLSTests {
       #expect(try store.reloadIfChanged())
       #expect(try store.reloadIfChanged() == false)
       #expect(try subject(web.port).contains("CN = new"))
-      // The connection that stood goes on.
+      // The open connection continues.
       let before = standing.output.utf8.count
       #expect(waitUntil { standing.output.utf8.count > before } && standing.isRunning)
       _ = standing.terminate()
@@ -62,7 +62,7 @@ struct TLSTests {
       #expect(login.waitForExit() == 0)
       #expect(
         login.output.contains("__Host-odograph=") && login.output.contains("; Secure"), "\(login.output)")
-      // No old protocol, and nothing in the clear.
+      // Old protocols and unencrypted requests are refused.
       #expect(try subject(web.port, ["-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"]).hasPrefix("none"))
       let plain = try RawClient(port: web.port)
       plain.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -70,7 +70,7 @@ struct TLSTests {
     }
   }
 
-  @Test func filesThatAreNoPairAreRefused() throws {
+  @Test func filesThatDoNotMatchAreRefused() throws {
     let authority = try CertificateAuthority()
     let a = try authority.issue("a")
     let b = try authority.issue("b")

@@ -9,7 +9,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Who may manage what, and what of a request is refused before anything is sent: there is no broker here.
+/// Permissions for changes, and requests that are refused before anything is sent. Most tests run without a broker.
 @Suite struct ControlRouteTests {
   private func probe(_ role: Role = .operate, _ scope: Scope = .all) throws -> RouteProbe {
     var roster = Roster()
@@ -36,8 +36,8 @@ import Testing
       selection: FleetSelection())
   }
 
-  /// Two changes within a round trip: the second builds on the first, and both are wanted then.
-  @Test(.timeLimit(.minutes(2))) func changesAtOnceAreAllKept() async throws {
+  /// Two changes within one round trip: the second builds on the first, and the result contains both.
+  @Test(.timeLimit(.minutes(2))) func simultaneousChangesAreMerged() async throws {
     let broker = try BrokerFixture()
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: "van")
@@ -104,8 +104,8 @@ import Testing
     #expect(wanted?["status.interval"]?.integer == 60 && wanted?["location.distance_filter"]?.integer == 20)
   }
 
-  /// Regions are taken away and given by several operators at once: each change builds on the one before, none is lost.
-  @Test(.timeLimit(.minutes(2))) func regionsOfTwoOperatorsAreAllKept() async throws {
+  /// Several operators add and remove regions simultaneously: each change builds on the one before, and none is lost.
+  @Test(.timeLimit(.minutes(2))) func regionsOfSeveralOperatorsAreMerged() async throws {
     let broker = try BrokerFixture()
     var roster = Roster()
     for vehicle in ["van", "bus"] {
@@ -146,11 +146,11 @@ import Testing
       })
     #expect(watched == ["b": ["bus"], "c": ["bus", "van"], "d": ["van"], "e": ["bus", "van"]])
 
-    // What is not there is not sent again.
+    // The removal of a region that is missing is not sent.
     let again = try await put(#"{"vehicles":["demo/van"],"remove":["a"]}"#)
     #expect(again.json?["vehicles"]?.array?.first?["state"]?.string == "unchanged")
 
-    // One region alone, with who has not said yet that it watches it no more.
+    // Query of one region: includes vehicles that have not confirmed its removal yet.
     let version = try await probe.ask(.get, "/vehicles/demo/van/regions").json?["request"]?.string ?? ""
     for (vehicle, version, accepted) in [("van", version, #""b","c""#), ("bus", "earlier", #""d","c""#)] {
       let report = #"{"version":"\#(version)","state":"applied","accepted":[\#(accepted)],"refused":[]}"#
@@ -164,7 +164,7 @@ import Testing
         client.withState { $0.documents.documents(.regions, of: key).reported } == Array(report.utf8)
       }
     }
-    func told(_ name: String) async throws -> (watching: [String], accepted: [String]) {
+    func watchers(_ name: String) async throws -> (watching: [String], accepted: [String]) {
       let answer = try await probe.ask(.get, "/regions?region=\(name)")
       let vehicles = answer.json?["regions"]?.array?.first?["vehicles"]?.array ?? []
       return (
@@ -175,7 +175,7 @@ import Testing
     for (name, watching, accepted) in [
       ("d", ["bus"], []), ("b", ["van"], []), ("c", [], ["van"]), ("none", [], []),
     ] as [(String, [String], [String])] {
-      let found = try await told(name)
+      let found = try await watchers(name)
       #expect(found == (watching, accepted), "\(name)")
     }
     let unknown = try await probe.ask(.get, "/regions?regions=c")
@@ -200,13 +200,15 @@ import Testing
     #expect(answer.status == .forbidden && answer.code == "role-too-low")
   }
 
-  /// A vehicle that one does not see is answered as one that is not there, byte for byte but for its name.
+  /// A hidden vehicle is answered like a missing one, byte by byte except for its name.
   @Test(
     arguments: changes + [
       ("GET", "/vehicles/demo/van/regions", "", ""), ("GET", "/vehicles/demo/van/settings", "", ""),
       ("GET", "/vehicles/demo/van/commands", "", ""),
     ])
-  func whatIsNotSeenIsNotThere(method: String, path: String, type: String, body: String) async throws {
+  func hiddenVehiclesAreAnsweredLikeMissingOnes(method: String, path: String, type: String, body: String)
+    async throws
+  {
     let others = Scope(fleets: ["other"])
     let hidden = try await probe(.operate, others).ask(.init(method) ?? .get, path, body, type: type)
     let absent = try await probe().ask(
@@ -232,15 +234,15 @@ import Testing
     #expect(broken.status == .badRequest && broken.message.contains("line 1 column 2"))
   }
 
-  /// Nothing is put aside for later where the broker cannot be reached.
+  /// Without a connection to the broker, changes are refused and not queued.
   @Test(arguments: [changes[0], changes[1], changes[4]])
-  func withoutABrokerNothingIsPromised(method: String, path: String, type: String, body: String) async throws
+  func changesAreRefusedWithoutABroker(method: String, path: String, type: String, body: String) async throws
   {
     let answer = try await probe().ask(.init(method) ?? .get, path, body, type: type)
     #expect(answer.status == .serviceUnavailable && answer.code == "broker-unreachable", "\(answer.message)")
   }
 
-  /// Table: what makes no sense of a change to many.
+  /// Table: invalid changes of several vehicles.
   @Test(arguments: [
     (#""remove":"yard""#, #"key "remove": must be a list"#),
     (#""remove":[]"#, #"key "remove": must be a list"#),
@@ -251,13 +253,13 @@ import Testing
     (#""add":true"#, #"key "features": missing"#),
     (#""features":[\#(feature)],"add":1"#, #"key "add""#),
   ])
-  func changesOfManyThatMakeNoSenseAreRefused(members: String, message: String) async throws {
+  func invalidChangesOfSeveralVehiclesAreRefused(members: String, message: String) async throws {
     let answer = try await probe().ask(
       .put, "/regions", #"{"vehicles":["demo/van"],\#(members)}"#, type: "application/json")
     #expect(answer.status == .badRequest && answer.message.contains(message), "\(answer.message)")
   }
 
-  /// Table: bodies, and what is said of them.
+  /// Table: invalid bodies, with their errors.
   @Test(arguments: [
     ("PUT", "regions", #"{"type":"Point"}"#, 422, "not GeoJSON of type Feature"),
     ("PUT", "regions", #"{"type":"FeatureCollection"}"#, 422, #"no array "features""#),
@@ -276,7 +278,7 @@ import Testing
     ("POST", "commands", "{}", 400, #"key "command""#),
     ("POST", "commands", #"{"command":"explode"}"#, 422, #"unknown command "explode""#),
     ("POST", "commands", #"{"command":"locate","timeout":31}"#, 400, "from 1 to 30"),
-    // The timeout belongs into the body.
+    // The timeout belongs in the body.
     ("POST", "commands?timeout=20", #"{"command":"locate"}"#, 400, "timeout: unknown parameter"),
     ("POST", "commands", #"{"command":"locate","arguments":[]}"#, 400, "must be an object"),
     ("POST", "commands", #"{"command":"locate","arguments":{"accuracy":0}}"#, 422, "1 to 100000 m"),
@@ -284,7 +286,7 @@ import Testing
     ("POST", "commands", #"{"command":"track"}"#, 422, #"argument "from": missing"#),
     ("POST", "commands", #"{"command":"set-trip"}"#, 422, "driver, purpose"),
   ])
-  func whatMakesNoSenseIsRefused(
+  func invalidBodiesAreRefused(
     method: String, path: String, body: String, status: Int, message: String
   ) async throws {
     let answer = try await probe().ask(
@@ -295,8 +297,8 @@ import Testing
   private static let feature =
     #"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"radius":5}}"#
 
-  /// Who takes no orders is sent none, and the answer says what would help.
-  @Test func unmanagedVehiclesAreToldNothing() async throws {
+  /// A vehicle without remote management gets no command, and the answer has a remedy.
+  @Test func unmanagedVehiclesGetNoCommands() async throws {
     let answer = try await probe().ask(
       .post, "/vehicles/demo/island/commands", #"{"command":"status"}"#, type: "application/json")
     #expect(answer.status == .conflict && answer.code == "unmanaged")
@@ -312,7 +314,7 @@ import Testing
     }
   }
 
-  /// Each command is listed, and what is listed of an argument is what is accepted.
+  /// Each command is listed, with the accepted range of its arguments.
   @Test func commandsAreListed() async throws {
     let listed = try await probe(.view).ask(.get, "/commands").json?["commands"]?.array ?? []
     #expect(listed.compactMap { $0["name"]?.string } == VehicleCommand.all.map(\.name))

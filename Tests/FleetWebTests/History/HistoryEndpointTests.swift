@@ -9,9 +9,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What the interface answers out of a recording, the same from both databases.
+/// Answers from a recording, which are equal for both databases.
 @Suite struct HistoryEndpointTests {
-  /// Every ten seconds for 20 minutes, northward at 10 m/s, with a rest of 10 minutes in the middle.
+  /// Locations every 10 s for 30 minutes: north at 10 m/s, with a stop of 10 minutes in the middle.
   private static var drive: [(String, String)] {
     var messages: [(String, String)] = []
     var metres = 0.0
@@ -64,7 +64,7 @@ import Testing
 
       let thin = try fixture.json("vehicles/demo/van/track?\(Self.day)&points=4")
       #expect(thin["points"]?.integer == 4 && thin["count"]?.integer == 180)
-      // The rest's both ends are where the drive differs most from a line.
+      // Both ends of the stop are where the drive differs most from a line.
       #expect(thin["tolerance"]?.double ?? 1e9 < 120)
 
       let features = try fixture.get("vehicles/demo/van/track.geojson?\(Self.day)")
@@ -113,7 +113,7 @@ import Testing
       found.map { $0["event"]?.string } == ["enter", "exit"] && found.first?["region"]?.string == "stop-3")
   }
 
-  /// Phones number nothing, and cross two boundaries at once: no page leaves one out.
+  /// Phones send no sequence numbers, and can cross two boundaries at the same moment: no page omits one.
   private func transitionsOfPhones(_ kind: TestRecording.Kind) async throws {
     let rows = ["a", "b", "c", "d"].map { region in
       (
@@ -143,7 +143,7 @@ import Testing
     try await transitions(.postgreSQL)
   }
 
-  /// The trips of a page, as in `van1`.
+  /// Returns the trips of a page, e.g. `van1`.
   private static func names(_ page: JSONValue) -> [String] {
     page["trips"]?.array?.map { "\($0["vehicle"]?.string ?? "")\($0["number"]?.integer ?? 0)" } ?? []
   }
@@ -153,7 +153,7 @@ import Testing
       func trips(_ query: String) throws -> [String] {
         Self.names(try fixture.json("trips?\(query)"))
       }
-      // Newest first; of one moment by vehicle.
+      // Newest first; trips of the same moment by vehicle.
       #expect(try trips("") == ["van3", "van2", "bus1", "car1", "van1"])
       #expect(try trips("vehicle=van") == ["van3", "van2", "van1"])
       #expect(try trips("fleet=other") == ["bus1"] && trips("kind=carried") == ["van3"])
@@ -161,7 +161,7 @@ import Testing
       let first = try fixture.json("trips?limit=1")["trips"]?.array?.first
       #expect(first?["way"] == nil && first?["distance"]?.double == 500 && first?["fleet"]?.string == "demo")
 
-      // Page by page it is the same, whatever the length of a page.
+      // All pages together are the same, whatever the length of a page.
       for limit in 1...5 {
         var (seen, next): ([String], String?) = ([], nil)
         repeat {
@@ -172,7 +172,7 @@ import Testing
         #expect(seen == ["van3", "van2", "bus1", "car1", "van1"], "pages of \(limit)")
       }
 
-      // A place whose names are as long as names may be, in a script of three bytes a character.
+      // A page position with the longest names, in a script of three bytes per character.
       let name = String(repeating: "界", count: 200)
       let place = JournalPosition(
         time: 0, vehicle: VehicleKey(fleet: name, vehicle: name),
@@ -197,12 +197,12 @@ import Testing
       #expect(named == ["car 2026-11-21 driven", "van 2026-11-21 driven", "van 2026-11-22 carried"])
       #expect(days[1]["trips"]?.integer == 2 && days[1]["distance"]?.double == 1500)
       #expect(days[1]["moving"]?.double == 1080)
-      // Twelve hours and more to the east noon is the next day.
+      // From UTC+12 on, noon in UTC is on the next day.
       let east = try fixture.json("history/statistics?vehicle=car&offset=43200")["days"]?.array
       #expect(east?.first?["day"]?.string == "2026-11-22")
 
       let ways = try fixture.json("ways?bounds=11.4,48.0,11.6,48.3&zoom=12")["ways"]?.array ?? []
-      // All trips without positions went the same way, which is there once, beside the ways of positions.
+      // All trips without positions have the same route, which is included once, beside the routes of positions.
       let ofTrips = ways.filter { $0.array?.first?.double == 48.125 }
       #expect(ofTrips.count == 1 && ofTrips.first?.array?.count == 6 && ways.count > 1)
       let elsewhere = try fixture.json("ways?bounds=1,1,1.2,1.2&zoom=12")["ways"]?.array
@@ -213,7 +213,7 @@ import Testing
   @Test func aJournalFromSQLite() async throws { try await journal(.sqlite) }
   @Test(.needs(.postgreSQL)) func aJournalFromPostgreSQL() async throws { try await journal(.postgreSQL) }
 
-  /// A day begins with its first millisecond, and the last one of it is its own.
+  /// A day contains its first and its last millisecond.
   private func edges(_ kind: TestRecording.Kind) async throws {
     let midnight = -43_200.0
     let messages = [midnight - 0.001, midnight, midnight + 86_399.999, midnight + 86_400].enumerated().map {
@@ -224,11 +224,11 @@ import Testing
     let track = try fixture.json("vehicles/demo/van/track?from=2026-11-21&to=2026-11-22")
     #expect(track["latitude"]?.array?.map(\.double) == [49, 50])
     #expect(track["time"]?.array?.map(\.integer) == [0, 86_399_999])
-    // The same day, as an hour west of Greenwich has it.
+    // The same day at UTC-1.
     let west = try fixture.json(
       "vehicles/demo/van/track?from=2026-11-21T00:00:00-01:00&to=2026-11-22T00:00:00-01:00")
     #expect(west["latitude"]?.array?.map(\.double) == [50, 51])
-    // A moment by itself.
+    // A single millisecond.
     let moment = try fixture.json(
       "vehicles/demo/van/track?from=2026-11-21T23:59:59.999Z&to=2026-11-22T00:00:00Z")
     #expect(moment["latitude"]?.array?.map(\.double) == [50])
@@ -240,7 +240,7 @@ import Testing
   @Test func edgesOfDaysInSQLite() async throws { try await edges(.sqlite) }
   @Test(.needs(.postgreSQL)) func edgesOfDaysInPostgreSQL() async throws { try await edges(.postgreSQL) }
 
-  @Test func allComesWithItsLength() async throws {
+  @Test func answersHaveAContentLength() async throws {
     let drive = (0..<5000).map {
       HistoryRows.location("demo/van", $0, at: Double($0), latitude: 48 + Double($0 % 7) * 1e-3)
     }
@@ -253,20 +253,19 @@ import Testing
     #expect(short.head.lowercased().contains("content-length"))
   }
 
-  @Test func withoutARecordingThereIsNoPast() async throws {
+  @Test func withoutARecordingHistoryIsNotFound() async throws {
     let error = WebError.noRecording
     #expect(error.status == .notFound && error.code == "no-recording")
   }
 
-  @Test func waysOfPositionsWhereNobodyTellsTrips() async throws {
+  @Test func waysOfPositionsWithoutTrips() async throws {
     let recording = try TestRecording(.sqlite, Self.drive)
     let fixture = try await HistoryFixture(recording.address)
     let ways = try fixture.json("ways?bounds=11.4,47.9,11.6,48.3&zoom=12")["ways"]?.array ?? []
     #expect(ways.count == 1 && ways.first?.array?.count ?? 0 >= 4)
   }
 
-  /// Every recorded position is on a way: also those of earlier days and of vehicles that tell no trips, and trips of which no
-  /// positions were recorded.
+  /// Every recorded position is on a way: also those of earlier days and of vehicles without trips, and trips without recorded positions.
   @Test func waysOfAllPositions() async throws {
     func drive(_ vehicle: String, _ latitude: Double, days: Double, seq: Int) -> [(String, String)] {
       (0..<20).map {
@@ -280,7 +279,7 @@ import Testing
         + drive("demo/van", 50.2, days: -200, seq: 200) + drive("demo/bus", 51.2, days: -3, seq: 0)
         + [HistoryRows.trip("demo/van", 1, at: 20_000)])
     let fixture = try await HistoryFixture(recording.address)
-    // South and north end of a box, and of the ways in it.
+    // South and north ends of a box, and of the ways in it.
     for (south, north, first, last) in [
       (48.1, 48.15, 48.125, 48.14), (48.19, 48.3, 48.2, 48.219), (49.1, 49.3, 49.2, 49.219),
       (50.1, 50.3, 50.2, 50.219), (51.1, 51.3, 51.2, 51.219),
@@ -295,8 +294,8 @@ import Testing
     }
   }
 
-  /// Who has an answer already is told so, until it is another.
-  @Test func whatIsKnownIsNotSentAgain() async throws {
+  /// A client that has the current answer gets 304 until the answer changes.
+  @Test func unchangedAnswersAreNotSentAgain() async throws {
     let recording = try TestRecording(
       .sqlite,
       [
@@ -326,7 +325,7 @@ import Testing
         HistoryRows.location("demo/van", 2, at: 10, latitude: 49), HistoryRows.trip("demo/van", 2, at: 900),
         HistoryRows.event("demo/van", 2, at: 10),
       ], in: recording.address)
-    // Stops and traces there are none of, ways are held for minutes, and a trip that has ended stays what it was.
+    // There are no stops and traces, ways are cached for minutes, and a finished trip does not change.
     let changed = paths.prefix(6).filter { !$0.contains("stops") } + ["history/statistics?\(span)"]
     for path in changed {
       let answer = try fixture.get(path, knowing: tags[path])

@@ -12,8 +12,8 @@ import Telemetry
 import TestSupport
 import VehicleData
 
-/// A server of the past over a recording of the test's own, on a free loopback port. Who asks stands in the header
-/// `x-test-principal`: `all`, or fleets and vehicles with commas between them; nobody is logged in without.
+/// A history server over a recording of the test, on a free loopback port. The header `x-test-principal` is the scope: `all`, or fleets
+/// and vehicles separated by commas. Without the header the client is not logged in.
 final class HistoryFixture: Sendable {
   let port: Int
   let readers: HistoryReaders
@@ -45,14 +45,14 @@ final class HistoryFixture: Sendable {
     readers.stop()
   }
 
-  /// - Parameter path: below `/api/v1/`.
+  /// - Parameter path: Path below `/api/v1/`.
   func get(_ path: String, as principal: String? = "all", knowing tag: String? = nil) throws -> HistoryAnswer
   {
     let connection = try open(path, as: principal, knowing: tag)
     return try connection.answer()
   }
 
-  /// Sends a request, whose answer has not been read yet.
+  /// Sends a request without reading the answer.
   func open(
     _ path: String, as principal: String? = "all", knowing tag: String? = nil
   ) throws -> HistoryConnection {
@@ -116,7 +116,7 @@ struct HistoryAnswer {
   var code: String? { (try? json)?["error"]?["code"]?.string }
 }
 
-/// One request over a connection of its own.
+/// A connection for a single request.
 final class HistoryConnection {
   private var descriptor: Int32
 
@@ -142,13 +142,13 @@ final class HistoryConnection {
 
   deinit { leave() }
 
-  /// Goes away without an answer.
+  /// Disconnects without an answer.
   func leave() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
   }
 
-  /// Reads so many bytes at most.
+  /// Reads at most `most` bytes.
   func read(_ most: Int) -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: most)
     let count = recv(descriptor, &buffer, most, 0)
@@ -186,11 +186,11 @@ final class HistoryConnection {
   }
 }
 
-/// What stands in the recordings of these tests.
+/// Messages in the recordings of these tests.
 enum HistoryRows {
   static let series = "0123456789abcdef"
 
-  /// Puts messages into a store: topics below `odograph/v1`, and payloads.
+  /// Stores messages: topics below `odograph/v1`, and payloads.
   static func store(_ messages: [(String, String)], in address: String) throws {
     var recording = MessageRecording(root: "odograph/v1")
     let rows = messages.map { topic, text in
@@ -208,7 +208,7 @@ enum HistoryRows {
     store.close()
   }
 
-  /// A location of a vehicle, seconds after noon of 2026-11-21.
+  /// Returns a location of a vehicle, `seconds` after noon of 2026-11-21.
   static func location(
     _ vehicle: String, _ seq: Int, at seconds: Double, latitude: Double, longitude: Double = 11.5,
     altitude: Double? = nil, speed: Double? = nil
@@ -253,7 +253,7 @@ enum HistoryRows {
     return ("\(vehicle)/driving/event", String(decoding: event.payload, as: UTF8.self))
   }
 
-  /// A crossing of a region's boundary.
+  /// Returns an entry to or exit from a region.
   static func transition(
     _ vehicle: String, _ seq: Int, at seconds: Double, _ event: String, _ region: String
   ) -> (String, String) {
@@ -262,7 +262,7 @@ enum HistoryRows {
   }
 }
 
-/// A recording in one of the databases, which goes with the object.
+/// A temporary recording in one of the databases.
 final class TestRecording: Sendable {
   enum Kind: String, CaseIterable, Sendable { case sqlite, postgreSQL }
 

@@ -10,7 +10,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// What is refused: parameters that make no sense, vehicles of others, and questions that nobody waits for.
+/// Refusals: invalid parameters, vehicles of other fleets, and queries of clients that have left.
 @Suite struct HistoryRefusalTests {
   private static let day = "from=2026-11-21&to=2026-11-22"
 
@@ -26,12 +26,12 @@ import Testing
     return (try await HistoryFixture(recording.address), recording)
   }
 
-  /// Keeps all others out of a file without a write-ahead log.
+  /// Locks all others out of a file without a write-ahead log.
   private static let lock = """
     BEGIN EXCLUSIVE; INSERT INTO latest VALUES ('a', 'a', 1, 1, 1, 1, 1, 1, 1, 1, 'x')
     """
 
-  @Test func parametersThatMakeNoSenseAreRefusedWithPlaceAndRemedy() async throws {
+  @Test func invalidParametersAreRefusedWithPositionAndRemedy() async throws {
     let (fixture, recording) = try await Self.fixture()
     defer { withExtendedLifetime(recording) {} }
     let track = "vehicles/demo/van/track"
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func hostileNamesAreNobody() async throws {
+  @Test func hostileNamesAreNotFound() async throws {
     let (fixture, recording) = try await Self.fixture()
     defer { withExtendedLifetime(recording) {} }
     for name in [
@@ -87,11 +87,11 @@ import Testing
       let trace = try fixture.get("vehicles/demo/van/traces/\(HistoryRows.series)/\(file)")
       #expect(trace.status == 404, "\(file): \(trace.text)")
     }
-    // A name in a filter is a value, and no SQL.
+    // A name in a filter is a value, not SQL.
     #expect(try fixture.json("trips?vehicle=van'%20OR%20'1'='1")["trips"]?.array?.isEmpty == true)
   }
 
-  @Test func anothersVehicleIsAnsweredAsOneThatIsNotThere() async throws {
+  @Test func hiddenVehiclesAreAnsweredLikeMissingOnes() async throws {
     let (fixture, recording) = try await Self.fixture()
     defer { withExtendedLifetime(recording) {} }
     let series = HistoryRows.series
@@ -105,7 +105,7 @@ import Testing
         let nobodys = try fixture.get("vehicles/other/nobody/\(end)", as: scope)
         #expect(others.status == 404 && others.body == nobodys.body, "\(end): \(others.text)")
         #expect(others.headWithoutDate == nobodys.headWithoutDate)
-        // Who sees everything gets the same of a vehicle that is not there, and another answer for this one.
+        // A user with access to everything gets the same for a missing vehicle, and another answer for this one.
         #expect(try fixture.get("vehicles/other/nobody/\(end)").status == 404)
       }
       #expect(try fixture.get("vehicles/other/bus/extent").status == 200)
@@ -119,7 +119,7 @@ import Testing
       #expect(try fixture.json("ways?bounds=11.4,49,11.6,49.3", as: scope)["ways"]?.array?.isEmpty == true)
     }
     #expect(try fixture.json("ways?bounds=11.4,49,11.6,49.3")["ways"]?.array?.count == 1)
-    // Who sees nothing sees nothing, and who is nobody is told so.
+    // A scope without vehicles gets empty lists, and a client without a login gets 401.
     #expect(try fixture.json("trips", as: "nobody/nothing")["trips"]?.array?.isEmpty == true)
     for path in [
       "trips", "events", "traces", "ways?bounds=1,1,2,2", "history/statistics", "vehicles/demo/van/extent",
@@ -128,19 +128,19 @@ import Testing
     }
   }
 
-  @Test func aClientThatLeavesEndsItsQuestion() async throws {
+  @Test func aClientThatDisconnectsEndsItsQuery() async throws {
     let (directory, fixture) = try await Self.locked()
     let lock = try SQLiteReader(directory.file("fleet.sqlite"))
     try lock.run(Self.lock)
     let connection = try fixture.open("vehicles/demo/van/track?\(Self.day)")
     #expect(waitUntil { fixture.readers.load.running == 1 })
     connection.leave()
-    // Nobody has given the lock back.
+    // The lock has not been released.
     #expect(waitUntil { fixture.readers.load.interrupted == 1 && fixture.readers.load.running == 0 })
     try lock.run("ROLLBACK")
   }
 
-  @Test func whatIsTooMuchOrTooSlowIsRefused() async throws {
+  @Test func queriesThatAreTooManyOrTooSlowAreRefused() async throws {
     var limits = HistoryReaders.Limits()
     (limits.threads, limits.waiting, limits.seconds) = (1, 2, 1)
     let (directory, fixture) = try await Self.locked(limits)
@@ -160,7 +160,7 @@ import Testing
     try lock.run("ROLLBACK")
   }
 
-  /// A recording without a write-ahead log, whose readers wait for who writes.
+  /// A recording without a write-ahead log, whose readers wait for writers.
   private static func locked(
     _ limits: HistoryReaders.Limits = .init()
   ) async throws -> (TemporaryDirectory, HistoryFixture) {
@@ -171,7 +171,7 @@ import Testing
     return (directory, try await HistoryFixture(path, limits: limits))
   }
 
-  @Test(.needs(.postgreSQL)) func aServerOfTheDatabaseIsToldWhenNobodyWaits() async throws {
+  @Test(.needs(.postgreSQL)) func abandonedQueriesAreCancelledInTheDatabase() async throws {
     let recording = try TestRecording(
       .postgreSQL, [HistoryRows.location("demo/van", 1, at: 0, latitude: 48)])
     let server = try #require(recording.server)
@@ -192,16 +192,16 @@ import Testing
     let ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
     #expect(
       try server.query("\(ends) WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()").count <= 1)
-    // The next question is answered over a new connection.
+    // The next query uses a new connection.
     #expect(try fixture.json("vehicles/demo/van/extent")["positions"]?.integer == 1)
-    // So it is when the server was away in between.
+    // The same applies after a restart of the database.
     server.stop()
     #expect(try fixture.get("vehicles/demo/van/extent").code == "recording-unavailable")
     try server.start()
     #expect(try fixture.json("vehicles/demo/van/extent")["positions"]?.integer == 1)
   }
 
-  @Test func aSlowClientDoesNotHoldAReaderForLong() async throws {
+  @Test func aSlowClientDoesNotOccupyAReader() async throws {
     var limits = HistoryReaders.Limits()
     (limits.threads, limits.seconds) = (1, 2)
     let drive = (0..<20_000).map {
@@ -211,14 +211,14 @@ import Testing
     let fixture = try await HistoryFixture(recording.address, limits: limits)
     var slow: [HistoryConnection] = []
     for _ in 0..<3 { slow.append(try fixture.open("vehicles/demo/van/track?\(Self.day)&points=100000")) }
-    // They read nothing; what they asked for is longer than sockets hold.
+    // The clients read nothing; their answers are larger than the buffers of the sockets.
     #expect(waitUntil { fixture.readers.load.running == 0 && fixture.readers.load.waiting == 0 })
     #expect(try fixture.get("vehicles/demo/van/extent").status == 200)
     withExtendedLifetime(slow) {}
   }
 
-  /// Two that read nothing keep no third from its answer, nor are they given up: nobody's time is over.
-  @Test func twoSlowClientsHoldUpNobody() async throws {
+  /// Two clients that read nothing do not delay a third, and are not disconnected before their time limit.
+  @Test func twoSlowClientsDelayNoOthers() async throws {
     let drive = (0..<20_000).map {
       HistoryRows.location("demo/van", $0, at: Double($0), latitude: 48 + Double($0 % 7) * 1e-3)
     }
@@ -235,17 +235,17 @@ import Testing
     }
   }
 
-  /// What waits for clients has a bound, of all together; who has not taken an answer for long makes room.
-  @Test func whatWaitsForClientsIsBounded() async throws {
+  /// Answers that wait for clients share a bound; an answer that a client does not read for long is dropped.
+  @Test func waitingAnswersAreBounded() async throws {
     let piece = [UInt8](repeating: 0x61, count: 64 << 10)
     let budget = AnswerBudget(most: 1 << 20, timeout: 600)
     var first: AnswerPipe? = AnswerPipe(budget)
     let second = AnswerPipe(budget)
-    // One alone may be longer.
+    // A single answer may be longer.
     for _ in 0..<17 { try first?.put(piece) }
     let error = #expect(throws: WebError.self) { try second.put(piece) }
     #expect(error?.status == .serviceUnavailable && error?.headers.first?.value == "5")
-    // What was taken is free again.
+    // Bytes that were sent are free again.
     first?.finish(tag: "t")
     for _ in 0..<2 { _ = try first?.next() }
     try second.put(piece)
@@ -266,7 +266,7 @@ import Testing
     #expect(impatient.bytes == piece.count)
   }
 
-  /// One login that takes nothing leaves room for the others, and its questions leave places.
+  /// A login whose clients read nothing leaves room for other logins, and its queries leave readers free.
   @Test func aLoginHasItsShare() async throws {
     let piece = [UInt8](repeating: 0x61, count: 64 << 10)
     let budget = AnswerBudget(most: 1 << 20, timeout: 600)
@@ -298,7 +298,7 @@ import Testing
     #expect(readers.load.refused == 2)
   }
 
-  @Test func anotherFileOfTheNameIsOpenedAnew() async throws {
+  @Test func aReplacedFileIsReopened() async throws {
     let directory = try TemporaryDirectory()
     let (path, other) = (directory.file("fleet.sqlite"), directory.file("other.sqlite"))
     try HistoryRows.store([HistoryRows.location("demo/van", 1, at: 0, latitude: 48)], in: path)

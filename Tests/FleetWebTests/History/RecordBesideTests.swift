@@ -7,7 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// `odograph serve --record`: a server that fills what it shows.
+/// `odograph serve --record`: a server that fills the recording that it shows.
 @Suite struct RecordBesideTests {
   private func publish(_ seq: Int, to broker: BrokerFixture) throws {
     let (topic, text) = HistoryRows.location("demo/van", seq, at: Double(seq), latitude: 48)
@@ -27,19 +27,19 @@ import Testing
     try SQLiteReader(store).rows("SELECT count(*) FROM messages").first?.first ?? nil
   }
 
-  @Test func itRecordsAndRecordTakesUpItsSession() throws {
+  @Test func recordResumesTheSessionOfServe() throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let (store, home) = (directory.file("fleet.sqlite"), directory.path)
     let port: Int = try FreePort.next()
     let server = try serve(
       broker, ["--recording", store, "--record", "--listen", "127.0.0.1:\(port)"], home)
-    // The page's own connection, and the recorder's.
+    // The connection of the page, and that of the recorder.
     #expect(waitUntil { broker.logCount("Received SUBSCRIBE") >= 2 }, "\(server.output)")
     try publish(1, to: broker)
     #expect(try waitUntil { try count(store) == "1" }, "\(server.output)")
     #expect(server.terminate() == 143, "\(server.output)")
-    // While neither runs the broker keeps it.
+    // While neither runs, the broker queues the message.
     try publish(2, to: broker)
     let record = try ChildProcess(
       BuiltProduct.path("odograph"),
@@ -112,7 +112,7 @@ import Testing
     return [0x32] + length + body
   }
 
-  @Test func optionsThatMakeNoSenseAreRefused() throws {
+  @Test func invalidOptionsAreRefused() throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     for (arguments, said) in [

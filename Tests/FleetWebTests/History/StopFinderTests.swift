@@ -3,7 +3,7 @@ import FleetWeb
 import Testing
 
 struct StopFinderTests {
-  /// A degree of latitude is 111 km.
+  /// A sample `metres` north of a point, at 111 km per degree of latitude.
   private func sample(
     _ seconds: Int, metres: Double, accuracy: Float = .nan, source: TrackSample.Source = .location
   ) -> TrackSample {
@@ -19,7 +19,7 @@ struct StopFinderTests {
     return stops
   }
 
-  @Test func aStopHasItsBeginningItsEndAndItsPlace() throws {
+  @Test func aStopHasBeginningEndAndPosition() throws {
     let drive = (0..<60).map { sample($0 * 10, metres: Double($0) * 200) }
     let rest = (0..<60).map { sample(600 + $0 * 10, metres: 12_000 + Double($0 % 3) * 5) }
     let onward = (0..<60).map { sample(1200 + $0 * 10, metres: 12_200 + Double($0) * 200) }
@@ -31,7 +31,7 @@ struct StopFinderTests {
   }
 
   @Test func silenceAtOnePlaceIsAStop() {
-    // It sleeps over night.
+    // The vehicle sleeps overnight.
     let found = stops([
       sample(0, metres: 0), sample(40_000, metres: 10), sample(40_010, metres: 500),
       sample(40_020, metres: 900),
@@ -39,7 +39,7 @@ struct StopFinderTests {
     #expect(found.map(\.to) == [40_000_000])
   }
 
-  @Test func silenceOverAWayIsNone() {
+  @Test func silenceDuringADriveIsNoStop() {
     #expect(stops([sample(0, metres: 0), sample(4000, metres: 5000), sample(8000, metres: 10_000)]).isEmpty)
   }
 
@@ -50,7 +50,7 @@ struct StopFinderTests {
     #expect(found.count == 1 && found.first?.isOpen == true && found.first?.positions == 99)
   }
 
-  @Test func whatRadiosSayMovesNothing() {
+  @Test func coarsePositionsDoNotEndAStop() {
     let rest = (0..<100).map {
       sample($0 * 10, metres: $0 % 2 == 0 ? 0 : 900, source: $0 % 2 == 0 ? .location : .coarse)
     }
@@ -72,7 +72,7 @@ struct StopFinderTests {
     #expect(stops(rest).map(\.positions) == [79])
   }
 
-  @Test func aTrafficLightIsNone() {
+  @Test func aTrafficLightIsNoStop() {
     let drive = (0..<30).map { sample($0 * 10, metres: Double($0) * 200) }
     let light = (0..<12).map { sample(300 + $0 * 10, metres: 6000) }
     let onward = (0..<30).map { sample(420 + $0 * 10, metres: 6200 + Double($0) * 200) }

@@ -39,7 +39,7 @@ struct TrackSimplifierTests {
     return thinner.finish()
   }
 
-  /// Where the thinned track is at a moment, by the rule that the interface states.
+  /// Position on the simplified track at a moment, by the documented interpolation.
   private func place(at time: Int64, _ a: TrackSample, _ b: TrackSample) -> Coordinate {
     let part = Double(time - a.time) / max(1, Double(b.time - a.time))
     let east = signedDegrees(from: a.longitude, to: b.longitude)
@@ -48,7 +48,7 @@ struct TrackSimplifierTests {
       longitude: signedDegrees(from: 0, to: a.longitude + part * east))
   }
 
-  /// The greatest distance on the ellipsoid between what was left out and where the rest says that the vehicle was.
+  /// Greatest distance on the ellipsoid in m between the samples and the simplified track.
   private func greatestError(_ samples: [TrackSample], _ rest: [TrackSample]) -> Double {
     var (greatest, segment) = (0.0, 0)
     for sample in samples {
@@ -62,22 +62,22 @@ struct TrackSimplifierTests {
   @Test(arguments: [
     (Coordinate(latitude: 48, longitude: 11), 2000), (Coordinate(latitude: -17, longitude: 179.99), 300),
     (Coordinate(latitude: 69.9, longitude: -20), 40), (Coordinate(latitude: 0, longitude: 0), 2),
-  ]) func theStatedToleranceHolds(_ start: Coordinate, _ points: Int) {
+  ]) func theReportedToleranceIsRespected(_ start: Coordinate, _ points: Int) {
     var generator = SeededGenerator.announced()
     for _ in 0..<3 {
       let samples = track(6000, &generator, from: start)
       let result = thinned(samples, points)
       #expect(result.samples.count <= points && result.count == samples.count)
       #expect(result.samples.first == samples.first && result.samples.last == samples.last)
-      // Of what the projection's bound allows for; the statement is rounded up to a decimetre besides.
+      // 0.1 m is the error bound of the projection. The tolerance itself is rounded up to 0.1 m.
       let error = greatestError(samples, result.samples)
       #expect(error <= result.tolerance + 0.1 + 1e-6)
-      // And it is no empty promise: not more than twice of what is true.
+      // The tolerance is at most twice the true error.
       #expect(result.tolerance <= 2 * error + 0.2)
     }
   }
 
-  @Test func moreThanAPortionIsThinnedInPartsWithinItsTolerance() {
+  @Test func moreThanAPortionIsSimplifiedWithinItsTolerance() {
     var generator = SeededGenerator.announced()
     let samples = track(300_000, &generator, from: Coordinate(latitude: 48, longitude: 11))
     let result = thinned(samples, 1000)
@@ -85,7 +85,7 @@ struct TrackSimplifierTests {
     #expect(greatestError(samples, result.samples) <= result.tolerance + 0.1)
   }
 
-  @Test func whatIsFewStaysAsItIs() {
+  @Test func fewSamplesAreUnchanged() {
     var generator = SeededGenerator(seed: 1)
     let samples = track(50, &generator, from: Coordinate(latitude: 48, longitude: 11))
     let result = thinned(samples, 50)
@@ -93,14 +93,14 @@ struct TrackSimplifierTests {
     #expect(thinned([], 10) == .init(samples: [], tolerance: 0, count: 0))
   }
 
-  @Test func extremesAndGapsStay() {
-    // An hour's straight drive at 10 m/s, with one fast second, one summit and one silence: a line has nothing of them.
+  @Test func extremesAndGapsAreRetained() {
+    // A straight drive of one hour at 10 m/s, with one fast second, one summit and one gap, which a line would omit.
     var samples = (0..<3600).map { index in
       TrackSample(
         time: Int64(index) * 1000 + (index > 2000 ? 900_000 : 0), latitude: 48 + Double(index) * 9e-5,
         longitude: 11, altitude: 500, accuracy: 3, speed: 10, course: 0)
     }
-    // So that times and places agree over the gap.
+    // Shifts positions after the gap, so that they agree with their times.
     for index in samples.indices where index > 2000 { samples[index].latitude += 900 * 9e-5 }
     samples[700].speed = 42
     samples[1500].altitude = 812
@@ -133,7 +133,7 @@ struct TrackSimplifierTests {
     return samples
   }
 
-  /// Gaps are those of the recording, and not the omissions of the simplification.
+  /// Gaps are those of the recording, not the omissions of the simplification.
   @Test func omittedPositionsAreNoGaps() throws {
     let whole = thinned(day(hasHole: false), 2000)
     #expect(whole.count == 8520 && whole.samples.count <= 2000)

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Clients that do what no browser does. The limits are short here, so that no test waits for a minute.
+/// Clients that behave like no browser. The limits are short, so that no test waits for a minute.
 struct ConnectionTests {
   private func limits() -> ConnectionLimits {
     var limits = ConnectionLimits()
@@ -12,7 +12,7 @@ struct ConnectionTests {
     return limits
   }
 
-  /// Two servers in a row could take the end of one of these for another request.
+  /// Requests whose ends two servers in a row could find at different positions (request smuggling).
   @Test(arguments: [
     "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
@@ -32,7 +32,7 @@ struct ConnectionTests {
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n folded: x\r\n\r\n",
     "GET / HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}", "GARBAGE\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: a\u{0}b\r\n\r\n",
-  ]) func twoReadingsOfOneRequestAreRefused(_ text: String) async throws {
+  ]) func ambiguousRequestsAreRefused(_ text: String) async throws {
     try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
       let client = try RawClient(port: web.port)
       client.send(text + "GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -40,13 +40,13 @@ struct ConnectionTests {
       #expect(answer.status == 400 && answer.code == "malformed-request", "\(answer)")
       #expect(answer.header("content-type") == "application/json; charset=utf-8")
       #expect(answer.header("connection") == "close")
-      // Nothing of what follows is answered.
+      // Nothing after the request is answered.
       #expect(throws: RawClient.Failure.self) { try client.receive(seconds: 5) }
       #expect(try web.ask("GET", "/health/live").status == 200)
     }
   }
 
-  /// A client that asks before it sends its body, as curl does for a longer one, does not wait in vain.
+  /// A client that waits for `100 Continue` before it sends its body, as curl does with longer ones, gets it.
   @Test func expectContinueIsAnswered() async throws {
     try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
       func head(_ length: Int) -> String {
@@ -67,7 +67,7 @@ struct ConnectionTests {
         client.send("{}")
         #expect(try client.receive(seconds: 5).status == 200)
       }
-      // A body that is refused anyway is not asked for.
+      // A body that would be refused is not requested.
       client.send(head(1 << 30))
       #expect(client.text(upTo: 12) != "HTTP/1.1 100")
     }
@@ -85,12 +85,12 @@ struct ConnectionTests {
   ])
   func hostsAreChecked(host: String, isValid: Bool) { #expect(HostHeader.isValid(host) == isValid) }
 
-  /// A request that trickles, in its head or in its body, is not waited for.
+  /// A request that arrives byte by byte, in its head or its body, is aborted.
   @Test(arguments: [
     "", "G", "GET / HTTP/1.1\r\nHost: 127",
     "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n",
-  ]) func slowWritersAreNotWaitedFor(_ begin: String) async throws {
+  ]) func slowRequestsAreAborted(_ begin: String) async throws {
     try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
       let client = try RawClient(port: web.port)
       client.send(begin)
@@ -104,8 +104,8 @@ struct ConnectionTests {
     }
   }
 
-  /// A client that takes nothing of 100 MB costs a connection for a second, and no memory to speak of.
-  @Test func slowReadersAreNotWaitedFor() async throws {
+  /// A client that reads nothing of 100 MB is disconnected after 1 s, and costs little memory.
+  @Test func clientsThatReadNothingAreDisconnected() async throws {
     var limits = limits()
     limits.idle = 30
     try await AccessFixture.run(.none, limits: limits, subjects: [SomeRoutes()]) { web in
@@ -113,7 +113,7 @@ struct ConnectionTests {
       let before = residentBytes()
       for client in clients { client.send("GET /api/v1/much HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
       #expect(try web.ask("GET", "/health/live").status == 200)
-      // Nothing is read until the server has given up: then the rest in the socket's buffers is all that comes.
+      // Reads nothing until the server has closed the connection: then only the rest in the socket's buffers arrives.
       try await Task.sleep(for: .seconds(3))
       #expect(residentBytes() - before < 200 << 20)
       for client in clients { #expect(client.isClosed(within: 10)) }
@@ -135,7 +135,7 @@ struct ConnectionTests {
       client.send("0\r\n\r\n")
       let chunked = try client.receive()
       #expect(chunked.status == 413 && chunked.code == "too-large")
-      // Who is not known may send less still.
+      // Without a login the limit is lower.
       let login = try web.ask(
         "POST", "/api/v1/session", ["Content-Type: application/json"],
         body: String(repeating: " ", count: 5000) + "{}")
@@ -143,7 +143,7 @@ struct ConnectionTests {
     }
   }
 
-  /// Heads beyond the limits are refused in the form of all errors, behind the answers to what came before them.
+  /// Heads beyond the limits are refused with the common form of errors, after the answers to earlier requests.
   @Test(arguments: [
     "GET /\(String(repeating: "p", count: 40_000)) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: \(String(repeating: "h", count: 70_000))\r\n\r\n",
@@ -160,12 +160,12 @@ struct ConnectionTests {
     }
   }
 
-  /// Who takes little at a time gets all of it; who stops is cut off.
-  @Test func slowTakersAreServed() async throws {
+  /// A client that reads slowly stays connected; a client that stops reading is disconnected.
+  @Test func slowReadersAreServed() async throws {
     try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
       let client = try RawClient(port: web.port, receiveBuffer: 4096)
       client.send("GET /api/v1/much HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-      // A hundredth of what is on its way in five times the limit.
+      // 200 kB in five times the limit for clients that read nothing.
       for _ in 0..<50 {
         usleep(100_000)
         try #require(client.read(upTo: 4096) > 0)
@@ -176,12 +176,12 @@ struct ConnectionTests {
     }
   }
 
-  /// What is not there costs as much as what is: an address without a login asks no more often for it.
+  /// Unknown paths count towards the limit of requests without a login.
   @Test func unknownAddressesAreLimitedToo() async throws {
     let settings = AccessFixture.settings("[access]\nrequests_per_second = 2")
     try await AccessFixture.run(AccessFixture.configuration(settings), subjects: [SomeRoutes()]) { web in
       let client = try RawClient(port: web.port)
-      // The router's own word on methods and names, to who is not known, as long as there is room.
+      // Below the limit, the router answers unknown methods and names.
       #expect(try client.ask("DELETE", "/").header("allow") == "GET, HEAD")
       #expect(try client.ask("PUT", "/api/v1/vehicles").status == 405)
       #expect(try client.ask("GET", "/api/v1/nothing").code == "not-found")
@@ -192,7 +192,7 @@ struct ConnectionTests {
 
   @Test func aThousandConnectionsAreServed() async throws {
     try await AccessFixture.run(.none, subjects: [SomeRoutes()]) { web in
-      // The server has raised this process's limit of open files; each connection takes two here.
+      // The server has raised this process's limit of open files; each connection needs two here.
       let clients = try (0..<1000).map { _ in try RawClient(port: web.port) }
       for client in clients { client.send("GET /api/v1/vehicles HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
       #expect(try clients.count { try $0.receive().status == 200 } == 1000)

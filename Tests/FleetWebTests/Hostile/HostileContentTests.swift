@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Names and payloads that mean harm to whoever shows them, and payloads of 10 MB.
+/// Malicious names and payloads, and payloads of 10 MB.
 @Suite struct HostileContentTests {
   private static let names = [
     "<script>alert(1)<script>", "\"><img src=x onerror=alert(1)>", "a\n\nevent: bye\ndata: {}\n\n",
@@ -11,7 +11,7 @@ import Testing
     "{{7*7}}${7*7}", "\u{202E}gnp.exe", "a\u{1B}[2Jb", "..", "%00", "\\",
   ]
 
-  /// They come through as the texts that they are, in answers that no browser takes for a page.
+  /// Names are unchanged text, in answers that no browser shows as a page.
   @Test(.timeLimit(.minutes(2))) func namesStayText() async throws {
     let web = try WebFixture()
     for name in Self.names { web.locate(48, vehicle: name, fleet: name) }
@@ -31,7 +31,7 @@ import Testing
     }
     let metrics = try await web.ask("GET", "/metrics").text
     #expect(!metrics.contains("<script>") && !metrics.contains("event: bye"))
-    // An event is one line: no name ends it, and none begins another.
+    // An event is one line: no name ends it or starts another one.
     try await onThread {
       let stream = try EventReader(port: web.port, "?interval=0.1")
       #expect(try stream.next()?.name == "hello")
@@ -54,10 +54,10 @@ import Testing
     #expect(told == "</script><script>alert(1)</script>\n\nevent: bye\ndata: {}\n\n")
   }
 
-  /// 10 MB in one message do not reach those who look, and hold up nobody.
+  /// A message of 10 MB is not sent to clients, and delays no others.
   @Test(
     .timeLimit(.minutes(4)), arguments: ["driving/event", "status", "location", "event/x", "trip", "alert"])
-  func tenMegabytesAreNotTold(kind: String) async throws {
+  func hugeMessagesAreNotForwarded(kind: String) async throws {
     let web = try WebFixture()
     let filler = String(repeating: "x", count: 10 << 20)
     let time = "2026-11-21T12:00:00.000Z"

@@ -3,7 +3,7 @@ import JSON
 import Platform
 import Testing
 
-/// The table of refusals in `Config/serve.md`, row by row, against a server with the routes of all subjects' forms.
+/// The table of refusals in `Config/serve.md`, row by row, against a server with all kinds of routes.
 struct RefusalTableTests {
   private struct Row {
     var who: String
@@ -35,7 +35,7 @@ struct RefusalTableTests {
     return text.split(separator: "\n").filter { $0.hasPrefix("|") }.compactMap(Row.init)
   }
 
-  @Test func everyRowIsAnsweredAsItSays() async throws {
+  @Test func everyRowIsCorrect() async throws {
     let rows = try rows()
     #expect(rows.count > 30)
     let settings = try AccessFixture.configuration(AccessFixture.settings())
@@ -69,7 +69,7 @@ struct RefusalTableTests {
       let session = try web.ask("GET", "/api/v1/session", [cookie])
       return [cookie, "X-CSRF-Token: \(try #require(session.json["csrf"]?.string))"]
     default:
-      Issue.record("nobody knows who \(who) is")
+      Issue.record("unknown client \(who)")
       return []
     }
   }
@@ -90,7 +90,7 @@ struct RefusalTableTests {
     #expect(
       answer.status == row.status && (row.code == nil || answer.code == row.code),
       "\(row): \(answer.status) \(answer.text)")
-    // No answer gives away what was asked for, and none is HTML.
+    // No answer is HTML or repeats markup of the request.
     #expect(!answer.text.contains("<"))
   }
 }

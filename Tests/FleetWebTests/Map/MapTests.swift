@@ -8,11 +8,11 @@ import SQLite
 import TestSupport
 import Testing
 
-/// Base maps, from files that SQLite has written and from the configuration.
+/// Base maps, from files written by SQLite and from the configuration.
 @Suite struct MapTests {
   private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1]
 
-  /// A file with a tile of each kind of picture at zoom 1; rows count from the south there.
+  /// A file with a tile of each image format at zoom 1; its rows count from the south.
   private func file(
     _ directory: TemporaryDirectory, metadata: [(String, String)] = [("name", "Town"), ("format", "png")],
     tiles: [(Int, Int, Int, [UInt8])] = [
@@ -51,7 +51,7 @@ import Testing
     return RouteProbe([try MapRoutes(settings)])
   }
 
-  /// Table: addresses count rows from the north, and types come from the pictures themselves.
+  /// Table: addresses count rows from the north, and types are detected in the images.
   @Test func tilesAreFoundByTheirAddresses() async throws {
     let directory = try TemporaryDirectory()
     let probe = try routes(try file(directory))
@@ -67,7 +67,7 @@ import Testing
     #expect(try await probe.ask(.get, "/tiles/1/0/1").body == Self.png)
   }
 
-  @Test func whatIsOutsideIsNoError() async throws {
+  @Test func missingTilesAreNoError() async throws {
     let directory = try TemporaryDirectory()
     let probe = try routes(try file(directory))
     #expect(try await probe.ask(.get, "/tiles/2/0/0").status == .noContent)
@@ -82,7 +82,7 @@ import Testing
     #expect(answer.status == .ok && answer.json == .object([:]))
   }
 
-  @Test func theFileSaysWhatItCovers() async throws {
+  @Test func coverageIsReadFromTheFile() async throws {
     let directory = try TemporaryDirectory()
     let probe = try routes(
       try file(
@@ -99,9 +99,9 @@ import Testing
     #expect(tiles["bounds"]?.array?.compactMap(\.double) == [11.3, 48, 11.8, 48.3])
   }
 
-  /// Without zoom levels, or with ones that cannot be, the tiles count; bounds that cannot be are left out.
+  /// Invalid zoom levels are replaced by those of the tiles; invalid bounds are omitted.
   @Test(arguments: [[], [("minzoom", "5"), ("maxzoom", "2")], [("minzoom", "x"), ("bounds", "1,2,3")]])
-  func poorMetadataDoesNotMatter(metadata: [(String, String)]) async throws {
+  func invalidMetadataIsIgnored(metadata: [(String, String)]) async throws {
     let directory = try TemporaryDirectory()
     let probe = try routes(try file(directory, metadata: metadata))
     let tiles = try #require(try await probe.ask(.get, "/map").json?["tiles"])
@@ -109,7 +109,7 @@ import Testing
       tiles["minimumZoom"]?.integer == 1 && tiles["maximumZoom"]?.integer == 1 && tiles["bounds"] == nil)
   }
 
-  /// Table: what is no raster map, and what is said of it at the start.
+  /// Table: files that are no raster maps, with the errors at the start.
   @Test func filesThatCannotBeUsedAreRefused() throws {
     func refusal(_ path: String) -> String {
       do {
@@ -132,8 +132,8 @@ import Testing
     #expect(try refusal(file(empty, tiles: [])).contains("it contains no tile"))
   }
 
-  /// A file that becomes damaged is told with the tile, the file and what to do; the server goes on.
-  @Test func damageIsToldWithPlaceAndRemedy() async throws {
+  /// A file that becomes damaged is reported with the tile, the file and a remedy; the server continues.
+  @Test func damageIsReportedWithPositionAndRemedy() async throws {
     let directory = try TemporaryDirectory()
     let big = Self.png + [UInt8](repeating: 7, count: 20_000)
     let path = try file(
@@ -141,7 +141,7 @@ import Testing
     let probe = try routes(path)
     let garbage = try await probe.ask(.get, "/tiles/1/0/1")
     #expect(garbage.status == .internalServerError && garbage.message.contains("tile 1/0/1 of \(path)"))
-    // From the fifth page on: the schema stays, the tiles and their index do not.
+    // Overwrites the file from the fifth page: the schema stays, the tiles and their index do not.
     let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     let length = try handle.seekToEnd()
     try handle.seek(toOffset: 16_384)
@@ -158,7 +158,7 @@ import Testing
     #expect(codes == ["map-damaged"])
   }
 
-  /// Table: `[map]`, and what is wrong with it.
+  /// Table: invalid settings in `[map]`, with their errors.
   @Test(arguments: [
     ("tiles = \"https://t.example/{z}/{x}.png\"\nattribution = \"T\"", "it has no {y}"),
     ("tiles = \"ftp://t.example/{z}/{x}/{y}\"\nattribution = \"T\"", "neither https:// nor http://"),
@@ -179,7 +179,7 @@ import Testing
     #expect(error.description.contains(cause) && error.description.contains("serve.toml"), "\(error)")
   }
 
-  @Test func anAddressIsToldWithItsOrigin() async throws {
+  @Test func theOriginOfAnAddressIsReported() async throws {
     let settings = try MapSettings(
       SettingsFile(
         text:
@@ -189,7 +189,7 @@ import Testing
     #expect(routes.origin == "https://t.example:8443")
     let tiles = try #require(try await RouteProbe([routes]).ask(.get, "/map").json?["tiles"])
     #expect(tiles["url"]?.string?.hasSuffix("{y}.png") == true && tiles["maximumZoom"]?.integer == 17)
-    // The command line goes before the file.
+    // The command line takes precedence over the file.
     let both = try MapSettings(SettingsFile(text: "[map]\nmbtiles = \"a\"\n", path: "/etc/s.toml"), file: "b")
     #expect(both.source == .file("b"))
     let own = try MapSettings(SettingsFile(text: "[map]\nmbtiles = \"a\"\n", path: "/etc/s.toml"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every broken input ends with a sentence that names the place and a status that is not zero, never with a trap.
+/// Invalid input ends the agent with a nonzero status and a message that names the location, never with a trap.
 @Suite struct AgentBadInputTests {
   private struct Outcome {
     var status: Int32
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func aStoreThatCannotBe() throws {
+  @Test func impossibleStorePath() throws {
     let outcome = try run([
       "run", "--set", "vehicle.id=v", "--set", "input.mode=simulation", "--set",
       "store.path=/proc/x/y/outbox.sqlite",
@@ -82,7 +82,7 @@ import Testing
     #expect(outcome.status == 1 && outcome.text.contains("/proc/x/y"), "\(outcome)")
   }
 
-  @Test func aRequiredSensorThatIsMissing() throws {
+  @Test func missingRequiredSensor() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("a.csv", "t,ax,ay,az\n0,0,0,9.8\n0.01,0,0,9.8\n")
     let outcome = try run([
@@ -94,8 +94,8 @@ import Testing
     #expect(outcome.text.contains("required sensors are missing: gyroscope"), "\(outcome.text)")
   }
 
-  /// The broker's port is taken by something that speaks another protocol.
-  @Test func aPortThatIsInUseByAnotherProgram() throws {
+  /// Another program, which does not speak MQTT, listens on the broker's port.
+  @Test func brokerPortOfAnotherProgram() throws {
     let directory = try TemporaryDirectory()
     let log = try directory.write("a.nmea", GPSDFixture.sentence("GPTXT,01,01,02,none"))
     let gpsd = try GPSDFixture(log: log, repeats: true)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func aReaderThatLeavesEndsTheAgentQuietly() throws {
+  @Test func closedPipeEndsTheAgent() throws {
     let program = BuiltProduct.path("odographd")
     let line =
       "'\(program)' run --print --set vehicle.id=v --set input.mode=simulation --set input.speed=0 | head -n 1"

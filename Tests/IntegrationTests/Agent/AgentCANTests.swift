@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The agent with the log of a vehicle's bus in place of an interface.
+/// The agent with a recorded CAN log instead of a CAN interface.
 @Suite(.timeLimit(.minutes(2))) struct AgentCANTests {
   private static let file = """
     BO_ 256 Engine: 8 E
@@ -15,7 +15,7 @@ import Testing
   private static let signals =
     "can.signals=Vehicle.Speed = Engine.Speed,Vehicle.LowVoltageSystemState = Ignition,Vehicle.IsMoving,Vehicle.TraveledDistance"
 
-  /// Sixty seconds: ignition on after five, moving after ten, and the odometer of J1939 beside it.
+  /// A log of 60 s: ignition on after 5 s, 50 km/h after 10 s, and the J1939 odometer once per second.
   private func log(_ directory: TemporaryDirectory) throws -> String {
     var lines = ""
     for tick in 0..<600 {
@@ -39,7 +39,7 @@ import Testing
     return (status, child.output)
   }
 
-  @Test func aLogIsToldAsVehicleMessages() throws {
+  @Test func logIsPublishedAsVehicleMessages() throws {
     let directory = try TemporaryDirectory()
     let agent = try AgentProcess(
       [
@@ -58,11 +58,11 @@ import Testing
     #expect(last["Vehicle.LowVoltageSystemState"]?["value"] as? String == "ON")
     #expect(last["Vehicle.IsMoving"]?["value"] as? Bool == true)
     #expect(last["Vehicle.TraveledDistance"]?["value"] as? Double == 1002.95)
-    // On the log's own time.
+    // Time stamps are those of the log.
     #expect(last["Vehicle.Speed"]?["time"] as? String == "2026-11-21T08:00:59.900Z", "\(last)")
   }
 
-  @Test func whatIsWrongIsNamedWithTheRemedy() throws {
+  @Test func faultsAreReportedWithARemedy() throws {
     let directory = try TemporaryDirectory()
     let log = try log(directory)
     let good = try directory.write("v.dbc", Self.file)
@@ -97,8 +97,8 @@ import Testing
     }
   }
 
-  /// Of a bus that is not there, and of a kernel that has none.
-  @Test func sensorsAndCheckSayWhatKeepsABusFromBeingRead() throws {
+  /// A CAN interface that does not exist, or a kernel without CAN support.
+  @Test func sensorsAndCheckReportAnUnreadableBus() throws {
     let off = [
       "vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false", "can.interface=nocan0", "can.j1939=true",
     ]
@@ -108,7 +108,7 @@ import Testing
     let check = try run("check", off + ["store.path=/tmp/x", "mqtt.broker=mqtt://127.0.0.1:1"])
     #expect(check.status == 2 && check.text.contains("problem  can nocan0"), "\(check)")
     #expect(check.text.contains("or leave can.interface out"))
-    // Nothing of it where no bus is named.
+    // No finding about CAN without a configured interface.
     let none = try run("sensors", ["vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false"])
     #expect(!none.text.contains("nocan0"))
   }

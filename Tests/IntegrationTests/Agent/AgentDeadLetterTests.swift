@@ -3,9 +3,10 @@ import MQTT
 import TestSupport
 import Testing
 
-/// What a broker will never take is kept, counted, listed, and sent after all once the broker was set right.
+/// Messages that the broker refuses permanently are stored, counted and listed, and can be sent again after the broker's permissions were
+/// corrected.
 @Suite(.serialized) struct AgentDeadLetterTests {
-  @Test(.timeLimit(.minutes(6))) func whatIsRefusedIsListedAndCanBeSentAgain() async throws {
+  @Test(.timeLimit(.minutes(6))) func deadLettersAreListedAndSentAgain() async throws {
     let directory = try TemporaryDirectory()
     let everything = "topic readwrite odograph/#\n"
     let rules = try directory.write("acl", everything + "topic deny odograph/v1/test/van/location\n")
@@ -14,7 +15,7 @@ import Testing
     ])
     let settings = [
       "mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation", "status.interval": "1",
-      // What is not permitted waits for no better rights.
+      // Unauthorized messages become dead letters immediately.
       "store.refused_hours": "0",
     ]
     let recorder = SessionRecorder()
@@ -24,7 +25,7 @@ import Testing
     try watcher.start()
     let agent = try AgentProcess(settings, directory: directory)
     let command = DeadLetterCommand(directory)
-    // While the agent runs.
+    // While the agent is running.
     try await eventually { try command.letters.count > 3 }
     let letters = try command.letters
     for letter in letters {
@@ -35,7 +36,7 @@ import Testing
     #expect(try command.run(["--limit", "1"]).output.hasSuffix("not authorized (0x87)\n"))
     let busy = try command.run(["--retry"])
     #expect(busy.status == 1 && busy.output.contains("another process has it open"), "\(busy)")
-    // And `status` counts them.
+    // `status` counts the dead letters.
     try await eventually {
       recorder.wire.contains { ($0.payload["counters"] as? [String: Int])?["queue.dead"] ?? 0 > 0 }
     }
@@ -50,7 +51,7 @@ import Testing
     let count = try command.letters.count
     #expect(try command.run(["--retry"]).output == "put back: \(count)\n")
     #expect(try command.letters.isEmpty)
-    // All is delivered under the names that it was accepted under.
+    // All messages are delivered with their original sequence numbers.
     let second = try AgentProcess(settings, directory: directory)
     let lost = Set(letters.compactMap { ($0["payload"] as? [String: Any])?["seq"] as? Int })
     #expect(lost.count == letters.count)
@@ -60,7 +61,7 @@ import Testing
     watcher.stop()
   }
 
-  @Test func mistakesAreSaid() throws {
+  @Test func usageErrorsAreReported() throws {
     let directory = try TemporaryDirectory()
     let command = DeadLetterCommand(directory)
     for arguments in [[], ["--remove"], ["--retry"]] {
@@ -76,7 +77,7 @@ import Testing
   }
 }
 
-/// `odographd dead-letters` on a test's own store.
+/// `odographd dead-letters` on the store of a test.
 struct DeadLetterCommand {
   private let directory: TemporaryDirectory
 
@@ -90,7 +91,7 @@ struct DeadLetterCommand {
     return (child.waitForExit(), child.output)
   }
 
-  /// None while the store is not there yet.
+  /// Listed dead letters; empty while the store does not exist.
   var letters: [[String: Any]] {
     get throws {
       let outcome = try run(["--json"])

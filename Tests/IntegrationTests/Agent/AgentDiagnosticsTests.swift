@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the agent says of itself: log lines, `check` and `sensors`.
+/// Diagnostics of the agent: log lines, `check` and `sensors`.
 @Suite struct AgentDiagnosticsTests {
   private func run(_ arguments: [String], _ environment: [String: String] = [:]) throws -> (
     Int32, [Substring]
@@ -33,7 +33,7 @@ import Testing
     #expect(quiet.allSatisfy { $0.hasPrefix("{") })
   }
 
-  @Test func checkSaysWhatIsWellAndWhatIsNot() throws {
+  @Test func checkReportsSuccessAndProblems() throws {
     let broker = try BrokerFixture()
     let store = broker.directory.file("outbox.sqlite")
     let common = ["check", "--set", "vehicle.id=v", "--set", "store.path=\(store)"]
@@ -83,8 +83,8 @@ import Testing
     }
   }
 
-  /// Looking for sensors needs no name of a vehicle, which a newcomer does not have yet.
-  @Test func sensorsNeedNoName() throws {
+  /// `sensors` works without a vehicle ID, which is not configured yet on a new system.
+  @Test func sensorsNeedsNoVehicleID() throws {
     let (status, lines) = try run(
       ["sensors", "--set", "gpsd.enabled=false", "--set", "iio.contexts=local:"],
       ["XDG_CONFIG_HOME": "/nonexistent", "HOME": "/nonexistent"])
@@ -92,8 +92,8 @@ import Testing
     #expect(!lines.contains { $0.contains("local::") }, "\(lines)")
   }
 
-  /// One cause makes one warning: the IIO context that does not answer, with all outputs that need it.
-  @Test func aMissingSensorUnitIsOneWarning() throws {
+  /// An unreachable IIO context yields a single warning with all outputs that depend on it.
+  @Test func missingSensorUnitIsOneWarning() throws {
     let port: Int = try FreePort.next()
     let (_, lines) = try run(
       [
@@ -115,8 +115,8 @@ import Testing
     )
   }
 
-  /// A store elsewhere leaves the folder of all the rest to be made.
-  @Test func aStoreElsewhereIsEnoughToStart() throws {
+  /// With `store.path` set, all other state is placed in the folder of the store.
+  @Test func allStateFollowsTheStorePath() throws {
     let broker = try BrokerFixture()
     let regions = try broker.directory.write(
       "yard.geojson",
@@ -130,14 +130,15 @@ import Testing
         "mqtt.broker=127.0.0.1:\(broker.port)", "store.path=\(broker.directory.file("outbox.sqlite"))",
       ].reduce(["run"]) { $0 + ["--set", $1] }, ["STATE_DIRECTORY": state])
     #expect(status == 0, "\(lines)")
-    // All state follows the store; the default folder is another agent's.
+    // No file is written to the default state folder, which may belong to another agent.
     let kept = try FileManager.default.contentsOfDirectory(atPath: broker.directory.path)
     #expect(kept.contains("remote") && !kept.contains("regions.state"), "\(kept)")
     #expect(!FileManager.default.fileExists(atPath: state))
   }
 
-  /// What is written elsewhere than into the store's folder is looked at, too; only the recorder keeps the agent from starting.
-  @Test func foldersOfWhatElseIsWritten() throws {
+  /// `check` also tests folders outside the store's folder: a missing recorder folder is a problem, a missing folder for metrics or the
+  /// control socket only a warning.
+  @Test func foldersOutsideTheStore() throws {
     let directory = try TemporaryDirectory()
     let port: Int = try FreePort.next()
     func check(_ folder: String) throws -> [Substring] {
@@ -164,7 +165,8 @@ import Testing
     #expect(!good.contains { $0.contains(" recorder.path: ") || $0.contains(" metrics.file: ") }, "\(good)")
   }
 
-  /// On a new machine nothing is there: what the agent makes itself is no problem, and what it cannot make keeps it from working.
+  /// On a new machine, a missing folder that the agent can create is no problem. A folder that it cannot create is a problem, and the
+  /// agent does not start.
   @Test func foldersOfANewMachine() throws {
     let broker = try BrokerFixture()
     func arguments(_ command: String, _ folder: String) -> [String] {
@@ -180,7 +182,7 @@ import Testing
     #expect(status == 0, "\(findings)")
     #expect(findings.contains("ok       store: \(new)/outbox.sqlite"))
     #expect(findings.contains("ok       remote: \(new)/remote"))
-    #expect(!FileManager.default.fileExists(atPath: new), "the check has made it")
+    #expect(!FileManager.default.fileExists(atPath: new), "check created the folder")
     let (end, log) = try run(arguments("run", new))
     #expect(end == 0 && FileManager.default.fileExists(atPath: "\(new)/remote"), "\(log)")
 
@@ -197,7 +199,7 @@ import Testing
       refusal == 1 && words.contains { $0.contains("make the folder \(far) (set store.path)") }, "\(words)")
   }
 
-  @Test func sensorsSaysWhyNothingWasFound() throws {
+  @Test func sensorsReportsWhyNothingWasFound() throws {
     let port: Int = try FreePort.next()
     let (status, lines) = try run([
       "sensors", "--set", "vehicle.id=v", "--set", "gpsd.port=\(port)", "--set",

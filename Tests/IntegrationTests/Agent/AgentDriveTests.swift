@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whole drives through the whole chain.
+/// Complete drives: a recorded one from gpsd to `odograph tail`, and simulated ones.
 @Suite(.serialized) struct AgentDriveTests {
   @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks")))
   func everyFixArrivesOnceAndInOrder() throws {
@@ -21,7 +21,7 @@ import Testing
       "mqtt.broker": "127.0.0.1:\(broker.port)", "gpsd.port": "\(gpsd.port)", "iio.enabled": "false",
     ])
     waitUntil(atMost: 120) { tail.messages.count >= recorded.count }
-    // Nothing may follow.
+    // No further message may arrive.
     waitUntil(atMost: 2) { tail.messages.count > recorded.count }
     gpsd.stop()
     agent.child.terminate()
@@ -29,8 +29,8 @@ import Testing
     let received = tail.messages
     #expect(received.count == recorded.count, "\(agent.log)")
     #expect(Self.isAscending(received.compactMap(\.seq)))
-    // The recording's receiver is behind the machine. Where nothing keeps the machine's clock, time goes back to the receiver's
-    // once, which begins a new epoch.
+    // The recording is older than the machine's clock. If no time service controls the clock, the time changes once to the receiver's,
+    // which starts a new epoch.
     let epochs = received.compactMap(\.epoch)
     #expect(zip(epochs, epochs.dropFirst()).count { $0 != $1 } <= 1)
     let live = received.compactMap(Self.coordinate)
@@ -45,7 +45,7 @@ import Testing
     #expect(printed == live)
   }
 
-  @Test(.timeLimit(.minutes(6))) func theSameSeedPrintsTheSameDrive() throws {
+  @Test(.timeLimit(.minutes(6))) func sameSeedPrintsTheSameDrive() throws {
     let settings = [
       "input.mode": "simulation", "input.speed": "0", "simulation.duration": "120",
       "simulation.start": "2026-11-21T08:00:00Z",

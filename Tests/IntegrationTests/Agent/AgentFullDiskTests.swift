@@ -4,9 +4,9 @@ import MQTT
 import TestSupport
 import Testing
 
-/// A disk that fills up under the agent: it goes on in memory, says so in `status`, and recovers.
+/// The disk fills up while the agent runs: delivery continues from memory, `status` reports the problem, and the agent recovers.
 @Suite(.serialized) struct AgentFullDiskTests {
-  @Test(.timeLimit(.minutes(2)), .needs(.mounting)) func aFullDiskIsSaidAndOvercome() async throws {
+  @Test(.timeLimit(.minutes(2)), .needs(.mounting)) func fullDiskIsReportedAndRecovered() async throws {
     let disk = try SmallFileSystem(size: "6m")
     let broker = try BrokerFixture()
     let recorder = SessionRecorder()
@@ -29,7 +29,7 @@ import Testing
     while write(descriptor, block, block.count) > 0 {}
     close(descriptor)
     try await eventually { (status()?.payload["storeProblem"] as? String)?.contains("full") == true }
-    // Delivery goes on out of memory.
+    // Delivery continues from memory.
     let before = locations()
     try await eventually { locations() > before + 20 }
     unlink(filler)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The forms of `odographd check --json` and `odographd sensors --json`, which scripts read: members keep their names.
+/// Output formats of `odographd check --json` and `odographd sensors --json`. Scripts depend on the member names.
 @Suite struct AgentJSONTests {
   private func run(_ arguments: [String]) throws -> (status: Int32, json: JSONValue) {
     let child = try ChildProcess(BuiltProduct.path("odographd"), arguments)
@@ -21,7 +21,7 @@ import Testing
     try run(["check", "--json"] + options + settings.flatMap { ["--set", $0] })
   }
 
-  @Test func theFormOfACheck() throws {
+  @Test func checkFormat() throws {
     let broker = try BrokerFixture()
     let common = [
       "vehicle.id=v", "store.path=\(broker.directory.file("outbox.sqlite"))", "input.mode=simulation",
@@ -61,8 +61,8 @@ import Testing
       problem?["subject"]?.string == "broker" && problem?["remedy"]?.string?.isEmpty == false, "\(findings)")
   }
 
-  /// A day of a vehicle without inertial sensors is no day of one that has them.
-  @Test func anEstimateIsOfTheSensorsThatWereFound() throws {
+  /// The estimate assumes the detected sensors: without inertial sensors, a day needs more than twice the energy.
+  @Test func estimateCoversTheDetectedSensors() throws {
     let broker = try BrokerFixture()
     let nobody = try "\(FreePort.next() as Int)"
     let settings = [
@@ -76,20 +76,20 @@ import Testing
     #expect((looked["joules"]?.double ?? 0) > 2 * (planned["joules"]?.double ?? .nan), "\(looked) \(planned)")
   }
 
-  @Test func anEstimateAloneLooksAtNothing() throws {
+  @Test func estimateRunsNoChecks() throws {
     let answer = try check(["vehicle.id=v"], ["--estimate", "--driving-hours", "3"])
     #expect(answer.status == 0 && answer.json["findings"]?.array?.isEmpty == true)
     #expect(answer.json["estimate"]?["drivingHours"]?.double == 3)
   }
 
-  @Test func theFormOfTheSensors() throws {
+  @Test func sensorsFormat() throws {
     let port: Int = try FreePort.next()
     let nobody = try run(
       ["sensors", "--json"]
         + ["vehicle.id=v", "gpsd.port=\(port)", "iio.contexts=ip:127.0.0.1:\(port)"].flatMap {
           ["--set", $0]
         })
-    // `modems` is there where a system bus is.
+    // `modems` is present if a D-Bus system bus is available.
     #expect(nobody.status == 0)
     #expect(members(nobody.json).subtracting(["modems"]) == ["gpsd", "iio", "can", "wifi"])
     #expect(members(nobody.json["gpsd"]) == ["address", "problem"])
@@ -102,8 +102,8 @@ import Testing
     #expect(members(off.json).subtracting(["modems"]) == ["iio", "can", "wifi"])
   }
 
-  /// Of a real server with a device.
-  @Test(.needs(.mounting)) func theFormOfSensorsThatAreThere() async throws {
+  /// Output for a real iiod with one device.
+  @Test(.needs(.mounting)) func sensorsFormatWithADevice() async throws {
     let output = try await IIOFixture.run { fixture -> String in
       try IIOChips.addIMU(fixture)
       let daemon = try IIODaemon()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the agent does when a part of its world goes away and comes back.
+/// Behaviour of the agent while the broker or gpsd is unavailable, and when the agent itself is stopped or killed.
 @Suite(.serialized) struct AgentOutageTests {
   private func settings(_ broker: BrokerFixture, _ more: [String: String] = [:]) -> [String: String] {
     [
@@ -10,8 +10,8 @@ import Testing
     ].merging(more) { $1 }
   }
 
-  /// A broker that is cut off for a while misses nothing, and gets nothing twice under another number.
-  @Test(.timeLimit(.minutes(6))) func theBrokerIsKilledAndComesBack() throws {
+  /// After an outage of the broker, no location is missing, and repeated ones have their original number.
+  @Test(.timeLimit(.minutes(6))) func brokerRestart() throws {
     let broker = try BrokerFixture([
       "allow_anonymous true", "persistence true", "persistence_location DIRECTORY/", "autosave_interval 1",
       "autosave_on_changes true",
@@ -26,16 +26,16 @@ import Testing
     #expect(waitUntil(atMost: 60) { tail.messages.count > before + 60 }, "\(agent.log)")
     agent.child.terminate()
     tail.child.terminate()
-    // What is last known comes first after the cut, and the rest in order.
+    // After the outage, the last-known location arrives first and its history in order.
     let numbers = tail.messages.compactMap(\.seq)
     #expect(HistoryOrder(numbers).isSound, "\(numbers)")
     #expect(agent.log.contains("broker unreachable") && agent.log.contains("broker connected"))
   }
 
-  /// A service manager kills what has not ended in time, and the vehicle would be reported lost. At 400 bytes/s not even
-  /// the farewell arrives in time, and the broker must publish the will.
+  /// A service manager kills a process that does not stop in time, and the vehicle would be reported lost. At 400 bytes/s not even the
+  /// farewell message arrives in time, and the broker must publish the will.
   @Test(.timeLimit(.minutes(6)), arguments: [4000, 400])
-  func aStopDoesNotWaitForALongQueueOnASlowLink(bytesPerSecond: Int) throws {
+  func stopDoesNotWaitForALongQueue(bytesPerSecond: Int) throws {
     let broker = try BrokerFixture()
     let proxy = try LinkProxy(to: broker.port)
     proxy.setOpen(false)
@@ -46,7 +46,7 @@ import Testing
     proxy.setRate(bytesPerSecond)
     proxy.setOpen(true)
     #expect(waitUntil(atMost: 60) { tail.messages.contains { $0.kind == "location" } }, "\(agent.log)")
-    // Twenty seconds, as the packaged service grants.
+    // `terminate()` waits up to 20 s, like the packaged service.
     #expect(agent.child.terminate() == 0, "\(agent.log)")
     #expect(agent.log.contains("undelivered records remain"), "\(agent.log)")
     proxy.setRate(nil)
@@ -54,7 +54,7 @@ import Testing
     tail.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks"))) func gpsdIsKilledAndComesBack()
+  @Test(.timeLimit(.minutes(6)), .needs(.gpsd), .needs(.recordings("tracks"))) func gpsdRestart()
     throws
   {
     let path = try Shared.file("data/tracks/munich_2025.nmea")
@@ -81,7 +81,7 @@ import Testing
     agent.child.terminate()
     tail.child.terminate()
     let lost = agent.log.split(separator: "\n").count { $0.contains("source unavailable") }
-    // Of each outage, the end of the connection and the refusal of new ones.
+    // Each outage has two causes: the connection ends, and new connections are refused.
     #expect((1...4).contains(lost), "each cause is reported once per outage: \(agent.log)")
   }
 
@@ -91,13 +91,13 @@ import Testing
     let agent = try AgentProcess(settings(broker))
     #expect(waitUntil(atMost: 60) { tail.messages.last?.state == "online" })
     agent.child.kill()
-    // The kernel closes the socket, so the broker knows at once; one and a half keepalives is the worst case.
+    // The kernel closes the socket, so the broker detects the kill immediately; the worst case is 1.5 keepalive intervals.
     #expect(waitUntil(atMost: 60) { tail.messages.last?.state == "offline" })
     #expect(tail.messages.last?.payload["will"] as? Bool == true)
     tail.child.terminate()
   }
 
-  /// A machine that freezes leaves its socket open: only the keepalive tells.
+  /// A frozen machine leaves its socket open: only the keepalive detects it.
   @Test(.timeLimit(.minutes(6))) func aFrozenAgentIsOfflineWithinTheKeepalive() throws {
     let broker = try BrokerFixture()
     let tail = try TailProcess(broker, ["--kind", "status"])
@@ -106,14 +106,14 @@ import Testing
     agent.child.signal(SIGSTOP)
     #expect(waitUntil(atMost: 60) { tail.messages.last?.state == "offline" })
     agent.child.signal(SIGCONT)
-    // And it says itself that it is back.
+    // The agent reports `online` again.
     #expect(waitUntil(atMost: 60) { tail.messages.last?.state == "online" }, "\(agent.log)")
     agent.child.terminate()
     tail.child.terminate()
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [SIGTERM, SIGINT])
-  func aStopLeavesACleanOffline(signal: Int32) throws {
+  func stopPublishesOffline(signal: Int32) throws {
     let broker = try BrokerFixture()
     let tail = try TailProcess(broker, ["--kind", "status"])
     let agent = try AgentProcess(settings(broker))
@@ -126,8 +126,8 @@ import Testing
     tail.child.terminate()
   }
 
-  /// What was accepted while no broker was there is sent by the next run, before what is new.
-  @Test(.timeLimit(.minutes(6))) func anotherRunSendsWhatTheFirstCouldNot() throws {
+  /// Records accepted without a broker are sent by the next run, before its own records.
+  @Test(.timeLimit(.minutes(6))) func nextRunSendsQueuedRecords() throws {
     let broker = try BrokerFixture()
     broker.stop()
     let offline = settings(broker, ["input.speed": "0", "simulation.duration": "30"])

@@ -3,7 +3,7 @@ import MQTT
 import TestSupport
 import Testing
 
-/// What a fleet learns of a vehicle's presence, and that what is last known comes before what was.
+/// Presence of a vehicle as its fleet sees it, and the order of last-known values and their history.
 @Suite(.serialized) struct AgentPresenceTests {
   private func settings(_ port: Int, _ more: [String: String] = [:]) -> [String: String] {
     [
@@ -12,7 +12,7 @@ import Testing
     ].merging(more) { $1 }
   }
 
-  /// A session that sees everything below a vehicle, with the sender's retain flags.
+  /// Subscribes to all topics with the sender's retain flags.
   private func watch(_ broker: BrokerFixture, _ name: String = "watcher") async throws -> (
     MQTTSession, SessionRecorder
   ) {
@@ -26,15 +26,15 @@ import Testing
     return (session, recorder)
   }
 
-  /// What the broker keeps of the vehicle's status for whoever comes now.
-  private func keptStatus(_ broker: BrokerFixture) async throws -> Message? {
+  /// Returns the retained status, as a new subscriber receives it.
+  private func retainedStatus(_ broker: BrokerFixture) async throws -> Message? {
     let (session, recorder) = try await watch(broker, "late")
     try await eventually { recorder.messages.contains { $0.topic.hasSuffix("/status") } }
     session.stop()
     return recorder.wire.first { $0.kind == "status" }
   }
 
-  @Test(.timeLimit(.minutes(6))) func theLastKnownLocationComesFirstAndTheHistoryInOrder() async throws {
+  @Test(.timeLimit(.minutes(6))) func lastKnownLocationArrivesBeforeItsHistory() async throws {
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)
     let (watcher, recorder) = try await watch(broker)
@@ -42,7 +42,7 @@ import Testing
     func locations() -> [MQTTMessage] { recorder.messages.filter { $0.topic.hasSuffix("/location") } }
     try await eventually { locations().count > 5 }
     link.setOpen(false)
-    // Some hundred fixes gather behind the closed link.
+    // About 160 fixes are queued while the link is closed.
     try await Task.sleep(for: .seconds(8))
     let before = recorder.messages.count
     link.setOpen(true)
@@ -52,21 +52,21 @@ import Testing
     watcher.stop()
     let numbers = recorder.wire.filter { $0.kind == "location" }.compactMap(\.seq)
     #expect(HistoryOrder(numbers).isSound, "\(numbers)")
-    // Of all that came after the cut, the last known location was the first, apart from the will and the status.
+    // Apart from the will, the status and live values, the last-known location arrives first after the outage.
     let after = recorder.wire.dropFirst(before).filter { $0.kind != "status" && $0.kind != "heading" }
       .filter { $0.kind != "attitude" }
     let first = try #require(after.first)
     #expect(first.kind == "location")
     let overtaken = after.filter { $0.kind == "location" }.compactMap(\.seq).filter { $0 < first.seq ?? 0 }
     #expect(overtaken.count > 20, "\(overtaken.count)")
-    // What the broker keeps never goes back, and only what overtook was kept.
+    // The retained location never goes back in time; only locations that were sent ahead of their history are retained.
     let kept = zip(recorder.messages, recorder.wire).filter { $0.0.retain && $0.1.kind == "location" }
       .compactMap(\.1.seq)
     #expect(zip(kept, kept.dropFirst()).allSatisfy { $0 <= $1 })
     #expect(kept.last == numbers.max())
   }
 
-  @Test(.timeLimit(.minutes(6))) func aVehicleThatConnectsInBurstsSaysWhenItIsHeardAgain() async throws {
+  @Test(.timeLimit(.minutes(6))) func asleepHasTheTimeOfTheNextBurst() async throws {
     let broker = try BrokerFixture()
     let (watcher, recorder) = try await watch(broker)
     let agent = try AgentProcess(
@@ -79,35 +79,35 @@ import Testing
     func states() -> [String] { recorder.wire.filter { $0.kind == "status" }.compactMap(\.state) }
     try await eventually { states().count { $0 == "asleep" } >= 3 }
     let asleep = try #require(recorder.wire.last { $0.state == "asleep" })
-    // The last word says all that `status` says, and when the next burst is.
+    // The farewell has all members of `status` and the time of the next burst.
     #expect(asleep.payload["version"] is String && asleep.payload["storage"] is [String: Any])
     let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     let told = try #require((asleep.payload["time"] as? String).map { try format.parse($0) })
     let next = try #require((asleep.payload["nextContact"] as? String).map { try format.parse($0) })
     #expect(next > told && next <= told.addingTimeInterval(5))
-    #expect(try await keptStatus(broker)?.state == "asleep")
-    // Locations are made all the time and wait for the bursts.
+    #expect(try await retainedStatus(broker)?.state == "asleep")
+    // Locations are produced continuously and sent in bursts.
     #expect(recorder.wire.contains { $0.kind == "location" })
-    // A stop while asleep leaves no ghost: the link is opened once more for the last word.
+    // A stop between bursts opens the link once more to publish `offline`.
     agent.child.terminate()
     try await eventually { states().last == "offline" }
     #expect(recorder.wire.last { $0.kind == "status" }?.payload["will"] == nil)
-    #expect(try await keptStatus(broker)?.state == "offline")
-    #expect(!states().dropLast().contains("offline"), "no will was spoken: \(states())")
+    #expect(try await retainedStatus(broker)?.state == "offline")
+    #expect(!states().dropLast().contains("offline"), "unexpected will: \(states())")
     let numbers = recorder.wire.filter { $0.kind == "status" }.compactMap(\.seq)
     #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
     watcher.stop()
   }
 
-  /// Each session's will carries that session's start, which its `online` says too.
-  @Test(.timeLimit(.minutes(6))) func theWillOfAnOldSessionIsToldFromThatOfANewOne() async throws {
+  /// The will has the same `sessionStart` as the session's `online`.
+  @Test(.timeLimit(.minutes(6))) func willHasTheStartOfItsSession() async throws {
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)
     let (watcher, recorder) = try await watch(broker)
     let agent = try AgentProcess(settings(link.port))
     func statuses() -> [Message] { recorder.wire.filter { $0.kind == "status" } }
-    // What was made before there was a session comes first, and says when the agent began: the session's
-    // own word is the second.
+    // A status created before the first session arrives first, with the agent's start as `sessionStart`; the session's own status is the
+    // second.
     try await eventually { statuses().count { $0.state == "online" && $0.sessionStart != nil } >= 2 }
     link.setOpen(false)
     try await eventually { statuses().contains { $0.payload["will"] as? Bool == true } }
@@ -124,8 +124,8 @@ import Testing
     watcher.stop()
   }
 
-  /// A parked van keeps its modem asleep, and a longer keepalive is agreed with the broker.
-  @Test(.timeLimit(.minutes(6))) func aLongRestChangesTheLink() async throws {
+  /// At rest, a vehicle disconnects between bursts, or uses a longer keepalive.
+  @Test(.timeLimit(.minutes(6))) func restChangesTheLink() async throws {
     let broker = try BrokerFixture()
     let (watcher, recorder) = try await watch(broker)
     let rest = ["simulation.scenario": "parked", "input.speed": "60"]
@@ -145,7 +145,7 @@ import Testing
     watcher.stop()
   }
 
-  @Test(.timeLimit(.minutes(6))) func theNextBrokerOfTheListIsTakenAndThePreferredOneAgain() async throws {
+  @Test(.timeLimit(.minutes(6))) func failsOverToTheNextBrokerAndBack() async throws {
     let (preferred, spare) = (try BrokerFixture(), try BrokerFixture())
     let (a, first) = try await watch(preferred)
     let (b, second) = try await watch(spare)
@@ -167,8 +167,8 @@ import Testing
   }
 }
 
-/// The order in which a topic's numbers arrive: what is newest may overtake, the rest comes in order. Where one came twice,
-/// the first time counts.
+/// Checks the order in which the numbers of a topic arrive: the newest may arrive ahead of its history, which arrives in order. Of
+/// duplicates, the first counts.
 struct HistoryOrder {
   private(set) var isSound = true
 
@@ -187,7 +187,7 @@ struct HistoryOrder {
 }
 
 extension SessionRecorder {
-  /// All messages as JSON, in order of arrival.
+  /// The received messages as JSON, in order of arrival.
   var wire: [Message] {
     messages.map { message in
       let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]

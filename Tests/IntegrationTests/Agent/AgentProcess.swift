@@ -1,31 +1,31 @@
 import Foundation
 import TestSupport
 
-/// The built `odographd`, run as a user runs it.
+/// The built `odographd` as a child process.
 struct AgentProcess {
   let child: ChildProcess
   let directory: TemporaryDirectory
 
-  /// Starts `odographd run` with its store in a folder of the test's own; stderr goes to `log`, stdout to `lines`.
+  /// Starts `odographd run` with its store in a temporary folder; stderr goes to `log`, stdout to `lines`.
   init(
     _ settings: [String: String], print: Bool = false, directory: TemporaryDirectory? = nil,
     environment: [String: String] = [:]
   ) throws {
     self.directory = try directory ?? TemporaryDirectory()
     var arguments = ["run"] + (print ? ["--print"] : [])
-    // A car tells little, so that these tests would wait for long.
+    // The preset `car` publishes rarely, so that tests would be slow.
     let defaults = [
       "vehicle.fleet": "test", "vehicle.id": "van", "store.path": self.directory.file("outbox.sqlite"),
-    ].merging(Self.tellingMuch) { $1 }
+    ].merging(Self.frequentReports) { $1 }
     var all = defaults.merging(settings) { $1 }
-    // Without bursts the interval has no effect, which the agent reports as a warning.
+    // Without bursts, the agent warns that the interval has no effect.
     if all["mqtt.link"] == "always", settings["mqtt.burst_interval"] == nil {
       all["mqtt.burst_interval"] = nil
     }
     for (key, value) in all.sorted(by: { $0.key < $1.key }) {
       arguments += ["--set", "\(key)=\(value)"]
     }
-    // A test limits the open files with OPEN_FILES.
+    // OPEN_FILES in the environment limits the number of open files.
     let shell = #"${OPEN_FILES:+ulimit -n $OPEN_FILES} && exec "$0" "$@" >"$LINES" 2>"$LOG""#
     child = try ChildProcess(
       "sh", ["-c", shell, BuiltProduct.path("odographd")] + arguments,
@@ -34,8 +34,8 @@ struct AgentProcess {
       ]) { $1 })
   }
 
-  /// Every fix, and heading and attitude every second, over a link that stays.
-  static let tellingMuch = [
+  /// Settings that publish each fix, and heading and attitude every second, over a permanent connection.
+  static let frequentReports = [
     "location.reporting": "distance", "heading.interval": "1", "heading.filter": "1",
     "attitude.filter": "0",
     "status.interval": "60", "mqtt.link": "always", "mqtt.keepalive": "30", "mqtt.burst_interval": "600",
@@ -43,7 +43,7 @@ struct AgentProcess {
 
   var log: String { Self.text(directory.file("log")) }
 
-  /// The messages that `--print` has written so far.
+  /// Messages that `--print` has written so far.
   var messages: [Message] { Message.parse(Self.text(directory.file("lines"))) }
 
   private static func text(_ path: String) -> String {
@@ -51,7 +51,7 @@ struct AgentProcess {
   }
 }
 
-/// One line of `odographd run --print` or `odograph tail`.
+/// A line of `odographd run --print` or `odograph tail`.
 struct Message {
   var topic: String
   var payload: [String: Any]
@@ -63,7 +63,7 @@ struct Message {
   var seq: Int? { payload["seq"] as? Int }
   var epoch: String? { payload["epoch"] as? String }
 
-  /// Whole lines only: the last one may still be on its way.
+  /// Parses complete lines only: the last one may still be incomplete.
   static func parse(_ text: String) -> [Message] {
     let whole = text.last == "\n" ? text[...] : text[..<(text.lastIndex(of: "\n") ?? text.startIndex)]
     return whole.split(separator: "\n").compactMap { line in
@@ -75,11 +75,11 @@ struct Message {
   }
 }
 
-/// `odograph tail` that runs beside a test.
+/// A running `odograph tail`.
 struct TailProcess {
   let child: ChildProcess
 
-  /// Starts it and waits until the broker has its subscription: what is published from then on is heard.
+  /// Starts it and waits until the broker has confirmed the subscription. Messages published afterwards are received.
   init(_ broker: BrokerFixture, _ arguments: [String] = []) throws {
     let before = broker.logCount("Sending SUBACK")
     let child = try ChildProcess(

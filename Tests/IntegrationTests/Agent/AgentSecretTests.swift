@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is secret stays out of logs, messages and complaints, whatever goes wrong.
+/// Secrets never appear in logs or in the output of `check`, with correct and with wrong credentials.
 @Suite(.serialized) struct AgentSecretTests {
   private static let password = "correct-horse-battery-staple"
   private static let preSharedKey = "00112233445566778899aabbccddeeff"
 
-  /// Runs the agent until its log says something, and `check`; returns all that both wrote.
+  /// Runs the agent until its log contains a text, and then `check`; returns the log and the output.
   private func output(_ settings: [String: String], until text: String) async throws -> String {
     let agent = try AgentProcess(
       settings.merging(["input.mode": "simulation", "log.level": "debug"]) { $1 })

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// What the agent reports of sensors that do not work as they could.
+/// Reports about sensors that are unusable or work with restrictions.
 @Suite(.needs(.mounting)) struct AgentSensorFaultTests {
-  /// The buffer of the chip cannot be used, so that it is polled: log and status have the reason.
-  @Test func theReasonOfPollingIsReported() async throws {
+  /// The chip is polled because its buffer cannot be used: log and status contain the reason.
+  @Test func reasonForPollingIsReported() async throws {
     try await IIOFixture.run { fixture in
       try IIOChips.addIMU(fixture)
       fixture.removeNode(0)
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func anUnreadableAttributeIsListed() async throws {
+  @Test func unreadableAttributeIsListed() async throws {
     let outputs = try await IIOFixture.run { fixture -> [String] in
       try IIOChips.addIMU(fixture)
       try fixture.makeUnreadable("in_accel_scale", of: 0)

@@ -10,11 +10,11 @@ import TestSupport
 import Testing
 import Traces
 
-/// Traces of the built agent: in time, through kills, asked for, and played again.
+/// Traces of the built agent: delay, kills, requests and replay.
 @Suite(.serialized) struct AgentTraceTests {
-  /// In a recording's own time the summary comes within a second of the end of the blow; the sensors of the trace are those of the recording,
-  /// and what is written of it for `replay.sensors` is struck again.
-  @Test(.timeLimit(.minutes(6))) func aTraceIsToldInTimeAndPlayedAgain() async throws {
+  /// In recording time, the summary is published within 1 s after the end of the impact. The trace, exported as CSV and replayed with
+  /// `replay.sensors`, yields the same impact.
+  @Test(.timeLimit(.minutes(6))) func traceIsPublishedInTimeAndReplayed() async throws {
     let state = try TemporaryDirectory()
     let recording = try CrashRecording(state, seconds: 60, blow: 20)
     let printed = try AgentProcess(recording.settings(speed: 0), print: true)
@@ -27,7 +27,7 @@ import Traces
     #expect(abs(impact.change - CrashRecording.change) < 0.5, "\(impact)")
     #expect(told.last { $0.kind == "trace" }?.state == "complete")
 
-    // The same over a broker, recorded, and written for the agent.
+    // Published over a broker, recorded, and exported for a replay.
     let broker = try BrokerFixture()
     let store = state.file("fleet.sqlite")
     let recorder = RecordProcess(
@@ -51,16 +51,16 @@ import Traces
     #expect(abs(second.change - impact.change) < 0.05 && second.severity == impact.severity, "\(second)")
   }
 
-  /// With the broker there, what is told live while a blow is judged is no more than a second ahead of its summary.
-  @Test(.timeLimit(.minutes(6))) func theSummaryIsOutWithinASecond() throws {
+  /// In real time, attitude messages published before the summary are at most 1 s newer than the end of the impact.
+  @Test(.timeLimit(.minutes(6))) func summaryIsPublishedWithinASecond() throws {
     let state = try TemporaryDirectory()
     let recording = try CrashRecording(state, seconds: 12, blow: 8)
     let (broker, wire) = try Self.listen()
     let agent = try AgentProcess(
       recording.settings(speed: 1, more: ["mqtt.broker": "127.0.0.1:\(broker.port)", "trace.after": "2"]))
     #expect(agent.child.waitForExit() == 0, "\(agent.log)")
-    #expect(waitUntil { wire.told("van").contains { $0.state == "offline" } })
-    let told = wire.told("van")
+    #expect(waitUntil { wire.received("van").contains { $0.state == "offline" } })
+    let told = wire.received("van")
     let index = try #require(told.firstIndex { $0.kind == "trace" }, "\(agent.log)")
     let impact = try #require(Impact(told[index]))
     let newest = told[..<index].filter { $0.kind == "attitude" }.compactMap(Self.time).max()
@@ -68,8 +68,8 @@ import Traces
     wire.stop()
   }
 
-  /// Kills around a blow: there is no trace where nothing was decided, and else one, whole up to a second before the kill; nothing is told
-  /// twice with other bytes.
+  /// Kills around an impact: there is no trace if the impact was not detected yet; otherwise there is one, complete up to about 1 s before
+  /// the kill. Repeated messages have identical content.
   @Test(.timeLimit(.minutes(40))) func killsLoseNoMoreThanASecond() throws {
     let kills = ChaosExtent.cycles(short: 5, full: 100)
     var random = SplitMix.announced()
@@ -81,7 +81,7 @@ import Traces
     let (broker, wire) = try Self.listen()
     var outcomes = [0, 0, 0]
     for number in 0..<kills {
-      // Half of them while the blow is judged.
+      // Half of the kills happen while the impact is evaluated.
       let kill =
         number % 2 == 0
         ? recording.blow.lowerBound + Double.random(in: -2...0.6, using: &random)
@@ -96,7 +96,7 @@ import Traces
         ])
       let agent = try AgentProcess(settings, directory: directory)
       func seconds() -> Double? {
-        let times = wire.told(vehicle).filter { $0.kind == "attitude" }.compactMap(Self.time)
+        let times = wire.received(vehicle).filter { $0.kind == "attitude" }.compactMap(Self.time)
         return times.first.flatMap { first in times.last.map { $0 - first } }
       }
       let isThere = waitUntil(atMost: 60) { seconds().map { $0 >= kill } ?? false }
@@ -107,8 +107,8 @@ import Traces
       let second = try AgentProcess(
         settings.merging(["replay.sensors": quiet, "input.speed": "0"]) { $1 }, directory: directory)
       #expect(second.child.waitForExit() == 0, "\(second.log)")
-      #expect(waitUntil { wire.told(vehicle).contains { $0.state == "offline" } }, "\(second.log)")
-      let outcome = try judge(wire.told(vehicle), recording, seen: seen, "\(vehicle), killed at \(seen)")
+      #expect(waitUntil { wire.received(vehicle).contains { $0.state == "offline" } }, "\(second.log)")
+      let outcome = try judge(wire.received(vehicle), recording, seen: seen, "\(vehicle), killed at \(seen)")
       outcomes[outcome] += 1
     }
     print(
@@ -116,7 +116,7 @@ import Traces
     wire.stop()
   }
 
-  /// - Returns: 0 where there is no trace, 1 for one that is cut short, 2 for a whole one.
+  /// - Returns: 0 without a trace, 1 for an incomplete trace, 2 for a complete one.
   private func judge(
     _ told: [Message], _ recording: CrashRecording, seen: Double, _ what: String
   ) throws -> Int {
@@ -126,16 +126,16 @@ import Traces
       (content["epoch"], content["seq"]) = (nil, nil)
       let key = "\(message.kind) \(content["number"] ?? "") \(content["revision"] ?? content["piece"] ?? "")"
       let before = said.updateValue(content as NSDictionary, forKey: key)
-      #expect(before == nil || before == content as NSDictionary, "\(what): \(key) twice differently")
+      #expect(before == nil || before == content as NSDictionary, "\(what): \(key) differs")
       #expect(content["number"] as? Int == 1, "\(what)")
     }
     let traces = said.values.filter { $0["revision"] != nil }
     guard
       let newest = traces.max(by: { $0["revision"] as? Int ?? 0 < $1["revision"] as? Int ?? 0 })
     else {
-      // The end of a blow is found within 30 ms.
+      // The end of an impact is detected within 30 ms.
       #expect(seen < recording.blow.upperBound + 0.1, "\(what): no trace")
-      #expect(said.isEmpty, "\(what): pieces of nothing")
+      #expect(said.isEmpty, "\(what): pieces without a trace")
       return 0
     }
     let count = try #require(newest["pieces"] as? Int, "\(what): \(newest)")
@@ -152,7 +152,7 @@ import Traces
       return scan.timestamp.nanoseconds / 1000
     }
     let first = try #require(times.first)
-    // The recording begins where the vehicle's time line does.
+    // The trace contains the 6 s before the impact (`trace.before`).
     let blow = file.head.moment.nanoseconds / 1000
     #expect(Double(blow - first) * 1e-6 >= 5.9, "\(what): begins \(Double(blow - first) * 1e-6) s before")
     let gaps = zip(times, times.dropFirst()).filter {
@@ -167,8 +167,8 @@ import Traces
     return isWhole ? 2 : 1
   }
 
-  /// Who asks for a moment has it as a trace, or is told why not; a signal of failing power ends nothing.
-  @Test(.timeLimit(.minutes(6))) func aMomentIsAskedFor() async throws {
+  /// A requested moment becomes a trace, or the request is rejected with a reason; a power-fail signal does not stop the agent.
+  @Test(.timeLimit(.minutes(6))) func momentIsRequested() async throws {
     let state = try TemporaryDirectory()
     let (broker, wire) = try Self.listen()
     let agent = try AgentProcess([
@@ -176,7 +176,7 @@ import Traces
       "remote.enabled": "true",
     ])
     let address = ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
-    try await eventually { wire.told("van").contains { $0.kind == "attitude" } }
+    try await eventually { wire.received("van").contains { $0.kind == "attitude" } }
     agent.child.signal(SIGPWR)
     let (file, output) = (state.file("asked.odotrace"), state.file("wait.out"))
     let subscribed = broker.logCount("Sending SUBACK")
@@ -210,15 +210,16 @@ import Traces
       let wrong = try await OdographProcess.run(["trace", "request", "van"] + arguments + address)
       #expect(wrong.status == 64, "\(wrong.output)")
     }
-    #expect(wire.told("van").contains { $0.kind == "trace" && $0.payload["cause"] as? String == "command" })
+    #expect(
+      wire.received("van").contains { $0.kind == "trace" && $0.payload["cause"] as? String == "command" })
     agent.child.terminate()
     wire.stop()
   }
 
-  // MARK: What is told
+  // MARK: Received messages
 
   private struct Impact {
-    /// Civil time of its end, s; m/s.
+    /// End of the impact, UTC in s; change of velocity in m/s.
     var (end, change) = (0.0, 0.0)
     var severity = ""
 
@@ -239,7 +240,7 @@ import Traces
     }
   }
 
-  /// All that vehicles of the fleet say, in the order in which it comes.
+  /// Receives all messages of the fleet in order of arrival.
   private struct Wire {
     let recorder = SessionRecorder()
     let session: MQTTSession
@@ -251,7 +252,7 @@ import Traces
       try session.start()
     }
 
-    func told(_ vehicle: String) -> [Message] {
+    func received(_ vehicle: String) -> [Message] {
       recorder.messages.filter { $0.topic.hasPrefix("odograph/v1/test/\(vehicle)/") }.compactMap { message in
         let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
         return object.map { Message(topic: message.topic, payload: $0) }

@@ -4,12 +4,12 @@ import SensorsGPSD
 import TestSupport
 import Testing
 
-/// Trips of a vehicle whose agent is killed on the way, as a subscriber gets them.
+/// Trips of a vehicle whose agent is killed while driving, as a subscriber receives them.
 @Suite(.needs(.gpsd)) struct AgentTripKillTests {
-  /// A receiver's log at 1 Hz: parked, then drives of half a minute with stops after each that end a trip.
+  /// A receiver log at 1 Hz: 15 s parked, then drives of 40 s at 14 m/s, each followed by a stop of 80 s, which ends the trip.
   private struct Log {
     private(set) var lines = ""
-    /// Metres in all, and seconds.
+    /// Driven distance in m and duration in s.
     private(set) var (way, seconds) = (0.0, 0)
 
     static let (parked, driven, stopped) = (15, 40, 80)
@@ -26,7 +26,7 @@ import Testing
     private mutating func go(_ count: Int, speed: Double) {
       for _ in 0..<count {
         way += speed
-        // Northwards on the tenth meridian.
+        // Northwards along the meridian 10° E.
         let latitude = 48 + way / 111_200
         let place = String(
           format: "48%09.6f,N,01000.000000,E", (latitude - 48) * 60)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Which statement it is.
+  /// Identity of a trip message.
   private struct Key: Hashable {
     var (series, number, revision) = ("", 0, 0)
 
@@ -53,14 +53,14 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(40))) func killsLoseNoTripAndTellNoneTwiceDifferently() throws {
+  @Test(.timeLimit(.minutes(40))) func killsLoseAndAlterNoTrip() throws {
     let kills = ChaosExtent.cycles(short: 5, full: 200)
     let directory = try TemporaryDirectory()
     let log = Log(trips: max(1, kills / 20))
     let broker = try BrokerFixture()
     let gpsd = try GPSDFixture(
       log: try directory.write("drive.nmea", log.lines), secondsPerSentence: 1 / Log.sentencesPerSecond)
-    // While nobody listens gpsd closes the receiver, whose sentences would then come late and all at once.
+    // A permanent watch: without a client, gpsd would close the receiver and later deliver its pending sentences in one burst.
     let listener = GPSDListener()
     let source = try GPSDSource(GPSDAddress(port: gpsd.port))
     source.setDemand(always, for: .positioning)
@@ -72,7 +72,7 @@ import Testing
     ]
     func seconds() -> Int { listener.fixes.count }
     var agent = try AgentProcess(settings, directory: directory)
-    // On the way and while it stands, once it has driven a little.
+    // The kills start 8 s into the first drive and are spread evenly; with more than 20 kills, also over stops.
     let first = Log.parked + 8
     let last = log.seconds - Log.stopped + (kills > 20 ? 30 : -6)
     for kill in 0..<kills {

@@ -4,19 +4,19 @@ import Simulation
 import Spatial
 import TestSupport
 
-/// What a device measures on a simulated drive on which a blow strikes the vehicle, as a sensor recording in a file.
+/// A simulated drive with an impact, as a sensor recording in a file.
 struct CrashRecording {
-  /// Seconds of the blow's begin and end.
+  /// Start and end of the impact in s since the start of the recording.
   let blow: ClosedRange<Double>
-  /// m/s that it changes the velocity by.
+  /// Change of velocity in m/s.
   static let change = 9.0
   static let rate = 100.0
   let path: String
   let scans: [InertialScan]
 
   /// - Parameters:
-  ///   - seconds: of the recording.
-  ///   - start: of the blow.
+  ///   - seconds: Duration of the recording in s.
+  ///   - start: Start of the impact in s.
   init(_ directory: TemporaryDirectory, seconds: Double, blow start: Double) throws {
     blow = start...(start + 0.1)
     var configuration = SimulatedDrive.Configuration()
@@ -36,14 +36,14 @@ struct CrashRecording {
     }
     var scans = merged.values.filter { $0.specificForce != nil || $0.rotationRate != nil }
       .sorted { $0.timestamp < $1.timestamp }
-    // Level, whatever lies under the wheels: across what the drive measures of gravity.
+    // The impact is level, also on a slope: perpendicular to the mean specific force.
     let up = scans.compactMap(\.specificForce).reduce(.zero, +).normalized ?? Vector3(0, 0, 1)
     let ahead = (Vector3(0, 1, 0) - up * up.y).normalized ?? Vector3(0, 1, 0)
     let first = scans.first?.timestamp ?? Timestamp(nanoseconds: 0)
     for index in scans.indices {
       let time = scans[index].timestamp.seconds(since: first)
       guard blow.contains(time), let force = scans[index].specificForce else { continue }
-      // A haversine whose area is the change of velocity, as pulses of crashes are.
+      // A haversine with the change of velocity as its area, similar to real crash pulses.
       let phase = sin(.pi * (time - blow.lowerBound) / 0.1)
       scans[index].specificForce = force - ahead * (2 * Self.change / 0.1 * phase * phase)
     }
@@ -63,7 +63,7 @@ struct CrashRecording {
     return text
   }
 
-  /// An agent's settings that play it, with every sample.
+  /// Settings of an agent that replays the recording with all samples.
   func settings(speed: Double, more: [String: String] = [:]) -> [String: String] {
     [
       "input.mode": "replay", "input.speed": "\(speed)", "replay.sensors": path, "iio.rate": "100",

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odographd init`, as somebody meets it who has just installed the agent.
+/// `odographd init` after the installation of the agent.
 @Suite struct InitTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.file("odograph.toml") }
@@ -20,7 +20,7 @@ import Testing
 
   private func written() throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-  @Test(.timeLimit(.minutes(3))) func writesAShortFileThatTheAgentTakes() throws {
+  @Test(.timeLimit(.minutes(3))) func writesAShortFileThatTheAgentAccepts() throws {
     let broker = try BrokerFixture()
     let child = try start([
       "--preset", "truck", "--vehicle", "t \"7\"\\", "--fleet", "delivery", "--broker",
@@ -41,7 +41,7 @@ import Testing
     #expect(check.waitForExit() == 0 && check.output.contains("error   50 m"), "\(check.output)")
   }
 
-  /// The files are found from any folder, and the agent connects with what init has written.
+  /// Relative file names are written as absolute paths, and the broker's user, password file and CA file are written.
   @Test(.timeLimit(.minutes(3))) func writesTheAccessToTheBroker() throws {
     let folder = directory.file("secret")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -74,8 +74,8 @@ import Testing
     #expect(plain.exitStatus == 64 && plain.output.contains("write mqtts://"), "\(plain.output)")
   }
 
-  /// What is there is written down; what is not is said, with what would help.
-  @Test(.timeLimit(.minutes(3))) func findsWhatIsThere() throws {
+  /// Detected devices are written to the file; missing ones are reported with a remedy.
+  @Test(.timeLimit(.minutes(3))) func findsConnectedDevices() throws {
     let log = try directory.write("a.nmea", GPSDFixture.sentence("GPTXT,01,01,02,none"))
     let gpsd = try GPSDFixture(log: log, repeats: true)
     defer { gpsd.stop() }
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: ["--preset", "--vehicle", "--broker"])
-  func whatIsMissingIsAnErrorWhereNobodyCanBeAsked(option: String) throws {
+  func missingOptionIsAnErrorWithoutATerminal(option: String) throws {
     let index = try #require(Self.bench.firstIndex(of: option))
     var arguments = Self.bench
     arguments.removeSubrange(index...index + 1)
@@ -112,7 +112,7 @@ import Testing
     ("--broker", "mqtt://u:p@h", "(--password-file, password_file)"), ("--user", "", "is empty"),
     ("--password-file", "", "is empty"),
   ])
-  func whatIsWrongNamesItsOption(option: String, value: String, problem: String) throws {
+  func invalidValueNamesItsOption(option: String, value: String, problem: String) throws {
     let child = try start(Self.bench + [option, value])
     #expect(child.exitStatus == 64, "\(child.output)")
     #expect(child.output.hasPrefix("odographd: \(option): ") || option == "--fleet", "\(child.output)")
@@ -120,7 +120,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  @Test(.timeLimit(.minutes(3))) func whatIsThereIsReplacedOnlyByForce() throws {
+  @Test(.timeLimit(.minutes(3))) func existingFileIsReplacedWithForceOnly() throws {
     for text in [
       "[vehicle]\nid = \"mine\"\n", "nonsense", "[vehicle]\nid = \"\"\n[mqtt]\nbroker = \"mqtt://b\"\n",
     ] {
@@ -133,8 +133,9 @@ import Testing
     #expect(try written().contains("test-bench"))
   }
 
-  /// The one that the package installs says who has no name, and what to do; it holds nothing that could be lost.
-  @Test(.timeLimit(.minutes(3))) func theInstalledFileWaitsForIt() throws {
+  /// The configuration file of the package lacks a vehicle ID, and the agent reports how to set it. `init` replaces this file without
+  /// `--force`.
+  @Test(.timeLimit(.minutes(3))) func installedFileIsReplaced() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let installed = try String(

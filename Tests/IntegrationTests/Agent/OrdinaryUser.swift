@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// `odographd` as it is run by somebody who has no part in the system's folders: by nobody, when the tests are root's.
+/// Runs `odographd` as a user without access to system folders: as `nobody` if the tests run as root.
 struct OrdinaryUser {
-  /// Theirs, and everything that the program writes unasked.
+  /// Home folder of the user, and default location of all files that the program writes.
   let home: TemporaryDirectory
   private let program: String
   private let programFolder: TemporaryDirectory
@@ -11,9 +11,9 @@ struct OrdinaryUser {
   init() throws {
     home = try TemporaryDirectory()
     programFolder = try TemporaryDirectory()
-    // Where the package was built, others may not read.
+    // Other users cannot read the build folder.
     program = programFolder.file("odographd")
-    // By a process of its own: a child that another test starts meanwhile would hold the copy open, and nothing could run it.
+    // Copied by a separate process: a child of another test that inherits the open file would prevent its execution (ETXTBSY).
     _ = try ChildProcess("cp", [BuiltProduct.path("odographd"), program]).waitForExit()
     chmod(programFolder.path, 0o755)
     if geteuid() == 0, let nobody = getpwnam("nobody") {
@@ -21,7 +21,7 @@ struct OrdinaryUser {
     }
   }
 
-  /// - Parameter environment: all there is of it besides PATH.
+  /// - Parameter environment: Complete environment except PATH.
   func start(_ arguments: [String], environment: [String: String]) throws -> ChildProcess {
     let dropping =
       geteuid() == 0 ? ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] : []
@@ -30,14 +30,14 @@ struct OrdinaryUser {
     return try ChildProcess(command[0], Array(command.dropFirst()))
   }
 
-  /// Runs to the end.
+  /// Runs a command until it exits.
   func run(_ arguments: [String], environment: [String: String]) throws -> (status: Int32, text: String) {
     let child = try start(arguments, environment: environment)
     let status = child.waitForExit()
     return (status, child.output)
   }
 
-  /// The permissions of a file below the home folder; nil when it is not there.
+  /// Permissions of a file below the home folder; nil if missing.
   func mode(_ name: String) -> Int? {
     (try? FileManager.default.attributesOfItem(atPath: home.file(name)))?[.posixPermissions] as? Int
   }

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whoever is not root has configuration, state and socket in folders of their own.
+/// Users other than root have configuration, state and control socket in their own folders.
 @Suite struct OrdinaryUserTests {
   private static let simulation = ["--set", "vehicle.id=v", "--set", "input.mode=simulation"]
 
-  @Test(.timeLimit(.minutes(3))) func stateAndSocketAreTheirOwn() throws {
+  @Test(.timeLimit(.minutes(3))) func stateAndSocketBelongToTheUser() throws {
     let user = try OrdinaryUser()
     let broker = try BrokerFixture()
     let environment = ["HOME": user.home.path, "XDG_RUNTIME_DIR": user.home.path]
@@ -26,12 +26,12 @@ import Testing
     #expect(user.mode(".local/state/odograph/remote") != nil)
     #expect(user.mode("odographd.socket") == 0o660)
     #expect(agent.terminate() == 0, "\(agent.output)")
-    // What was kept is found again.
+    // The store is found again.
     let letters = try user.run(["dead-letters"] + Self.simulation, environment: environment)
     #expect(letters.status == 0, "\(letters)")
   }
 
-  @Test(.timeLimit(.minutes(3))) func theFoldersThatTheyNameAreTaken() throws {
+  @Test(.timeLimit(.minutes(3))) func configuredFoldersAreUsed() throws {
     let user = try OrdinaryUser()
     let environment = [
       "HOME": user.home.path, "XDG_STATE_HOME": user.home.file("state"),
@@ -44,7 +44,7 @@ import Testing
     #expect(written.status == 0 && written.text.hasPrefix("written: \(file)\n"), "\(written)")
     #expect(written.text.contains("ok       store: \(user.home.file("state/odograph/outbox.sqlite"))"))
     #expect(user.mode("config/odograph") == 0o700)
-    // Found without being named.
+    // The file is found without `--config`.
     let check = try user.run(["check"], environment: environment)
     #expect(check.text.contains("vehicle default/v, preset test-bench"), "\(check)")
     let print = try user.run(
@@ -53,7 +53,7 @@ import Testing
     #expect(print.status == 0 && print.text.contains("odograph/v1/default/v/attitude"), "\(print)")
   }
 
-  @Test(.timeLimit(.minutes(3))) func withoutAnyFolderTheRemedyIsNamed() throws {
+  @Test(.timeLimit(.minutes(3))) func missingFoldersAreReportedWithARemedy() throws {
     let user = try OrdinaryUser()
     let run = try user.run(["run"] + Self.simulation, environment: [:])
     #expect(run.status == 1, "\(run)")
@@ -71,15 +71,15 @@ import Testing
     #expect(
       missing.text.contains(
         "key vehicle.id is missing; set it to a string, or let odographd init write a configuration"))
-    // What prints keeps nothing, and so needs no folder.
+    // `run --print` stores nothing and needs no folder.
     let print = try user.run(
       ["run", "--print", "--set", "input.speed=0", "--set", "simulation.duration=5"] + Self.simulation,
       environment: [:])
     #expect(print.status == 0, "\(print)")
   }
 
-  /// A folder that is named and cannot be used is an error too, not a reason to take another.
-  @Test(.timeLimit(.minutes(3))) func aFolderThatCannotBeUsedIsNamed() throws {
+  /// A configured folder that cannot be used is an error; the agent does not use another one instead.
+  @Test(.timeLimit(.minutes(3))) func unusableFolderIsReported() throws {
     let user = try OrdinaryUser()
     let run = try user.run(
       ["run"] + Self.simulation, environment: ["HOME": user.home.path, "XDG_STATE_HOME": "/proc/none"])
@@ -91,8 +91,10 @@ import Testing
     #expect(written.text.contains("name another file with --config"))
   }
 
-  /// Root has the system's, also in an environment that somebody else's shell left.
-  @Test(.enabled(if: geteuid() == 0, "needs root"), .timeLimit(.minutes(3))) func rootHasTheSystems() throws {
+  /// Root uses the system folders, even if the environment of another user's shell names others.
+  @Test(.enabled(if: geteuid() == 0, "needs root"), .timeLimit(.minutes(3))) func rootUsesTheSystemFolders()
+    throws
+  {
     let child = try ChildProcess(
       BuiltProduct.path("odographd"), ["check"] + Self.simulation,
       environment: ["XDG_STATE_HOME": "/tmp", "HOME": "/tmp", "STATE_DIRECTORY": "", "RUNTIME_DIRECTORY": ""])

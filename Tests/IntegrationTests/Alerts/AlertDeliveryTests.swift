@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built `odograph serve` and receivers that fail a third of the time, in every way: whatever is killed when, each alert and its
-/// end is processed once, and in order for each vehicle.
+/// The built `odograph serve` with receivers that fail for a third of the requests in different ways, while processes are killed: each
+/// alert and its end are processed once, and in order per vehicle.
 @Suite(.serialized) struct AlertDeliveryTests {
-  /// 240 alerts and their ends and 6 kills; 10,000 and 50 with ODOGRAPH_FULL=1. Half of them are gathered, and told by mail, too.
-  @Test(.timeLimit(.minutes(45))) func eachAlertIsProcessedOnceWhateverIsKilled() async throws {
+  /// 240 alerts with their ends and 6 kills (10,000 and 50 with ODOGRAPH_FULL=1). Half of them are grouped and also sent by mail.
+  @Test(.timeLimit(.minutes(45))) func alertsAreProcessedOnceDespiteKills() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let size = Shared.isFullRun ? ["1000", "5", "50"] : ["40", "3", "6"]
@@ -26,8 +26,8 @@ import Testing
     #expect(counts["kills"] == (Shared.isFullRun ? 50 : 6))
   }
 
-  /// The broker keeps events for the server while it is away, however it went.
-  @Test(.timeLimit(.minutes(6))) func whatHappensWhileTheServerIsAwayIsToldOnce() async throws {
+  /// The broker queues events while the server is stopped, after a kill and after a normal stop.
+  @Test(.timeLimit(.minutes(6))) func eventsDuringAServerOutageAreSentOnce() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let receiver = try ChildProcess(
@@ -63,9 +63,9 @@ import Testing
           #"{"event":"moving","time":"\#(FleetPayload.time())","epoch":"6f1d0a41c08e7b52","seq":\#(number)}"#)
       }
     }
-    func told() -> [String] {
+    func receivedMessages() -> [String] {
       let text = (try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? ""
-      // A message that was taken just before a kill comes again, with the key by which the receiver knows it.
+      // A message accepted just before a kill is sent again with the same key; the receiver marks it as repeated.
       return text.split(separator: "\n").map(String.init).filter { $0.contains(#""again": false"#) }
     }
     try await publish(
@@ -75,23 +75,23 @@ import Testing
     var server = try start()
     try await broker.waitForLog("Sending SUBACK to odograph-alerts-")
     try await move(1...1)
-    try await eventually { told().count == 1 }
+    try await eventually { receivedMessages().count == 1 }
     server.kill()
     try await move(2...20)
     server = try start()
-    try await eventually { told().count == 20 }
+    try await eventually { receivedMessages().count == 20 }
     #expect(server.terminate() == 143)
     try await move(21...30)
     server = try start()
-    try await eventually { told().count >= 30 }
+    try await eventually { receivedMessages().count >= 30 }
     try await move(31...31)
-    try await eventually { told().count >= 31 }
+    try await eventually { receivedMessages().count >= 31 }
     #expect(server.terminate() == 143)
-    #expect(told().count == 31)
+    #expect(receivedMessages().count == 31)
   }
 
-  /// What a person at the keyboard does: looks, tries, silences.
-  @Test(.timeLimit(.minutes(6))) func alertsAreListedTriedAndSilenced() async throws {
+  /// Commands of an operator: list, test and silence.
+  @Test(.timeLimit(.minutes(6))) func alertsAreListedTestedAndSilenced() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let receiver = try ChildProcess(
@@ -117,7 +117,7 @@ import Testing
     #expect(checked.status == 0 && checked.output.contains("zone  +05:30 now"), "\(checked.output)")
     #expect(
       checked.output.contains("warning  below 20 %, ends at 25 %  not grouped  to ops"), "\(checked.output)")
-    // All of the file is judged as the start judges it.
+    // `alerts check` validates the whole file, like `serve`.
     let text = try String(contentsOfFile: file, encoding: .utf8)
     for (table, place) in [
       ("[users.ann]\nrole = \"viev\"", "11:8"), ("[server]\nkeep = \"90x\"", "11:8"),
@@ -139,7 +139,7 @@ import Testing
       try await eventually { try OdographProcess.text(of: log).contains("the page is at") }
       return server
     }
-    // It makes the file; what is silenced while it is away is silenced after its start.
+    // The server creates the alert store. A silence set while the server is stopped applies after its start.
     #expect(try await start().terminate() == 143)
     let silenced = try await OdographProcess.run(
       ["alerts", "silence", "--config", file, "--vehicle", "demo/quiet", "--for", "1h"])
@@ -161,7 +161,7 @@ import Testing
     #expect(list.output.contains("demo/quiet  battery at 10 %  silenced until"), "\(list.output)")
     #expect(list.output.contains(": all rules, vehicle demo/quiet"), "\(list.output)")
     #expect(!received().contains(#""vehicle": "quiet""#))
-    // What a command writes, the server sees: the alert is still open, and told now.
+    // The running server notices the end of a silence by a command: the alert is still open and is sent now.
     let ended = try await OdographProcess.run(
       ["alerts", "silence", "--config", file, "--vehicle", "demo/quiet", "--end"])
     #expect(ended.status == 0 && ended.output.contains("1 silence ended"), "\(ended.output)")

@@ -6,8 +6,8 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The fleet's map from one end to the other, through a real broker: two vehicles' scans are recorded and made a map, and a third gets
-/// it.
+/// The fleet's beacon map, end to end through a real broker: the scans of two vehicles are recorded and built into a map, which a third
+/// vehicle receives.
 @Suite(.serialized) struct FleetBeaconsTests {
   private let broker: BrokerFixture
   private let directory: TemporaryDirectory
@@ -19,7 +19,7 @@ import Testing
 
   private var url: String { "mqtt://127.0.0.1:\(broker.port)" }
 
-  /// A vehicle that wants the map of where it is.
+  /// A vehicle that requests the map of its surroundings.
   private func vehicle(_ settings: [String: String] = [:]) throws -> AgentProcess {
     try AgentProcess(
       [
@@ -41,7 +41,7 @@ import Testing
     ) { first, _ in first }
   }
 
-  /// What a vehicle tells that was in the middle of a cell.
+  /// Payload of a vehicle that scanned in the middle of a cell.
   private func scans(in cell: Geohash, of numbers: Range<UInt64>, turn: Int) throws -> String {
     let middle = Coordinate(
       latitude: (cell.southWest.latitude + cell.northEast.latitude) / 2,
@@ -57,7 +57,7 @@ import Testing
     return String(decoding: ScanMessage(scans: [scan]).payload, as: UTF8.self)
   }
 
-  @Test(.timeLimit(.minutes(8))) func whatTwoVehiclesHeardAThirdKnows() async throws {
+  @Test(.timeLimit(.minutes(8))) func thirdVehicleReceivesTheMapOfTwoOthers() async throws {
     let controller = try Operator(broker)
     let agent = try vehicle()
     #expect(waitUntil(atMost: 60) { !wanted(controller).isEmpty }, "\(agent.log)")
@@ -65,7 +65,7 @@ import Testing
     #expect((1...4).contains(asked.count) && asked.values.allSatisfy(\.isEmpty))
     let cell = try #require(asked.keys.sorted().first.flatMap { Geohash($0) })
 
-    // Two others drive there, and are recorded.
+    // Two other vehicles scan in this cell and are recorded.
     let store = directory.file("fleet.sqlite")
     let record = RecordProcess(broker, into: store, ["--count", "6", "--kind", "scan"], state: directory)
     try record.start()
@@ -86,7 +86,7 @@ import Testing
     let whole = try await OdographProcess.run(["beacons", "build", store, "-o", map, "--force"])
     #expect(whole.status == 0 && whole.output.contains("30 access points"), "\(whole.output)")
 
-    // The retained question is answered, and the answer is kept.
+    // The retained request is answered, and the agent stores the map.
     let output = directory.file("serve.out")
     let serve = try OdographProcess.start(
       ["beacons", "serve", map, "--broker", url, "--fleet", "test"], output: output)
@@ -94,12 +94,12 @@ import Testing
       waitUntil(atMost: 120) { agent.log.contains("piece of the fleet's map of beacons received") },
       "\(agent.log)")
     #expect(waitUntil(atMost: 10) { agent.log.contains("beacons=30") }, "\(agent.log)")
-    // Within a minute it says what it has.
+    // The agent reports the versions that it has, within a minute.
     #expect(
       waitUntil(atMost: 120) { versions(wanted(controller).last).values.allSatisfy { $0.count == 16 } },
       "\(wanted(controller))")
 
-    // Another map in the file is served without a new start; one that is none changes nothing.
+    // A changed map file is served without a restart; an invalid file changes nothing.
     let fewer = try await OdographProcess.run([
       "beacons", "build", store, "-o", map, "--vehicles", "2", "--force",
     ])
@@ -113,7 +113,7 @@ import Testing
         (try? OdographProcess.text(of: output).contains("the previous map remains in use")) ?? false
       })
 
-    // What is wrong is refused and told; a restart has what came.
+    // An invalid piece is refused and reported; after a restart, the agent still has its map.
     controller.send("beacons/piece", #"{"cell":"\#(cell)","version":"x"}"#)
     #expect(
       waitUntil(atMost: 60) { agent.log.contains("piece of the fleet's map of beacons refused") },
@@ -138,8 +138,8 @@ import Testing
     #expect(said.contains("test/van rejected the map of cell \(cell): key \"version\""), "\(said)")
   }
 
-  /// Where nothing is switched on, nothing is told and nothing is listened to.
-  @Test(.timeLimit(.minutes(2))) func nothingLeavesTheVehicleUnlessItIsWanted() async throws {
+  /// With all beacon features disabled, the vehicle publishes no scans or requests and subscribes to no pieces.
+  @Test(.timeLimit(.minutes(2))) func nothingIsPublishedUnlessEnabled() async throws {
     let controller = try Operator(broker)
     let agent = try vehicle(["beacons.receive": "false", "location.reporting": "distance"])
     #expect(waitUntil(atMost: 60) { controller.received(Operator.vehicle + "location").count >= 3 })
@@ -161,7 +161,7 @@ import Testing
       """)
   }
 
-  @Test func aMapIsShown() async throws {
+  @Test func showPrintsTheMap() async throws {
     let map = try smallMap()
     for (arguments, expected) in [
       ([], "\nall                             2\n"),
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func whatMakesNoSenseIsRefusedWithTheRemedy() async throws {
+  @Test func invalidArgumentsAreRefusedWithARemedy() async throws {
     let text = try directory.write("text.csv", "a,b\n1,2\n")
     let map = try smallMap()
     for (arguments, expected) in [

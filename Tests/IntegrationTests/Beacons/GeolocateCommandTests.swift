@@ -6,7 +6,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// `odograph beacons build --geolocate` as a user runs it: a recording, a real service and what it may change.
+/// `odograph beacons build --geolocate` with a recording and a local HTTP service.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct GeolocateCommandTests {
   private let directory: TemporaryDirectory
   private let service: GeolocateFixture
@@ -16,7 +16,7 @@ import Testing
     service = try GeolocateFixture()
   }
 
-  /// A recording in which one vehicle has heard ten access points in a town, and two have heard ten others.
+  /// Records scans in a town: ten access points received by one vehicle, and ten others received by two vehicles.
   private func recording() async throws -> String {
     let broker = try BrokerFixture()
     let store = directory.file("fleet.sqlite")
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func whatTooFewHaveHeardIsAskedForOnceAndMarked() async throws {
+  @Test func beaconsWithTooFewReportsAreQueriedOnce() async throws {
     let store = try await recording()
     let map = directory.file("map.csv")
     let key = try directory.write("key", "fleet-key\n")
@@ -74,14 +74,14 @@ import Testing
     #expect(again.output.contains("1 answers from the cache; 10 beacons"), "\(again.output)")
     #expect(try sources(map) == ["fleet": 10, host[...]: 10] && service.requests().count == 1)
     #expect(FileManager.default.fileExists(atPath: map + ".geolocate.sqlite"))
-    // Where the fleet knows itself, it is not asked.
+    // No query is sent if the fleet's own reports suffice.
     let known = try await OdographProcess.run(
       ["beacons", "build", store, "-o", map, "--force", "--geolocate", service.url("good")])
     #expect(
       known.status == 0 && known.output.contains("0 queries to \(host), 0 answers"), "\(known.output)")
     #expect(try sources(map) == ["fleet": 20] && service.requests().count == 1)
 
-    // The map is written all the same, and the fault is told.
+    // If the service fails, the map is written without its answers, and the error is reported.
     let other = ["--geolocate-cache", directory.file("other.sqlite"), "--geolocate"]
     for (scene, said) in [
       ("forbidden", "check the key and its limits"), ("redirect", "redirects to another address"),
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func whatMakesNoSenseIsRefusedBeforeAnybodyIsAsked() async throws {
+  @Test func invalidArgumentsAreRefusedWithoutAQuery() async throws {
     let build = ["beacons", "build", directory.file("none.sqlite")]
     let url = service.url("good")
     for (arguments, said) in [

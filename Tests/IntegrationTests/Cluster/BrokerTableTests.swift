@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of brokers in `Config/clusters/README.md`: each cell is tried with mosquitto's clients at the kit's broker, under MQTT
-/// 3.1.1 and with the certificates of a vehicle and of the fleet's side, and stands there as it came out.
+/// The table of brokers in `Config/clusters/README.md`: each cell is tested with mosquitto's clients and the kit's broker, with MQTT 3.1.1
+/// and the certificates of a vehicle and of the fleet's side, and must match the page.
 @Suite(.serialized) struct BrokerTableTests {
   @Test(
     .timeLimit(.minutes(20)), .needs(.rabbitMQ), .needs(.nats),
     .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
-  func theTableSaysWhatBrokersDo() async throws {
+  func tableMatchesTheBrokers() async throws {
     let members = ["acme/van-1", "acme/van-2", "dispatch"]
     var columns: [[String]] = []
     columns.append(try await BrokerTrial(mosquittoFor: members).cells())
@@ -25,7 +25,7 @@ import Testing
   }
 }
 
-/// What one broker does, tried out; for a cluster at its first node, and at the second.
+/// Tests a broker; a cluster at its first and its last node.
 private final class BrokerTrial {
   static let rows = [
     "MQTT 5", "retained, by exact topic", "retained, for a wildcard", "retained, at another node",
@@ -38,7 +38,7 @@ private final class BrokerTrial {
   private let authority: String
   private let files: (String) -> (certificate: String, key: String)
   private let state: TemporaryDirectory
-  /// The broker, and what its certificates are in.
+  /// Keeps the broker and its certificates alive.
   private let owned: [AnyObject]
 
   init(_ cluster: ClusterFixture) throws {
@@ -49,7 +49,7 @@ private final class BrokerTrial {
     owned = [cluster]
   }
 
-  /// The kit's mosquitto with the paths of a test.
+  /// Starts the kit's mosquitto with the paths of a test.
   init(mosquittoFor members: [String]) throws {
     let certificates = try CertificateAuthority()
     let identity = try certificates.issue("broker")
@@ -61,7 +61,7 @@ private final class BrokerTrial {
     let text = try String(contentsOfFile: kit + "/odograph.conf", encoding: .utf8)
     let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line -> String? in
       let word = String(line.prefix { $0 != " " })
-      // The fixture brings the listener, and this authority has no list of the revoked.
+      // The fixture configures the listener, and this authority has no revocation list.
       if word == "listener" || word == "crlfile" { return nil }
       return replaced[word].map { "\(word) \($0)" } ?? String(line)
     }
@@ -93,20 +93,20 @@ private final class BrokerTrial {
     return (child.waitForExit(), try OdographProcess.text(of: output))
   }
 
-  /// A name that RabbitMQ's access list lets the fleet's side have.
+  /// A client ID that RabbitMQ's access list allows for the fleet's side.
   private var listener: [String] { ["-i", "odograph-listener-\(UInt32.random(in: 0 ... .max))"] }
 
   private func publish(
     _ path: String, _ words: [String], by member: String = "acme/van-1", node: Int = 0,
     version: String = "mqttv311"
   ) async throws -> (status: Int32, said: String) {
-    // Where the broker ends the connection it tries again and again.
+    // mosquitto_pub reconnects forever if the broker closes the connection, hence the timeout.
     try await run(
       "timeout",
       ["6", "mosquitto_pub"] + options(member, node, version) + ["-t", "odograph/v1/" + path] + words)
   }
 
-  /// What the fleet's side hears within some seconds.
+  /// Returns what the fleet's side receives within 5 s.
   private func hears(_ filter: String, _ words: [String], node: Int = 0) async throws -> String {
     try await run(
       "mosquitto_sub",
@@ -116,7 +116,7 @@ private final class BrokerTrial {
     ).said
   }
 
-  /// What the fleet's side hears of a publication while it listens.
+  /// Returns what the fleet's side receives of a publish while it is subscribed.
   private func hears(_ filter: String, while publish: () async throws -> Void) async throws -> String {
     let output = state.file("out-\(UInt32.random(in: 0 ... .max))")
     let listener = try ChildProcess(
@@ -176,7 +176,7 @@ private final class BrokerTrial {
     }
     cell(forged.contains("0 6"), "taken", "refused")
     cells.append(refused)
-    // To a vehicle that the list does not name, by whom may write to all.
+    // Published by a user who may write to all vehicles, to a vehicle that the access list does not name.
     let dotted = try await run(
       "timeout",
       ["6", "mosquitto_pub"] + options("dispatch", 0) + [

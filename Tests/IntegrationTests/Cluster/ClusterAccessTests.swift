@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Who is let in by the kits of clusters, and what they may do: a table of what has to be refused, each beside the same that is granted.
+/// Access rules of the cluster kits: refused operations, each next to a similar permitted one.
 @Suite(.serialized) struct ClusterAccessTests {
-  @Test(.timeLimit(.minutes(10)), .needs(.rabbitMQ)) func whatRabbitMQRefuses() async throws {
+  @Test(.timeLimit(.minutes(10)), .needs(.rabbitMQ)) func rabbitMQAccessRules() async throws {
     let trial = try AccessTrial(.rabbitMQ)
-    try await trial.expectOnlyWhatIsGranted()
-    // AMQP is for recorders.
+    try await trial.expectAccessRules()
+    // AMQP is for recorders only.
     for (member, status) in [("acme/van-1", Int32(69)), ("dashboard", 75)] {
       let run = try await OdographProcess.run(
         [
@@ -17,32 +17,32 @@ import Testing
         ] + trial.cluster.options(of: member))
       #expect(run.status == status, "AMQP as \(member): \(run.output)")
     }
-    // A session is a queue, and a vehicle has that of its own name.
+    // A session is a queue; a vehicle can use only the one with its own name.
     #expect(try await trial.hasSession("odographd-acme-van-1"))
     #expect(try await !trial.hasSession("odographd-acme-van-2"))
     #expect(try await !trial.readsAnothersSession())
     try await trial.expectReplacedKeyRefused()
   }
 
-  @Test(.timeLimit(.minutes(10)), .needs(.nats)) func whatNATSRefuses() async throws {
+  @Test(.timeLimit(.minutes(10)), .needs(.nats)) func natsAccessRules() async throws {
     let trial = try AccessTrial(.nats)
-    try await trial.expectOnlyWhatIsGranted()
-    // NATS' own protocol is not for anybody who has a certificate, and asks for a user.
-    let answer = try await trial.saysOfItsOwnProtocol()
+    try await trial.expectAccessRules()
+    // NATS' own protocol requires a user in addition to a certificate.
+    let answer = try await trial.natsResponseWithoutUser()
     #expect(answer.contains("Authorization Violation"), "\(answer)")
     #expect(try await trial.hasSession("odographd-acme-van-1"))
-    // Nothing binds the name of a session to a user there, as the kit's page says.
+    // With NATS, client IDs are not bound to users, as the kit's page states.
     #expect(try await trial.hasSession("odographd-acme-van-2"))
     #expect(try await !trial.readsAnothersSession())
     try await trial.expectReplacedKeyRefused()
   }
 
-  /// Two names that would be one session's are refused, whoever of them is named first.
+  /// Names that map to the same session are refused in any order.
   @Test(arguments: [
     (["acme/van-1", "acme-van/1"], false), (["acme/van", "acme/van-1", "acme-van/2"], true),
     (["acme/van-1", "acme/van-1", "dashboard"], true),
   ])
-  func namesThatCollide(names: [String], isTaken: Bool) throws {
+  func collidingNamesAreRefused(names: [String], isTaken: Bool) throws {
     let kit = ContractScript.repository + "/Config"
     let child = try ChildProcess(
       kit + "/clusters/rabbitmq/access.sh", [kit + "/mosquitto/odograph.acl"] + names)
@@ -51,7 +51,7 @@ import Testing
   }
 }
 
-/// A cluster, and who tries what of it with mosquitto's clients.
+/// A cluster and mosquitto's clients with the identities of its members.
 private final class AccessTrial {
   private static let members = ["acme/van-1", "acme/van-2", "dashboard", "dispatch", "registrar"]
 
@@ -94,8 +94,9 @@ private final class AccessTrial {
     }
   }
 
-  /// Whether somebody hears a text while something is done. Marks before and behind it, by who may write everything, say that it
-  /// listens, and that it has heard all; who hears none within some of them, as the broker refuses it, hears nothing.
+  /// Returns whether `member` receives a text that is published during `body`. A user who may write everything publishes marks before and
+  /// after: the first shows that the listener is subscribed, the last that it has received everything. If none of the first marks arrives,
+  /// because the broker refuses the subscription, the result is false.
   private func hears(
     _ filters: [String], as member: String, _ text: String, mark path: String,
     while body: () async throws -> Void
@@ -121,9 +122,9 @@ private final class AccessTrial {
     return try OdographProcess.text(of: output).contains(text)
   }
 
-  func expectOnlyWhatIsGranted() async throws {
+  func expectAccessRules() async throws {
     let van = identity("acme/van-1")
-    #expect(try await publishes(van), "a vehicle of its own")
+    #expect(try await publishes(van), "a vehicle to its own topic")
     let stranger = try foreign.issue("stranger", commonName: "acme/van-1")
     for (what, identity) in [
       ("plain text", []), ("without a certificate", ["--cafile", cluster.authorityFile]),
@@ -139,7 +140,7 @@ private final class AccessTrial {
       "acme/van-2/location", "acme/van-1/config/desired", "acme/van-1/command/locate",
       "acme/van-1/unheard-of",
     ] {
-      #expect(try await !publishes(van, path), "a vehicle at \(path)")
+      #expect(try await !publishes(van, path), "a vehicle to \(path)")
     }
     for (filter, isGranted) in [
       ("odograph/v1/acme/van-1/config/desired", true), ("odograph/v1/acme/van-2/config/desired", false),
@@ -157,7 +158,8 @@ private final class AccessTrial {
     }
   }
 
-  /// Whether a vehicle gets what waited in a session of a name for `acme/van-2`, or for itself where the name is its own.
+  /// Returns whether `acme/van-1` can use a persistent session with this client ID: whether a command published while it is disconnected
+  /// is delivered later.
   func hasSession(_ name: String) async throws -> Bool {
     let session = ["-i", name, "-c", "-t", "odograph/v1/acme/van-1/command/+"]
     _ = try await run("mosquitto_sub", identity("acme/van-1"), session + ["-E"])
@@ -167,7 +169,7 @@ private final class AccessTrial {
       .contains("waited")
   }
 
-  /// Whether a vehicle gets what waits in another one's session by taking its name.
+  /// Returns whether a vehicle receives the queued messages of another vehicle's session by connecting with its client ID.
   func readsAnothersSession() async throws -> Bool {
     let name = "odographd-acme-van-2"
     let own = "odograph/v1/acme/van-2/command/+"
@@ -179,7 +181,7 @@ private final class AccessTrial {
     return try await run("mosquitto_sub", identity("acme/van-1"), words).said.contains("another's")
   }
 
-  /// The kit's way for a key that was lost: the one before is refused, its successor taken, and who is not named any more is out.
+  /// The kit's procedure for a lost key: the old key is refused and its successor accepted; members that are no longer listed are refused.
   func expectReplacedKeyRefused() async throws {
     let old = ["crt", "key"].map { state.file("old.\($0)") }
     try FileManager.default.copyItem(atPath: cluster.certificateFile(of: "acme/van-1"), toPath: old[0])
@@ -190,11 +192,13 @@ private final class AccessTrial {
       try await !publishes(["--cafile", cluster.authorityFile, "--cert", old[0], "--key", old[1]]),
       "a replaced key")
     #expect(try await publishes(identity("acme/van-1")), "its successor")
-    #expect(try await !publishes(identity("acme/van-2"), "acme/van-2/location"), "who is not named any more")
+    #expect(
+      try await !publishes(identity("acme/van-2"), "acme/van-2/location"), "a member that is no longer listed"
+    )
   }
 
-  /// What a node answers to a client of NATS without a user.
-  func saysOfItsOwnProtocol() async throws -> String {
+  /// Returns the answer of a node to a client of the NATS protocol without a user.
+  func natsResponseWithoutUser() async throws -> String {
     try await runTool(
       "bash",
       [

@@ -3,8 +3,8 @@ import Platform
 import TestSupport
 import Testing
 
-/// Three nodes of an engine, vehicles by MQTT, recorders as the engine has them: whatever ends, stands still or is cut off, each
-/// number is in each database once. The long form (ODOGRAPH_FULL=1) has 2,000 vehicles and a quarter of an hour of faults.
+/// Three nodes of a broker, vehicles with MQTT, and recorders: while nodes are killed, paused or cut off, each number is stored exactly
+/// once in each database. The long form (ODOGRAPH_FULL=1) has 2,000 vehicles and 15 minutes of faults.
 @Suite(.serialized) struct ClusterChaosTests {
   @Test(.timeLimit(.minutes(Shared.isFullRun ? 60 : 15)), .needs(.rabbitMQ), .needs(.postgreSQL))
   func nothingIsLostAtRabbitMQ() async throws { try await Self.run(.rabbitMQ) }
@@ -12,16 +12,16 @@ import Testing
   @Test(.timeLimit(.minutes(Shared.isFullRun ? 60 : 15)), .needs(.nats), .needs(.postgreSQL))
   func nothingIsLostAtNATS() async throws { try await Self.run(.nats) }
 
-  /// A site with two brokers, bridged to a centre where the recorder is.
+  /// A site with two brokers, which are bridged to a centre with the recorder.
   @Test(.timeLimit(.minutes(Shared.isFullRun ? 60 : 15)), .needs(.postgreSQL))
   func nothingIsLostAtASiteWithTwoMosquittos() async throws { try await Self.run(.mosquitto) }
 
-  /// What happens, for how many seconds, and how it begins and ends.
+  /// Description of a fault, its duration in s, and the actions that start and stop it.
   private struct Fault {
     var what: String
     var seconds: Double
     var begin: @Sendable () throws -> Void
-    /// Takes seconds where a node starts again: vehicles go on meanwhile.
+    /// Lasts several seconds if a node restarts; vehicles publish meanwhile.
     var end: @Sendable () throws -> Void
   }
 
@@ -39,7 +39,7 @@ import Testing
     try await recorders.waitUntilListening(at: cluster)
     let load =
       isFull ? ClusterLoad(vehicles: 2000, connections: 20) : ClusterLoad(vehicles: 200, connections: 4)
-    // Messages a second: of 2,000 vehicles each reports every ten seconds.
+    // Messages per second: 2,000 vehicles with a report every 10 s each.
     let rate = 200
     try load.start(cluster)
     load.publish(1000)
@@ -70,7 +70,7 @@ import Testing
     )
   }
 
-  /// A fault of a node, with the script's words for its begin and its end.
+  /// Returns a fault of a node, with the script's commands that start and stop it.
   private static func fault(
     _ cluster: ClusterFixture, _ what: String, _ node: Int, _ seconds: Double, _ begin: [String],
     _ end: [String]
@@ -81,8 +81,8 @@ import Testing
       end: { for word in end { try cluster.act(word, node) } })
   }
 
-  /// All that happens in a round at a site with two brokers. What a mosquitto that is killed has not written it loses, after it has
-  /// acknowledged it: no consumer can make up for that. So it writes first, and is killed while nothing is under way.
+  /// Faults of a round at a site with two brokers. A killed mosquitto loses acknowledged messages that it has not written to disk yet,
+  /// which no consumer can compensate. It is therefore killed after it has saved its state, while no messages are in transit.
   private static func faultsOfASite(_ cluster: ClusterFixture, isFull: Bool) -> [Fault] {
     var faults: [Fault] = []
     for node in [1, 2, 3] where isFull || node != 2 {
@@ -114,7 +114,7 @@ import Testing
     return faults
   }
 
-  /// All that happens in a round. In the short form one node is killed, another one stands still, and the third is cut off.
+  /// Faults of a round. In the short form, one node is killed, another one is paused, and the third is cut off.
   private static func faults(
     _ cluster: ClusterFixture, _ recorders: ClusterRecorders, isFull: Bool
   ) -> [Fault] {
@@ -137,7 +137,7 @@ import Testing
     return faults
   }
 
-  /// Vehicles go on while something happens; ends when all that they said then is in both databases.
+  /// Publishes during a fault; returns when all published messages are in both databases.
   private static func outlast(
     _ fault: Fault, _ load: ClusterLoad, _ recorders: ClusterRecorders, rate: Int
   ) async throws {

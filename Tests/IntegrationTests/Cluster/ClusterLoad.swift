@@ -1,7 +1,7 @@
 import MQTT
 import TestSupport
 
-/// A fleet on several connections, spread over the nodes of a cluster.
+/// A simulated fleet on several connections, distributed over the nodes of a cluster.
 final class ClusterLoad {
   private let parts: [FleetLoad]
   private var turn = 0
@@ -17,7 +17,7 @@ final class ClusterLoad {
     }
   }
 
-  /// Lets it publish so many more, in turn of connections.
+  /// Permits `count` further messages, distributed over the connections in turn.
   func publish(_ count: Int) {
     let (share, rest) = count.quotientAndRemainder(dividingBy: parts.count)
     for index in parts.indices {
@@ -27,16 +27,16 @@ final class ClusterLoad {
     turn = (turn + rest) % parts.count
   }
 
-  /// How many the cluster has taken, or is being sent.
+  /// Number of messages that the cluster has accepted or that are being sent.
   var published: Int { parts.reduce(0) { $0 + $1.published } }
 
   var isSettled: Bool { parts.allSatisfy(\.isSettled) }
 
-  /// What `FleetLoad.query` has to give, sorted.
+  /// Expected result of `FleetLoad.query`, sorted by vehicle.
   var expected: [[String]] { parts.flatMap(\.expected).sorted { $0[0] < $1[0] } }
 
-  /// A member `simulator` of a cluster that knows it.
-  /// - Parameter first: the node that is tried first.
+  /// Configuration of member `simulator`, which the cluster's access list must contain.
+  /// - Parameter first: Index of the node to which it connects first.
   static func configuration(
     _ cluster: ClusterFixture, first: Int = 0, name: String = "odograph-load"
   ) throws -> MQTTConfiguration {

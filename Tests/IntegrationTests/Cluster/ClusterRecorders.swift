@@ -2,13 +2,13 @@ import Foundation
 import Platform
 import TestSupport
 
-/// The recorders of a cluster in a test of what ends, and what they have stored. RabbitMQ: two that split a queue into PostgreSQL, and
-/// one with a queue of its own into a file, all by AMQP. NATS has no shared subscription, and of several sessions that last it may
-/// leave one without some messages (Config/clusters/nats): one recorder, by a session of MQTT, into PostgreSQL. So at the centre of a
-/// site with two mosquittos.
+/// Recorders of a cluster test and the messages that they have stored. RabbitMQ, all by AMQP: two recorders that share a queue and write
+/// to PostgreSQL, and one with its own queue that writes to a file. NATS has no shared subscriptions and may omit messages for one of
+/// several persistent sessions (Config/clusters/nats): one recorder with an MQTT session, into PostgreSQL. A site with two mosquitto
+/// brokers has the same recorder at its centre.
 final class ClusterRecorders {
   private(set) var processes: [RecordProcess]
-  /// Whether one of them records into a file.
+  /// True if a recorder writes to a file.
   let hasFile: Bool
   let database: PostgreSQLFixture
   private let path: String
@@ -45,11 +45,11 @@ final class ClusterRecorders {
 
   func start() throws { for process in processes { try process.start() } }
 
-  /// Without the messages of `waitUntilListening`.
+  /// Excludes the messages of `waitUntilListening`.
   private static let ofLoad = "WHERE fleet = 'demo'"
 
-  /// Waits until the cluster keeps for each recorder what comes from now on: before there is a queue, or a subscription, it keeps
-  /// nothing. Messages of another vehicle are published until each has one.
+  /// Waits until the cluster queues messages for each recorder: it stores none before a queue or a subscription exists. Messages of
+  /// another vehicle are published until each recorder has received one.
   func waitUntilListening(at cluster: ClusterFixture) async throws {
     let node = cluster.order(0)[0]
     let options = [
@@ -64,12 +64,12 @@ final class ClusterRecorders {
       let said = try await runTool("mosquitto_pub", options + ["-m", #"{"epoch":"probe","seq":\#(number)}"#])
       if !said.isEmpty { print("cluster: probe: \(said)") }
       try await Task.sleep(for: .milliseconds(500))
-      // Those that split a queue have some of them each.
+      // Recorders that share a queue receive some of the messages each.
       return processes.allSatisfy { $0.received > 0 }
     }
   }
 
-  /// How many messages there are of the load in the database and in the file.
+  /// Numbers of stored messages of the load in the database and in the file.
   func stored() throws -> (database: Int, file: Int) {
     let database = try database.query("SELECT count(*) FROM odograph.messages \(Self.ofLoad)").first?.first
       .flatMap(
@@ -85,7 +85,7 @@ final class ClusterRecorders {
     )
   }
 
-  /// What `FleetLoad.query` gives, sorted.
+  /// Results of `FleetLoad.query`, sorted by vehicle.
   func rows() throws -> [[[String]]] {
     let rows = try database.query(
       FleetLoad.query("odograph.messages \(Self.ofLoad)") + " ORDER BY vehicle COLLATE \"C\"")
@@ -94,13 +94,13 @@ final class ClusterRecorders {
     return [rows, file.map { $0.compactMap(\.self) }]
   }
 
-  /// Messages that came to each recorder again, in all its lives, as far as it has said: once a second. Two that each have all
-  /// find what the other has stored, too.
+  /// Repeated messages per recorder, summed over its restarts, as printed once per second. Recorders that write the same messages to one
+  /// database also count those that the other one has stored.
   var repetitions: [Int] { processes.map(\.repetitions) }
 }
 
 extension RecordProcess {
-  /// What it has received in its last life, as far as it has said.
+  /// Messages received since the last start, as printed once per second.
   fileprivate var received: Int {
     let last = output.split(separator: "\n").last { $0.hasPrefix("{\"received\":") }
     return last.flatMap { Int($0.dropFirst("{\"received\":".count).prefix { $0.isNumber }) } ?? 0
@@ -113,7 +113,7 @@ extension RecordProcess {
         guard let range = line.range(of: "\"\(name)\":") else { return 0 }
         return Int(line[range.upperBound...].prefix { $0.isNumber }) ?? 0
       }
-      // A process that was killed begins anew.
+      // A restarted process counts from 0.
       if number("received") < received { (sum, life) = (sum + life, 0) }
       (received, life) = (number("received"), number("duplicates"))
     }
@@ -121,7 +121,7 @@ extension RecordProcess {
   }
 }
 
-/// The longest time in which nothing was stored, of each store. For a report: no test depends on it.
+/// Longest interval without a stored message, for each store. For the report only: no test depends on it.
 final class DeliveryWatch {
   private var last: (count: Int, at: MonotonicTime)
   private var lastFile: (count: Int, at: MonotonicTime)
@@ -144,6 +144,6 @@ final class DeliveryWatch {
     }
   }
 
-  /// Seconds, of the database that two recorders fill and of the file.
+  /// Intervals in s: of the database, which two recorders fill, and of the file.
   var gaps: (database: Double, file: Double) { longest }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The lines of the tables, in their order. What differs between the engines stands beside what is run.
+/// The rows of the tables in their order, with the differences between the brokers.
 extension ClusterTable {
   mutating func fillInListeners() async throws {
     let first = try await odograph(["tail", "--kind", "location", "--count", "1", "--timeout", "120"])
@@ -16,7 +16,7 @@ extension ClusterTable {
     row("odograph stats", stats.status == 0 && stats.output.contains("van-1"), stats.output)
   }
 
-  /// What is asked of the agent, on its machine and from afar.
+  /// Commands to the agent, on its machine and remote.
   mutating func fillInAgent() async throws {
     let status = try await runTool(
       BuiltProduct.path("odographd"), ["status", "--socket", state.file("agent.sock"), "--json"])
@@ -34,7 +34,7 @@ extension ClusterTable {
     var requested: OdographProcess.Result?
     let path = state.file("trace.odotrace")
     let waited = try await odograph(["trace", "wait", "van-1", "-o", path, "--timeout", "120"] + fleet) {
-      // Nothing says when it listens: what it has missed is told again with each further trace.
+      // The command does not report when it is subscribed, so the request is repeated.
       try await eventually {
         requested = try await odograph(
           ["trace", "request", "van-1", "--before", "1", "--after", "1"] + fleet)
@@ -112,7 +112,7 @@ extension ClusterTable {
   }
 
   mutating func fillInRecorders() async throws {
-    // Enough for a position to be among them.
+    // Twelve messages include a location.
     let recorded = try await odograph([
       "record", state.file("a.sqlite"), "--client-id", "odograph-a", "--count", "12", "--timeout", "120",
     ])
@@ -144,7 +144,7 @@ extension ClusterTable {
     }
   }
 
-  /// What follows trips, driving events and traces, with the contract's own examples.
+  /// Commands that follow trips, driving events and traces, with the examples of the schemas.
   mutating func fillInJournals() async throws {
     for (command, file, path) in [
       (["trips"], "trip", "trip"), (["events"], "driving-event", "driving/event"),
@@ -208,7 +208,7 @@ extension ClusterTable {
       row("odograph config set", set.status == 0, set.output)
       row("odograph config diff", diff.status == 0, diff.output)
     }
-    // What was wanted after the recording ended is the broker's word.
+    // The broker has settings that were requested after the end of the recording.
     let again = try await odograph(["config", "set", "location.distance_filter=25"] + fleet + recording)
     let config = try await odograph(["config", "show"] + fleet + recording)
     row(
@@ -246,7 +246,7 @@ extension ClusterTable {
       recorded.status == 0 && recorded.output.contains("acme/van-1"), recorded.output)
   }
 
-  /// A map of one access point; the vehicle has asked for the cells around it.
+  /// A map of one access point. The vehicle has requested the cells of its surroundings.
   mutating func fillInBeacons() async throws {
     let map = state.file("map.csv")
     try state.write("map.csv", Self.map)
@@ -254,7 +254,7 @@ extension ClusterTable {
     let server = try start(["beacons", "serve", map] + fleet, log: log)
     defer { server.kill() }
     if isRabbitMQ {
-      // It hears what a vehicle asks for when it asks: at the latest when its cells have changed.
+      // The server receives a request only when the vehicle publishes it, at the latest when its cells change.
       try await eventually { try OdographProcess.text(of: log).contains("serving") || !server.isRunning }
       row(
         "odograph beacons serve", "from the next message on",
@@ -303,7 +303,7 @@ extension ClusterTable {
       begun.status == 0 && begun.output.contains("van-1"), begun.output)
   }
 
-  /// With the vehicle's own certificate, who alone may speak for it.
+  /// Uses the vehicle's own certificate: no other member may publish its topics.
   mutating func fillInReplay() async throws {
     let played = try await odograph(
       ["replay", state.file("a.sqlite"), "--as-live", "--speed", "100"] + named, as: "acme/van-1")
@@ -339,7 +339,7 @@ extension ClusterTable {
     }
   }
 
-  /// A vehicle of `simulate` has the rights of any other.
+  /// Simulated vehicles have the rights of real ones.
   mutating func fillInSimulation() async throws {
     let simulated = try await odograph(
       ["simulate", "--fleet", "acme", "--vehicles", "1", "--seconds", "6", "--json"], as: "acme/sim-1")

@@ -2,22 +2,22 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The tables of `Config/clusters/README.md`: each line is run against the kit's three nodes, with an agent as the vehicle, and stands
-/// there as it came out. At a site with two mosquittos the vehicle is at one of them and the fleet's side at the centre. The two others take
-/// minutes each: ODOGRAPH_FULL=1 runs them.
+/// The tables of `Config/clusters/README.md`: each row is run with the kit's three nodes and an agent as the vehicle, and must match the
+/// page. At a site with two mosquitto brokers, the vehicle uses one of them and the fleet's side the centre. RabbitMQ and NATS run for
+/// minutes each, with ODOGRAPH_FULL=1 only.
 @Suite(.serialized) struct ClusterTableTests {
   @Test(
     .timeLimit(.minutes(20)), .needs(.rabbitMQ), .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
-  func theTableSaysWhatWorksWithRabbitMQ() async throws {
+  func tableMatchesRabbitMQ() async throws {
     try await fillIn(.rabbitMQ, section: "## RabbitMQ 3.10")
   }
 
   @Test(.timeLimit(.minutes(20)), .needs(.nats), .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
-  func theTableSaysWhatWorksWithNATS() async throws {
+  func tableMatchesNATS() async throws {
     try await fillIn(.nats, section: "## NATS 2.9")
   }
 
-  @Test(.timeLimit(.minutes(20))) func theTableSaysWhatWorksWithMosquitto() async throws {
+  @Test(.timeLimit(.minutes(20))) func tableMatchesMosquitto() async throws {
     try await fillIn(.mosquitto, section: "## mosquitto 2.0")
   }
 
@@ -35,18 +35,18 @@ import Testing
     try await table.fillInRegions()
     try await table.fillInBeacons()
     try await table.fillInCheck()
-    // A vehicle that has gone has left its last words, and nobody speaks over them.
+    // A stopped vehicle has published its farewell and does not publish during the following commands.
     table.agent.terminate()
     try await table.fillInWatch()
     try await table.fillInReplay()
     try await table.fillInForget()
-    // Last: what it simulates is a vehicle that answers nobody.
+    // Last, because a simulated vehicle does not answer commands.
     try await table.fillInSimulation()
     try table.compare(section: section)
   }
 
-  /// Each command of both programs has a line in each table, or is among those that use no broker.
-  @Test(.timeLimit(.minutes(6))) func everyCommandHasALine() async throws {
+  /// Each command of both programs has a row in each table, or is listed among those that use no broker.
+  @Test(.timeLimit(.minutes(6))) func everyCommandHasARow() async throws {
     let page = try String(contentsOfFile: ClusterTable.page, encoding: .utf8)
     var sections = page.components(separatedBy: "\n## ")
     sections.removeAll { section in
@@ -70,13 +70,13 @@ import Testing
   }
 }
 
-/// What ArgumentParser says of a program.
+/// A program's commands, as ArgumentParser prints them.
 private struct CommandTree: Decodable {
   struct Command: Decodable {
     var commandName: String
     var subcommands: [Command]?
 
-    /// The commands at and below this one that do something, in full.
+    /// The executable commands at and below this one, with their full names.
     var leaves: [String] {
       let own = (subcommands ?? []).filter { $0.commandName != "help" }
       return own.isEmpty ? [commandName] : own.flatMap(\.leaves).map { "\(commandName) \($0)" }
@@ -86,28 +86,28 @@ private struct CommandTree: Decodable {
   var command: Command
 }
 
-/// Three nodes with an agent, and what came out of the commands that were tried on them.
+/// Three nodes with an agent, and the results of the commands.
 struct ClusterTable {
   static let page = ContractScript.repository + "/Config/clusters/README.md"
 
   let cluster: ClusterFixture
   let state: TemporaryDirectory
   let agent: ChildProcess
-  /// Where the fleet's side is, and a vehicle, and who they are.
+  /// Broker options of the fleet's side and of a vehicle.
   private let at: [String]
   let atVehicle: [String]
-  /// The agent's.
+  /// Settings of the agent as command-line options.
   let settings: [String]
   private var rows: [String] = []
 
   let fleet = ["--fleet", "acme"]
   let named = ["--fleet", "acme", "--vehicle", "van-1"]
   var isRabbitMQ: Bool { cluster.engine == .rabbitMQ }
-  /// What `fillInRecorders` has recorded.
+  /// The recording of `fillInRecorders`.
   var recording: [String] { ["--recording", state.file("a.sqlite")] }
 
   init(_ engine: ClusterFixture.Engine) throws {
-    // Who retires vehicles takes back what they have said, which nobody of the kit's list may.
+    // `forget` deletes retained messages of vehicles, which no member of the kit's access list may do.
     cluster = try ClusterFixture(
       engine, ["acme/van-1", "acme/sim-1", "dispatch", "registrar"],
       extra: ["user registrar", "topic read odograph/v1/#", "topic write odograph/v1/#"])
@@ -132,17 +132,17 @@ struct ClusterTable {
       output: state.file("agent.out"))
   }
 
-  /// A command of the fleet's side.
+  /// Runs a command of the fleet's side.
   func odograph(_ words: [String], by member: String = "dispatch") async throws -> OdographProcess.Result {
     try await OdographProcess.run(words + at + cluster.options(of: member))
   }
 
-  /// A command with the rights of a vehicle.
+  /// Runs a command with the rights of a vehicle.
   func odograph(_ words: [String], as vehicle: String) async throws -> OdographProcess.Result {
     try await OdographProcess.run(words + atVehicle + cluster.options(of: vehicle))
   }
 
-  /// A command of the fleet's side that goes on while the body runs; what it has said when it has ended.
+  /// Runs a command of the fleet's side during `body`; returns its output after its exit.
   func odograph(
     _ words: [String], while body: () async throws -> Void
   ) async throws -> OdographProcess.Result {
@@ -159,7 +159,7 @@ struct ClusterTable {
     try OdographProcess.start(words + at + cluster.options(of: "dispatch"), output: log)
   }
 
-  /// Publishes as the vehicle does, by another implementation than ours.
+  /// Publishes a message of the vehicle with mosquitto_pub.
   func publish(_ path: String, _ payload: String) async throws {
     let node = cluster.nodes[0]
     let said = try await runTool(
@@ -177,10 +177,10 @@ struct ClusterTable {
     rows.append(remark.isEmpty ? "| `\(program)` | \(works) | |" : "| `\(program)` | \(works) | \(remark) |")
   }
 
-  /// Of what works, with nothing to know.
+  /// Adds a row for a command that works without restrictions.
   mutating func row(_ program: String, _ holds: Bool, _ said: String) { row(program, "yes", "", holds, said) }
 
-  /// Holds the page's section to what came out.
+  /// Compares the page's section with the results.
   func compare(section heading: String) throws {
     let page = try String(contentsOfFile: Self.page, encoding: .utf8)
     let begin = try #require(page.range(of: "\n" + heading), "there is no section \(heading)")

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A site with two mosquittos bridged to a centre, from the kit's own files (`Config/clusters/mosquitto`): what is asked at the centre
-/// reaches the vehicle at whichever broker it is, and what a recorder or a line cannot take waits.
+/// A site with two mosquitto brokers bridged to a centre, with the kit's files (`Config/clusters/mosquitto`): requests at the centre reach
+/// the vehicle at either broker, and messages wait while the recorder or the centre is unavailable.
 @Suite(.serialized) struct MosquittoPairTests {
   private static let members = ["acme/van-1", "dispatch", "dashboard", "simulator"]
 
@@ -12,7 +12,7 @@ import Testing
       .mosquitto, members, extra: ["user simulator", "topic write odograph/v1/#"], fleets: ["demo", "probe"])
   }
 
-  @Test(.timeLimit(.minutes(6))) func whatIsAskedReachesTheVehicleAtEitherBroker() async throws {
+  @Test(.timeLimit(.minutes(6))) func requestsReachTheVehicleAtEitherBroker() async throws {
     let pair = try Self.pair()
     let state = try TemporaryDirectory()
     let brokers = pair.order(0).map { "\"mqtts://\($0.host):\($0.mqtt)\"" }.joined(separator: ",")
@@ -31,7 +31,7 @@ import Testing
     let at = ["--broker", pair.fleetAddress()] + pair.options(of: "dispatch")
     let one = ["--fleet", "acme", "--vehicle", "van-1"]
     func expectManaged(_ filter: Int) async throws {
-      // The bridge of the broker that it has just reached may still be on its way.
+      // The bridge of a broker that the vehicle has just reached may still be connecting.
       let heard = try await OdographProcess.run(
         ["tail", "--kind", "location", "--count", "1", "--timeout", "120"] + at)
       #expect(heard.status == 0, "\(heard.output)")
@@ -45,14 +45,14 @@ import Testing
     try pair.act("save", 1)
     try pair.act("kill", 1)
     try await expectManaged(6)
-    // The first is back with what it kept from before, and it is left for it.
+    // Broker 1 returns with its stored state; broker 2 is killed, so that the vehicle returns to broker 1.
     try pair.act("up", 1)
     try pair.act("kill", 2)
     try await expectManaged(7)
   }
 
-  /// With the limits of the kit's own `odograph.conf`.
-  @Test(.timeLimit(.minutes(6))) func whatNeitherRecorderNorLineTakesWaits() async throws {
+  /// Uses the queue limits of the kit's `odograph.conf`.
+  @Test(.timeLimit(.minutes(6))) func messagesWaitForRecorderAndCentre() async throws {
     let pair = try Self.pair()
     let state = try TemporaryDirectory()
     let path = state.file("fleet.sqlite")
@@ -62,13 +62,13 @@ import Testing
     try record.start()
     let load = FleetLoad()
     try load.start(try ClusterLoad.configuration(pair))
-    // Its tables are there when it listens.
+    // The tables exist once the recorder is subscribed.
     try await eventually { record.count(of: "recording") > 0 || FileManager.default.fileExists(atPath: path) }
     let reader = try SQLiteReader(path)
     func stored() throws -> Int {
       try reader.rows("SELECT count(*) FROM messages").first?[0].flatMap(Int.init) ?? 0
     }
-    // From the first of these on its session is there.
+    // Once a message is stored, the recorder's session exists.
     try await eventually {
       load.publish(1)
       try await Task.sleep(for: .milliseconds(200))
@@ -83,7 +83,7 @@ import Testing
     try record.start()
     try await eventually { try stored() + missed >= load.published }
 
-    // The centre is gone: it waits at the site's broker.
+    // The centre is stopped: messages wait at the site's broker.
     try pair.act("save", 3)
     try pair.act("kill", 3)
     load.publish(20_000)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What `odograph record` makes of options for a queue that cannot work: each names the remedy.
+/// Invalid queue options of `odograph record`: each error names the remedy.
 @Suite struct QueueOptionTests {
   @Test(
     .timeLimit(.minutes(6)),
@@ -33,8 +33,8 @@ import Testing
     #expect(run.status == status && run.output.contains(remedy), "\(options): \(run.output)")
   }
 
-  /// A port that listens and does not speak AMQP.
-  @Test(.timeLimit(.minutes(6))) func aPortThatSpeaksMQTT() async throws {
+  /// The port belongs to a program that does not speak AMQP.
+  @Test(.timeLimit(.minutes(6))) func portOfAnMQTTBroker() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let password = try directory.write("password", "secret\n")

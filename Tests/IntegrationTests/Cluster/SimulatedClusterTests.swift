@@ -2,10 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several processes drive one fleet into a cluster of which a node ends: what each has told is held against what was recorded.
+/// Several processes simulate one fleet at a cluster while a node is killed: the messages sent by each are compared with the recording.
 @Suite(.serialized) struct SimulatedClusterTests {
-  @Test(.timeLimit(.minutes(10)), .needs(.rabbitMQ)) func threePartsAtThreeNodesAndOneIsKilled() async throws
-  {
+  @Test(.timeLimit(.minutes(10)), .needs(.rabbitMQ)) func threePartsWithAKilledNode() async throws {
     let cluster = try ClusterFixture(
       .rabbitMQ, ["dashboard", "simulator"], extra: ["user simulator", "topic write odograph/v1/#"])
     let state = try TemporaryDirectory()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// All native messages that a broker takes, as lines of topic and payload, by mosquitto_sub.
+/// Records all native messages that a broker accepts, as lines of topic and payload, with mosquitto_sub.
 struct BrokerLines {
   let path: String
   private let broker: BrokerFixture
@@ -21,15 +21,15 @@ struct BrokerLines {
 
   var text: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 
-  /// Ends with what the broker has taken so far.
+  /// Stops after the messages that the broker has accepted so far.
   func finish() async throws {
-    // What it takes after all others comes after all others.
+    // Messages arrive in order: this one is the last.
     try await publish(broker, "odograph/v1/last/one/command/locate", #"{"id":"the last"}"#)
     try await eventually { text.contains("the last") }
     child.terminate()
   }
 
-  /// How many messages there were of each schema, all of them as it says.
+  /// Validates all messages against their schemas. Returns the number of messages per schema.
   func validated() async throws -> [String: Int] {
     try await finish()
     let validator = try ContractScript.start("validate.py", stdin: path)
@@ -39,7 +39,7 @@ struct BrokerLines {
     return counts
   }
 
-  /// Some vehicles that drive, lose their link and say all that simulated ones do.
+  /// Runs 20 simulated vehicles with outages, events and live values.
   static func simulate(at broker: BrokerFixture) async throws {
     let result = try await OdographProcess.run([
       "simulate", "--vehicles", "20", "--rate", "4", "--seconds", "6", "--outages", "3600",

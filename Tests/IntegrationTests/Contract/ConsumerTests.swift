@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The consumers of `Config/examples/consumers`, as far as what they are for can be had.
+/// The consumers in `Config/examples/consumers`, as far as their platforms are available.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct ConsumerTests {
   private let broker: BrokerFixture
   private let directory: TemporaryDirectory
@@ -16,7 +16,7 @@ import Testing
     "\(ContractScript.repository)/Config/examples/consumers/\(name)"
   }
 
-  /// Runs a script to its end with the broker's messages as its input.
+  /// Runs a script with a file as its input. The script may still be running on return.
   private func run(_ program: String, _ arguments: [String], stdin: String = "/dev/null") throws
     -> ChildProcess
   {
@@ -26,7 +26,7 @@ import Testing
 
   private func script(_ name: String) -> String { "\(ContractScript.repository)/Tests/Consumers/\(name)" }
 
-  /// How many positions are in a broker's messages.
+  /// Number of positions in recorded messages.
   private func positions(in lines: String) throws -> Int {
     try lines.split(separator: "\n").reduce(0) { sum, line in
       let message = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -36,15 +36,15 @@ import Testing
     }
   }
 
-  /// Who has not installed the library is told what to install.
-  @Test func pythonSaysWhatItNeeds() throws {
+  /// Without the required library, the script prints which package to install.
+  @Test func pythonReportsAMissingLibrary() throws {
     let reader = try ChildProcess(ContractScript.python, ["-S", Self.example("positions.py")])
     #expect(reader.waitForExit() == 1)
     #expect(reader.output.contains("apt-get install python3-paho-mqtt"), "\(reader.output)")
     #expect(!reader.output.contains("Traceback"), "\(reader.output)")
   }
 
-  @Test func pythonPrintsEveryPositionOnceAndKnowsWhatIsMissing() async throws {
+  @Test func pythonPrintsPositionsAndCountsMissingNumbers() async throws {
     let lines = try await BrokerLines(broker, in: directory)
     let output = directory.file("positions")
     let before = broker.logCount("Sending SUBACK")
@@ -53,14 +53,15 @@ import Testing
     try await eventually { broker.logCount("Sending SUBACK") > before }
     try await BrokerLines.simulate(at: broker)
     let van = "odograph/v1/demo/van/location"
-    // The numbers of a vehicle: one comes twice, two do not come, one late; after a crash at a multiple of 65,536.
+    // Sequence numbers of a vehicle: 8 is repeated, 9 and 11 are missing, 10 is late. After a crash, numbers continue at a multiple of
+    // 65,536.
     for seq in [7, 8, 8, 12, 10, 65_537] {
       try await publish(
         broker, van,
         #"{"time":"2026-11-22T08:00:00.000Z","latitude":48.5,"longitude":-11,"epoch":"00000000000000ff","seq":\#(seq)}"#
       )
     }
-    // Where a vehicle is that reports within bounds is printed every five seconds, and no more once it is offline.
+    // The current position of a vehicle with bounded reporting is printed every 5 s, until it is offline.
     let bus = "odograph/v1/demo/bus"
     let reported = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: -20))
     try await publish(
@@ -70,7 +71,7 @@ import Testing
     try await eventually {
       try OdographProcess.text(of: output).contains(#/demo/bus now 48\.50[0-9]{5} -11\.0000000 within 20 m/#)
     }
-    // A location that the broker repeats after the will does not bring it back.
+    // A location repeated after the will does not make the vehicle active again.
     try await publish(broker, "\(bus)/status", #"{"state":"offline","will":true}"#)
     try await publish(
       broker, "\(bus)/location",
@@ -84,14 +85,14 @@ import Testing
     #expect(reader.waitForExit() == 0)
     let text = try OdographProcess.text(of: output)
     let printed = text.split(separator: "\n").filter { $0.hasSuffix(" location") || $0.hasSuffix(" track") }
-    // One line is no JSON to this test either.
+    // The test cannot parse the invalid line either.
     let messages = lines.text.split(separator: "\n").filter { !$0.contains("no JSON") }.joined(
       separator: "\n")
-    #expect(try printed.count == positions(in: messages) - 1, "one position came twice")
+    #expect(try printed.count == positions(in: messages) - 1, "the repeated position is printed once")
     #expect(!text.contains("demo/bus now 49.5"))
     #expect(
       printed.filter { $0.hasPrefix("demo/van 2026-11-22T08:00:00.000Z 48.5000000 -11.0000000") }.count == 5)
-    // 9 and 11, and 65,536, which is the first number after the crash.
+    // Missing: 9, 11, and 65,536, the first number after the crash.
     #expect(text.contains(" 1 messages repeated, 1 unreadable, 3 numbers missing"), "\(text.suffix(300))")
     #expect(text.contains("\(printed.count) positions of 22 vehicles"))
   }
@@ -118,11 +119,11 @@ import Testing
       "\(text)")
   }
 
-  @Test(.needs(.node)) func nodeREDsFunctionsShowEveryPosition() async throws {
+  @Test(.needs(.node)) func nodeREDShowsEveryPosition() async throws {
     let lines = try await BrokerLines(broker, in: directory)
     try await BrokerLines.simulate(at: broker)
     try await lines.finish()
-    // A broker may send the same message again.
+    // The broker may deliver messages twice.
     let doubled = directory.file("doubled")
     try (lines.text + lines.text).write(toFile: doubled, atomically: true, encoding: .utf8)
     let flow = try run("node", [script("flow.js"), Self.example("node-red.json")], stdin: doubled)
@@ -132,8 +133,8 @@ import Testing
     #expect(shown.allSatisfy { $0.contains(#""lat":48."#) && $0.contains(#""name":"demo/sim-"#) })
   }
 
-  /// Between two reports, the timer moves the vehicles that report within bounds.
-  @Test(.needs(.node)) func nodeREDsMarkersMoveBetweenReports() throws {
+  /// Between reports, a timer moves the markers of vehicles with bounded reporting.
+  @Test(.needs(.node)) func nodeREDMovesMarkersBetweenReports() throws {
     let path = directory.file("lines")
     let payload =
       #"{"time":"2026-11-22T08:00:00.000Z","latitude":48,"longitude":11,"horizontalAccuracy":2,"epoch":"e","seq":"#
@@ -142,9 +143,9 @@ import Testing
     let lines = [
       #"{"topic":"odograph/v1/demo/van/location","payload":\#(payload)1,\#(predict)}}"#,
       #"{"topic":"odograph/v1/demo/bus/location","payload":\#(payload)1}}"#,
-      // 15 s, 45 s and 10 minutes later.
+      // 15 s, 45 s and 10 min after the report.
       #"{"tick":1795334415000}"#, #"{"tick":1795334445000}"#, #"{"tick":1795335000000}"#,
-      // 15 s again, after the vehicle went offline.
+      // 15 s after the report again, now with the vehicle offline.
       #"{"topic":"odograph/v1/demo/van/status","payload":{"state":"offline"}}"#, #"{"tick":1795334415000}"#,
     ]
     try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
@@ -155,18 +156,18 @@ import Testing
     #expect(
       shown[0].contains(#""name":"demo/van","lat":48,"#) && shown[1].contains(#""name":"demo/bus","lat":48,"#)
     )
-    // 10 s and 40 s of 10 m/s; the bound of 20 m grows for 10 s; 2 m of accuracy.
+    // 10 s and 40 s at 10 m/s, after the delay of 5 s. At 45 s the bound of 20 m has grown by 10 m. The accuracy of 2 m is added.
     #expect(shown[2].contains(#""name":"demo/van","lat":48.0008"#) && shown[2].contains(#""accuracy":22,"#))
     #expect(shown[3].contains(#""name":"demo/van","lat":48.0035"#) && shown[3].contains(#""accuracy":32,"#))
   }
 
-  @Test func telegrafsPathsAreMembersOfTheMessages() throws {
+  @Test func telegrafPathsExist() throws {
     let check = try run(ContractScript.python, [script("telegraf.py"), Self.example("telegraf.conf")])
     #expect(check.waitForExit() == 0, "\(check.output)")
     #expect(ContractScript.counts(check.output)["paths"] ?? 0 > 10)
   }
 
-  /// Home Assistant's own core, at a vehicle that announces itself.
+  /// Home Assistant's core with a vehicle that announces itself.
   @Test(.needs(.homeAssistant)) func homeAssistantFindsTheVehicle() throws {
     let agent = try AgentProcess([
       "mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation", "iio.rate": "20",

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every program publishes at a real broker, against the schemas: `odographd` live and managed from afar, `odograph
-/// simulate`, `odograph replay`, and what `odograph` says to vehicles. `WireContractTests` has the agent's long days.
+/// Messages of all programs at a real broker, validated against the schemas: a managed `odographd`, `odograph simulate`, `odograph
+/// replay`, and requests to vehicles. `WireContractTests` validates long simulated drives.
 @Suite(.serialized, .timeLimit(.minutes(8))) struct EverySourceContractTests {
   private static let simulated = ["attitude", "heading", "location", "motion", "status", "track"]
 
@@ -15,7 +15,7 @@ import Testing
     for kind in Self.simulated { #expect(counts[kind] ?? 0 > 0, "\(kind)") }
   }
 
-  /// Table: how a recording is played; times and epochs are rewritten by default.
+  /// Option `--times`: times and epochs of a recording are shifted (the default) or unchanged.
   @Test(arguments: ["shift", "keep"]) func everyMessageOfAReplayValidates(times: String) async throws {
     let (drive, directory) = (try RecordedDrive(), try TemporaryDirectory())
     let store = directory.file("fleet.sqlite")
@@ -36,7 +36,7 @@ import Testing
     #expect(listener.text.contains("odograph/v1/again/"))
   }
 
-  /// A vehicle that is told settings, regions and every command, what it answers, and what it says meanwhile.
+  /// Settings, regions and all commands to a vehicle, and its responses and other messages.
   @Test func everyMessageOfAManagedVehicleValidates() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let listener = try await BrokerLines(broker, in: directory)
@@ -52,7 +52,7 @@ import Testing
       let result = try await OdographProcess.run(words + at)
       #expect(result.status == 0, "\(words): \(result.output)")
     }
-    // Without a response topic, an answer comes below the command.
+    // Without a response topic, the response is published below the command.
     let arguments = [
       "track": #"{"id":"t","from":"2020-01-01T00:00:00Z"}"#, "level": #"{"id":"l","clear":true}"#,
       "set-odometer": #"{"id":"o","odometer":48213400}"#,

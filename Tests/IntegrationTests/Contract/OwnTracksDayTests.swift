@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A day in the OwnTracks profile, held against what the format's readers expect.
+/// A simulated day in the OwnTracks profile, checked against that format.
 @Suite(.serialized) struct OwnTracksDayTests {
-  @Test(.timeLimit(.minutes(15))) func aDayPassesTheFormatsCheck() throws {
+  @Test(.timeLimit(.minutes(15))) func dayMatchesTheFormat() throws {
     let directory = try TemporaryDirectory()
-    let regions = try RegionsOnTheWay(in: directory)
+    let regions = try RegionsOnRoute(in: directory)
     let agent = try AgentProcess(
       [
         "regions.path": regions.path, "mqtt.profile": "owntracks", "owntracks.tid": "v1",
@@ -23,12 +23,12 @@ import Testing
     let counts = ContractScript.counts(check.output)
     #expect(counts["location"] ?? 0 > 10_000)
     #expect(counts["transition"] ?? 0 > 1)
-    // The clean end says goodbye in the format's own words.
+    // A normal stop publishes the format's `lwt` message.
     #expect(counts["lwt"] == 1)
     #expect(agent.messages.allSatisfy { $0.topic.hasPrefix("owntracks/") })
   }
 
-  @Test(.timeLimit(.minutes(1))) func bothProfilesStandBesideEachOther() throws {
+  @Test(.timeLimit(.minutes(1))) func bothProfilesPublishTogether() throws {
     let agent = try AgentProcess(
       [
         "mqtt.profile": "native,owntracks", "input.mode": "simulation", "input.speed": "0",

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A client that is none of ours reads what the agent says.
+/// A third-party client (paho) reads the agent's messages.
 @Suite(.serialized) struct PahoReaderTests {
   @Test(.timeLimit(.minutes(3)), arguments: ["5", "3.1.1"])
   func pahoReadsTheNativeTopics(version: String) throws {

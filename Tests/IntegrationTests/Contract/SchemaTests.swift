@@ -6,22 +6,22 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The schemas as strangers read them: named, with examples that the programs write, with every counter.
+/// The schemas are named, contain examples that the encoders reproduce, and list each counter.
 @Suite struct SchemaTests {
   private static let folder = "\(ContractScript.repository)/Config/schemas"
 
-  @Test func eachIsNamedAndHasExamplesThatAreAsItSays() throws {
+  @Test func schemasAreNamedAndHaveValidExamples() throws {
     let check = try ContractScript.start("schemas.py")
     #expect(check.waitForExit() == 0, "\(check.output)")
     #expect(ContractScript.counts(check.output).count >= 15)
   }
 
-  /// What is read out of an example and written again is the example: the encoders' own bytes.
+  /// Decoding and encoding an example reproduces it.
   @Test(
     arguments: MessageKind.allCases.map(\.rawValue) + [
       "config/reported", "regions/reported", "regions/state", "beacons/wanted", "trace/piece",
     ])
-  func examplesAreWhatTheEncodersWrite(path: String) throws {
+  func encodersReproduceTheExamples(path: String) throws {
     let name = path.replacing("/", with: "-")
     let text = try String(contentsOfFile: "\(Self.folder)/\(name).json", encoding: .utf8)
     let examples = try #require(JSONValue(parsing: Array(text.utf8))["examples"]?.array)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// The sources that give counters their names, each by the line where that begins.
+  /// Sources with the names of counters, and the line at which each list starts.
   private static let sources = [
     ("AgentCore/Delivery/BrokerDelivery.swift", "func counters(_ sent"),
     ("AgentCore/Delivery/BrokerDelivery.swift", "func counters(_ store"),
@@ -43,7 +43,7 @@ import Testing
     ("Pipeline/LocationReports.swift", "var counters:"),
   ]
 
-  /// No counter is told that the schema does not explain, and none is explained that is never told.
+  /// The schema lists exactly the counters that the sources publish.
   @Test func everyCounterIsListed() throws {
     let sources = "\(ContractScript.repository)/Sources/"
     var named: Set<String> = []

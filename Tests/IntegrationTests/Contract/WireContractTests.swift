@@ -3,10 +3,10 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What the agent says against `Config/schemas` and `Config/asyncapi.yaml`, in validators that are none of ours.
+/// Messages of the agent, validated with third-party validators against `Config/schemas` and `Config/asyncapi.yaml`.
 @Suite(.serialized) struct WireContractTests {
-  /// A day of driving, some hundred thousand messages. An unoptimized build takes minutes for a day of inertial samples, so
-  /// unless the full run is wanted these are there for an hour of it only.
+  /// A day of driving with several hundred thousand messages. An unoptimized build needs minutes for a day of inertial samples; without
+  /// ODOGRAPH_FULL=1 they are limited to an hour.
   @Test(.timeLimit(.minutes(20))) func everyMessageOfADayValidates() throws {
     let isFull = Shared.isFullRun
     let inertial = [
@@ -23,14 +23,14 @@ import Testing
     for kind in ["heading", "attitude", "motion"] { #expect(moving[kind] ?? 0 > 0, "\(kind)") }
   }
 
-  /// How many messages of each kind a simulated drive gives, all of them as their schemas say.
+  /// Validates all messages of a simulated drive. Returns the number of messages per kind.
   private func validated(seconds: Int, _ settings: [String: String]) throws -> [String: Int] {
     let drive = [
       "input.mode": "simulation", "input.speed": "0", "simulation.duration": "\(seconds)",
       "simulation.start": "2026-11-21T00:00:00Z", "log.level": "warning",
     ]
     let directory = try TemporaryDirectory()
-    let regions = ["regions.path": try RegionsOnTheWay(in: directory).path]
+    let regions = ["regions.path": try RegionsOnRoute(in: directory).path]
     let agent = try AgentProcess(drive.merging(settings) { $1 }.merging(regions) { $1 }, print: true)
     #expect(agent.child.waitForExit() == 0, "\(agent.log)")
     let validator = try ContractScript.start("validate.py", stdin: agent.directory.file("lines"))
@@ -40,14 +40,14 @@ import Testing
     return counts
   }
 
-  @Test(.timeLimit(.minutes(1))) func theAsyncAPIDocumentIsWholeAndNamesEveryTopic() throws {
+  @Test(.timeLimit(.minutes(1))) func asyncAPIDocumentHasEveryTopic() throws {
     let check = try ContractScript.start("asyncapi.py")
     #expect(check.waitForExit() == 0, "\(check.output)")
     let paths = Set(check.output.split(separator: "\n").map(String.init))
     for kind in MessageKind.allCases { #expect(paths.contains(kind.rawValue), "\(kind)") }
   }
 
-  /// A message that `Telemetry` defines must have a schema of its name.
+  /// Each message type in `Telemetry` has a schema with the corresponding name.
   @Test func everyMessageTypeHasASchema() throws {
     let folder = URL(fileURLWithPath: ContractScript.repository)
     let schemas = try Set(
@@ -56,13 +56,13 @@ import Testing
       at: folder.appending(path: "Sources/Telemetry"), includingPropertiesForKeys: nil)
     var found = 0
     while let file = sources?.nextObject() as? URL {
-      // The other profiles' formats are defined elsewhere.
+      // Formats of the other profiles are not part of these schemas.
       guard file.pathExtension == "swift", !file.path.contains("/OwnTracks/") else { continue }
       let text = try String(contentsOf: file, encoding: .utf8)
       for match in text.matches(of: /(?:struct|enum|class) (\w+)Message\b/)
       where match.1 != "Vehicle" {
         found += 1
-        // ConfigReported is config-reported.
+        // For example, `ConfigReported` becomes `config-reported`.
         let name = match.1.replacing(/([a-z])([A-Z])/) { "\($0.1)-\($0.2)" }.lowercased()
         #expect(schemas.contains("\(name).json"), "\(match.1)Message has no Config/schemas/\(name).json")
       }

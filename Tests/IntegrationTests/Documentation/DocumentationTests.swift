@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What people read, held against what the programs do: every command and configuration that is shown is run.
+/// The documentation matches the programs: all commands and configurations that it shows are run.
 @Suite(.serialized) struct DocumentationTests {
-  /// Shell commands, TOML, JSON, Swift, Python, JavaScript and SQL of README, CONTRIBUTING, `Config`, the DocC articles and each `--help`.
+  /// Shell commands, TOML, JSON, Swift, Python, JavaScript and SQL in README, CONTRIBUTING, `Config`, the DocC articles and all `--help`
+  /// texts.
   @Test(.timeLimit(.minutes(30)), .needs(.postgreSQL), .needs(.node)) func everyExampleRuns() async throws {
     let database = try PostgreSQLFixture()
     let run = try await script("examples.py", [database.url])
@@ -20,8 +21,8 @@ import Testing
     }
   }
 
-  /// Each package and library that is linked is named with its licence.
-  @Test(.timeLimit(.minutes(5))) func everythingLinkedIsNamed() async throws {
+  /// Linked packages and libraries are listed with their licences.
+  @Test(.timeLimit(.minutes(5))) func linkedPackagesAreListed() async throws {
     let run = try await script("licences.py", [])
     #expect(run.status == 0, "\(run.output)")
     #expect(ContractScript.counts(run.output)["named"] ?? 0 > 10)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The tables of an article that goes through a framework item by item. A table with the columns pull, push, wire, command line and
-/// test lists items that are offered; one with a single column beside the item gives the reason why an item is not.
+/// The tables of an article that covers a framework item by item. A table with the columns pull, push, wire, command line and test lists
+/// supported items; a table with a single column next to the item gives the reason why it is not supported.
 struct FrameworkTable {
   struct Row {
-    /// File and line.
+    /// File and line of the row.
     var place: String
     var item: String
-    /// By the column's name.
+    /// Cell texts by column name.
     var cells: [String: String]
   }
 
@@ -15,7 +15,7 @@ struct FrameworkTable {
   private(set) var faults: [String] = []
 
   static let offered = ["pull", "push", "wire", "command line", "test"]
-  /// The forms of the libraries.
+  /// Columns of the library interfaces.
   static let library = ["pull", "push"]
   static let declined = ["why it is not here"]
 
@@ -47,13 +47,13 @@ struct FrameworkTable {
   }
 }
 
-/// What a cell says: the things that it names, or why there is none.
+/// Content of a cell: names, or a reason for their absence.
 enum FrameworkCell: Equatable {
   case names([String])
   case none(reason: String)
   case malformed
 
-  /// "`a`, `b`: what is to be said of them", or "none: why".
+  /// Parses "`a`, `b`: remark" or "none: reason".
   init(_ text: String) {
     if text.hasPrefix("none: ") {
       let reason = text.dropFirst(6)
@@ -69,6 +69,6 @@ enum FrameworkCell: Equatable {
     self = .names(names.matches(of: /`+([^`]+)`+/).map { String($0.1) })
   }
 
-  /// A few words that a reader can weigh.
+  /// A reason has at least five words.
   static func isReason(_ text: some StringProtocol) -> Bool { text.split(separator: " ").count >= 5 }
 }

@@ -4,7 +4,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The articles that go through Core Location and Core Motion item by item: what they name is there.
+/// The articles that cover Core Location and Core Motion item by item name existing symbols, messages, options and tests.
 @Suite struct FrameworkTableTests {
   private struct Reference {
     var symbols: SourceIndex
@@ -74,7 +74,7 @@ import Testing
     arguments: [
       ("Positioning/Documentation.docc/CoreLocation.md", 60), ("Motion/Documentation.docc/CoreMotion.md", 50),
     ])
-  func whatTheArticlesNameIsThere(article: String, leastRows: Int) throws {
+  func articlesNameExistingItems(article: String, leastRows: Int) throws {
     let text = try String(contentsOfFile: "\(ContractScript.repository)/Sources/\(article)", encoding: .utf8)
     let table = FrameworkTable(text, name: article)
     #expect(table.rows.count >= leastRows)
@@ -82,7 +82,7 @@ import Testing
     #expect(faults.isEmpty, "\(faults.joined(separator: "\n"))")
   }
 
-  /// Each fault in a table of one row is found, and only that.
+  /// Each fault in a table of one row is found, without other findings.
   @Test(.timeLimit(.minutes(2))) func eachFaultIsFound() throws {
     let good = [
       "`speed`", "``Location/speed``", "``LocationUpdate/location``", "`location.speed`",

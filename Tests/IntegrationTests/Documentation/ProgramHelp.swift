@@ -1,6 +1,6 @@
 import Foundation
 
-/// The commands of a program, as it describes them itself.
+/// The commands of a program, decoded from its help dump.
 struct ProgramHelp: Decodable {
   struct Command: Decodable {
     struct Argument: Decodable {
@@ -17,8 +17,8 @@ struct ProgramHelp: Decodable {
 
   var command: Command
 
-  /// - Parameter words: of a command line, without the program.
-  /// - Returns: what is wrong with it; nil when there is such a command.
+  /// - Parameter words: Words of a command line, without the program.
+  /// - Returns: The fault in it; nil if the command exists.
   func fault(in words: [String]) -> String? {
     var current = command
     var rest = words[...]
@@ -39,7 +39,7 @@ struct ProgramHelp: Decodable {
 }
 
 extension ProgramHelp.Command {
-  /// Whether one of the words that it takes is this one, as `locate` of `odograph command`.
+  /// Returns whether the description of a positional argument lists this word, as `odograph command` lists `locate`.
   func names(_ word: String) -> Bool {
     (arguments ?? []).contains { argument in
       argument.kind == "positional"

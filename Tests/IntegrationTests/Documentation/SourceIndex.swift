@@ -1,17 +1,17 @@
 import Foundation
 
-/// The names that a Swift source tree declares, read off its lines: the formatter's indentation says what is inside what.
+/// The names declared in a Swift source tree, found line by line; the indentation shows their nesting.
 struct SourceIndex {
   private(set) var names: Set<String> = []
 
   enum Subject {
-    /// Types and members that are public, as in `Location.speed`.
+    /// Public types and members, for example `Location.speed`.
     case publicSymbols
-    /// Test functions, as in `LocationManagerTests.desiredAccuracyIsNoFilter`.
+    /// Test functions, for example `LocationManagerTests.desiredAccuracyIsNoFilter`.
     case tests
   }
 
-  /// - Parameter folders: searched with all that is below them.
+  /// - Parameter folders: Folders to search, including their subfolders.
   init(_ subject: Subject, in folders: [String]) throws {
     for folder in folders {
       let files = FileManager.default.enumerator(
@@ -30,7 +30,7 @@ struct SourceIndex {
       /((?:@\w+(?:\(.*?\))? |[a-z]+(?:\(set\))? )*?)(struct|class|enum|protocol|actor|extension) ([A-Z][\w.]*)/
     let memberPattern =
       /(?:@\w+(?:\(.*?\))? )*public (?:[a-z]+(?:\(set\))? )*?(?:var|let|func|typealias) (\w+)/
-    /// The types around a line, from outside in, with the indentation of each.
+    /// Types that enclose a line, outermost first, with their indentation.
     var types: [(indentation: Int, name: String, isEnum: Bool, isPublic: Bool)] = []
     var isTest = false
     for line in text.split(separator: "\n") {

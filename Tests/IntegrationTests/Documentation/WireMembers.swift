@@ -2,11 +2,11 @@ import Foundation
 import JSON
 import TestSupport
 
-/// What may stand on the wire, by the schemas of the contract: "location.speed", "regions/desired.features.id",
+/// Members of messages according to the schemas, for example "location.speed", "regions/desired.features.id" or
 /// "command/locate/response.result".
 struct WireMembers {
   private let schemas: [String: JSONValue]
-  /// Names of the topics below `command`.
+  /// Topic names below `command`.
   private let commands: Set<String>
 
   init() throws {

@@ -3,13 +3,12 @@ import Sensors
 import Simulation
 import Spatial
 
-/// The recording in `Config/examples/drive`: the first six and a half minutes of the simulated drive through invented streets,
-/// as a receiver behind gpsd and an inertial sensor tell of it. It drives through a tunnel, and then through the region of
-/// `regions.geojson`.
+/// The recording in `Config/examples/drive`: the first 6.5 minutes of the simulated drive through invented streets, as recorded by a
+/// receiver behind gpsd and an inertial sensor. It passes a tunnel, and then the region of `regions.geojson`.
 struct ExampleDrive {
-  /// gpsd's reports, one a line.
+  /// Reports of gpsd, one per line.
   private(set) var positions = ""
-  /// What `replay.sensors` reads.
+  /// Input of `replay.sensors`.
   private(set) var sensors = "t,ax,ay,az,gx,gy,gz,mx,my,mz\n"
 
   static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -37,7 +36,7 @@ struct ExampleDrive {
     for (_, scan) in scans.sorted(by: { $0.key < $1.key }) { write(scan) }
   }
 
-  /// What three sensors say of one moment is one row.
+  /// Merges the samples of the three sensors with the same time stamp into one row.
   private mutating func add(_ scan: InertialScan) {
     var whole = scans[scan.timestamp.nanoseconds] ?? scan
     whole.specificForce = scan.specificForce ?? whole.specificForce

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The completions as shells make them, of the scripts that the programs print.
+/// Completions of the shells with the scripts that the programs print.
 @Suite struct CompletionTests {
-  /// A folder with the script of a shell, and files to complete.
+  /// Creates a folder with the completion script of a shell and files to complete.
   private func folder(_ shell: String, program: String = "odograph") async throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
     let script = try await runTool(BuiltProduct.path(program), ["--generate-completion-script", shell])
@@ -43,7 +43,7 @@ import Testing
     #expect(Set(found) == Set(words), "\(line): \(found)")
   }
 
-  /// What bash's own function puts out for a line whose end is completed.
+  /// Returns the candidates of bash's completion function for the last word of a line.
   private func completions(of line: String, in directory: TemporaryDirectory) async throws -> [String] {
     let program = String(line.prefix { $0 != " " })
     let script = """
@@ -63,7 +63,7 @@ import Testing
     return output.split(separator: "\n").map { String($0).trimmingCharacters(in: .whitespaces) }
   }
 
-  /// But for what the program completes itself: fish asks it on a terminal only.
+  /// Completions that the program computes are excluded: fish requests them on a terminal only.
   @Test(.timeLimit(.minutes(6)), arguments: cases.filter { !$0.line.contains("--columns") }) func fish(
     line: String, words: [String]
   ) async throws {
@@ -76,7 +76,7 @@ import Testing
     #expect(Set(found).isSuperset(of: words) && !found.isEmpty, "\(line): \(found)")
   }
 
-  /// In a terminal, as zsh completes nowhere else.
+  /// In a terminal, because zsh completes only there.
   @Test(.timeLimit(.minutes(6))) func zsh() async throws {
     let directory = try await folder("zsh")
     let binaries = URL(fileURLWithPath: OdographProcess.path).deletingLastPathComponent().path

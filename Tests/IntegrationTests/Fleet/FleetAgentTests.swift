@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph command`, `config` and `regions` with the real agent at the other end.
+/// `odograph command`, `config` and `regions` with the real agent.
 @Suite(.serialized) struct FleetAgentTests {
   private func objects(_ result: OdographProcess.Result) throws -> [[String: Any]] {
     try result.lines.map {
@@ -19,7 +19,7 @@ import Testing
       ])
   }
 
-  /// The agent is there when it has said where it is.
+  /// Starts an agent and waits for its first location.
   private func agent(_ broker: BrokerFixture, _ directory: TemporaryDirectory, _ remote: String) async throws
     -> ManagedAgent
   {
@@ -33,7 +33,7 @@ import Testing
     return agent
   }
 
-  @Test(.timeLimit(.minutes(8))) func itAnswersCommands() async throws {
+  @Test(.timeLimit(.minutes(8))) func agentAnswersCommands() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let agent = try await agent(broker, directory, "enabled = true")
     let locate = try await odograph(broker, "command", "locate", "--json")
@@ -49,7 +49,7 @@ import Testing
     agent.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(8))) func itTakesSettingsAndRegions() async throws {
+  @Test(.timeLimit(.minutes(8))) func agentAcceptsSettingsAndRegions() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let agent = try await agent(broker, directory, "enabled = true")
     let set = try await odograph(broker, "config", "set", "location.distance_filter=35")
@@ -64,7 +64,7 @@ import Testing
     let push = try await odograph(broker, "regions", "push", file)
     #expect(push.status == 0 && push.output.contains("watches 1 of 1"), "\(push.output) \(agent.log)")
     #expect(try await odograph(broker, "regions", "diff", file).status == 0)
-    // Inside is what the vehicle tells, wherever it is asked.
+    // The vehicle reports the state, so it is the same for all commands.
     try await eventually {
       try await odograph(broker, "regions", "list").output.contains(
         "yard                      inside since 20")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph check` against brokers that let it do all, little and nothing.
+/// `odograph check` with brokers that permit everything, only reading, or nothing.
 @Suite struct FleetCheckTests {
   private func verdicts(_ result: OdographProcess.Result) throws -> [(
     subject: String, verdict: String, text: String
@@ -14,7 +14,9 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6)), arguments: [[], ["--mqtt-v311"]]) func anOpenBroker(version: [String])
+  @Test(.timeLimit(.minutes(6)), arguments: [[], ["--mqtt-v311"]]) func brokerWithoutAccessControl(
+    version: [String]
+  )
     async throws
   {
     let broker = try BrokerFixture()
@@ -31,7 +33,7 @@ import Testing
       verdicts.contains { $0.subject == "retained" && $0.verdict == "ok" && $0.text.contains("1 vehicle") })
     #expect(
       verdicts.contains { $0.subject == "limits" && $0.verdict == (version.isEmpty ? "ok" : "unknown") })
-    // Nothing is left behind.
+    // `check` leaves no retained messages.
     let kept = try await OdographProcess.run([
       "tail", "--host", "127.0.0.1", "--port", "\(broker.port)", "--retained", "--timeout", "5",
     ])
@@ -39,10 +41,10 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [[], ["--mqtt-v311"]])
-  func whoMayOnlyRead(version: [String]) async throws {
+  func readOnlyUser(version: [String]) async throws {
     let directory = try TemporaryDirectory()
     _ = try directory.write("acl", "topic read odograph/v1/#\n")
-    // Without limits, mosquitto closes a connection after each publish that it refuses.
+    // Without these limits, mosquitto closes the connection after each refused publish.
     let broker = try BrokerFixture(
       [
         "allow_anonymous true", "acl_file DIRECTORY/acl", "max_inflight_messages 20",
@@ -56,7 +58,7 @@ import Testing
     #expect(verdicts.contains { $0.subject == "subscribe" && $0.verdict == "ok" })
   }
 
-  @Test(.timeLimit(.minutes(6))) func aWrongPasswordAndNoBroker() async throws {
+  @Test(.timeLimit(.minutes(6))) func refusedLoginAndUnreachableBroker() async throws {
     let broker = try BrokerFixture(["allow_anonymous false"])
     let refused = try await OdographProcess.run(["check", "--host", "127.0.0.1", "--port", "\(broker.port)"])
     #expect(refused.status == 69 && refused.output.contains("failed   login"), "\(refused.output)")
@@ -81,7 +83,7 @@ import Testing
       try verdicts(good).contains {
         $0.subject == "tls" && $0.text.contains("TLS") && $0.verdict != "failed"
       }, "\(good.output)")
-    // Whom this client believes, and whom the broker believes, are told apart.
+    // An untrusted broker and a refused client certificate are distinguished.
     let other = try CertificateAuthority("Other")
     let stranger = try await OdographProcess.run(address + own + ["--ca", other.certificateFile])
     #expect(stranger.status == 69, "\(stranger.output)")
@@ -96,7 +98,7 @@ import Testing
     #expect(
       try verdicts(nobody).contains { $0.verdict == "failed" }
         && nobody.output.contains("set --cert and --key"), "\(nobody.output)")
-    // A broker that speaks no TLS at all.
+    // A broker without TLS.
     let plain = try BrokerFixture()
     let deaf = try await OdographProcess.run(
       ["check", "--json", "--broker", "mqtts://127.0.0.1:\(plain.port)", "--ca", authority.certificateFile])

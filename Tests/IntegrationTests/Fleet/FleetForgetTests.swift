@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph forget` on a real broker.
+/// `odograph forget` with a real broker.
 @Suite(.timeLimit(.minutes(4))) struct FleetForgetTests {
   private let broker: BrokerFixture
 
@@ -23,58 +23,58 @@ import Testing
       ["forget", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--fleet", "demo"] + arguments)
   }
 
-  /// By another implementation than ours.
-  private func kept() async throws -> Int {
+  /// Number of retained messages, counted with mosquitto_sub.
+  private func retainedCount() async throws -> Int {
     try await runTool(
       "mosquitto_sub",
       ["-p", "\(broker.port)", "-t", "odograph/v1/#", "-F", "%t", "--retained-only", "-W", "1"]
     ).split(separator: "\n").count { $0.hasPrefix("odograph/") }
   }
 
-  @Test func whatWouldGoIsShownAndGoesWhenThatIsSaid() async throws {
+  @Test func messagesAreListedAndDeletedOnlyWithYes() async throws {
     let shown = try await forget("--vehicle", "van-1")
     #expect(shown.status == 0, "\(shown.output)")
     #expect(shown.output.contains("demo/van-1  of/others, regions/desired, status"), "\(shown.output)")
     #expect(shown.output.contains("--yes") && !shown.output.contains("van-2"))
-    #expect(try await kept() == 9)
+    #expect(try await retainedCount() == 9)
     let done = try await forget("--vehicle", "van-1", "--yes")
     #expect(
       done.status == 0 && done.output.contains("3 retained messages of 1 vehicle are deleted"),
       "\(done.output)")
-    #expect(try await kept() == 6)
+    #expect(try await retainedCount() == 6)
     let again = try await forget("--vehicle", "van-1", "--yes")
     #expect(again.status == 0 && again.output.contains("nothing to forget"), "\(again.output)")
   }
 
-  @Test func oneThatIsOnlineIsLeftAlone() async throws {
+  @Test func onlineVehicleIsNotDeleted() async throws {
     let refused = try await forget("--vehicle", "van-2", "--vehicle", "van-3", "--yes")
     #expect(refused.status == 69 && refused.output.contains("demo/van-3"), "\(refused.output)")
-    #expect(try await kept() == 9)
+    #expect(try await retainedCount() == 9)
     let done = try await forget("--vehicle", "van-3", "--yes", "--online", "--json")
     #expect(done.status == 0 && done.output.contains(#""online":true"#), "\(done.output)")
-    #expect(try await kept() == 6)
+    #expect(try await retainedCount() == 6)
   }
 
-  @Test func nobodyIsForgottenWhoIsNotNamed() async throws {
+  @Test func vehicleNameIsRequired() async throws {
     let result = try await forget("--yes")
     #expect(result.status == 64 && result.output.contains("--vehicle"), "\(result.output)")
-    #expect(try await kept() == 9)
+    #expect(try await retainedCount() == 9)
   }
 
-  @Test func aNameInSeveralFleetsIsNotForgottenInAll() async throws {
+  @Test func ambiguousNameIsRefused() async throws {
     try await publish(broker, "odograph/v1/other/van-1/status", "{}", retain: true)
     let at = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--vehicle", "van-1"]
     let shown = try await OdographProcess.run(["forget"] + at)
     #expect(shown.status == 0 && shown.output.contains("other/van-1"), "\(shown.output)")
     let refused = try await OdographProcess.run(["forget", "--yes"] + at)
     #expect(refused.status == 64 && refused.output.contains("demo, other"), "\(refused.output)")
-    #expect(try await kept() == 10)
+    #expect(try await retainedCount() == 10)
     let done = try await OdographProcess.run(["forget", "--yes", "--fleet", "other"] + at)
     #expect(done.status == 0, "\(done.output)")
-    #expect(try await kept() == 9)
+    #expect(try await retainedCount() == 9)
   }
 
-  /// What a command advises where it finds nobody is what it has.
+  /// If no vehicle is found, the advice names only options of the command.
   @Test(arguments: [
     (["forget", "--vehicle", "van-9"], "name the fleet, too", ""),
     (
@@ -84,7 +84,7 @@ import Testing
     (["samples", "--fleet", "none"], "name --fleet and --vehicle", "--recording"),
     (["command", "locate", "--fleet", "none"], "begin from a recording with --recording", ""),
   ])
-  func whoIsNotFound(arguments: [String], advice: String, unknown: String) async throws {
+  func missingVehicleGetsSuitableAdvice(arguments: [String], advice: String, unknown: String) async throws {
     let run = try await OdographProcess.run(arguments + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
     #expect(run.status == 69 && run.output.contains(advice), "\(run.output)")
     #expect(unknown.isEmpty || !run.output.contains(unknown), "\(run.output)")

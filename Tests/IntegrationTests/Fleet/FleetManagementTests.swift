@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph command`, `config` and `regions` against vehicles that answer, with a real mosquitto.
+/// `odograph command`, `config` and `regions` with simulated vehicles that respond, over a real mosquitto.
 @Suite struct FleetManagementTests {
   private func objects(_ result: OdographProcess.Result) throws -> [[String: Any]] {
     try result.lines.map {
@@ -43,7 +43,7 @@ import Testing
     #expect(unknown.status == 64 && unknown.output.contains("the commands are locate, status"))
   }
 
-  @Test(.timeLimit(.minutes(8))) func settingsAreWantedReportedAndCompared() async throws {
+  @Test(.timeLimit(.minutes(8))) func settingsAreRequestedReportedAndCompared() async throws {
     let broker = try BrokerFixture()
     let names = ["van-1", "van-2", "van-3", "van-4"]
     let vehicles = try names.map {
@@ -58,7 +58,7 @@ import Testing
         FleetPayload.status("online", session: FleetPayload.time(), seq: 1),
         retain: true)
     }
-    // A fleet of which nothing was wanted yet is there all the same.
+    // Vehicles without requested settings are listed as well.
     let untouched = try await OdographProcess.run(arguments(broker, "config", "show"))
     #expect(untouched.status == 0, "\(untouched.output)")
     #expect(untouched.lines.filter { $0.contains("no remote settings") }.count == 4)
@@ -67,7 +67,7 @@ import Testing
       arguments(broker, "config", "set", "status.interval=30", "--json"))
     #expect(set.status == 0, "\(set.output)")
     #expect(try objects(set).map { $0["state"] as? String } == Array(repeating: "applied", count: 4))
-    // A refusal stops the roll-out, and the exit status tells.
+    // A refusal stops the rollout and is reflected in the exit status.
     let rollout = try await OdographProcess.run(
       arguments(broker, "config", "set", "location.distance_filter=5", "--stages", "25,50,75,100"))
     #expect(rollout.status == 69, "\(rollout.output)")
@@ -91,8 +91,8 @@ import Testing
     #expect(wrong.status == 64 && wrong.output.contains("write a setting as key=value"))
   }
 
-  /// A vehicle that takes no orders says so in its status; nobody waits for it, and it is sent nothing.
-  @Test(.timeLimit(.minutes(4))) func whoIsNotManagedRemotelyIsNotWaitedFor() async throws {
+  /// If a vehicle's status reports that remote management is disabled, commands fail immediately and publish nothing.
+  @Test(.timeLimit(.minutes(4))) func unmanagedVehicleFailsImmediately() async throws {
     let broker = try BrokerFixture()
     let time = FleetPayload.time()
     try await publish(
@@ -110,8 +110,8 @@ import Testing
     #expect(!kept.output.contains("status.interval"))
   }
 
-  /// A key that the vehicle refuses does not keep out those that are set later.
-  @Test(.timeLimit(.minutes(4))) func aRefusedKeyIsLeftBehind() async throws {
+  /// A key that the vehicle refuses does not block later settings.
+  @Test(.timeLimit(.minutes(4))) func refusedKeyDoesNotBlockLaterSettings() async throws {
     let broker = try BrokerFixture()
     let vehicle = try VehicleResponder(
       port: broker.port, name: "demo/van", refuses: "location.distance_filter")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the commands make of their options.
+/// Validation of command options.
 @Suite struct FleetOptionTests {
-  /// A number below zero is a number, and is refused as what it is.
+  /// A negative number is refused as an invalid value, not as a missing one.
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
@@ -24,9 +24,9 @@ import Testing
     #expect(run.output.contains(option), "\(run.output)")
   }
 
-  /// What ends a command after a while has two names, in each that has it.
+  /// The time limit has two option names, in each command that has it.
   @Test(.timeLimit(.minutes(6)), arguments: ["watch", "tail", "stats", "record", "simulate"])
-  func bothNamesOfTheTimeLimit(command: String) async throws {
+  func timeLimitHasTwoNames(command: String) async throws {
     for name in ["--timeout", "--seconds"] {
       let run = try await OdographProcess.run([command, name, "1e9"])
       #expect(run.status == 64 && run.output.contains("\(name)"), "\(run.output)")
@@ -35,7 +35,7 @@ import Testing
     #expect(help.output.contains("--timeout, --seconds <seconds>"))
   }
 
-  @Test(.timeLimit(.minutes(6))) func tailTakesJSON() async throws {
+  @Test(.timeLimit(.minutes(6))) func tailAcceptsJSON() async throws {
     let broker = try BrokerFixture()
     try await publish(broker, "a", "{\"x\":\"\u{202E}1\"}", retain: true)
     let run = try await OdographProcess.run([
@@ -44,8 +44,8 @@ import Testing
     #expect(run.status == 0 && run.output.contains(#""payload":{"x":"\u202e1"}"#), "\(run.output)")
   }
 
-  /// Garbage that the broker keeps is counted, named and a field.
-  @Test(.timeLimit(.minutes(6))) func unreadableMessagesAreTold() async throws {
+  /// Unreadable retained messages are counted in the table, in JSON and in the statistics.
+  @Test(.timeLimit(.minutes(6))) func unreadableMessagesAreReported() async throws {
     let broker = try BrokerFixture()
     try await publish(broker, "odograph/v1/demo/van/location", #"{"time":5}"#, retain: true)
     let at = ["--once", "--port", "\(broker.port)"]

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The agent speaks OwnTracks through a real mosquitto, and each of the commands that listen understands it.
+/// An agent with the OwnTracks profile, and commands that receive its messages through a real mosquitto.
 @Suite(.serialized) struct FleetOwnTracksTests {
   private func agent(_ broker: BrokerFixture, _ more: [String: String] = [:]) throws -> AgentProcess {
     let settings = [
@@ -19,7 +19,7 @@ import Testing
       arguments + ["--message-profile", "owntracks", "--host", "127.0.0.1", "--port", "\(broker.port)"])
   }
 
-  @Test(.timeLimit(.minutes(6))) func watchTailAndStatsUnderstandTheAgent() async throws {
+  @Test(.timeLimit(.minutes(6))) func watchTailAndStatsReadTheAgent() async throws {
     let broker = try BrokerFixture()
     let agent = try agent(broker)
     // The time limit bounds the wait: the agent has published its first location.
@@ -42,7 +42,7 @@ import Testing
     #expect(agent.child.waitForExit() == 0, "\(agent.log)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func aRecordingHasTheColumns() async throws {
+  @Test(.timeLimit(.minutes(6))) func recordingHasTheColumns() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let path = state.file("fleet.sqlite")
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func whatItDoesNotHaveIsSaid() async throws {
+  @Test(.timeLimit(.minutes(6))) func unsupportedKindIsReported() async throws {
     let broker = try BrokerFixture()
     let kind = try await odograph(broker, "tail", "--kind", "attitude")
     #expect(kind.status == 64 && kind.output.contains("has no such messages"), "\(kind.output)")

@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `odograph` tells many vehicles, some of which do not answer, with a real mosquitto.
+/// Requests to many vehicles, some of which do not answer, over a real mosquitto.
 @Suite struct FleetRolloutTests {
   private func at(_ broker: BrokerFixture) -> [String] {
     ["--host", "127.0.0.1", "--port", "\(broker.port)"]
   }
 
-  /// Refused before anybody is asked anything: there is no broker.
+  /// Refused before connecting: there is no broker (status 64, not 69).
   @Test(.timeLimit(.minutes(6)))
-  func everybodyIsToldOnlyWhenItIsSaid() async throws {
+  func requestToAllVehiclesNeedsAnOption() async throws {
     let directory = try TemporaryDirectory()
     let regions = try directory.write("yard.wkt", "yard: POLYGON ((11 48, 12 48, 12 49))\n")
     let port: Int = try FreePort.next()
@@ -36,15 +36,15 @@ import Testing
     #expect(reading.status == 69, "\(reading.output)")
   }
 
-  /// More than a broker lets be under way and wait for a client at QoS 1: 500 and 1000 messages with mosquitto as it comes.
-  @Test(.timeLimit(.minutes(8))) func whatABrokerKeepsIsReadWhole() async throws {
+  /// More retained messages than mosquitto sends and queues for a QoS 1 client by default (500 and 1000).
+  @Test(.timeLimit(.minutes(8))) func retainedMessagesAreReadCompletely() async throws {
     let broker = try BrokerFixture()
     let load = try await OdographProcess.run(
       ["simulate", "--vehicles", "2500", "--seconds", "1", "--rate", "0.1"] + at(broker))
     #expect(load.status == 0, "\(load.output)")
     let set = try await OdographProcess.run(
       ["config", "set", "status.interval=30", "--every-vehicle", "--timeout", "0", "--json"] + at(broker))
-    // Those that listen get more at once than a broker queues, unless it is told to send it at once.
+    // With QoS 1, the commands would receive only as many retained messages as the broker queues.
     let seen = try await OdographProcess.run(["watch", "--once", "--json"] + at(broker))
     #expect(seen.lines.count == 2500, "\(seen.lines.count) \(seen.output.suffix(300))")
     #expect(set.status == 0 && set.lines.count == 2500, "\(set.lines.count) \(set.output.suffix(300))")
@@ -55,8 +55,8 @@ import Testing
       "\(shown.lines.count) \(shown.output.suffix(300))")
   }
 
-  /// A broker that thinks for a while before it sends what it keeps.
-  @Test(.timeLimit(.minutes(6))) func aSlowBrokerIsWaitedFor() async throws {
+  /// A broker that sends retained messages with a delay of 2 s.
+  @Test(.timeLimit(.minutes(6))) func commandWaitsForASlowBroker() async throws {
     let slow = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0)
@@ -78,8 +78,8 @@ import Testing
     withExtendedLifetime(slow) {}
   }
 
-  /// A pause in what the broker keeps is not its end: that is told by an answer behind it.
-  @Test(.timeLimit(.minutes(6))) func aPauseIsNotTheEndOfATable() async throws {
+  /// A pause between retained messages is not their end; the answer to a second subscription marks the end.
+  @Test(.timeLimit(.minutes(6))) func pauseDoesNotEndTheTable() async throws {
     let slow = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0)
@@ -105,7 +105,7 @@ import Testing
     withExtendedLifetime(slow) {}
   }
 
-  @Test(.timeLimit(.minutes(6))) func ctrlCTellsWhoHasAnswered() async throws {
+  @Test(.timeLimit(.minutes(6))) func interruptReportsTheAnswers() async throws {
     let broker = try BrokerFixture()
     let vehicle = try VehicleResponder(port: broker.port, name: "demo/van")
     defer { vehicle.stop() }
@@ -121,7 +121,7 @@ import Testing
       let output = directory.file(command[0])
       let child = try OdographProcess.start(command + two, output: output)
       try await broker.waitForLog("'odograph/v1/demo/van/\(topic)'")
-      // It is on its way to the command.
+      // The response is in transit to the command.
       try await Task.sleep(for: .seconds(3))
       child.signal(SIGINT)
       try await eventually { !child.isRunning }
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func stagesThatEndEarlySaySo() async throws {
+  @Test(.timeLimit(.minutes(6))) func incompleteStagesAreReported() async throws {
     let broker = try BrokerFixture()
     let vehicles = (1...4).flatMap { ["--vehicle", "van-\($0)"] }
     let set = try await OdographProcess.run(
@@ -140,7 +140,7 @@ import Testing
     #expect(set.status == 75 && set.output.contains("2 of 4 vehicles were not asked"), "\(set.output)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func regionsThatAreNotThereAreSaid() async throws {
+  @Test(.timeLimit(.minutes(6))) func missingRegionsAreReported() async throws {
     let broker = try BrokerFixture()
     let nobody = try await OdographProcess.run(["regions", "list"] + at(broker))
     #expect(nobody.status == 0 && nobody.output.contains("no vehicle has regions"), "\(nobody.output)")
@@ -170,7 +170,7 @@ import Testing
         && removed.output.contains("\"yard\" does not exist on demo/bus"), "\(removed.output)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func simulateSaysWhatItWaitsFor() async throws {
+  @Test(.timeLimit(.minutes(6))) func simulateReportsUnacknowledgedMessages() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let output = directory.file("simulate")

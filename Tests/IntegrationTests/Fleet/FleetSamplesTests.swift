@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph history` and `samples` with the real agent at the other end.
+/// `odograph history` and `samples` with the real agent.
 @Suite(.serialized) struct FleetSamplesTests {
   private func odograph(_ broker: BrokerFixture, _ arguments: String...) async throws
     -> OdographProcess.Result
@@ -11,7 +11,7 @@ import Testing
       arguments + ["--host", "127.0.0.1", "--port", "\(broker.port)", "--fleet", "test", "--vehicle", "van"])
   }
 
-  /// An agent that answers.
+  /// Starts an agent and waits until it answers commands.
   private func agent(_ broker: BrokerFixture, _ settings: [String: String]) async throws -> AgentProcess {
     let directory = try TemporaryDirectory()
     let agent = try AgentProcess(
@@ -31,8 +31,8 @@ import Testing
       .map { $0.split(separator: ",", omittingEmptySubsequences: false) }
   }
 
-  /// Fetched, gone on with, and played by the agent.
-  @Test(.timeLimit(.minutes(8))) func historyIsFetchedGoneOnWithAndPlayed() async throws {
+  /// A history is fetched, continued in the same file, and replayed by the agent.
+  @Test(.timeLimit(.minutes(8))) func historyIsFetchedContinuedAndReplayed() async throws {
     let broker = try BrokerFixture()
     let agent = try await agent(broker, ["recorder.enabled": "true"])
     let directory = try TemporaryDirectory()
@@ -42,7 +42,7 @@ import Testing
         "-c", #"exec "$0" "$@" >"$LINES""#, OdographProcess.path, "tail", "--timeout", "400", "--topic",
         "odograph/v1/test/van/command/#", "--host", "127.0.0.1", "--port", "\(broker.port)",
       ], environment: ["LINES": directory.file("lines")])
-    // It listens once it has heard something.
+    // The subscription is active once a message has arrived.
     try await eventually {
       _ = try await self.odograph(broker, "command", "status")
       return try OdographProcess.text(of: directory.file("lines")).contains("status")
@@ -53,7 +53,7 @@ import Testing
     #expect(first.status == 0 && first.output.contains("samples of test/van"), "\(first.output) \(agent.log)")
     let before = try rows(file)
     #expect(before.count > 20)
-    // A row that was cut off, as by a kill.
+    // An incomplete row, as a kill leaves it.
     let handle = try #require(FileHandle(forWritingAtPath: file))
     try handle.seekToEnd()
     try handle.write(contentsOf: Data("99.1,0.2".utf8))
@@ -81,7 +81,7 @@ import Testing
     #expect(none.status == 69 && none.output.contains("cannot find samples of test/van"), "\(none.output)")
     #expect(none.output.contains("it has 20"), "\(none.output)")
     #expect(try await odograph(broker, "samples", "--seconds", "2").status == 0)
-    // Requests and answers are as the contract says.
+    // Requests and responses match their schemas.
     tail.terminate()
     _ = tail.waitForExit()
     let validator = try ContractScript.start("validate.py", stdin: directory.file("lines"))
@@ -91,7 +91,7 @@ import Testing
     agent.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(8))) func samplesAreToldForATime() async throws {
+  @Test(.timeLimit(.minutes(8))) func samplesArePublishedForATime() async throws {
     let broker = try BrokerFixture()
     let agent = try await agent(broker, ["remote.samples_seconds": "20", "remote.samples_rate": "60"])
     let directory = try TemporaryDirectory()
@@ -130,8 +130,8 @@ import Testing
     agent.child.terminate()
   }
 
-  /// What came before the signal is there.
-  @Test(.timeLimit(.minutes(8))) func whatCameBeforeASignalIsWritten() async throws {
+  /// Samples received before a signal are written to the file.
+  @Test(.timeLimit(.minutes(8))) func samplesBeforeASignalAreWritten() async throws {
     let broker = try BrokerFixture()
     let agent = try await agent(broker, [:])
     let directory = try TemporaryDirectory()
@@ -143,7 +143,7 @@ import Testing
         "--fleet",
         "test", "--vehicle", "van",
       ])
-    // It is written to a file without a name first.
+    // The command first writes to a file without a name.
     let descriptors = "/proc/\(samples.processID)/fd/"
     try await eventually {
       try FileManager.default.contentsOfDirectory(atPath: descriptors).contains {
@@ -159,8 +159,8 @@ import Testing
     agent.child.terminate()
   }
 
-  /// A vehicle with an accelerometer alone, and one that tells nothing raw.
-  @Test(.timeLimit(.minutes(8))) func aSensorThatIsNotThereIsNamed() async throws {
+  /// A vehicle with an accelerometer only, and one with raw samples disabled.
+  @Test(.timeLimit(.minutes(8))) func missingSensorIsReported() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let table = (0..<20_000).map { "\(Double($0) / 50),0.0\($0 % 7),0,9.8\($0 % 5)" }.joined(separator: "\n")

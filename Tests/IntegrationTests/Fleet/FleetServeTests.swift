@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// `odograph serve` as it is run: over a real broker and a simulated fleet.
+/// `odograph serve` with a real broker and a simulated fleet.
 @Suite(.serialized) struct FleetServeTests {
-  /// Where a server says that its page is; waits for it.
+  /// Waits until a server prints the address of its page; returns the port.
   private func port(_ output: String) async throws -> Int {
     var port: Int?
     try await eventually {
@@ -23,7 +23,7 @@ import Testing
     try await onThread { try HTTPConnection(port: port).ask("GET", path) }
   }
 
-  @Test(.timeLimit(.minutes(5))) func aFleetIsServedLive() async throws {
+  @Test(.timeLimit(.minutes(5))) func fleetIsServedLive() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let address = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
@@ -40,7 +40,7 @@ import Testing
     #expect(try await get(port, "/").text.hasPrefix("<!doctype html>"))
     let metrics = try await get(port, "/metrics").text
     #expect(metrics.contains("odograph_fleet_vehicles{state=\"online\"} 30\n"), "\(metrics)")
-    // A vehicle that moves is told by the stream, and the end is said.
+    // The stream delivers moving vehicles, and its end is announced.
     let stream = try await onThread {
       let connection = try HTTPConnection(port: port)
       connection.send("GET", "/api/v1/stream")
@@ -65,7 +65,7 @@ import Testing
     fleet.terminate()
   }
 
-  /// A thousand clients at once, of which all want the stream: each gets an answer, and who asks next, too.
+  /// 1000 concurrent clients request the stream: 256 are accepted, the others get status 503, and a further request is answered.
   @Test(.timeLimit(.minutes(5))) func aThousandConnectionsAreServed() async throws {
     let directory = try TemporaryDirectory()
     let nowhere: Int = try FreePort.next()
@@ -91,8 +91,8 @@ import Testing
     try await eventually { !server.isRunning }
   }
 
-  /// A broker that is away is said, waited for, and no reason to end.
-  @Test(.timeLimit(.minutes(5))) func aBrokerThatIsAwayIsWaitedFor() async throws {
+  /// An unreachable broker is reported; the server runs and retries.
+  @Test(.timeLimit(.minutes(5))) func serverWaitsForTheBroker() async throws {
     let directory = try TemporaryDirectory()
     let nowhere: Int = try FreePort.next()
     let server = try OdographProcess.start(
@@ -110,7 +110,7 @@ import Testing
     #expect(server.waitForExit() == 130)
   }
 
-  @Test(.timeLimit(.minutes(5))) func whatMakesNoSenseEndsItAtOnce() async throws {
+  @Test(.timeLimit(.minutes(5))) func invalidConfigurationEndsTheServer() async throws {
     let directory = try TemporaryDirectory()
     let wrong = try directory.write("wrong.toml", "[server]\nstreams = 0\n")
     let unknown = try directory.write("unknown.toml", "[sever]\nlisten = \"127.0.0.1:0\"\n")
@@ -131,9 +131,9 @@ import Testing
     #expect(run.status == 69 && run.output.contains("another program listens there"), "\(run.output)")
   }
 
-  /// The example says what holds without it.
-  @Test(.timeLimit(.minutes(5))) func theExampleConfigurationHolds() async throws {
-    // A copy, as what lasts is kept beside it.
+  /// The example configuration is valid.
+  @Test(.timeLimit(.minutes(5))) func exampleConfigurationIsValid() async throws {
+    // A copy, because the server creates its state next to the file.
     let directory = try TemporaryDirectory()
     let text = try String(contentsOfFile: "\(ContractScript.repository)/Config/serve.toml", encoding: .utf8)
     let run = try await OdographProcess.run([

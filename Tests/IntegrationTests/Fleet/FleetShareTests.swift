@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `--share` of the commands that listen: members split the messages, and one that leaves takes its part along.
+/// Option `--share`: the members of a group share the messages, and a member that leaves has processed its part.
 @Suite(.serialized) struct FleetShareTests {
   private func address(_ broker: BrokerFixture) -> [String] {
     ["--host", "127.0.0.1", "--port", "\(broker.port)"]
   }
 
-  @Test(.timeLimit(.minutes(8))) func tailsSplitAndLoseNothing() async throws {
+  @Test(.timeLimit(.minutes(8))) func tailsShareMessagesWithoutLoss() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let before = broker.logCount("Sending SUBACK")
-    // The first leaves early, with all that the broker had handed to it by then.
+    // The first member exits early, after it has printed all messages delivered to it.
     let members = try [["--count", "20"], [], []].enumerated().map { index, more in
       try OdographProcess.start(
         ["tail", "--share", "readers"] + more + address(broker), output: directory.file("\(index)"))
@@ -37,7 +37,7 @@ import Testing
     print("tails shared 3000 messages,\(split)")
   }
 
-  @Test(.timeLimit(.minutes(8))) func statsAndWatchSeeTheirPart() async throws {
+  @Test(.timeLimit(.minutes(8))) func statsAndWatchReceiveTheirPart() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let before = broker.logCount("Sending SUBACK")
@@ -68,9 +68,9 @@ import Testing
     #expect(counts.reduce(0, +) == 1000 && counts.allSatisfy { $0 > 0 }, "\(counts)")
   }
 
-  /// A broker that says so when it accepts, and one that ends the connection over it.
+  /// A broker that reports the missing feature in CONNACK, and one that disconnects after the subscription.
   @Test(.timeLimit(.minutes(2)), arguments: [[0x2A, 0], []] as [[UInt8]])
-  func aBrokerWithoutGroupsIsNamedAtOnce(properties: [UInt8]) async throws {
+  func missingSharedSubscriptionsAreReported(properties: [UInt8]) async throws {
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0, properties: properties)
@@ -87,8 +87,9 @@ import Testing
     }
   }
 
-  /// 3.1.1 does not tell: mosquitto has groups there too, others take the filter for a topic.
-  @Test(.timeLimit(.minutes(2))) func under311TheDoubtIsSaid() async throws {
+  /// MQTT 3.1.1 does not report whether shared subscriptions are supported: mosquitto supports them, other brokers treat the filter as a
+  /// plain topic.
+  @Test(.timeLimit(.minutes(2))) func mqtt311PrintsAHint() async throws {
     let broker = try BrokerFixture()
     let result = try await OdographProcess.run(
       ["tail", "--share", "g", "--mqtt-v311", "--timeout", "2"] + address(broker))

@@ -2,18 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph simulate` as the load of a real broker, with `stats` and `watch` counting what arrives.
+/// `odograph simulate` as the load of a real broker; `stats` and `watch` count the messages.
 @Suite struct FleetSimulateTests {
   private func object(_ text: some StringProtocol) throws -> [String: Any] {
     try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
   }
 
-  @Test(.timeLimit(.minutes(8)), arguments: [1, 5]) func allThatIsSentIsCounted(connections: Int) async throws
+  @Test(.timeLimit(.minutes(8)), arguments: [1, 5]) func sentMessagesAreCounted(connections: Int) async throws
   {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
-    // The clean-up at the end is counted too: empty payloads.
+    // The empty payloads that delete retained messages are counted as well.
     let stats = try OdographProcess.start(
       ["stats", "--json", "--seconds", "300"] + at, output: directory.file("stats"))
     try await broker.waitForLog("Received SUBSCRIBE")
@@ -27,7 +27,7 @@ import Testing
     let summary = try object(simulated.output)
     let sent = try #require(summary["acknowledged"] as? Int)
     #expect(sent >= 50 * 12 && summary["messages"] as? Int == sent && summary["dropped"] as? Int == 0)
-    // The broker has taken all; the last of it is on its way to the counter.
+    // The broker has accepted all messages; the last ones are in transit to `stats`.
     try await Task.sleep(for: .seconds(2))
     stats.signal(SIGINT)
     #expect(stats.waitForExit() == 130)
@@ -42,7 +42,7 @@ import Testing
       left.output.contains("no vehicle: the broker has no retained status") && left.output.hasSuffix("[]\n"))
   }
 
-  @Test(.timeLimit(.minutes(6))) func aKilledConnectionHasAWill() async throws {
+  @Test(.timeLimit(.minutes(6))) func killedSimulationPublishesWills() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func aTerminalShowsDetailsAndMap() async throws {
+  @Test(.timeLimit(.minutes(6))) func terminalShowsDetailsAndMap() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]

@@ -3,11 +3,11 @@ import MQTT
 import TestSupport
 import Testing
 
-/// `odograph tail` as a script sees it: its lines and its exit codes, with a real mosquitto.
+/// Lines and exit codes of `odograph tail` with a real mosquitto.
 @Suite struct FleetTailTests {
   private let location = "odograph/v1/demo/van/location"
 
-  @Test(.timeLimit(.minutes(6))) func printsWhatWasKeptAndEndsAtTheCount() async throws {
+  @Test(.timeLimit(.minutes(6))) func printsRetainedMessagesAndEndsAtTheCount() async throws {
     let broker = try BrokerFixture()
     try await publish(broker, location, #"{"latitude": 1}"#, retain: true)
     try await publish(broker, "odograph/v1/demo/van/status", #"{"state":"online"}"#, retain: true)
@@ -30,7 +30,7 @@ import Testing
         "--timeout", "50",
       ],
       output: output)
-    // The first line proves that the subscription stands.
+    // The first line shows that the subscription is active.
     try await eventually {
       try await publish(broker, "odograph/v1/demo/van/motion", "ready")
       return try !OdographProcess.text(of: output).isEmpty
@@ -52,7 +52,7 @@ import Testing
     #expect(printed.map(String.init) == expected)
   }
 
-  @Test(.timeLimit(.minutes(6))) func theTimeIsOverBeforeTheCount() async throws {
+  @Test(.timeLimit(.minutes(6))) func timeLimitBeforeTheCount() async throws {
     let broker = try BrokerFixture()
     let arguments = ["tail", "--host", "127.0.0.1", "--port", "\(broker.port)", "--timeout", "0.5"]
     let counting = try await OdographProcess.run(arguments + ["--count", "1"])
@@ -61,7 +61,7 @@ import Testing
     #expect(listening.status == 0 && listening.output.isEmpty)
   }
 
-  @Test(.timeLimit(.minutes(6))) func choosesByTheRetainFlag() async throws {
+  @Test(.timeLimit(.minutes(6))) func filtersByTheRetainFlag() async throws {
     let broker = try BrokerFixture()
     try await publish(broker, location, #"{"kept":true}"#, retain: true)
     let arguments = ["tail", "--host", "127.0.0.1", "--port", "\(broker.port)", "--timeout", "1"]
@@ -69,7 +69,7 @@ import Testing
     #expect(try await OdographProcess.run(arguments + ["--no-retained"]).lines.isEmpty)
   }
 
-  @Test(.timeLimit(.minutes(6))) func noBrokerIsSaidWithARemedy() async throws {
+  @Test(.timeLimit(.minutes(6))) func unreachableBrokerIsReportedWithARemedy() async throws {
     let port: Int = try FreePort.next()
     let result = try await OdographProcess.run(["tail", "--host", "127.0.0.1", "--port", "\(port)"])
     #expect(result.status == 69)
@@ -83,7 +83,7 @@ import Testing
       result.lines[2].hasPrefix("odograph: next steps: start a broker with: mosquitto -p \(port); or "))
   }
 
-  @Test(.timeLimit(.minutes(6))) func aWrongPasswordIsRefused() async throws {
+  @Test(.timeLimit(.minutes(6))) func refusedLoginIsReported() async throws {
     let broker = try BrokerFixture(["allow_anonymous false"])
     let result = try await OdographProcess.run(["tail", "--host", "127.0.0.1", "--port", "\(broker.port)"])
     #expect(result.status == 69)
@@ -101,14 +101,14 @@ import Testing
       ["tail", "x"],
       ["watch", "--interval", "0"], ["nonsense"], ["tail", "--root", "a/#"],
     ])
-  func aWrongCommandLineIs64(arguments: [String]) async throws {
+  func usageErrorsHaveStatus64(arguments: [String]) async throws {
     let result = try await OdographProcess.run(arguments)
     #expect(result.status == 64, "\(arguments)")
     #expect(!result.output.isEmpty)
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func signalsEndIt(signal: Int32, status: Int32) async throws {
+  func signalsStopTail(signal: Int32, status: Int32) async throws {
     let broker = try BrokerFixture()
     try await publish(broker, location, "{}", retain: true)
     let directory = try TemporaryDirectory()
@@ -120,8 +120,8 @@ import Testing
     #expect(tail.waitForExit() == status)
   }
 
-  /// `odograph tail | head -1`: the reader leaves, and nobody complains.
-  @Test(.timeLimit(.minutes(6))) func aReaderThatLeavesIsNoFailure() async throws {
+  /// `odograph tail | head -1`: the closed pipe ends `tail` with status 0.
+  @Test(.timeLimit(.minutes(6))) func closedPipeIsNoFailure() async throws {
     let broker = try BrokerFixture()
     try await publish(broker, location, "{}", retain: true)
     let directory = try TemporaryDirectory()
@@ -136,7 +136,7 @@ import Testing
     #expect(lines.count == 2 && lines.last == "status 0", "\(lines)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func survivesTheBrokersRestart() async throws {
+  @Test(.timeLimit(.minutes(6))) func reconnectsAfterBrokerRestart() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let output = directory.file("lines")

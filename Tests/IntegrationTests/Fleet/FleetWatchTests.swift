@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph watch` in a real terminal, fed through a real mosquitto by another implementation.
+/// `odograph watch` in a real terminal, with messages published by mosquitto_pub.
 @Suite struct FleetWatchTests {
   private let session = FleetPayload.time(-60)
 
@@ -21,7 +21,7 @@ import Testing
     "'\(OdographProcess.path)' watch --host 127.0.0.1 --port \(broker.port) \(more); echo status $?; stty -a"
   }
 
-  @Test(.timeLimit(.minutes(6))) func aTableThatFollowsKeysAndSizesAndGivesTheTerminalBack() async throws {
+  @Test(.timeLimit(.minutes(6))) func tableFollowsKeysAndSizesAndRestoresTheTerminal() async throws {
     let broker = try BrokerFixture()
     let terminal = try await Terminal(columns: 120, rows: 12, command: watch(broker))
     try await eventually { try await terminal.text().contains("waiting for the first vehicle") }
@@ -66,9 +66,9 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [("INT", 130), ("TERM", 143), ("TRAP", 133), ("ABRT", 134)])
-  func givesTheTerminalBackOnASignal(name: String, status: Int) async throws {
+  func restoresTheTerminalOnASignal(name: String, status: Int) async throws {
     let broker = try BrokerFixture()
-    // The shell writes down its process id and becomes the program.
+    // The shell writes its process ID to a file and is replaced by the program.
     let directory = try TemporaryDirectory()
     let terminal = try await Terminal(
       columns: 80, rows: 40,
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func aLostBrokerIsShownAndFoundAgain() async throws {
+  @Test(.timeLimit(.minutes(6))) func brokerOutageIsShown() async throws {
     let broker = try BrokerFixture()
     let terminal = try await Terminal(columns: 120, rows: 12, command: watch(broker))
     try await eventually { try await terminal.text().contains("waiting for the first vehicle") }
@@ -112,7 +112,7 @@ import Testing
     #expect(try await terminal.state("pane_title") != "owned")
   }
 
-  @Test(.timeLimit(.minutes(6))) func onceIsATableForScripts() async throws {
+  @Test(.timeLimit(.minutes(6))) func oncePrintsATableForScripts() async throws {
     let broker = try BrokerFixture()
     try await publishVan(broker, seq: 1, retain: true)
     try await publishVan(broker, name: "van-2", seq: 1, retain: true)
@@ -122,7 +122,7 @@ import Testing
     #expect(result.status == 0)
     #expect(result.lines.count == 3)
     #expect(result.lines.first?.hasPrefix("VEHICLE") == true)
-    // The stored positions are of this moment, so they are shown as current.
+    // The retained positions are recent, so they are shown as current.
     #expect(
       result.lines.dropFirst().allSatisfy {
         $0.contains("48.16351") && !$0.contains("~") && $0.contains("● online") && $0.contains("km/h")
@@ -130,7 +130,7 @@ import Testing
     #expect(!result.output.contains("\u{1B}"))
   }
 
-  @Test(.timeLimit(.minutes(6))) func aPipeGetsLines() async throws {
+  @Test(.timeLimit(.minutes(6))) func pipeReceivesLines() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let output = directory.file("lines")
@@ -153,7 +153,7 @@ import Testing
       "\(line)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func noBrokerLeavesTheTerminalAlone() async throws {
+  @Test(.timeLimit(.minutes(6))) func unreachableBrokerLeavesTheTerminalUnchanged() async throws {
     let port: Int = try FreePort.next()
     let terminal = try await Terminal(
       columns: 100, rows: 12,
@@ -162,8 +162,8 @@ import Testing
     #expect(try await terminal.text().contains("cannot reach the broker"))
   }
 
-  /// What a vehicle's status tells, in columns by choice; regions without asking; vehicles by their numbers.
-  @Test(.timeLimit(.minutes(6))) func onceWithColumnsByChoice() async throws {
+  /// Selected status columns, regions by default, and vehicles in numeric order.
+  @Test(.timeLimit(.minutes(6))) func onceWithSelectedColumns() async throws {
     let broker = try BrokerFixture()
     for (name, level) in [("van-10", 0.5), ("van-2", 0.25)] {
       let status = FleetPayload.status("online", session: session, seq: 1).dropLast()
@@ -191,9 +191,9 @@ import Testing
     )
   }
 
-  @Test(.timeLimit(.minutes(6))) func columnsAndHelpByKeysOnANarrowTerminal() async throws {
+  @Test(.timeLimit(.minutes(6))) func keysForColumnsAndHelpOnANarrowTerminal() async throws {
     let broker = try BrokerFixture()
-    // Without stty: on so few rows its lines would push the status away.
+    // Without stty, whose output would scroll the status off the small screen.
     let terminal = try await Terminal(
       columns: 40, rows: 12,
       command:

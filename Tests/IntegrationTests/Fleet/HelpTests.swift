@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
   private static let programs = ["odograph", "odographd"]
 
-  /// Every command of a program, as words.
+  /// The commands of a program as lists of words.
   private func commands(of program: String) async throws -> [[String]] {
     let dump = try await runTool(BuiltProduct.path(program), ["--experimental-dump-help"])
     let help = try JSONDecoder().decode(ProgramHelp.self, from: Data(dump.utf8))
@@ -23,7 +23,7 @@ import Testing
       ["odograph", "--help"], ["odograph", "export", "--help"], ["odograph", "--version"],
       ["odographd", "--help"], ["odographd", "--version"],
       ["odographd", "check", "--estimate", "--set", "vehicle.id=t"],
-      // With a finding, whose status is 2.
+      // With a problem, `check` would otherwise exit with status 2.
       [
         "odographd", "check", "--set", "vehicle.id=t", "--set", "input.mode=simulation", "--set",
         "mqtt.broker=mqtt://127.0.0.1:1",
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: programs)
-  func theShortHelpIsOneScreen(program: String) async throws {
+  func shortHelpFitsOneScreen(program: String) async throws {
     let commands = try await commands(of: program)
     #expect(commands.count > 5)
     for command in commands {
@@ -45,13 +45,13 @@ import Testing
       let name = ([program] + command).joined(separator: " ")
       #expect(lines.count <= 23 && lines.allSatisfy { $0.count <= 80 }, "\(name): \(lines.count)\n\(text)")
       #expect(lines.contains { $0.hasPrefix("Usage: \(name)") } && text.contains("--help for all"), "\(text)")
-      // Nothing is cut in the middle of a sentence, and nothing is said of the broker.
+      // Sentences are complete, and broker options are omitted.
       #expect(!text.contains("…") && !text.contains("--psk-file"), "\(text)")
     }
   }
 
-  /// A command's own options are at the end of its help, next to the prompt, and the broker's above them. Lines fit
-  /// into 80 columns, so that an example can be copied.
+  /// The options of the command are at the end of its help, next to the prompt; those of the broker are above. Lines have at most 80
+  /// columns, so that examples can be copied.
   @Test(.timeLimit(.minutes(6)), arguments: programs)
   func completeHelpEndsWithTheCommandsOwnOptions(program: String) async throws {
     for command in try await commands(of: program) {
@@ -74,7 +74,7 @@ import Testing
       for line in (command.discussion ?? "").split(separator: "\n") where !line.hasPrefix(" ") {
         #expect(!line.contains("  "), "\(command.commandName): \(line)")
       }
-      // The parser breaks a line of 80 columns, also within an example that is copied.
+      // The parser wraps lines at 80 columns, even within an example.
       for line in (command.discussion ?? "").split(separator: "\n") where line.hasPrefix(" ") {
         #expect(line.count < 80, "\(command.commandName): \(line)")
       }
@@ -83,7 +83,7 @@ import Testing
     check(try JSONDecoder().decode(ProgramHelp.self, from: Data(dump.utf8)).command)
   }
 
-  /// A narrow terminal continues a line of 80 columns itself, so that a copied example has no line break.
+  /// A narrow terminal wraps long lines itself, so that a copied example has no line break.
   @Test(.timeLimit(.minutes(6))) func examplesHaveNoLineBreakOnANarrowTerminal() async throws {
     let terminal = try await Terminal(
       columns: 50, rows: 400, command: "'\(OdographProcess.path)' regions --help; tput cols")
@@ -107,12 +107,12 @@ import Testing
       (["command", "locat", "--fleet", "a"], "did you mean locate?"),
       (["config", "set", "status.intervall=3", "--fleet", "a"], "did you mean status.interval?"),
     ])
-  func aMistypedWordGetsASuggestion(words: [String], message: String) async throws {
+  func mistypedWordGetsASuggestion(words: [String], message: String) async throws {
     let result = try await OdographProcess.run(words)
     #expect(result.status == 64 && result.output.contains(message), "\(result.output)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func theAgentSuggestsToo() async throws {
+  @Test(.timeLimit(.minutes(6))) func agentSuggestsCommands() async throws {
     let directory = try TemporaryDirectory()
     let child = try ChildProcess(
       BuiltProduct.path("odographd"), ["chek"], output: directory.file("output"))

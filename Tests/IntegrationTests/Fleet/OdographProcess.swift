@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The built `odograph`, run as a user runs it.
+/// The built `odograph` as a child process.
 enum OdographProcess {
   struct Result {
     var status: Int32
@@ -9,15 +9,15 @@ enum OdographProcess {
     var lines: [Substring] { output.split(separator: "\n") }
   }
 
-  /// Beside the test bundle, wherever that was built.
+  /// Located in the folder of the test bundle.
   static var path: String { BuiltProduct.path("odograph") }
 
-  /// Starts it; `output` takes stdout and stderr.
+  /// Starts it; stdout and stderr are written to `output`.
   static func start(_ arguments: [String], output: String) throws -> ChildProcess {
     try ChildProcess(path, arguments, output: output)
   }
 
-  /// Runs it to its end without blocking the pool.
+  /// Runs it until it exits, without blocking the thread pool.
   static func run(_ arguments: [String]) async throws -> Result {
     let directory = try TemporaryDirectory()
     let child = try start(arguments, output: directory.file("output"))
@@ -30,7 +30,7 @@ enum OdographProcess {
   }
 }
 
-/// Runs a program of the system to its end.
+/// Runs a system program until it exits.
 func runTool(_ path: String, _ arguments: [String]) async throws -> String {
   let directory = try TemporaryDirectory()
   let child = try ChildProcess(path, arguments, output: directory.file("output"))
@@ -38,7 +38,7 @@ func runTool(_ path: String, _ arguments: [String]) async throws -> String {
   return try OdographProcess.text(of: directory.file("output"))
 }
 
-/// Publishes with another implementation than ours.
+/// Publishes a message with mosquitto_pub.
 func publish(_ broker: BrokerFixture, _ topic: String, _ payload: String, retain: Bool = false) async throws {
   let arguments = ["-p", "\(broker.port)", "-q", "1", "-t", topic, "-m", payload] + (retain ? ["-r"] : [])
   let problem = try await runTool("mosquitto_pub", arguments)
@@ -49,7 +49,7 @@ struct PublishError: Error {
   var text: String
 }
 
-/// The payloads of the contract that these tests send.
+/// Payloads of the contract used by these tests.
 enum FleetPayload {
   static func time(_ offset: Double = 0) -> String {
     let format = ISO8601DateFormatter()

@@ -5,19 +5,19 @@ import Platform
 import TestSupport
 import Testing
 
-/// Brokers that accept a connection and say nothing, or nothing more: what is limited ends, and signals are obeyed.
+/// Brokers that accept a connection and stop answering: time limits and signals take effect.
 @Suite struct SilentBrokerTests {
-  /// Before any answer.
+  /// A broker that does not answer CONNECT.
   private func silent() throws -> FakeBroker { try FakeBroker { connection, _ in connection.waitForEnd() } }
 
-  /// Of no time of their own they would wait for the connection's limit, 20 s, and say so.
+  /// Otherwise the commands would report the connection's own limit of 20 s.
   @Test(
     .timeLimit(.minutes(4)),
     arguments: [
       ["stats"], ["stats", "--once"], ["watch", "--once"], ["record"], ["tail"], ["trips"], ["events"],
       ["simulate"],
     ])
-  func theTimeLimitHolds(command: [String]) async throws {
+  func timeLimitIsObserved(command: [String]) async throws {
     let (broker, directory) = (try silent(), try TemporaryDirectory())
     let result = try await OdographProcess.run(
       command + ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--timeout", "1"]
@@ -26,15 +26,15 @@ import Testing
     #expect(
       result.status == 69 && result.output.contains("cannot reach the broker: no answer within 1.0 s"),
       "\(result.output)")
-    #expect(!result.output.contains("keeps no status"), "\(result.output)")
+    #expect(!result.output.contains("no vehicle"), "\(result.output)")
   }
 
   @Test(
     .timeLimit(.minutes(2)), arguments: [["stats"], ["stats", "--once"], ["watch", "--once"], ["record"]])
-  func signalsAreObeyed(command: [String]) async throws {
+  func signalsStopTheCommand(command: [String]) async throws {
     let directory = try TemporaryDirectory()
     let child = Locked<ChildProcess?>(nil)
-    // The signal comes while the command waits for an answer, however busy the tests are.
+    // The signal is sent while the command waits for an answer, however slow the tests are.
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       while child.withLock({ $0 }) == nil { usleep(1000) }
@@ -51,12 +51,12 @@ import Testing
     #expect(!text.contains("within 20"), "\(text)")
   }
 
-  /// A member of a group leaves a broker that owes it an answer, which it would otherwise wait for for an hour.
-  @Test(.timeLimit(.minutes(2))) func aBrokerThatFallsSilentIsLeft() async throws {
+  /// Stopping a member of a group does not wait for a missing answer, despite a drain time of 1 h.
+  @Test(.timeLimit(.minutes(2))) func stopDoesNotWaitForASilentBroker() async throws {
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0)
-      // The subscription is never answered.
+      // The subscription is not acknowledged.
       connection.waitForEnd()
     }
     let recorder = SessionRecorder()

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several processes drive one fleet; what each told is held against what recorders and a reader have of it.
+/// Several processes simulate one fleet; the messages sent by each are compared with the recordings and with a subscriber's lines.
 @Suite struct SimulatedPartsTests {
   private func object(_ text: String) throws -> [String: Any] {
     try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
   }
 
-  @Test(.timeLimit(.minutes(10))) func threeProcessesAndTwoRecordersAndEachNumberOnce() async throws {
+  @Test(.timeLimit(.minutes(10))) func threeProcessesWithTwoRecorders() async throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let at = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
@@ -38,13 +38,13 @@ import Testing
     let count = try #require(whole["acknowledged"] as? Int)
     #expect(whole["vehicles"] as? Int == 50 && count > 50 * 18 && whole["arrived"] as? Int == count)
     #expect(whole["doubled"] as? Int == 0 && whole["untold"] as? Int == 0)
-    // The same by a reader's lines.
+    // The subscriber's lines contain the same messages.
     tail.signal(SIGINT)
     #expect(tail.waitForExit() == 130)
     #expect(try await verify(["--lines", heard]).result["arrived"] as? Int == count)
     for record in records { #expect(try await record.finish() == 143) }
 
-    // What is taken away is named, what is there twice too.
+    // A deleted message is reported as missing, a repeated one as doubled.
     let lost = try SQLiteReader(stores[0]).rows(
       "SELECT vehicle, seq FROM messages WHERE seq = 7 AND kind = 'location' ORDER BY vehicle LIMIT 1")[0]
     let vehicle = try #require(lost[0])
@@ -65,7 +65,7 @@ import Testing
     #expect(output.isEmpty, "\(output)")
   }
 
-  @Test func whatCannotBe() async throws {
+  @Test func invalidArgumentsAreRefused() async throws {
     let directory = try TemporaryDirectory()
     let file = directory.file("told.jsonl")
     try Data("there".utf8).write(to: URL(filePath: file))

@@ -1,16 +1,16 @@
 import Foundation
 import TestSupport
 
-/// A real terminal: a tmux server of the test's own, ended with it.
+/// A real terminal: a tmux server for one test, stopped with this object.
 final class Terminal: Sendable {
   private let socket: String
   private let directory: TemporaryDirectory
 
-  /// Runs a shell command in a window of the given size; the window stays when it ends.
+  /// Runs a shell command in a window of the given size; the window remains after the command.
   init(columns: Int, rows: Int, command: String) async throws {
     directory = try TemporaryDirectory()
     socket = directory.file("tmux")
-    // TERM and the locale of a plain Debian, whatever the test's own are.
+    // Uses TERM and the locale of a default Debian, independent of the test's environment.
     let shell = "export LC_ALL=C.UTF-8; \(command); exec sleep 600"
     _ = try await runTool(
       "tmux",
@@ -25,7 +25,7 @@ final class Terminal: Sendable {
     _ = try? ChildProcess("tmux", ["-S", socket, "kill-server"]).waitForExit()
   }
 
-  /// The screen as lines without trailing blanks.
+  /// The lines of the screen without trailing blanks.
   func screen() async throws -> [String] {
     try await tmux("capture-pane", "-p", "-t", "t").split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
@@ -33,7 +33,7 @@ final class Terminal: Sendable {
 
   func text() async throws -> String { try await tmux("capture-pane", "-p", "-t", "t") }
 
-  /// What tmux knows of the terminal's state, as in `cursor_flag` and `alternate_on`.
+  /// A format variable of tmux, for example `cursor_flag` or `alternate_on`.
   func state(_ name: String) async throws -> String {
     try await tmux("display-message", "-p", "-t", "t", "#{\(name)}").trimmingCharacters(
       in: .whitespacesAndNewlines)

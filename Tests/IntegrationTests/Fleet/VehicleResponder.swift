@@ -3,14 +3,14 @@ import MQTT
 import Platform
 import TestSupport
 
-/// A vehicle as far as management goes: answers commands, takes settings and regions, and says what became of them.
+/// A simulated vehicle for remote management: answers commands, accepts settings and regions, and reports the results.
 final class VehicleResponder: Sendable {
   private let session: MQTTSession
   private let ready = Locked(false)
 
   /// - Parameters:
-  ///   - name: `fleet/vehicle`.
-  ///   - refuses: a setting or region that it does not take.
+  ///   - name: Name in the form `fleet/vehicle`.
+  ///   - refuses: A setting, region or command that it refuses.
   init(port: Int, name: String, refuses: String? = nil, version311: Bool = false) throws {
     var configuration = MQTTConfiguration(
       brokers: [.init(host: "127.0.0.1", port: port)], clientID: "vehicle-\(name)")
@@ -87,7 +87,7 @@ final class VehicleResponder: Sendable {
   }
 }
 
-/// What waits to be sent; a test has no more than fits.
+/// Messages to send. Tests need no flow control or retransmission.
 private final class ResponderQueue: OutboundProvider {
   private let waiting = Locked<(next: UInt64, records: [OutboundRecord])>((0, []))
 

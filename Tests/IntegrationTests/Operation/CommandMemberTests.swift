@@ -3,17 +3,17 @@ import SensorFixtures
 import TestSupport
 import Testing
 
-/// Each command that the articles "Core Location" and "Core Motion" name works with an agent on live hardware.
+/// Each command listed in the articles "Core Location" and "Core Motion" works with an agent on live hardware.
 @Suite(.serialized) struct CommandMemberTests {
-  /// A command of the articles. The test runs them in this order.
+  /// A command of the articles. The test runs the rows in order.
   private struct Row {
-    /// The name in the article.
+    /// Name in the article.
     var name: String
-    /// The arguments. Words in capitals stand for values of the test.
+    /// Arguments. Words in capitals are placeholders for values of the test.
     var arguments: String
-    /// A part of the output.
+    /// Expected part of the output.
     var output: String
-    /// Whether it reaches the vehicle by the broker.
+    /// True if the command is sent to the vehicle through the broker.
     var isRemote = true
 
     init(_ name: String, _ arguments: String, _ output: String, isRemote: Bool = true) {
@@ -56,13 +56,13 @@ import Testing
     Row("odographd check", "check SETTINGS", "gpsd", isRemote: false),
   ]
 
-  /// Commands without an end or a use on hardware, with the test that runs them.
+  /// Commands that do not end or that require a simulation, with the test that runs them.
   private static let elsewhere = [
     "odographd run": "it is the agent of this test",
     "odograph command simulate-location": "SimulatedLocationTests: a simulation",
   ]
 
-  /// The commands in the column "command line" of both articles.
+  /// Commands in the column "command line" of both articles.
   private static func names() throws -> Set<String> {
     var names: Set<String> = []
     for article in ["Positioning/Documentation.docc/CoreLocation", "Motion/Documentation.docc/CoreMotion"] {

@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What libraries write to standard error, and what a crash writes there.
+/// Messages of C libraries on standard error, and the messages of a crash.
 @Suite struct LibraryMessageTests {
-  /// libxml2, which libiio uses, writes what it dislikes about a context's description, at every attempt.
-  @Test(.timeLimit(.minutes(4))) func aLibrarysLineIsALineOfTheLog() throws {
+  /// libxml2, which libiio uses, prints parser errors for an invalid context description on each attempt.
+  @Test(.timeLimit(.minutes(4))) func libraryMessagesAreLogged() throws {
     let server = try FakeBroker { connection, _ in
-      // Its question is PRINT; the answer is the length of a description, and that.
+      // The client sends PRINT; the response is the length of the description followed by the description.
       guard connection.hasMore(milliseconds: 10_000) else { return }
       connection.send(Array("5\n<bad>\n".utf8))
       connection.waitForEnd()
@@ -19,7 +19,7 @@ import Testing
     #expect(waitUntil { agent.log.contains("Unable to parse XML") }, "\(agent.log)")
     #expect(agent.child.terminate() == 0)
     let lines = agent.log.split(separator: "\n")
-    // Every line has the journal's priority, those of libraries that of a warning.
+    // Each line has a journal priority; lines of libraries have priority 4 (warning).
     for line in lines { #expect(line.wholeMatch(of: /<[3-7]>.+ event=[a-z_.]+/) != nil, "\(line)") }
     let library = lines.filter { $0.hasSuffix("event=agent.library") }
     #expect(
@@ -31,13 +31,13 @@ import Testing
   @Test(
     .timeLimit(.minutes(2)),
     arguments: [("trap", [SIGILL, SIGTRAP]), ("abort", [SIGABRT]), ("kill", [SIGSEGV])])
-  func theLastWordsOfACrashReachTheRealStandardError(how: String, signals: [Int32]) throws {
+  func crashMessagesReachStandardError(how: String, signals: [Int32]) throws {
     let child = try ChildProcess(
       BuiltProduct.path("DeliveryChild"), ["crash", how], environment: ["SWIFT_BACKTRACE": "enable=no"])
     let status = child.waitForExit()
     #expect(signals.contains(-status), "\(status)")
     #expect(child.output.contains("the last words"), "\(child.output)")
-    // What was read before the crash is the log's.
+    // The line read before the crash was written to the log, not to standard error.
     #expect(!child.output.contains("a library's line"), "\(child.output)")
   }
 }

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// `odographd status` under load, without a broker, and against whoever knocks.
+/// `odographd status` under load, without a broker, and with hostile clients of the control socket.
 @Suite(.serialized) struct StatusTests {
   private struct Setup {
     let directory: TemporaryDirectory
@@ -18,7 +18,7 @@ import Testing
         })
     }
 
-    /// What `odographd status` prints; nil when it fails.
+    /// Output of `odographd status`; nil if it fails.
     func ask(_ arguments: String...) throws -> String? {
       let child = try ChildProcess(
         BuiltProduct.path("odographd"), ["status", "--socket", socket] + arguments)
@@ -31,7 +31,7 @@ import Testing
 
     func status(_ key: String) throws -> Any? { (try document()?["status"] as? [String: Any])?[key] }
 
-    /// Milliseconds from the connection to the end of the answer, several times.
+    /// Measures the time in ms from the connection to the end of the response, repeatedly.
     func latencies(_ count: Int) throws -> [Double] {
       try (0..<count).map { _ in
         let start = MonotonicTime.now
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func tellsHowEverythingIs() throws {
+  @Test(.timeLimit(.minutes(6))) func printsTheState() throws {
     let broker = try BrokerFixture()
     let setup = try Setup(["mqtt.broker": "127.0.0.1:\(broker.port)"])
     #expect(waitUntil { FileManager.default.fileExists(atPath: setup.socket) }, "\(setup.agent.log)")
@@ -76,7 +76,7 @@ import Testing
     #expect(child.waitForExit() == 1 && child.output.contains("start the agent"))
   }
 
-  /// A simulation as fast as the machine can keeps the pipeline busy without a pause.
+  /// A simulation at maximum speed keeps the pipeline busy without pauses.
   @Test(.timeLimit(.minutes(6))) func answersUnderFullLoad() throws {
     let broker = try BrokerFixture()
     let setup = try Setup(["mqtt.broker": "127.0.0.1:\(broker.port)", "input.speed": "0"])
@@ -88,13 +88,13 @@ import Testing
     setup.agent.child.kill()
   }
 
-  @Test(.timeLimit(.minutes(15))) func answersWhenTheBrokerWasAwayForADay() throws {
+  @Test(.timeLimit(.minutes(15))) func answersAfterADayWithoutABroker() throws {
     let setup = try Setup([
       "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "input.speed": "0",
       "heading.enabled": "false",
       "attitude.enabled": "false", "motion.events": "",
     ])
-    // The day passes in the simulation.
+    // A day passes in simulated time.
     #expect(
       try waitUntil(atMost: 600) { try (setup.status("uptime") as? Double ?? 0) > 86_400 },
       "\(setup.agent.log)")
@@ -106,7 +106,7 @@ import Testing
     setup.agent.child.kill()
   }
 
-  @Test(.timeLimit(.minutes(6))) func clientsWithoutMannersDoNoHarm() throws {
+  @Test(.timeLimit(.minutes(6))) func hostileClientsDoNoHarm() throws {
     let setup = try Setup(["mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)"])
     #expect(try waitUntil { try setup.document()?["sensors"] != nil }, "\(setup.agent.log)")
     func descriptors() throws -> Int {
@@ -115,7 +115,7 @@ import Testing
     let before = try descriptors()
     var silent: [LocalClient] = []
     for index in 0..<200 {
-      // Non-blocking: whom the kernel's queue has no room for is refused.
+      // Non-blocking: the kernel refuses clients beyond the listen queue.
       guard let client = try? LocalClient(setup.socket, waits: false) else { continue }
       if index % 3 == 0 { client.write([UInt8](repeating: 0xFF, count: 4096)) }
       if index % 3 == 1 { client.write(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
@@ -125,7 +125,7 @@ import Testing
     #expect(try waitUntil { try descriptors() <= before + 1 })
     let samples = try samples(setup)
     #expect(try waitUntil { try self.samples(setup) > samples })
-    // Somebody may still be reading the answer of long ago.
+    // Clients with unread responses do not prevent a clean exit.
     #expect(!silent.isEmpty)
     #expect(setup.agent.child.terminate() == 0)
   }
@@ -135,7 +135,7 @@ import Testing
     return sensors?["accelerometer"]?["samples"] as? Int ?? 0
   }
 
-  @Test(.timeLimit(.minutes(6))) func takesAnAbandonedSocketAndNoOther() throws {
+  @Test(.timeLimit(.minutes(6))) func replacesAnAbandonedSocketOnly() throws {
     let settings = ["mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)"]
     let setup = try Setup(settings)
     #expect(try waitUntil { try setup.document() != nil }, "\(setup.agent.log)")
@@ -151,14 +151,14 @@ import Testing
     third.child.terminate()
   }
 
-  /// The pipeline itself hangs, and the answer says so.
+  /// While the pipeline thread is frozen, `status` responds and reports it as stuck.
   @Test(.timeLimit(.minutes(6)), .needs(.tracing)) func answersWhileThePipelineIsStuck() throws {
     let directory = try TemporaryDirectory()
     let notify = try NotifySocket(directory.file("notify"))
     let socket = directory.file("control.socket")
     let agent = try AgentProcess(
       [
-        // Without a pause, so that it is not stopped inside a wait, where it would hold up those who wake it.
+        // Maximum speed: a thread frozen in a wait would block the threads that wake it.
         "input.mode": "simulation", "input.speed": "0",
         "mqtt.broker": "127.0.0.1:\(try FreePort.next() as Int)", "control.socket": socket,
       ], environment: ["NOTIFY_SOCKET": notify.address, "WATCHDOG_USEC": "2000000"])

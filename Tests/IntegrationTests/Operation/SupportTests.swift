@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odographd support`, `odographd check --estimate` and the metrics' file, as a technician meets them.
+/// `odographd support`, `odographd check --estimate` and the metrics file.
 @Suite(.serialized) struct SupportTests {
   private static let secrets = [
     "correct-horse-battery-staple", "somebody-special", "00112233445566778899aabbccddeeff", "48.13713",
@@ -10,7 +10,7 @@ import Testing
     "hunter2", "identity-of-the-van",
   ]
 
-  @Test(.timeLimit(.minutes(6))) func theReportHoldsNoSecretAndNoPlace() throws {
+  @Test(.timeLimit(.minutes(6))) func reportHasNoSecretsOrPositions() throws {
     let directory = try TemporaryDirectory()
     let password = try directory.write("password", "correct-horse-battery-staple\n")
     let socket = directory.file("control.socket")
@@ -55,13 +55,13 @@ import Testing
     for secret in Self.secrets { #expect(!report.contains(secret), "\(secret)") }
     #expect(report.firstMatch(of: /[0-9]{1,3}\.[0-9]{4,}/) == nil)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-    // It overwrites nothing.
+    // An existing file is not overwritten.
     #expect(try write().exitStatus == 1)
     agent.terminate()
   }
 
-  /// What is wrong in the configuration may be a secret in the wrong place.
-  @Test(.timeLimit(.minutes(6))) func aFaultyConfigurationIsNotQuoted() throws {
+  /// Invalid values are not quoted, because they may be misplaced secrets.
+  @Test(.timeLimit(.minutes(6))) func invalidConfigurationIsNotQuoted() throws {
     for (key, value) in [
       ("mqtt.broker", "mqtt://van:hunter2@broker.example"), ("mqtt.password_file", "hunter2"),
       ("mqtt.psk_identity", "identity-of-the-van"), ("privacy.zones", "48.13713 11.57541 many"),
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func theCheckEstimatesADay() throws {
+  @Test(.timeLimit(.minutes(6))) func checkEstimatesADay() throws {
     func check(_ hours: String) throws -> ChildProcess {
       let child = try ChildProcess(
         BuiltProduct.path("odographd"),
@@ -92,8 +92,8 @@ import Testing
     #expect(try check("25").exitStatus == 64)
   }
 
-  /// The file for Prometheus, by its own parser where PyPI's is installed.
-  @Test(.timeLimit(.minutes(6)), .needs(.prometheusClient)) func theMetricsAreReadByPrometheus() throws {
+  /// The metrics file is parsed with the official Prometheus client.
+  @Test(.timeLimit(.minutes(6)), .needs(.prometheusClient)) func prometheusParsesTheMetrics() throws {
     let directory = try TemporaryDirectory()
     let broker = try BrokerFixture()
     let path = directory.file("odograph.prom")

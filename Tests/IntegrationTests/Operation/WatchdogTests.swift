@@ -3,9 +3,9 @@ import Platform
 import TestSupport
 import Testing
 
-/// The service manager's side of the agent.
+/// Notifications to the service manager: ready, watchdog, reload and stop.
 @Suite(.serialized) struct WatchdogTests {
-  /// Microseconds. The agent feeds at half of it.
+  /// Watchdog timeout in µs. The agent sends keep-alives at half of it.
   private static let limit = 3_000_000
 
   private func start(
@@ -16,13 +16,13 @@ import Testing
       environment: ["NOTIFY_SOCKET": notify.address, "WATCHDOG_USEC": "\(Self.limit)"])
   }
 
-  /// Freezes one thread of an agent that runs, and looks what the manager hears and the log says.
+  /// Freezes a thread of a running agent and checks the notifications and the log.
   private func freeze(_ thread: String, of agent: AgentProcess, _ notify: NotifySocket) throws {
     func fed() -> Int { notify.count(of: "WATCHDOG=1") }
     #expect(waitUntil { notify.count(of: "READY=1") == 1 && fed() > 2 }, "\(agent.log)")
     let frozen = try FrozenThread(thread, of: agent.child.processID)
     if thread == "odographd" {
-      // It is the one that feeds, and so can tell nobody.
+      // The main thread sends the keep-alives itself, so it cannot report that it is stuck.
       let before = fed()
       waitUntil(atMost: 4) { false }
       #expect(fed() <= before + 1)
@@ -46,7 +46,7 @@ import Testing
   @Test(
     .timeLimit(.minutes(6)), .needs(.tracing),
     arguments: ["odographd", "pipeline", "replay", "mqtt", "outbox"])
-  func aStuckThreadStopsTheFeeding(thread: String) throws {
+  func stuckThreadStopsTheKeepAlives(thread: String) throws {
     let directory = try TemporaryDirectory()
     let broker = try BrokerFixture()
     let notify = try NotifySocket(directory.file("notify"))
@@ -58,9 +58,9 @@ import Testing
     #expect(notify.messages.contains { $0.hasPrefix("STOPPING=1") })
   }
 
-  /// Without receiver, sensors or broker nothing comes, and yet every thread is well.
+  /// Without receiver, sensors and broker there are no events, but the threads are alive.
   @Test(.timeLimit(.minutes(6)), .needs(.tracing), arguments: ["gpsd", "iio"])
-  func sensorsThatAreNotThereAreNotStuck(thread: String) throws {
+  func missingSensorsAreNotStuck(thread: String) throws {
     let directory = try TemporaryDirectory()
     let notify = try NotifySocket(directory.file("notify"))
     let agent = try start(
@@ -77,7 +77,7 @@ import Testing
     #expect(agent.child.terminate() == 0, "\(agent.log)")
   }
 
-  @Test(.timeLimit(.minutes(6)), .needs(.mounting), .needs(.tracing)) func aStuckDeviceStopsTheFeeding()
+  @Test(.timeLimit(.minutes(6)), .needs(.mounting), .needs(.tracing)) func stuckDeviceStopsTheKeepAlives()
     async throws
   {
     try await IIOFixture.run { fixture in
@@ -100,14 +100,14 @@ import Testing
     }
   }
 
-  /// What a manager does with a service that does not feed: it ends it, and starts it again.
-  @Test(.timeLimit(.minutes(6))) func aHungAgentIsKilledAndTheNextOneIsReady() throws {
+  /// A service manager kills an agent without keep-alives and restarts it.
+  @Test(.timeLimit(.minutes(6))) func hungAgentIsReplaced() throws {
     let directory = try TemporaryDirectory()
     let broker = try BrokerFixture()
     let settings = [
       "mqtt.broker": "127.0.0.1:\(broker.port)", "input.mode": "simulation",
     ]
-    // A name in the abstract space, which systemd uses in containers.
+    // A name in the abstract namespace, as systemd uses in containers.
     let notify = try NotifySocket("@odograph-\(UUID().uuidString)")
     let first = try start(notify, settings, directory: directory)
     #expect(waitUntil { notify.count(of: "WATCHDOG=1") > 1 }, "\(first.log)")
@@ -123,8 +123,8 @@ import Testing
     second.child.terminate()
   }
 
-  /// A reload is announced, and its end as well.
-  @Test(.timeLimit(.minutes(6))) func aReloadIsToldFromItsBeginningToItsEnd() throws {
+  /// The start and the end of a reload are notified.
+  @Test(.timeLimit(.minutes(6))) func reloadIsNotified() throws {
     let directory = try TemporaryDirectory()
     let notify = try NotifySocket(directory.file("notify"))
     let agent = try start(

@@ -5,13 +5,13 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// A bus of its own, and on it what answers as ModemManager does (Tests/ModemManager). Both end with the object.
+/// A private D-Bus bus with a simulated ModemManager (Tests/ModemManager). Both stop with this object.
 private final class ModemFixture: Sendable {
   private let directory: TemporaryDirectory
   private let bus: ChildProcess
   private let manager: ChildProcess?
 
-  /// - Parameter scene: of `modemmanager.py`; nil for a bus on which nobody answers.
+  /// - Parameter scene: Scene of `modemmanager.py`; nil for a bus without ModemManager.
   init(_ scene: String?) throws {
     directory = try TemporaryDirectory()
     let socket = directory.file("bus")
@@ -28,7 +28,7 @@ private final class ModemFixture: Sendable {
     #expect(waitUntil { manager.output.contains("ready") || !manager.isRunning }, "\(manager.output)")
   }
 
-  /// Runs a built program on the bus to its end.
+  /// Runs a built program on this bus until it exits.
   func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, lines: [String]) {
     let child = try ChildProcess(
       BuiltProduct.path(program), arguments,
@@ -37,7 +37,7 @@ private final class ModemFixture: Sendable {
     return (status, child.output.split(separator: "\n").map(String.init))
   }
 
-  /// What a source tells of the modem in some seconds.
+  /// Output of a modem source that runs for `seconds`.
   func source(seconds: Double = 3) throws -> [String] {
     try run("RadioChild", ["modem", "600", "\(seconds)"]).lines
   }
@@ -50,12 +50,12 @@ private final class ModemFixture: Sendable {
     "vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false", "radio.modem=true",
   ].flatMap { ["--set", $0] }
 
-  /// How often the modem was asked for its cells.
-  var questions: Int { manager?.output.split(separator: "\n").count { $0 == "GetCellInfo" } ?? 0 }
+  /// Number of cell queries to the modem.
+  var queryCount: Int { manager?.output.split(separator: "\n").count { $0 == "GetCellInfo" } ?? 0 }
 
-  /// Runs the agent with a broker until the modem was asked so often, and stops it.
-  /// - Returns: what the ledger has at the end.
-  func energy(untilAsked count: Int) async throws -> [EnergyComponent: EnergyAccount]? {
+  /// Runs the agent with a broker until the modem was queried `count` times, and stops it.
+  /// - Returns: The energy accounts in the last status message.
+  func energy(untilQueried count: Int) async throws -> [EnergyComponent: EnergyAccount]? {
     let broker = try BrokerFixture()
     let lines = try await BrokerLines(broker, in: directory)
     let own = [
@@ -65,8 +65,8 @@ private final class ModemFixture: Sendable {
     let child = try ChildProcess(
       BuiltProduct.path("odographd"), ["run"] + Self.settings + own.flatMap { ["--set", $0] },
       environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(directory.file("bus"))"])
-    try await eventually { questions >= count || !child.isRunning }
-    // It takes the answer; the next question is half a minute away.
+    try await eventually { queryCount >= count || !child.isRunning }
+    // The agent processes the response; the next query follows after 30 s.
     try await Task.sleep(for: .seconds(1))
     child.signal(SIGTERM)
     try await eventually { !child.isRunning }
@@ -85,29 +85,29 @@ extension Need {
   }
 }
 
-/// Cells by ModemManager's own interface: sd-bus over a real bus.
+/// Cells from ModemManager's D-Bus interface: sd-bus on a real bus.
 @Suite(.timeLimit(.minutes(3)), .needs(.dbus)) struct ModemTests {
   private static let serving = String((4 << 60 | 262 << 50 | 1 << 40 | 0x1A2D003) as UInt64)
   private static let neighbour = String((2 << 60 | 262 << 50 | 1 << 40 | 0x1F4 << 16 | 0x2B67) as UInt64)
 
-  @Test func servingAndNeighbouringCellsWithTheTimingAdvance() throws {
+  @Test func servingAndNeighbouringCells() throws {
     let lines = try ModemFixture("lte").source()
     #expect(lines.filter { !$0.hasPrefix("heard") } == ["active", "scan of 2 in - s", "end"], "\(lines)")
     let cell = try #require(lines.first { $0.hasPrefix("heard \(Self.serving) -95.5 dBm") }, "\(lines)")
-    // 4 µs there and back.
+    // Round-trip time of 4 µs.
     #expect(cell.contains(" 599.5") && cell.hasSuffix("m serving"), "\(cell)")
     #expect(lines.contains("heard \(Self.neighbour) -85.0 dBm 0.0 s -1.0 m other"), "\(lines)")
     let steps = try ModemFixture("mbim").source()
     #expect(steps.contains { $0.hasPrefix("heard \(Self.serving)") && $0.contains(" 312.2") }, "\(steps)")
   }
 
-  @Test func aModemThatTellsNoCellsTellsWhereItIs() throws {
+  @Test func modemWithoutCellInformationReportsItsLocation() throws {
     let lines = try ModemFixture("gsm").source()
     #expect(lines.contains("heard \(Self.neighbour) 0.0 dBm 0.0 s -1.0 m serving"), "\(lines)")
     #expect(lines.contains("active") && lines.contains("scan of 1 in - s"), "\(lines)")
   }
 
-  @Test func whoMayNotControlTheModemHasTheServingCell() throws {
+  @Test func servingCellWithoutControlPermission() throws {
     let fixture = try ModemFixture("neighbours")
     let lines = try fixture.source()
     #expect(lines.contains { $0.hasPrefix("heard \(Self.serving)") } && lines.contains("active"), "\(lines)")
@@ -126,7 +126,7 @@ extension Need {
     ),
     ("none", "modem: ModemManager knows no modem; plug one in"),
     (nil, "modem: ModemManager does not run; apt-get install modemmanager"),
-  ]) func whatIsMissingIsSaidOnceWithTheRemedy(scene: String?, says: String) throws {
+  ]) func missingModemIsReportedOnceWithARemedy(scene: String?, says: String) throws {
     let fixture = try ModemFixture(scene)
     let lines = try fixture.source()
     #expect(lines.count == 2 && lines[0].hasPrefix("unavailable \(says)") && lines[1] == "end", "\(lines)")
@@ -134,7 +134,7 @@ extension Need {
     #expect(check.contains { $0.hasPrefix("problem  \(says)") }, "\(check)")
   }
 
-  @Test func aModemWithoutACellTellsNone() throws {
+  @Test func modemWithoutACellReportsNone() throws {
     let fixture = try ModemFixture("searching")
     #expect(try fixture.source() == ["active", "scan of 0 in - s", "end"])
     let check = try fixture.odographd("check").lines
@@ -142,16 +142,16 @@ extension Need {
       check.contains { $0.hasPrefix("warning  modem: no cell serves it; see mmcli -m any") }, "\(check)")
   }
 
-  /// What the ledger books is what ModemManager was asked: at the start, and again after half a minute where no map knows the cells.
-  @Test func theLedgerHasEachQuestion() async throws {
+  /// The energy ledger counts each query: at the start, and again every 30 s while no map contains the cells.
+  @Test func ledgerCountsEachQuery() async throws {
     let fixture = try ModemFixture("lte")
-    let accounts = try #require(try await fixture.energy(untilAsked: Shared.isFullRun ? 3 : 2))
+    let accounts = try #require(try await fixture.energy(untilQueried: Shared.isFullRun ? 3 : 2))
     let booked = try #require(accounts[.cellular])
-    print("modem: asked \(fixture.questions) times, ledger \(booked.starts) questions, \(booked.seconds) s")
-    #expect(booked.starts == fixture.questions && booked.starts >= 2)
-    // `energy.cellular_scan` of each.
+    print("modem: queried \(fixture.queryCount) times, ledger \(booked.starts) queries, \(booked.seconds) s")
+    #expect(booked.starts == fixture.queryCount && booked.starts >= 2)
+    // 0.3 s per query (`energy.cellular_scan`).
     #expect(abs(booked.seconds - 0.3 * Double(booked.starts)) < 0.01)
-    // There is none.
+    // There is no receiver.
     #expect(accounts[.receiver]?.seconds == 0)
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `odographd` says of radios that are not there, and of settings that cannot be.
+/// Reports of `odographd` about missing radios and invalid settings.
 @Suite(.timeLimit(.minutes(2))) struct RadioSettingsTests {
   private static let off = ["vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false"]
 
@@ -13,7 +13,7 @@ import Testing
     return (status, child.output)
   }
 
-  @Test func aWrongNameIsRefusedWithTheRemedy() throws {
+  @Test func invalidNameIsRefusedWithARemedy() throws {
     for name in ["../x", "wlan 0", "a-name-of-16-bytes"] {
       let outcome = try run(["run"], ["radio.wifi=\(name)", "store.path=/tmp/x"])
       #expect(outcome.status == 78 && outcome.text.contains("key radio.wifi"), "\(outcome)")
@@ -23,7 +23,7 @@ import Testing
     #expect(flag.status == 78 && flag.text.contains("radio.modem"), "\(flag)")
   }
 
-  @Test func sensorsAndCheckSayWhatKeepsARadioFromBeingAsked() throws {
+  @Test func sensorsAndCheckReportAnUnusableRadio() throws {
     let listing = try run(["sensors"], ["radio.wifi=nowifi0"])
     #expect(
       listing.status == 0 && listing.text.contains("wifi nowifi0: no such interface; plug"),

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph export`: what others read out of it is what was recorded.
+/// `odograph export`: third-party programs read the recorded data from the exported files.
 @Suite(.serialized) struct ExportRoundTripTests {
-  /// A position as all sides write it: degrees with nine decimals, so that equality is to a tenth of a millimetre.
+  /// A position with nine decimals of a degree, so that equality means 0.1 mm.
   private struct Point: Hashable {
     var latitude: String
     var longitude: String
@@ -26,7 +26,7 @@ import Testing
     return (drive, store)
   }
 
-  /// What SQL says, in the order of the export: by vehicle and time, one for each moment.
+  /// The expected positions by SQL, in the order of the export: by vehicle and time, a single one per time.
   private func expected(_ store: String) throws -> [Point] {
     let rows = try SQLiteReader(store).rows(
       """
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(8)), .needs(.gpsbabel), .needs(.gpxpy)) func othersReadTheSamePoints()
+  @Test(.timeLimit(.minutes(8)), .needs(.gpsbabel), .needs(.gpxpy)) func thirdPartyProgramsReadTheSamePoints()
     async throws
   {
     let (drive, store) = try await recording()
@@ -57,7 +57,7 @@ import Testing
     try await gpxpy(drive, expected)
     #expect(csv(try OdographProcess.text(of: drive.state.file("out.csv"))) == expected)
     #expect(try jsonl(OdographProcess.text(of: drive.state.file("out.jsonl"))) == expected)
-    // No part of a file is left beside the whole ones.
+    // No temporary files remain.
     let names = try FileManager.default.contentsOfDirectory(atPath: drive.state.path)
     #expect(!names.contains { $0.hasSuffix(".part") })
   }
@@ -119,7 +119,7 @@ import Testing
     #expect(
       one.lines.count - 1 == Int(rows[0][0] ?? "")
         && one.lines.dropFirst().allSatisfy { $0.hasPrefix("demo,sim-3,") })
-    // A region around the phone, which is nowhere near the others.
+    // A region around the phone, far from the other vehicles.
     let region = try drive.state.write(
       "region.wkt", "here: POLYGON ((11.4 48.2, 11.6 48.2, 11.6 48.3, 11.4 48.3))\n")
     let near = try await OdographProcess.run(
@@ -133,8 +133,8 @@ import Testing
     #expect("\(messages.lines.count)" == count && messages.output.contains(#""payload":"no JSON: ü"}"#))
   }
 
-  /// Table: what is wrong, how it ends, and what is said; what was there before stays.
-  @Test(.timeLimit(.minutes(6))) func errorsSayWhatToDo() async throws {
+  /// Arguments, exit status and message. The existing file remains unchanged.
+  @Test(.timeLimit(.minutes(6))) func errorsHaveARemedy() async throws {
     let directory = try TemporaryDirectory()
     let old = try directory.write("old.gpx", "as it was")
     let cases: [([String], Int32, String)] = [

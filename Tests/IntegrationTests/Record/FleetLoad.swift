@@ -3,15 +3,15 @@ import Platform
 import Spatial
 import TestSupport
 
-/// A fleet that publishes numbered positions at QoS 1 for as long as it is let, and sends again what a broker has not
-/// acknowledged. Each vehicle counts for itself.
+/// A simulated fleet that publishes numbered positions at QoS 1 up to a limit, and repeats unacknowledged ones. Sequence numbers are
+/// counted per vehicle.
 final class FleetLoad: OutboundProvider {
   private struct State {
-    /// How many may be published, of all vehicles together.
+    /// Number of messages that may be published, for all vehicles.
     var limit = 0
     var next = 0
     var unacknowledged: Set<Int> = []
-    /// To be offered again, oldest first.
+    /// Messages to repeat, oldest first.
     var again: [Int] = []
   }
 
@@ -20,10 +20,10 @@ final class FleetLoad: OutboundProvider {
   private let first: Int
   private let session = Locked<MQTTSession?>(nil)
 
-  /// - Parameter first: the first vehicle's number.
+  /// - Parameter first: Number of the first vehicle.
   init(vehicles: Int = 50, first: Int = 0) { (self.vehicles, self.first) = (vehicles, first) }
 
-  /// Connects to a broker under a name of its own.
+  /// Connects to a broker.
   func start(_ configuration: MQTTConfiguration) throws {
     let session = try MQTTSession(configuration: configuration, outbound: self, handlers: .init())
     try session.start()
@@ -32,19 +32,19 @@ final class FleetLoad: OutboundProvider {
 
   deinit { session.withLock { $0 }?.stop(drain: 0) }
 
-  /// Lets it publish so many more.
+  /// Permits `count` further messages.
   func publish(_ count: Int) {
     state.withLock { $0.limit += count }
     session.withLock { $0 }?.wakeUp()
   }
 
-  /// Stops it where it is.
+  /// Stops publishing new messages.
   func pause() { state.withLock { $0.limit = $0.next } }
 
-  /// How many the broker has taken, or is being sent.
+  /// Number of messages that the broker has accepted or that are being sent.
   var published: Int { state.withLock { $0.next } }
 
-  /// Whether the broker has acknowledged all that it was allowed to publish.
+  /// True once the broker has acknowledged all permitted messages.
   var isSettled: Bool {
     state.withLock { $0.next >= $0.limit && $0.unacknowledged.isEmpty && $0.again.isEmpty }
   }
@@ -78,7 +78,7 @@ final class FleetLoad: OutboundProvider {
   private func message(_ number: Int) -> MQTTMessage {
     let vehicle = first + number % vehicles
     let seq = number / vehicles
-    // Each is newer than the one before.
+    // Times ascend per vehicle.
     let time = UTCTime(nanoseconds: (1_795_255_200_000 + Int64(seq) * 100) * 1_000_000).rfc3339
     let text =
       #"{"time":"\#(time)","latitude":48.1,"longitude":11.5,"speed":13.25,"#
@@ -86,7 +86,7 @@ final class FleetLoad: OutboundProvider {
     return MQTTMessage(topic: "odograph/v1/demo/van-\(vehicle)/location", text: text, qos: .atLeastOnce)
   }
 
-  /// What `SELECT vehicle, count(*), count(DISTINCT seq), min(seq), max(seq) … GROUP BY vehicle` has to give, sorted.
+  /// Expected result of `query`, sorted by vehicle.
   var expected: [[String]] {
     let published = published
     return (0..<min(vehicles, published)).map { vehicle in
@@ -95,7 +95,7 @@ final class FleetLoad: OutboundProvider {
     }.sorted { $0[0] < $1[0] }
   }
 
-  /// In PostgreSQL: of how many vehicles the newest position is another than the newest that is stored.
+  /// SQL for PostgreSQL: the number of vehicles whose latest position is not their newest stored one.
   static let stale = """
     SELECT count(*) FROM odograph.latest FULL JOIN (
       SELECT vehicle, max(time) AS time FROM odograph.messages GROUP BY vehicle) AS stored USING (vehicle, time)

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// The library's end: `FleetSubscriber` as a sequence of batches, with a real mosquitto.
+/// `FleetSubscriber` as a sequence of batches, with a real mosquitto.
 @Suite struct FleetSubscriberTests {
   private func subscriber(
     _ broker: BrokerFixture, _ change: (inout SubscriberSession) -> Void = { _ in }, version311: Bool = false,
@@ -18,7 +18,7 @@ import Testing
       broker: options, filters: ["odograph/v1/#"], session: session, connection: connection)
   }
 
-  /// Takes batches until so many messages have come; acknowledges them unless told otherwise.
+  /// Reads batches until `count` messages have arrived; acknowledges them by default.
   private func take(
     _ count: Int, from fleet: FleetSubscriber, acknowledging: Bool = true
   ) async throws -> [MQTTMessage] {
@@ -32,10 +32,10 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [false, true])
-  func whatIsNotAcknowledgedComesAgain(version311: Bool) async throws {
+  func unacknowledgedMessagesAreRedelivered(version311: Bool) async throws {
     let broker = try BrokerFixture()
     let load = FleetLoad(vehicles: 3)
-    // The session begins before anything is published.
+    // The session is created before the first message is published.
     let first = try subscriber(broker, version311: version311)
     async let received = take(30, from: first, acknowledging: false)
     try await broker.waitForLog("Sending SUBACK to backend")
@@ -55,8 +55,8 @@ import Testing
     #expect(await third.leave())
   }
 
-  /// While a consumer takes its time the connection lives on, and nothing beyond the bounds is taken in.
-  @Test(.timeLimit(.minutes(6))) func aSlowConsumerHoldsTheBrokerBack() async throws {
+  /// While the consumer is slow, the connection stays open, and at most `receiveMaximum` messages are accepted.
+  @Test(.timeLimit(.minutes(6))) func slowConsumerLimitsTheBroker() async throws {
     let broker = try BrokerFixture()
     let fleet = try subscriber(broker) { $0.receiveMaximum = 100 }
     let load = FleetLoad(vehicles: 1)
@@ -69,7 +69,7 @@ import Testing
     let first = try #require(try await iterator.next())
     var messages = first.messages
     try await eventually { load.isSettled }
-    // No more than the window is under way while the first is not stored.
+    // At most `receiveMaximum` messages are in flight while the first batch is unacknowledged.
     #expect(messages.count <= 100)
     first.acknowledge()
     while messages.count < 1000 {
@@ -85,8 +85,8 @@ import Testing
     #expect(broker.logCount("New client connected") == 2)
   }
 
-  /// The broker ends a silent connection after one and a half times the keep-alive; here that is while a batch is held.
-  @Test(.timeLimit(.minutes(6))) func aHeldConnectionIsKeptAlive() async throws {
+  /// The broker closes a silent connection after 1.5 keepalive intervals. Pings continue while a batch is held.
+  @Test(.timeLimit(.minutes(6))) func heldBatchDoesNotStopPings() async throws {
     let broker = try BrokerFixture()
     let pings = Locked(0)
     var settings = configuration(broker, "held")
@@ -105,7 +105,7 @@ import Testing
     try await eventually { pings.withLock { $0 } == 1 }
     try await publish(broker, "a", "x")
     try await eventually { batches.withLock { $0.count } == 1 }
-    // Six pings at a third of the keep-alive time are beyond what the broker bears without.
+    // Six pings at a third of the keepalive exceed the broker's timeout.
     try await broker.waitForLog("Received PINGREQ from held", times: 6)
     #expect(broker.logCount("Received PUBACK from held") == 0)
     #expect(broker.logCount("held has exceeded timeout") == 0)
@@ -115,7 +115,7 @@ import Testing
     #expect(batches.withLock { $0.count } == 1)
   }
 
-  @Test(.timeLimit(.minutes(6))) func repetitionsAreLeftOut() async throws {
+  @Test(.timeLimit(.minutes(6))) func duplicatesAreOmitted() async throws {
     let broker = try BrokerFixture()
     let fleet = try subscriber(broker)
     async let received = take(3, from: fleet)
@@ -128,7 +128,7 @@ import Testing
     #expect(await fleet.leave())
   }
 
-  @Test(.timeLimit(.minutes(6))) func aBrokerThatIsNotThereIsAnError() async throws {
+  @Test(.timeLimit(.minutes(6))) func unreachableBrokerIsAnError() async throws {
     let port: Int = try FreePort.next()
     let options = MQTTConfiguration.consumer(of: BrokerAddress(host: "127.0.0.1", port: port))
     let fleet = try FleetSubscriber(broker: options, filters: ["#"], session: SubscriberSession())
@@ -136,7 +136,7 @@ import Testing
     await fleet.leave(drain: 0)
   }
 
-  @Test func groupsHaveAName() throws {
+  @Test func groupNamesAreValidated() throws {
     let options = MQTTConfiguration.consumer(of: .local)
     for name in ["", "a/b", "a+", "#"] {
       #expect(throws: FleetError.self) {

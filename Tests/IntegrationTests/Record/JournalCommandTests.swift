@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph trips` and `odograph events` as users run them: out of both databases, and from a broker.
+/// `odograph trips` and `odograph events` with both databases and with a broker.
 @Suite(.timeLimit(.minutes(6))) struct JournalCommandTests {
   private let broker: BrokerFixture
   private let state: TemporaryDirectory
@@ -12,7 +12,7 @@ import Testing
     state = try TemporaryDirectory()
   }
 
-  /// The examples of the contract, with their topics; the last is told first, and the first a second time at the end.
+  /// The examples of the schemas with their topics, in reverse order; the first example is repeated at the end.
   private func messages() throws -> [(topic: String, payload: String)] {
     let schemas = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../../Config/schemas")
@@ -82,7 +82,7 @@ import Testing
     try await check(server.url)
   }
 
-  @Test func aTripUnderWayIncludesLaterPositions() async throws {
+  @Test func activeTripIncludesLaterPositions() async throws {
     let store = state.file("fleet.sqlite")
     let recorder = RecordProcess(broker, into: store, ["--count", "4"], state: state)
     try recorder.start()
@@ -114,7 +114,7 @@ import Testing
     #expect(lines[2].contains(" 2.1 km") && lines[2].hasSuffix("started"), "\(list.output)")
   }
 
-  /// What is told late or again is not shown; a document has only what is over.
+  /// Late and repeated messages are not printed; a document contains completed trips only.
   @Test func live() async throws {
     let gpx = state.file("live.gpx")
     let outputs = ["trips", "events", "gpx"].map { state.file($0 + ".out") }
@@ -134,7 +134,7 @@ import Testing
     let events = try OdographProcess.text(of: outputs[1]).split(separator: "\n")
     #expect(
       events.count == 2 && events.allSatisfy { $0.hasSuffix(#","fleet":"delivery","vehicle":"van-1"}"#) })
-    // A file is there when the command ends, also by Ctrl-C.
+    // The file is created when the command exits, also after Ctrl-C.
     #expect(!FileManager.default.fileExists(atPath: gpx))
     children[2].signal(SIGINT)
     try await eventually { !children[2].isRunning }
@@ -144,8 +144,8 @@ import Testing
       document.components(separatedBy: "<trk>").count == 2 && document.hasSuffix("</gpx>\n"), "\(document)")
   }
 
-  /// Table: what is wrong, and what is said of it.
-  @Test func errorsSayWhatToDo() async throws {
+  /// Arguments and expected messages.
+  @Test func errorsHaveARemedy() async throws {
     let store = state.file("none.sqlite")
     let cases: [([String], String)] = [
       (["trips", "--recording", store], "no such file"),

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph export --format parquet`: pandas, pyarrow, geopandas and DuckDB read what was recorded.
+/// `odograph export --format parquet`: pandas, pyarrow, geopandas and DuckDB read the recorded data.
 @Suite(.serialized, .timeLimit(.minutes(8))) struct ParquetExportTests {
-  /// A drive in a recording, beside a vehicle with a position before 1970 and two around a midnight.
+  /// Records a drive and a vehicle with positions before 1970 and around midnight.
   private func drive(into store: String, until isWhole: @autoclosure () throws -> Bool) async throws {
     let drive = try RecordedDrive()
     try await drive.record(into: store, subscription: 1, until: isWhole()) {
@@ -25,15 +25,14 @@ import Testing
     return store
   }
 
-  @Test(.needs(.parquetReaders)) func othersReadWhatWasRecordedInAFile() async throws {
+  @Test(.needs(.parquetReaders)) func readersReadAnSQLiteRecording() async throws {
     let folder = try TemporaryDirectory()
     try await compare(recording(in: folder), folder)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(!names.contains { $0.hasSuffix(".part") })
   }
 
-  @Test(.needs(.parquetReaders), .needs(.postgreSQL)) func othersReadWhatWasRecordedInADatabase() async throws
-  {
+  @Test(.needs(.parquetReaders), .needs(.postgreSQL)) func readersReadAPostgreSQLRecording() async throws {
     let folder = try TemporaryDirectory()
     let database = try PostgreSQLFixture()
     try await drive(
@@ -55,12 +54,12 @@ import Testing
     print("Parquet of a drive read by pyarrow and DuckDB: \(result.output.split(separator: "\n"))")
   }
 
-  /// As a daily job does it: a day is put in place of the same day of the same fleets, and nothing else is touched.
+  /// A daily export replaces the same day of the same fleets and leaves other files unchanged.
   @Test(.needs(.parquetReaders)) func singleDaysAreReplaced() async throws {
     let folder = try TemporaryDirectory()
     let store = try await recording(in: folder)
     let (days, lines) = (folder.file("days"), folder.file("lines.jsonl"))
-    // Fleets with names that look like something else, on two days.
+    // Fleets with names that resemble numbers, escapes, dates or hidden files, on two days.
     let fleets = ["7", "007", "a=b %:{x}", "2026-11-21", "ü", "_hidden", ".hidden"]
     func rows(_ latitude: Int, _ day: Int) throws {
       for fleet in fleets {
@@ -81,7 +80,7 @@ import Testing
     try Data("mine".utf8).write(to: URL(filePath: days + "/_SUCCESS"))
     let late = days + "/date=2026-11-22/fleet-7/positions.parquet"
     let first = try #require(FileManager.default.contents(atPath: late))
-    // What came late, and a day that is new.
+    // Late messages, and a new day.
     try rows(2, 1)
     try rows(2, 5)
     for (from, to) in [("2026-11-22", "2026-11-23"), ("2026-11-26", "2026-11-27")] {
@@ -93,18 +92,18 @@ import Testing
     #expect(FileManager.default.contents(atPath: days + "/_SUCCESS") == Data("mine".utf8))
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(!names.contains { $0.hasSuffix(".part") }, "\(names)")
-    // All days together are what a new export would be.
+    // All days together equal a complete export.
     #expect(try await OdographProcess.run(["export", store, "-o", lines]).status == 0)
     let result = try PythonEnvironment.parquetReaders.run("Parquet/positions.py", [days, lines])
     #expect(result.status == 0, "\(result.output)")
-    // A day of an older layout is not doubled.
+    // A day in the layout of an older version is refused instead of duplicated.
     let old = days + "/date=2026-11-22/fleet=7"
     try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: false)
     let mixed = try await OdographProcess.run(
       export + ["--update", "--from", "2026-11-22", "--to", "2026-11-23"])
     #expect(mixed.status == 64 && mixed.output.contains("layout of an older version"), "\(mixed.output)")
     try FileManager.default.removeItem(atPath: old)
-    // Table: what would take away more than is named.
+    // Options that would delete more than the named days.
     let cases: [([String], String)] = [
       (["--from", "2026-11-22T12:00:00Z"], "whole days"), (["--vehicle", "bus"], "whole days"),
       (["--force"], "give one of them"), (["--format", "csv"], "requires --format parquet"),
@@ -117,8 +116,8 @@ import Testing
     }
   }
 
-  /// Table: what is wrong, how it ends, and what is said.
-  @Test func errorsSayWhatToDo() async throws {
+  /// Arguments, exit status and message.
+  @Test func errorsHaveARemedy() async throws {
     let folder = try TemporaryDirectory()
     let store = try await recording(in: folder)
     let days = folder.file("days")
@@ -139,17 +138,17 @@ import Testing
     }
     let again = try await OdographProcess.run(
       ["export", store, "--vehicle", "sim-3", "-o", folder.file("sim.parquet")])
-    #expect(again.status == 0, "the name says the form: \(again.output)")
+    #expect(again.status == 0, "the extension selects the format: \(again.output)")
     #expect(
       try await OdographProcess.run(export + ["-o", days, "--force", "--from", "2026-11-22"]).status == 0)
     #expect(!FileManager.default.fileExists(atPath: days + "/date=1969-12-31"))
   }
 
-  /// Ended while it writes, it leaves nothing.
-  @Test(arguments: [SIGINT, SIGTERM]) func aSignalLeavesNothing(_ number: Int32) async throws {
+  /// A signal during the export leaves no files.
+  @Test(arguments: [SIGINT, SIGTERM]) func signalLeavesNoFiles(_ number: Int32) async throws {
     let folder = try TemporaryDirectory()
     let store = try await recording(in: folder)
-    // So many days of fixes that they cannot be written before the signal comes.
+    // Enough days of fixes that the signal arrives before the export is complete.
     try SQLiteReader(store).run(
       """
       INSERT INTO fixes (fleet, vehicle, time, latitude, longitude, place)

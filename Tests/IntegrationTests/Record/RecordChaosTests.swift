@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Nothing is lost between broker and database, whatever is killed, and nothing is there twice.
+/// No message between broker and database is lost or stored twice, whichever process is killed.
 @Suite(.serialized) struct RecordChaosTests {
   /// SIGKILL of the recorder under load, with SQLite.
-  @Test(.timeLimit(.minutes(20))) func theRecorderIsKilled() async throws {
+  @Test(.timeLimit(.minutes(20))) func killedRecorder() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let path = state.file("fleet.sqlite")
@@ -23,7 +23,7 @@ import Testing
     for _ in 0..<cycles {
       load.publish(2000)
       let before = try stored()
-      // In the middle of it: a part is stored, and more is under way.
+      // Some messages are stored, others are in transit.
       try await eventually { try stored() > before }
       record.kill()
       try record.start()
@@ -36,8 +36,8 @@ import Testing
     print("record killed \(cycles) times: \(load.published) messages, each there once")
   }
 
-  /// SIGKILL of the broker, which keeps its sessions on disk, while it holds a backlog and while it hands it over.
-  @Test(.timeLimit(.minutes(20))) func theBrokerIsKilled() async throws {
+  /// SIGKILL of the broker, which stores its sessions on disk, while it has a backlog and while it delivers it.
+  @Test(.timeLimit(.minutes(20))) func killedBroker() async throws {
     let broker = try BrokerFixture([
       "allow_anonymous true", "persistence true", "persistence_location DIRECTORY/", "autosave_interval 3600",
     ])
@@ -57,8 +57,8 @@ import Testing
       record.kill()
       load.publish(3000)
       try await eventually { load.isSettled }
-      // What a broker has not yet written when it is killed it loses, after it has acknowledged it to the sender: no
-      // consumer can make up for that. So it writes first.
+      // A killed broker loses acknowledged messages that it has not written yet, which no consumer can compensate. It therefore writes its
+      // database first.
       let saves = broker.logCount("Saving in-memory database")
       broker.signal(SIGUSR1)
       try await broker.waitForLog("Saving in-memory database", times: saves + 1)
@@ -68,7 +68,7 @@ import Testing
       let before = try stored()
       try record.start()
       try await eventually { try stored() > before }
-      // It comes back with the backlog of before, also with what it had handed over.
+      // The restarted broker repeats the earlier backlog, including delivered messages.
       broker.kill()
       try broker.start()
       try await eventually { try stored() >= load.published }
@@ -80,7 +80,7 @@ import Testing
 
   /// SIGKILL of PostgreSQL under load: the recorder waits for it.
   @Test(.timeLimit(.minutes(20)), .needs(.postgreSQL))
-  func theDatabaseIsKilled() async throws {
+  func killedDatabase() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let database = try PostgreSQLFixture()
@@ -109,14 +109,15 @@ import Testing
     let rows = try database.query(FleetLoad.query("odograph.messages") + " ORDER BY vehicle COLLATE \"C\"")
     expectEqual(rows, load.expected)
     #expect(try database.query(FleetLoad.stale) == [["0"]])
-    // Each time is said once.
+    // Each outage is reported once.
     #expect(record.count(of: "nothing is acknowledged to the broker") == cycles)
     print("PostgreSQL killed \(cycles) times: \(load.published) messages, each there once")
   }
 
-  /// SIGKILL of the recorder when the newest positions are in PostgreSQL and their messages not yet: these come again.
+  /// SIGKILL of the recorder after the latest positions were written to PostgreSQL, but before their messages: the messages are
+  /// redelivered.
   @Test(.timeLimit(.minutes(10)), .needs(.postgreSQL))
-  func theRecorderIsKilledBetweenPositionsAndMessages() async throws {
+  func recorderKilledBetweenPositionsAndMessages() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let database = try PostgreSQLFixture()
@@ -130,7 +131,7 @@ import Testing
     load.publish(50)
     try await eventually { try stored() == "50" }
     for cycle in 1...cycles {
-      // Messages wait here, and nothing else.
+      // The lock blocks writes to the table of messages only.
       let lock = try ChildProcess(
         "psql",
         [
@@ -141,7 +142,7 @@ import Testing
         try database.query("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND granted")[0][0] != "0"
       }
       load.publish(50)
-      // Of a batch at least.
+      // At least one batch of positions is written.
       try await eventually { try database.query(FleetLoad.stale) != [["0"]] }
       #expect(try stored() == "\(50 * cycle)")
       record.kill()

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `odograph record` as a script sees it.
+/// Results and exit codes of `odograph record`.
 @Suite struct RecordCommandTests {
   private let location = "odograph/v1/demo/van/location"
 
@@ -33,7 +33,7 @@ import Testing
       ])
   }
 
-  @Test(.timeLimit(.minutes(6))) func takesUpWhatCameInBetween() async throws {
+  @Test(.timeLimit(.minutes(6))) func resumesItsSession() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let path = state.file("fleet.sqlite")
@@ -49,7 +49,7 @@ import Testing
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
   }
 
-  /// The broker's session still has the topics of an earlier run under the same name.
+  /// The broker's session still has the topics of an earlier run with the same client ID.
   @Test(.timeLimit(.minutes(6)), arguments: [["--mqtt-v311"], [], ["--share", "group"]])
   func unsubscribesFromTheTopicsOfAnEarlierRun(more: [String]) async throws {
     let broker = try BrokerFixture()
@@ -64,7 +64,7 @@ import Testing
     let first = record("location")
     try first.start()
     try await broker.waitForLog("Sending SUBACK to rec-1")
-    // A killed process leaves its session.
+    // A killed process leaves its session at the broker.
     first.kill()
     try await eventually { !first.isRunning }
     let second = record("status")
@@ -76,7 +76,7 @@ import Testing
     #expect(try await second.waitForEnd() == 0)
     #expect(try SQLiteReader(path).rows("SELECT kind, seq FROM messages") == [["status", "2"]])
     #expect(second.count(of: "session rec-1 had other topics: unsubscribes odograph/v1/+/+/location") == 1)
-    // Reported once.
+    // Reported by the first run only.
     let third = record("status")
     try third.start()
     try await broker.waitForLog("Sending SUBACK to rec-1", times: 3)
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)), .needs(.postgreSQL))
-  func postgreSQLHoldsTheSame() async throws {
+  func postgreSQLStoresTheSame() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let database = try PostgreSQLFixture()
@@ -119,7 +119,7 @@ import Testing
     #expect(try database.query("SELECT count(*) FROM odograph.messages_default") == [["2"]])
   }
 
-  /// Needs no broker: for those who bring a database up to date, or clean it up, by hand or by cron.
+  /// Preparation needs no broker, so that databases can be updated and cleaned up manually or by cron.
   @Test(.timeLimit(.minutes(6)), .needs(.postgreSQL)) func preparesAndDeletesWithoutABroker() async throws {
     let directory = try TemporaryDirectory()
     let server = try PostgreSQLFixture()
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func keepsWhatIsAskedForWhileItRecords() async throws {
+  @Test(.timeLimit(.minutes(6))) func deletesOldMessagesWhileItRecords() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let path = state.file("fleet.sqlite")
@@ -147,7 +147,7 @@ import Testing
     try await broker.waitForLog("Sending SUBACK to odograph-record")
     for text in [old, payload(2)] { try await publish(broker, location, text) }
     #expect(try await record.waitForEnd() == 0)
-    // Recorded today and of another year, which no clock is believed: received counts, until that is old itself.
+    // The message's own time is too old to be plausible, so the reception time decides. It is set to 1970.
     try SQLiteReader(path).run("UPDATE messages SET received = 0 WHERE seq = 1")
     let next = RecordProcess(broker, into: path, ["--count", "1", "--keep", "30d"], state: state)
     try next.start()
@@ -157,7 +157,7 @@ import Testing
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages ORDER BY id") == [["2"], ["3"]])
   }
 
-  @Test(.timeLimit(.minutes(6))) func errorsSayWhatToDo() async throws {
+  @Test(.timeLimit(.minutes(6))) func errorsHaveARemedy() async throws {
     let broker = try BrokerFixture()
     let address = ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
     let port: Int = try FreePort.next()

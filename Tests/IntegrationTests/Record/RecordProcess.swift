@@ -2,7 +2,7 @@ import Foundation
 import Platform
 import TestSupport
 
-/// `odograph record` as a user runs it, started again with the same command after it was killed.
+/// A running `odograph record`, which can be restarted with the same arguments after a kill.
 final class RecordProcess: Sendable {
   private let arguments: [String]
   private let environment: [String: String]
@@ -11,7 +11,7 @@ final class RecordProcess: Sendable {
 
   private var child: ChildProcess? { process.withLock { $0 } }
 
-  /// - Parameter state: the folder in which the names of sessions are kept.
+  /// - Parameter state: Folder with the client IDs of sessions.
   convenience init(
     _ broker: BrokerFixture, into store: String, _ more: [String] = [], state: TemporaryDirectory
   ) {
@@ -35,7 +35,7 @@ final class RecordProcess: Sendable {
 
   func signal(_ number: Int32) { child?.signal(number) }
 
-  /// Ends it in order, and waits for it without a limit but the test's.
+  /// Stops it with SIGTERM and waits until it exits, limited by the test's time only.
   func finish() async throws -> Int32 {
     child?.signal(SIGTERM)
     return try await waitForEnd()
@@ -46,13 +46,13 @@ final class RecordProcess: Sendable {
     return child?.waitForExit() ?? -1
   }
 
-  /// What it has said, in all its lives.
+  /// Output of all its runs.
   var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
   func count(of text: String) -> Int { output.components(separatedBy: text).count - 1 }
 }
 
-/// How often the long forms repeat what the short ones do a few times.
+/// Number of repetitions: few by default, many in full runs.
 enum ChaosExtent {
   static func cycles(short: Int, full: Int) -> Int {
     let own = ProcessInfo.processInfo.environment["ODOGRAPH_CHAOS_CYCLES"].flatMap(Int.init)

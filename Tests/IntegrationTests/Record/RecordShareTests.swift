@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Many recorders split one fleet.
+/// Several recorders share the messages of a fleet.
 @Suite(.serialized) struct RecordShareTests {
-  @Test(.timeLimit(.minutes(20))) func twoThenFourSplitTheLoadAndNothingIsLost() async throws {
+  @Test(.timeLimit(.minutes(20))) func twoThenFourRecordersLoseNothing() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let paths = (0..<4).map { state.file("fleet-\($0).sqlite") }
@@ -29,11 +29,11 @@ import Testing
     readers += try paths[2...].map { try SQLiteReader($0) }
     load.publish(20_000)
     try await eventually { try (0..<4).allSatisfy { try stored($0) > shares.min() ?? 0 || $0 < 2 } }
-    // Under load, one is killed and one leaves politely.
+    // Under load, one recorder is killed and one stops normally.
     records[0].kill()
     #expect(try await records[1].finish() == 143)
     try await eventually { load.isSettled }
-    // What the broker handed to the one that was killed waits for whoever takes its place.
+    // Messages that the broker delivered to the killed recorder wait for its session.
     try records[0].start()
     try await eventually { try (0..<4).reduce(0) { try $0 + stored($1) } >= load.published }
     for index in [0, 2, 3] { #expect(try await records[index].finish() == 143) }
@@ -45,15 +45,15 @@ import Testing
       }
     }
     #expect(seen.count == load.published)
-    // Each in one of the files; only what was under way to the one that was killed may be in another too.
+    // Each message is in one file; only messages in transit to the killed recorder may be in a second one.
     let split = try (0..<4).map { try stored($0) }
     #expect(split.allSatisfy { $0 > 0 }, "shares \(split)")
     print("shared: \(load.published) messages, by recorder \(split)")
   }
 
-  /// What a member had that was killed waits for its session and for no other member: mosquitto hands it to nobody else. Who takes up
-  /// the session, on another machine and into another store, gets it.
-  @Test(.timeLimit(.minutes(10))) func aSessionIsTakenUpElsewhere() async throws {
+  /// Messages delivered to a killed member wait for its session; mosquitto does not redistribute them. A recorder with the same client ID,
+  /// on another machine and with another store, receives them.
+  @Test(.timeLimit(.minutes(10))) func sessionIsResumedElsewhere() async throws {
     let broker = try BrokerFixture(["allow_anonymous true", "max_inflight_messages 100"])
     let states = try (0..<3).map { _ in try TemporaryDirectory() }
     let paths = states.map { $0.file("fleet.sqlite") }
@@ -65,7 +65,7 @@ import Testing
     try await broker.waitForLog("Sending SUBACK to odograph-", times: 2)
     let load = FleetLoad()
     try load.start(configuration(broker, "load"))
-    // It stands still, so that all of its share is unacknowledged or waits when it is killed.
+    // The recorder is stopped, so that its share remains unacknowledged or queued until it is killed.
     records[0].signal(SIGSTOP)
     load.publish(2000)
     try await eventually { load.isSettled }
@@ -74,7 +74,7 @@ import Testing
     try await eventually { load.isSettled }
     var seen: Set<String> = []
     func stored(_ store: Int) throws -> Set<String> {
-      // Before it has made its tables there is nothing in them.
+      // Before the recorder has created its tables, the result is empty.
       Set((try? SQLiteReader(paths[store]).rows("SELECT vehicle, seq FROM messages").map { "\($0)" }) ?? [])
     }
     try records[2].start()
@@ -85,21 +85,21 @@ import Testing
     }
     #expect(seen.count == 4000)
     let elsewhere = try stored(2).count
-    #expect(elsewhere > 100, "\(elsewhere) came to the one that took up the session")
+    #expect(elsewhere > 100, "\(elsewhere) stored after the session was resumed")
     for record in records[1...] { #expect(try await record.finish() == 143) }
   }
 
-  /// A member that leaves takes what the broker has for it alone, and leaves no session behind.
-  @Test(.timeLimit(.minutes(10))) func aMemberDrainsBeforeItLeaves() async throws {
+  /// A member that leaves first receives the messages queued for it, and leaves no session behind.
+  @Test(.timeLimit(.minutes(10))) func memberDrainsBeforeItLeaves() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let path = state.file("fleet.sqlite")
-    // A window far smaller than the backlog: leaving at once would leave the rest behind.
+    // The window is much smaller than the backlog: without draining, most messages would be lost.
     let record = RecordProcess(
       broker, into: path, ["--share", "recorders", "--commit-count", "5"], state: state)
     try record.start()
     try await broker.waitForLog("Sending SUBACK to odograph-record")
-    // It stands still while the backlog grows.
+    // The recorder is stopped while the backlog grows.
     record.signal(SIGSTOP)
     let load = FleetLoad()
     try load.start(configuration(broker, "load"))

@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A recording of a simulated fleet: `odograph simulate` through a real mosquitto into `odograph record`, with outages, so
-/// that there are tracks, and with messages of other makers.
+/// Records a simulated fleet: `odograph simulate` through a real mosquitto into `odograph record`, with outages that cause track messages,
+/// and with third-party messages.
 struct RecordedDrive {
   let broker: BrokerFixture
   let state: TemporaryDirectory
@@ -14,7 +14,7 @@ struct RecordedDrive {
 
   var address: [String] { ["--broker", "mqtt://127.0.0.1:\(broker.port)"] }
 
-  /// Records while `work` runs and until the store has `count` messages; returns the store.
+  /// Records while `work` runs, and until `isDone`.
   func record(
     into store: String, subscription: Int, until isDone: @autoclosure () throws -> Bool,
     while work: () async throws -> Void
@@ -28,7 +28,7 @@ struct RecordedDrive {
     _ = try await record.finish()
   }
 
-  /// Vehicles that drive, lose their link and say things of all kinds.
+  /// Simulates vehicles with outages, events and live values, and publishes third-party messages.
   func drive(seconds: Double = 4) async throws {
     let result = try await OdographProcess.run(
       [
@@ -46,7 +46,7 @@ struct RecordedDrive {
     try await publish(broker, "sensors/done", "the last one")
   }
 
-  /// The message that `drive` ends with is there.
+  /// Returns whether the last message of `drive` is stored.
   static func isWhole(_ store: String) throws -> Bool {
     let reader = try SQLiteReader(store)
     guard try !reader.rows("SELECT 1 FROM sqlite_master WHERE name = 'messages'").isEmpty else {

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph replay`: a recording that is played and recorded again is the same recording.
+/// `odograph replay`: a recording that is replayed and recorded again has the same content.
 @Suite(.serialized) struct ReplayRoundTripTests {
-  /// Every column but `received`, by the recorder's clock, and the row's number.
+  /// The columns except `received`, which is the recorder's time, and the row number.
   private static let messages = """
     SELECT time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash, event, latitude, longitude, altitude,
         accuracy, speed, course, typeof(payload), payload
@@ -15,13 +15,13 @@ import Testing
       FROM fixes ORDER BY vehicle, epoch, seq, place
     """
 
-  @Test(.timeLimit(.minutes(8))) func recordedAgainItIsTheSame() async throws {
+  @Test(.timeLimit(.minutes(8))) func replayReproducesTheRecording() async throws {
     let drive = try RecordedDrive()
     let (first, second) = (drive.state.file("first.sqlite"), drive.state.file("second.sqlite"))
     try await drive.record(into: first, subscription: 1, until: RecordedDrive.isWhole(first)) {
       try await drive.drive()
     }
-    // A broker that keeps nothing of the first time.
+    // A broker without retained messages of the first recording.
     let empty = try RecordedDrive()
     try await empty.record(into: second, subscription: 2, until: RecordedDrive.isWhole(second)) {
       let result = try await OdographProcess.run(
@@ -36,19 +36,19 @@ import Testing
     #expect(rows.count > 100 && Set(rows.map { $0[5] }) == ["0", "1"])
     #expect(try rows == b.rows(Self.messages))
     #expect(try a.rows(Self.fixes) == b.rows(Self.fixes) && !a.rows(Self.fixes).isEmpty)
-    // The order of each vehicle's messages is kept too.
+    // The order of a vehicle's messages is unchanged.
     let order = "SELECT topic, seq FROM messages WHERE vehicle = 'sim-2' AND qos = 1 ORDER BY id"
     #expect(try a.rows(order) == b.rows(order))
     print("replayed and recorded again,\(rows.count)")
   }
 
-  @Test(.timeLimit(.minutes(8))) func shiftedIntoAnotherFleetItIsNews() async throws {
+  @Test(.timeLimit(.minutes(8))) func replayIntoAnotherFleetIsNotDuplicated() async throws {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")
     try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
       try await drive.drive()
     }
-    // Into the same store: nothing of it is taken for a repetition.
+    // Recorded into the same store: no message is treated as a duplicate.
     let before =
       try SQLiteReader(store).rows("SELECT count(*) FROM messages WHERE fleet = 'demo'")[0][0] ?? ""
     let begin = Date().timeIntervalSince1970 * 1000
@@ -62,7 +62,7 @@ import Testing
     }
     let end = Date().timeIntervalSince1970 * 1000
     let reader = try SQLiteReader(store)
-    // Nothing is in the future, and what was said at once is said now.
+    // Times are shifted to the present, and none is in the future.
     let times = try reader.rows(
       "SELECT min(time), max(time) FROM messages WHERE fleet = 'rehearsal' AND kind = 'location'")[0]
     #expect((Double(times[0] ?? "") ?? 0) > begin - 30_000 && (Double(times[1] ?? "") ?? 0) < end + 1000)
@@ -76,8 +76,8 @@ import Testing
       ) == [["0"]])
   }
 
-  /// Old orders are left out, and counted, unless they are asked for.
-  @Test(.timeLimit(.minutes(6))) func vehiclesAreNotToldTwice() async throws {
+  /// Requests to vehicles are omitted and counted, unless `--orders` is given.
+  @Test(.timeLimit(.minutes(6))) func requestsAreNotReplayed() async throws {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")
     let van = "odograph/v1/demo/van"
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func ctrlCEndsItInOrderAndNobodyIsWaitedForForLong() async throws {
+  @Test(.timeLimit(.minutes(6))) func interruptEndsReplay() async throws {
     let drive = try RecordedDrive()
     let store = drive.state.file("fleet.sqlite")
     try await drive.record(into: store, subscription: 1, until: RecordedDrive.isWhole(store)) {
@@ -155,7 +155,7 @@ import Testing
         ["replay", database.url, "--speed", "max", "--times", "keep", "--as-live", "-q"] + empty.address)
       #expect(result.status == 0, "\(result.output)")
     }
-    // Columns of time are kept to the millisecond in both.
+    // Both databases store times in milliseconds.
     #expect(try SQLiteReader(file).rows(Self.messages) == SQLiteReader(again).rows(Self.messages))
   }
 }

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Questions are answered by a streaming replica while recorders write to its primary.
+/// Queries to a streaming replica while recorders write to its primary.
 @Suite(.serialized) struct ReplicaTests {
-  /// Commands that ask a recording, each with what it prints.
-  private static let questions: [[String]] = [
+  /// Commands that read a recording.
+  private static let queries: [[String]] = [
     ["export", "STORE", "--format", "csv"], ["export", "STORE", "--format", "jsonl"],
     ["export", "STORE", "--messages"], ["export", "STORE", "--format", "geojson", "--vehicle", "sim-3"],
     ["trips", "--recording", "STORE", "--format", "jsonl"],
@@ -13,7 +13,7 @@ import Testing
     ["trace", "list", "--recording", "STORE"],
   ]
 
-  @Test(.timeLimit(.minutes(15)), .needs(.postgreSQL)) func everyQuestionWhileFourRecord() async throws {
+  @Test(.timeLimit(.minutes(15)), .needs(.postgreSQL)) func queriesWhileFourRecordersWrite() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
     let primary = try PostgreSQLFixture()
@@ -35,13 +35,13 @@ import Testing
       let run = try await OdographProcess.run(question.map { $0 == "STORE" ? store : $0 })
       return (run.status, run.output)
     }
-    for question in Self.questions {
+    for question in Self.queries {
       let answer = try await ask(question, replica.url)
       #expect(answer.status == 0, "\(question): \(answer.output.prefix(500))")
     }
     load.signal(SIGINT)
     #expect(load.waitForExit() == 130)
-    // What is there in the end is the same, and complete.
+    // In the end both databases are complete and give the same results.
     try await eventually {
       try await ask(["verify", told, "--recording", "STORE"], primary.url).status == 0
     }
@@ -49,15 +49,15 @@ import Testing
     try await eventually { try replica.hasAll(of: primary) }
     let verified = try await ask(["verify", told, "--recording", "STORE"], replica.url)
     #expect(verified.status == 0 && verified.output.contains(" 0 missing, 0 doubled"), "\(verified.output)")
-    for question in Self.questions {
+    for question in Self.queries {
       let (here, there) = try await (ask(question, primary.url), ask(question, replica.url))
-      // The address is in what is said at the end; a port's digits alone are in positions, too.
+      // The final message contains the server's address. Ports alone are not removed, because their digits may occur in positions.
       let isSame =
         here.output.replacing(":\(primary.port)/", with: "")
         == there.output.replacing(":\(replica.port)/", with: "")
       #expect(isSame, "\(question)")
     }
-    // What would write is told where to go.
+    // A command that writes is refused and names the primary.
     let refused = try await ask(["record", "STORE", "--prepare"], replica.url)
     #expect(refused.status == 74 && refused.output.contains("a read-only replica"), "\(refused.output)")
     #expect(refused.output.contains("name the primary server"))

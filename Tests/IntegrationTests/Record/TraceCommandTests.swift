@@ -12,12 +12,12 @@ import TestSupport
 import Testing
 import Traces
 
-/// Traces from a drive to the files that `odograph trace` writes: told over a broker, recorded in both databases, put together again.
+/// Traces from a simulated drive to the files of `odograph trace`: published at a broker, recorded in both databases, and reassembled.
 @Suite(.timeLimit(.minutes(6))) struct TraceCommandTests {
   private let broker: BrokerFixture
   private let state: TemporaryDirectory
   private let drive: [TraceSample]
-  private let told: Entry
+  private let trace: Entry
 
   private struct Entry {
     var bytes: [UInt8]
@@ -29,10 +29,10 @@ import Traces
     broker = try BrokerFixture()
     state = try TemporaryDirectory()
     drive = try Self.samples()
-    told = try Self.tell(drive)
+    trace = try Self.pack(drive)
   }
 
-  /// Half a minute of all sensors.
+  /// 25 s of samples from all sensors.
   private static func samples() throws -> [TraceSample] {
     var configuration = SimulatedDrive.Configuration()
     (configuration.seed, configuration.duration, configuration.parkingTime) = (
@@ -54,8 +54,8 @@ import Traces
     return samples
   }
 
-  /// As the vehicle packs it, cuts it and tells of it.
-  private static func tell(_ samples: [TraceSample]) throws -> Entry {
+  /// Packs the samples and splits them into messages, as a vehicle does.
+  private static func pack(_ samples: [TraceSample]) throws -> Entry {
     var ring = TraceRing()
     for sample in samples { ring.append(sample) }
     let times = try #require(ring.times)
@@ -89,7 +89,7 @@ import Traces
   }
 
   private var recording: TraceMessage {
-    var message = told.message
+    var message = trace.message
     (message.revision, message.state, message.size, message.pieces, message.checksum) = (
       1, .recording, nil, nil, nil
     )
@@ -97,13 +97,13 @@ import Traces
     return message
   }
 
-  /// What the vehicle tells; pieces before the message, and one twice.
+  /// Messages of the vehicle: pieces before the final trace message, and a repeated piece.
   private func messages(without missing: Int? = nil) -> [(topic: String, payload: String)] {
     let root = "odograph/v1/delivery/van-1/"
-    let pieces = told.pieces.reversed().filter { $0.piece != missing } + [told.pieces[0]]
+    let pieces = trace.pieces.reversed().filter { $0.piece != missing } + [trace.pieces[0]]
     return [(root + "trace", text(recording.payload))]
       + pieces.map { (root + "trace/piece", text($0.payload)) }
-      + [(root + "trace", text(told.message.payload))]
+      + [(root + "trace", text(trace.message.payload))]
   }
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -112,7 +112,7 @@ import Traces
 
   private func record(into store: String, without missing: Int? = nil) async throws {
     let messages = messages(without: missing)
-    // The piece that comes twice is there once.
+    // The repeated piece is stored once.
     let recorder = RecordProcess(broker, into: store, ["--count", "\(messages.count)"], state: state)
     try recorder.start()
     try await broker.waitForLog("Sending SUBACK")
@@ -127,13 +127,13 @@ import Traces
   private func check(_ store: String) async throws {
     let list = try await run(["list", "--recording", store])
     #expect(list.status == 0 && list.lines.count == 3, "\(list.output)")
-    for text in ["complete", "\(told.pieces.count) pieces", "moderate  at 50.0 km/h  26.4 km/h from 3°"] {
+    for text in ["complete", "\(trace.pieces.count) pieces", "moderate  at 50.0 km/h  26.4 km/h from 3°"] {
       #expect(list.output.contains(text), "\(list.output)")
     }
     let file = state.file("\(UInt32.random(in: 0 ... .max)).odotrace")
     let fetched = try await run(["fetch", "van-1", "3", "--recording", store, "-o", file])
     #expect(fetched.status == 0, "\(fetched.output)")
-    #expect(try Array(Data(contentsOf: URL(filePath: file))) == told.bytes)
+    #expect(try Array(Data(contentsOf: URL(filePath: file))) == trace.bytes)
     let verified = try await run(["verify", file])
     #expect(
       verified.status == 0 && verified.output.contains("ok: the checksum of each block"), "\(verified.output)"
@@ -159,7 +159,7 @@ import Traces
     #expect(read.output.contains(#""schema": "foxglove.LocationFix", "count": \#(fixes),"#), "\(read.output)")
   }
 
-  /// What the agent plays of it is what was recorded, as many and to the step.
+  /// The samples that the agent replays equal the recorded ones within the resolution, in number and value.
   private func compare(_ csv: String) throws {
     var (scans, pressures): ([InertialScan], [PressureData]) = ([], [])
     var recording = try CSVSensorRecording(path: csv)
@@ -176,7 +176,7 @@ import Traces
     try #require(scans.count == before.count && before.count > 9000)
     let step = TraceResolution()
     var worst = [0.0, 0, 0]
-    // Sensors that spoke at one moment have no order among each other.
+    // Samples with the same time stamp have no defined order.
     let (played, driven) = (
       Self.byTime(scans, since: Timestamp(nanoseconds: 0)), Self.byTime(before, since: first)
     )
@@ -191,7 +191,7 @@ import Traces
         if let a = pair.0, let b = pair.1 { worst[index] = max(worst[index], (a - b).length) }
       }
     }
-    // Half a step by axis.
+    // Half a step per axis.
     let half = 0.5 * 3.0.squareRoot()
     #expect(worst[0] <= half * step.specificForce.x + 1e-9 && worst[1] <= half * step.rotationRate.x + 1e-9)
     #expect(worst[2] <= half * step.magneticField.x + 1e-9, "\(worst)")
@@ -202,7 +202,7 @@ import Traces
     }
   }
 
-  /// What was said at each moment, by whole microseconds, as a trace has them.
+  /// Merges the samples by time in whole microseconds, the resolution of traces.
   private static func byTime(_ scans: [InertialScan], since start: Timestamp) -> [Int64: InertialScan] {
     func microseconds(_ timestamp: Timestamp) -> Int64 { (timestamp.nanoseconds + 500) / 1000 }
     var merged: [Int64: InertialScan] = [:]
@@ -223,7 +223,7 @@ import Traces
     try await check(server.url)
   }
 
-  @Test func aMissingPieceAndADamagedFileAreSaid() async throws {
+  @Test func missingPieceAndDamagedFileAreReported() async throws {
     let store = state.file("fleet.sqlite")
     try await record(into: store, without: 2)
     let file = state.file("crash.odotrace")
@@ -231,9 +231,10 @@ import Traces
     #expect(partial.status == 64 && partial.output.contains("these are missing: 2;"), "\(partial.output)")
     #expect(!FileManager.default.fileExists(atPath: file))
     let list = try await run(["list", "--recording", store])
-    #expect(list.output.contains("\(told.pieces.count - 1) of \(told.pieces.count) pieces"), "\(list.output)")
+    #expect(
+      list.output.contains("\(trace.pieces.count - 1) of \(trace.pieces.count) pieces"), "\(list.output)")
 
-    try Data(told.bytes.dropLast(100)).write(to: URL(filePath: file))
+    try Data(trace.bytes.dropLast(100)).write(to: URL(filePath: file))
     let damaged = try await run(["verify", file])
     #expect(damaged.status == 1 && damaged.output.contains("are an incomplete block"), "\(damaged.output)")
     try Data("t,ax\n1,2\n".utf8).write(to: URL(filePath: file))
@@ -263,7 +264,7 @@ import Traces
     try await eventually { !child.isRunning }
     let said = try OdographProcess.text(of: output)
     #expect(child.waitForExit() == 0 && said.contains("delivery/van-1"), "\(said)")
-    #expect(try Array(Data(contentsOf: URL(filePath: file))) == told.bytes)
+    #expect(try Array(Data(contentsOf: URL(filePath: file))) == trace.bytes)
     let late = try await run(["wait", "van-2", "--timeout", "0.3"] + address)
     #expect(late.status == 75 && late.output.contains("no trace was announced"), "\(late.output)")
   }

@@ -7,23 +7,22 @@ import TestSupport
 import Testing
 
 @Suite struct ParkedReceiverTests {
-  /// A real receiver's log of a vehicle that stands, through a real gpsd: wherever a fence's edge runs through its fixes,
-  /// it crosses it once at most.
+  /// A receiver log of a parked vehicle, played through a real gpsd: a geofence edge through the scattered fixes is crossed at most once.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd), .needs(.recordings("gpsd-logs")))
-  func aParkedReceiverCrossesAFenceOnceAtMost() throws {
+  func parkedReceiverCrossesAGeofenceAtMostOnce() throws {
     let path = try Shared.file("data/gpsd-logs/sirf2.log")
     let listener = GPSDListener()
     let gpsd = try GPSDFixture(log: path, secondsPerSentence: 0.004, repeats: true)
     let source = try GPSDSource(GPSDAddress(port: gpsd.port))
     source.setDemand(always, for: .positioning)
     try source.start(listener.sink)
-    // Long enough for one whole pass through the log, wherever in it the first watcher came.
+    // Enough fixes for a complete pass through the log, independent of the position at which the first client connected.
     _ = waitUntil(atMost: 120) { listener.fixes.count { $0.coordinate != nil } >= 1300 }
     source.stop()
     gpsd.stop()
 
     let heard = listener.fixes.compactMap { Location(fix: $0) }
-    // From its beginning, where the receiver's time goes back, to its end: the jump from one to the other is no receiver's.
+    // The fixes of one pass, which starts where the receiver's time goes back: the jump between two passes is an artefact.
     let starts = heard.indices.dropFirst().filter { index in
       guard let last = heard[index - 1].time, let time = heard[index].time else { return false }
       return time < last
@@ -48,7 +47,7 @@ import Testing
     var monitor = RegionMonitor()
     #expect(monitor.replaceAll(regions).refused.isEmpty)
     var transitions: [String: Int] = [:]
-    // The log's own pace, a fix a second: played faster, the arrival times would say less.
+    // One fix per second, as in the log: the faster playback would distort the arrival times.
     for (second, location) in locations.enumerated() {
       var location = location
       location.timestamp = Timestamp(seconds: Double(second))

@@ -3,7 +3,7 @@ import MQTT
 import Platform
 import TestSupport
 
-/// Whoever manages a vehicle: publishes at a broker and keeps what the vehicle says.
+/// Manages a vehicle through a broker and records the vehicle's messages.
 final class Operator {
   static let vehicle = "odograph/v1/test/van/"
 
@@ -11,7 +11,7 @@ final class Operator {
     var topic: String
     var json: [String: Any]
     var correlation: [UInt8]?
-    /// Seconds.
+    /// Message expiry in s.
     var expiry: UInt32?
   }
 
@@ -43,7 +43,7 @@ final class Operator {
 
   deinit { session.stop(drain: 1) }
 
-  /// Publishes below the vehicle.
+  /// Publishes below the vehicle's topic.
   func send(
     _ path: String, _ text: String, retain: Bool = false, properties: MQTTMessageProperties = .init()
   ) {
@@ -58,7 +58,7 @@ final class Operator {
         topic: topic, text: text, qos: .atLeastOnce, retain: retain, properties: properties))
   }
 
-  /// All JSON messages below the vehicle, oldest first, by their topic below it; responses without their identifier.
+  /// The JSON messages below the vehicle's topic, oldest first, with their relative topics; responses without their identifier.
   var all: [(name: String, json: Any)] {
     messages.withLock { $0 }.compactMap { message in
       guard message.topic.hasPrefix(Self.vehicle),
@@ -81,10 +81,10 @@ final class Operator {
     }
   }
 
-  /// What the vehicle said of its settings, oldest first.
+  /// Reports on settings, oldest first.
   var reports: [[String: Any]] { received(Self.vehicle + "config/reported").map(\.json) }
 
-  /// Wants settings, and waits for the next report.
+  /// Requests settings and waits for the next report.
   func want(_ document: String, retain: Bool = true) -> [String: Any]? {
     let before = reports.count
     send("config/desired", document, retain: retain)
@@ -92,10 +92,10 @@ final class Operator {
     return reports.dropFirst(before).first
   }
 
-  /// Gives a command and waits for its answer; nil when none comes.
+  /// Sends a command and waits for its response; nil if none arrives.
   /// - Parameters:
-  ///   - topic: where the answer is wanted; below the command's own topic for answers when nil.
-  ///   - place: where it is waited for; there, when nil.
+  ///   - topic: Response topic; nil: a topic below the command's own response topic.
+  ///   - place: Topic on which the response is expected; nil: the response topic.
   func command(
     _ name: String, _ arguments: String = "", topic: String? = nil, place: String? = nil,
     atMost seconds: Double = 60
@@ -110,11 +110,11 @@ final class Operator {
     return answer()?.json
   }
 
-  /// The last `status`.
+  /// State in the last `status`.
   var state: String? { received(Self.vehicle + "status").last?.json["state"] as? String }
 }
 
-/// `odographd` with a configuration file, which remote settings go over.
+/// `odographd` with a configuration file, which remote settings override.
 struct ManagedAgent {
   let child: ChildProcess
   let directory: TemporaryDirectory
@@ -135,7 +135,7 @@ struct ManagedAgent {
       speed = 5
       [iio]
       rate = 20
-      # A car tells little, so that these tests would wait for long.
+      # The preset car publishes rarely, so that tests would be slow.
       [location]
       reporting = "distance"
       [heading]
@@ -170,5 +170,5 @@ struct ManagedAgent {
   var log: String { (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "" }
 }
 
-/// Why something was refused or failed; empty when it was not.
+/// Reason for a refusal or failure; empty if there is none.
 func problem(of message: [String: Any]?) -> String { message?["problem"] as? String ?? "" }

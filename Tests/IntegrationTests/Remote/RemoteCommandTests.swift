@@ -3,9 +3,9 @@ import MQTT
 import TestSupport
 import Testing
 
-/// Commands, through a real broker.
+/// Commands to the agent through a real broker.
 @Suite(.serialized) struct RemoteCommandTests {
-  @Test(.timeLimit(.minutes(4))) func eachIsAnsweredWhereItsSenderWants() throws {
+  @Test(.timeLimit(.minutes(4))) func commandsAreAnsweredOnTheResponseTopic() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
@@ -28,7 +28,7 @@ import Testing
     let message = controller.received(Operator.vehicle + "track").last?.json
     #expect(message?["count"] as? Int == sent?["fixes"] as? Int && message?["seq"] is Int)
 
-    // Whether it drives or waits at a sign, it says so: with the tilt, or with what would help.
+    // The result depends on whether the vehicle is at rest: a tilt, or a problem with a remedy.
     let level = try #require(controller.command("level"))
     let tilt = ((level["result"] as? [String: Any])?["level"] as? [String: Any])?["tilt"] as? Double
     #expect((level["state"] as? String == "done") == (tilt != nil), "\(level)")
@@ -76,7 +76,7 @@ import Testing
     agent.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(3))) func answersGoWhereAnswersBelong() throws {
+  @Test(.timeLimit(.minutes(3))) func responseTopicsAreRestricted() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let agent = try ManagedAgent(
@@ -95,7 +95,7 @@ import Testing
     agent.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(3))) func withoutAResponseTopicTheAnswerComesBelowTheCommand() throws {
+  @Test(.timeLimit(.minutes(3))) func defaultResponseTopicIsBelowTheCommand() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker, version: .v311)
     let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory, version: "3.1.1")
@@ -104,7 +104,7 @@ import Testing
     let topic = Operator.vehicle + "command/locate/response"
     #expect(waitUntil(atMost: 60) { !controller.received(topic).isEmpty }, "\(agent.log)")
     #expect(controller.received(topic).first?.json["id"] as? String == "7")
-    // One that the broker has kept was given long ago.
+    // A retained command may be old and is not executed again.
     controller.send("command/locate", #"{"id":"8"}"#, retain: true)
     waitUntil(atMost: 60) { controller.received(topic).count > 1 }
     agent.child.terminate()
@@ -119,7 +119,7 @@ import Testing
     again.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(3))) func ownTracksCommandsBringAboutItsMessages() throws {
+  @Test(.timeLimit(.minutes(3))) func ownTracksCommandsAreAnswered() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let lines = directory.file("owntracks")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Settings that are wanted remotely, through a real broker.
+/// Settings requested remotely, through a real broker.
 @Suite(.serialized) struct RemoteConfigurationTests {
   private static let keys =
     #"keys = ["heading.enabled", "attitude.enabled", "status.interval", "mqtt.broker", "mqtt.message_expiry"]"#
@@ -13,7 +13,7 @@ import Testing
     return Dictionary(elements.map { ($0["key"] ?? "", $0["reason"] ?? "") }) { $1 }
   }
 
-  @Test(.timeLimit(.minutes(4))) func whatIsWrongChangesNothingAndSaysWhy() throws {
+  @Test(.timeLimit(.minutes(4))) func invalidSettingsAreRefused() throws {
     let broker = try BrokerFixture()
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: Self.enabled, directory: TemporaryDirectory())
@@ -40,7 +40,7 @@ import Testing
       #expect(report?["state"] as? String == "refused", "\(document.prefix(80)): \(agent.log)")
       if let expected { #expect(problem(of: report).contains(expected), "\(report ?? [:])") }
       if let key { #expect(refusals(report)[key]?.contains(reason) == true, "\(report ?? [:])") }
-      // What was in force still is, and the vehicle answers.
+      // The previous settings remain in effect, and the vehicle responds to commands.
       let settings = report?["settings"] as? [String: Any]
       #expect(settings?["status.interval"] as? Double == 77 && settings?.count == 1)
     }
@@ -51,7 +51,7 @@ import Testing
     agent.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(4))) func aBrokerThatIsNotThereIsLeftAgain() throws {
+  @Test(.timeLimit(.minutes(4))) func unreachableBrokerIsRolledBack() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: Self.enabled, directory: directory)
@@ -69,8 +69,8 @@ import Testing
     #expect((report["settings"] as? [String: Any])?.isEmpty == true)
     #expect(waitUntil(atMost: 60) { controller.state == "online" })
     #expect(controller.command("locate")?["state"] as? String == "done", "\(agent.log)")
-    // The broker hands the document over again with each connection, and to the next run too.
-    // What a kill left without its acknowledgement comes again, with its number.
+    // The broker delivers the retained document with each connection, also to the next run. A report without acknowledgement at the kill
+    // is repeated with its original number.
     func numbers() -> Set<Int> { Set(controller.reports.compactMap { $0["seq"] as? Int }) }
     let reports = numbers()
     agent.child.kill()
@@ -82,7 +82,7 @@ import Testing
     again.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(4))) func aVehicleMovesToAnotherBrokerAndLeavesNoGhost() throws {
+  @Test(.timeLimit(.minutes(4))) func vehicleMovesToAnotherBroker() throws {
     let (broker, other) = (try BrokerFixture(), try BrokerFixture())
     let (controller, newController) = (try Operator(broker), try Operator(other))
     let directory = try TemporaryDirectory()
@@ -96,21 +96,21 @@ import Testing
     #expect(waitUntil(atMost: 60) { newController.state == "online" && controller.state == "offline" })
     agent.child.kill()
     #expect(waitUntil(atMost: 60) { newController.state == "offline" })
-    // The file still names the first broker; what was set remotely goes over it.
+    // The file still names the first broker; the remote setting overrides it.
     let again = try ManagedAgent(broker, remote: Self.enabled, directory: directory)
     #expect(waitUntil(atMost: 60) { newController.state == "online" }, "\(again.log)")
     #expect(newController.command("status")?["state"] as? String == "done", "\(again.log)")
     again.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(4))) func whatIsAppliedIsInForceAtOnceAndAfterAPowerCut() throws {
+  @Test(.timeLimit(.minutes(4))) func settingsTakeEffectImmediatelyAndAfterAKill() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: Self.enabled, directory: directory)
     func headings() -> Int { controller.received(Operator.vehicle + "heading").count }
     #expect(waitUntil(atMost: 90) { headings() > 3 }, "\(agent.log)")
     #expect(controller.want(#"{"settings":{"heading.enabled":false}}"#)?["state"] as? String == "applied")
-    // One may be under way.
+    // A message may be in transit.
     waitUntil(atMost: 1) { false }
     let told = headings()
     #expect(controller.command("locate")?["state"] as? String == "done")
@@ -127,8 +127,8 @@ import Testing
     again.child.terminate()
   }
 
-  /// Messages are worth something for as long as the settings in force say, from the next one on.
-  @Test(.timeLimit(.minutes(3))) func anotherExpiryIsInForceAtOnce() throws {
+  /// Messages expire according to the current settings, starting with the next message.
+  @Test(.timeLimit(.minutes(3))) func changedExpiryTakesEffectImmediately() throws {
     let broker = try BrokerFixture()
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: Self.enabled, directory: TemporaryDirectory())
@@ -150,13 +150,13 @@ import Testing
       #expect(controller.command("track", #"{"from":"2020-01-01T00:00:00Z"}"#)?["state"] as? String == "done")
       #expect(waitUntil(atMost: 60) { controller.received(track).count > before }, "\(agent.log)")
       let lasts = controller.received(track).last?.expiry
-      // A broker takes off the seconds for which it had the message.
+      // The broker subtracts the seconds during which it has stored the message.
       if let expiry { #expect((expiry - 60...expiry).contains(lasts ?? 0)) } else { #expect(lasts == nil) }
     }
     agent.child.terminate()
   }
 
-  @Test(.timeLimit(.minutes(2))) func nothingIsListenedToUnlessConfigured() throws {
+  @Test(.timeLimit(.minutes(2))) func requestsAreIgnoredUnlessEnabled() throws {
     let broker = try BrokerFixture()
     let controller = try Operator(broker)
     let directory = try TemporaryDirectory()
@@ -169,7 +169,7 @@ import Testing
     agent.child.terminate()
   }
 
-  /// All that the vehicle said, against the schemas.
+  /// Validates the messages of the vehicle against the schemas.
   private func validate(_ controller: Operator) throws -> ChildProcess {
     let directory = try TemporaryDirectory()
     var lines = ""

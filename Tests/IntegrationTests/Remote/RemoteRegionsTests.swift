@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Regions that are wanted remotely, through a real broker.
+/// Regions requested remotely, through a real broker.
 @Suite(.serialized) struct RemoteRegionsTests {
   private static let depot =
     #"{"type":"Feature","id":"depot","geometry":{"type":"Point","coordinates":[11.5,48.1]},"#
@@ -18,7 +18,7 @@ import Testing
     #"{"type":"FeatureCollection","version":"r1","features":[\#(features.joined(separator: ","))]}"#
   }
 
-  @Test(.timeLimit(.minutes(4))) func regionsAreWatchedRefusedRememberedAndReset() throws {
+  @Test(.timeLimit(.minutes(4))) func regionsAreMonitoredRefusedRestoredAndReset() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
     let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
@@ -51,8 +51,8 @@ import Testing
       #expect(problem(of: report).contains(expected), "\(report ?? [:])")
     }
 
-    // The next run watches what was accepted, and does not decide again on what the broker has kept.
-    // What a kill left without its acknowledgement comes again, with its number.
+    // The next run monitors the accepted regions and does not evaluate the retained document again. A report without acknowledgement at
+    // the kill is repeated with its original number.
     func numbers() -> Set<Int> { Set(reports().compactMap { $0["seq"] as? Int }) }
     let count = numbers().count
     agent.child.kill()
@@ -70,7 +70,7 @@ import Testing
     again.child.terminate()
   }
 
-  /// A vehicle whose session has expired at a broker that has its documents: the report on a refused document remains.
+  /// After its session has expired, a vehicle receives its retained documents again: the report on a refused document remains.
   @Test(.timeLimit(.minutes(4))) func refusalRemainsAfterASessionHasExpired() throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let controller = try Operator(broker)
@@ -84,7 +84,7 @@ import Testing
     #expect(refused?["state"] as? String == "refused")
     #expect(first.child.terminate() == 0)
     #expect(waitUntil(atMost: 60) { controller.state == "offline" })
-    // Longer than the session's expiry.
+    // Longer than the session expiry.
     sleep(3)
 
     let again = try ManagedAgent(broker, remote: "enabled = true", directory: directory, sessionExpiry: 1)
@@ -157,7 +157,7 @@ import Testing
         return heard(#"waypoints {"_type":"waypoints","_creator":"odographd","waypoints":[\#(waypoint)]}"#)
           > 0
       }, "\(agent.log)")
-    // A circle that is new is told by itself, and one that is as it was is not told again.
+    // A new waypoint is published on its own; an unchanged one is not published again.
     let other = waypoint.replacing("\"h\"", with: "\"w\"")
     try give(
       #"{"_type":"cmd","action":"setWaypoints","waypoints":{"_type":"waypoints","waypoints":[\#(waypoint),\#(other)]}}"#

@@ -4,11 +4,11 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The built `odographd` inside the rig's guest, beside its sensors, as it runs in a vehicle.
+/// The built `odographd` inside the rig's guest with its local sensors, as in a vehicle.
 extension SensorRigTests {
-  /// As root, and as its unit starts it: a user without capabilities, who has of the sensors what the udev rules give.
+  /// As root, and as started by its unit: a user without capabilities, whose access to the sensors is granted by the udev rules.
   @Test(.timeLimit(.minutes(8)), arguments: [false, true])
-  func theAgentOnItsOwnDevicesPublishesToABroker(unprivileged: Bool) async throws {
+  func agentWithLocalDevicesPublishesToABroker(unprivileged: Bool) async throws {
     let overlay = try TemporaryDirectory()
     let folder = overlay.file("usr/local/bin")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -19,7 +19,7 @@ extension SensorRigTests {
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Deploy/udev/iio-access")
       try FileManager.default.copyItem(atPath: rules.path, toPath: folder + "/iio-access")
       try FileManager.default.copyItem(atPath: "/usr/bin/setpriv", toPath: folder + "/setpriv")
-      // By its path: the guest's shell has an applet of that name that knows less.
+      // With the full path: the guest's shell has a less capable applet of this name.
       launcher = """
         for device in /sys/bus/iio/devices/*; do iio-access "$device" 900 || exit 1; done
         chgrp 900 /dev/iio:device*; chmod 0660 /dev/iio:device*
@@ -44,7 +44,7 @@ extension SensorRigTests {
 
     let settings =
       RigAgent.settings(context: "local:") + [
-        // The host's loopback, as QEMU shows it to the guest.
+        // The host's loopback address in a QEMU guest.
         "mqtt.broker=mqtt://10.0.2.2:\(broker.port)",
         "store.path=/tmp/\(unprivileged ? "agent/" : "")outbox.sqlite",
       ]
@@ -65,7 +65,7 @@ extension SensorRigTests {
     #expect(received.filter { $0.kind == "attitude" }.count > 10, "\(output)")
     #expect(received.contains { $0.kind == "heading" })
     let last = try #require(received.last { $0.kind == "status" }, "\(output)")
-    // Its own last word, not the one that the broker says for the dead.
+    // The agent's own farewell, not its will.
     #expect(last.payload["state"]?.string == "offline" && last.payload["will"] == nil, "\(output)")
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
     try expectPowerCycle(rig)

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built `odographd` on the guest's CAN bus: the kernel's own SocketCAN with its filters and times, a log of a truck's bus
-/// and an engine's control unit.
+/// The built `odographd` on the guest's CAN bus: the kernel's SocketCAN with filters and time stamps, a log of a truck, and an engine
+/// control unit.
 extension SensorRigTests {
   private static func guestWithAgent(_ overlay: TemporaryDirectory) throws -> RigFixture {
     let folder = overlay.file("usr/local/bin")
@@ -24,8 +24,8 @@ extension SensorRigTests {
       .compactMap { $0.payload["signals"] as? [String: [String: Any]] }
   }
 
-  /// J1939 of a log, through the kernel's filters; the interface goes down and comes back.
-  @Test(.timeLimit(.minutes(4))) func theAgentHearsATrucksBus() async throws {
+  /// J1939 of a log through the kernel's filters; the interface goes down and up again.
+  @Test(.timeLimit(.minutes(4))) func agentReadsJ1939() async throws {
     let overlay = try TemporaryDirectory()
     let rig = try Self.guestWithAgent(overlay)
     var log = ""
@@ -52,8 +52,9 @@ extension SensorRigTests {
       listing.output.contains { $0.contains("can vcan0") && $0.contains("SAE J1939") }, "\(listing.output)")
   }
 
-  /// OBD-II: nothing is asked of a silent bus; with the voltage of an alternator everything is, the long answer too.
-  @Test(.timeLimit(.minutes(4))) func theAgentAsksAnEngineThatRuns() async throws {
+  /// OBD-II: a silent bus is not queried. Once the voltage shows a running alternator, all signals are queried, including a multi-frame
+  /// response.
+  @Test(.timeLimit(.minutes(4))) func agentQueriesARunningEngine() async throws {
     let overlay = try TemporaryDirectory()
     let rig = try Self.guestWithAgent(overlay)
     try rig.put(Array("0,36,800,14.08,50\n".utf8), at: "/tmp/engine.csv")

@@ -6,7 +6,7 @@ import Testing
 
 /// The built `odographd` with the rig's sensors.
 extension SensorRigTests {
-  @Test(.timeLimit(.minutes(4))) func theAgentPublishesAndLeavesTheSensorsOff() async throws {
+  @Test(.timeLimit(.minutes(4))) func agentPublishesAndSwitchesTheSensorsOff() async throws {
     let rig = try Self.rig()
     let agent = try RigAgent(context: rig.uri)
     try await eventually {
@@ -23,8 +23,8 @@ extension SensorRigTests {
     try expectPowerCycle(rig)
   }
 
-  /// The most common hardware of all, and everything else as by default: the wanted frame needs a compass.
-  @Test(.timeLimit(.minutes(4))) func sixAxesTellAttitudeInTheFrameThatTheyHave() async throws {
+  /// The most common hardware with default settings: the configured reference frame requires a magnetometer.
+  @Test(.timeLimit(.minutes(4))) func sixAxesPublishAttitudesInAnAvailableFrame() async throws {
     let rig = try Self.rig()
     let agent = try RigAgent(context: rig.uri, ["iio.magnetometer=off"])
     try await eventually {
@@ -47,7 +47,7 @@ extension SensorRigTests {
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
   }
 
-  @Test(.timeLimit(.minutes(4))) func theAgentSurvivesTheDaemonsCrash() async throws {
+  @Test(.timeLimit(.minutes(4))) func agentRecoversFromADaemonCrash() async throws {
     let rig = try Self.rig()
     let agent = try RigAgent(context: rig.uri)
     try await expectLossAndReturn(agent) {
@@ -58,8 +58,8 @@ extension SensorRigTests {
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
   }
 
-  /// What was said of the whole context is no longer true once its devices are there.
-  @Test(.timeLimit(.minutes(4))) func theAgentWaitsForADaemonThatStartsLater() async throws {
+  /// The initial problem of the whole context is no longer reported once its devices are available.
+  @Test(.timeLimit(.minutes(4))) func agentWaitsForTheDaemon() async throws {
     let rig = try Self.rig()
     try rig.run("iiod-ctl stop")
     let agent = try RigAgent(context: rig.uri)
@@ -75,7 +75,7 @@ extension SensorRigTests {
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
   }
 
-  @Test(.timeLimit(.minutes(4))) func theAgentPicksUpADeviceThatReturns() async throws {
+  @Test(.timeLimit(.minutes(4))) func agentResumesAReturningDevice() async throws {
     let rig = try Self.rig()
     let agent = try RigAgent(context: rig.uri)
     try await expectLossAndReturn(agent) {
@@ -83,13 +83,13 @@ extension SensorRigTests {
     } restore: {
       try rig.command("create")
       try rig.command("idle on")
-      // iiod knows the devices that were there when it started; in a vehicle, udev starts it anew.
+      // iiod lists the devices that exist when it starts; in a vehicle, udev restarts it.
       try rig.run("iiod-ctl restart")
     }
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
   }
 
-  /// Cuts when attitudes come, restores when every source is said to be lost, and waits for attitudes again.
+  /// Calls `cut` once attitudes arrive, `restore` once all sources are reported unavailable, and waits for attitudes again.
   private func expectLossAndReturn(
     _ agent: RigAgent, cut: () throws -> Void, restore: () throws -> Void,
     sourceLocation: SourceLocation = #_sourceLocation

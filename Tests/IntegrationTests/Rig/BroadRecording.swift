@@ -1,14 +1,14 @@
 import Foundation
 import Spatial
 
-/// A trial of the BROAD benchmark, or a part of it: what the sensors said, and the truth.
+/// A trial of the BROAD benchmark, or a part of it: sensor data and reference orientation.
 struct BroadRecording {
   struct Row {
-    /// m/s², rad/s and µT.
+    /// Specific force in m/s², rotation rate in rad/s and magnetic field in µT.
     var force: Vector3
     var rate: Vector3
     var field: Vector3
-    /// Device to east-north-up; nil where it was lost.
+    /// Rotation from the device to east-north-up; nil if the optical tracking was lost.
     var reference: Quaternion?
     var isMoving: Bool
   }
@@ -39,14 +39,14 @@ struct BroadRecording {
 
   var duration: Double { Double(rows.count) / Self.hertz }
 
-  /// Keeps some seconds of rest before the movement, and all in all a length that includes movement.
+  /// Crops to `length` seconds, of which at most `rest` seconds precede the movement.
   mutating func crop(rest: Double, length: Double) {
     let movement = rows.firstIndex(where: \.isMoving) ?? 0
     let start = max(0, movement - Int(rest * Self.hertz))
     rows = Array(rows[start..<min(rows.count, start + Int(length * Self.hertz))])
   }
 
-  /// As the rig plays it.
+  /// Input for the rig.
   var csv: String {
     var text = "t,ax,ay,az,gx,gy,gz,mx,my,mz\n"
     for (index, row) in rows.enumerated() {
@@ -57,8 +57,8 @@ struct BroadRecording {
     return text
   }
 
-  /// Degrees RMS of attitudes, one for each row, over the moving rows that have a reference; nil counts as identity, as
-  /// in the attitude benchmark.
+  /// RMS error in degrees of attitudes, one per row, over moving rows with a reference; nil counts as identity, as in the attitude
+  /// benchmark.
   func error(of attitudes: [Quaternion?]) -> Double {
     var sum = 0.0
     var count = 0.0

@@ -7,16 +7,16 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The way of samples through the kernel, iiod and `IIOSource` costs the attitude next to nothing.
+/// Samples that pass the kernel, iiod and `IIOSource` yield nearly the same attitude as direct input.
 extension SensorRigTests {
   private static let broadSeconds = ProcessInfo.processInfo.environment["ODOGRAPH_BROAD_SECONDS"]
-  private static let wantsBroadTrial = Need("Deploy/test.sh --full, or ODOGRAPH_BROAD_SECONDS=28") {
+  private static let needsBroadTrial = Need("Deploy/test.sh --full, or ODOGRAPH_BROAD_SECONDS=28") {
     Shared.isFullRun || broadSeconds != nil
   }
 
-  /// A trial with fast rotation, where an error in time is an error in attitude. It wants the processor for itself for as
-  /// long as it plays, so it belongs to the full run; ODOGRAPH_BROAD_SECONDS plays less of it.
-  @Test(.timeLimit(.minutes(8)), .needs(wantsBroadTrial), .needs(.recordings("broad")))
+  /// A trial with fast rotation, in which timing errors cause attitude errors. It needs the whole processor while it plays and is part of
+  /// the full run; ODOGRAPH_BROAD_SECONDS plays a part of it.
+  @Test(.timeLimit(.minutes(8)), .needs(needsBroadTrial), .needs(.recordings("broad")))
   func attitudeThroughRealDevices() async throws {
     var trial = try BroadRecording(contentsOf: Shared.file("data/broad/07_undisturbed_fast_rotation_B.f32"))
     if let seconds = Self.broadSeconds.flatMap(Double.init) {
@@ -33,11 +33,11 @@ extension SensorRigTests {
         + replay.summary)
     #expect(replay.missing == [:], "rows that did not arrive with their value, by sensor")
     #expect(captured <= direct + 0.5)
-    // An error that is large both ways would say nothing.
+    // Otherwise, two large errors would be equal as well.
     #expect(direct < 3)
   }
 
-  /// Plays at the true rate and returns everything that the source said.
+  /// Plays the trial in real time and returns the events of the source.
   private static func capture(_ trial: BroadRecording) async throws -> [SensorEvent] {
     let rig = try rig()
     let recorder = EventRecorder()
@@ -52,10 +52,10 @@ extension SensorRigTests {
     defer { source.stop() }
     try await eventually { counts().allSatisfy { $0 > 100 } }
     try rig.play(trial.csv)
-    // Nobody asks the guest in the meantime, since its one processor plays.
+    // No commands to the guest meanwhile: its only processor plays the trial.
     try await Task.sleep(for: .seconds(trial.duration))
     try await eventually { try !rig.isPlaying }
-    // At rest again, the last blocks fill.
+    // Samples at rest fill the last blocks.
     let played = counts()
     try await eventually { zip(counts(), played).allSatisfy { $0 > $1 + 100 } }
     return recorder.events
@@ -74,10 +74,10 @@ extension SensorRigTests {
   }
 }
 
-/// Feeds the fusion with what was captured of a trial, in the order of arrival, as the agent does; the samples at rest
-/// before and after are passed over.
+/// Feeds the fusion with the captured events of a trial in order of arrival, like the agent. Samples at rest before and after the trial
+/// are skipped.
 private struct CapturedReplay {
-  /// One for each gyroscope sample.
+  /// Attitudes by gyroscope sample.
   private(set) var attitudes: [Quaternion?]
   private var next: [SensorKind: Int] = [:]
   private var wrong: [SensorKind: Int] = [:]
@@ -85,7 +85,7 @@ private struct CapturedReplay {
   private var last: [SensorKind: Timestamp] = [:]
   private let trial: BroadRecording
 
-  // Half a raw step of each axis; one of the magnetometer is 0.0001 µT.
+  // Half a raw step per axis; the raw step of the magnetometer is 0.0001 µT.
   private static let tolerance = 0.87e-6
   private static let fieldTolerance = 0.87e-4
 
@@ -109,7 +109,7 @@ private struct CapturedReplay {
     }
   }
 
-  /// Rows of each sensor that did not arrive, or not with their value; sensors without any are left out.
+  /// Number of rows per sensor that are missing or have a wrong value; sensors without such rows are omitted.
   var missing: [SensorKind: Int] {
     [SensorKind.accelerometer, .gyroscope, .magnetometer].reduce(into: [:]) { missing, kind in
       let count = trial.rows.count - next[kind, default: 0] + wrong[kind, default: 0]
@@ -117,7 +117,7 @@ private struct CapturedReplay {
     }
   }
 
-  /// How many rows, in what time, and how far apart the sensors' first rows were stamped.
+  /// Number of rows, their duration, and the time difference between the sensors' first rows.
   var summary: String {
     let starts = first.values.map(\.seconds)
     let skew = ((starts.max() ?? 0) - (starts.min() ?? 0)) * 1e3
@@ -127,7 +127,7 @@ private struct CapturedReplay {
       lengths.min() ?? 0, lengths.max() ?? 0, skew)
   }
 
-  /// Each sensor of the rig is a device of its own.
+  /// Each sensor of the rig is a separate device.
   private mutating func isPlayed(_ scan: InertialScan) -> Bool {
     if let rate = scan.rotationRate {
       return isPlayed(rate, \.rate, Self.tolerance, .gyroscope, scan.timestamp)
@@ -139,7 +139,7 @@ private struct CapturedReplay {
     return isPlayed(field, \.field, Self.fieldTolerance, .magnetometer, scan.timestamp)
   }
 
-  /// Whether a sample is the next row of the trial. The first row is known by its value; those after it follow.
+  /// Returns whether a sample is the next row of the trial. The first row is recognized by its value; the following rows are counted.
   private mutating func isPlayed(
     _ value: Vector3, _ column: KeyPath<BroadRecording.Row, Vector3>, _ tolerance: Double, _ kind: SensorKind,
     _ time: Timestamp

@@ -7,21 +7,21 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The built agent beside the radios of the rig's guest, as its unit runs it: what the kernel hears becomes a map, and by the map a
-/// location.
+/// The built agent with the radios of the rig's guest and the rights of its unit: the kernel's scans become a map, and the map yields
+/// locations.
 extension SensorRigTests {
-  /// Where it learns, on its way to the north. So slow that within the half minute between two scans it drives less than the
-  /// radius: whether the agent has learned from a scan that ran as the first fix came is left to it.
+  /// Start of the learning drive, northwards at 2 m/s. In the 30 s between two scans the vehicle moves less than the radius, so the result
+  /// does not depend on whether the agent uses a scan that was running when the first fix arrived.
   private static let place = LiveReceiver.Epoch(latitude: 48.1, longitude: 11.5, speed: 2, course: 0)
 
-  /// Learned beside fixes with CAP_NET_ADMIN and nothing else; then without sky told by the map; what the ledger books is what the
-  /// kernel has done; and without the capability nothing is scanned, which is said once.
-  @Test(.timeLimit(.minutes(8))) func fromTheKernelsScanToTheAgentsLocation() async throws {
+  /// With CAP_NET_ADMIN, the agent learns access points while it has fixes, and reports locations by its map without a fix. The energy
+  /// ledger equals the kernel's scans. Without the capability there are no scans, which is logged once.
+  @Test(.timeLimit(.minutes(8))) func coarseLocationsFromKernelScans() async throws {
     let rig = try RadioGuest.rig()
     try rig.run("ip link set wlan5 up; mkdir -p /tmp/agent; chown 900 /tmp/agent; chmod 0700 /tmp/agent")
     let vehicle = try await RadioVehicle(rig, at: Self.place)
 
-    // One scan beside a fix at the least, at the start; with time, one each half minute.
+    // At least one scan with a fix at the start; in the full run, also one every 30 s.
     let learned = try await vehicle.run(
       "learning", accuracy: "best", scans: Shared.isFullRun ? 3 : 1, user: RadioGuest.user(with: "net_admin"))
     try expectLedger(learned)
@@ -30,7 +30,7 @@ extension SensorRigTests {
     let map = try rig.run("ls -l /tmp/agent").output
     #expect(map.contains { $0.hasSuffix(" beacons.sqlite") }, "\(map)")
 
-    vehicle.loseTheSky()
+    vehicle.loseFix()
     let told = try await vehicle.run(
       "coarse", accuracy: "kilometer", scans: Shared.isFullRun ? 3 : 1,
       user: RadioGuest.user(with: "net_admin"))
@@ -42,27 +42,27 @@ extension SensorRigTests {
     let error = try #require(truth).distance(to: first.location.coordinate)
     let radius = try #require(first.location.horizontalAccuracy)
     print(
-      "coarse in the guest: told \(String(format: "%.1f", first.time.secondsSince1970 - told.started)) s after the start, "
+      "coarse in the guest: published \(String(format: "%.1f", first.time.secondsSince1970 - told.started)) s after the start, "
         + "\(Int(error)) m from the middle of where it was learned, radius \(Int(radius)) m")
     #expect(error < radius && (10...300).contains(radius))
     #expect(first.location.speed == nil && first.location.course == nil)
 
-    // Without the right: said once, with the remedy; nothing is scanned and nothing booked.
+    // Without the capability: a single message with the remedy, no scans and no energy.
     let forbidden = try await vehicle.run(
       "forbidden", accuracy: "kilometer", scans: 0, user: RadioGuest.user())
     let complaints = forbidden.log.filter { $0.contains("no permission to scan") }
     #expect(complaints.count == 1 && complaints[0].contains("radio.conf"), "\(forbidden.log)")
     #expect(forbidden.kernel.scans.isEmpty && forbidden.booked == nil, "\(forbidden)")
 
-    // Broken off: the kernel stops, too.
+    // A cancelled scan is aborted by the kernel as well.
     let before = try vehicle.kernel().aborted
     let broken = try rig.run("RadioChild wifi:wlan5 600 1").output
     #expect(broken.contains { $0.hasPrefix("broken off after ") }, "\(broken)")
     #expect(try vehicle.kernel().aborted == before + 1)
   }
 
-  /// As many scans, to the last; the seconds as long as the kernel's messages and the agent's thread take, which beside other
-  /// tests on the same processor may be much.
+  /// The number of scans is equal. Durations may differ by the delay of kernel messages and of the agent's thread, which is large if other
+  /// tests use the processor.
   private func expectLedger(_ run: RadioVehicle.Run) throws {
     print(run)
     let booked = try #require(run.booked, "\(run.log)")
@@ -72,12 +72,12 @@ extension SensorRigTests {
   }
 }
 
-/// The agent in the guest with one radio, a live gpsd on the host and a broker, run several times on one store.
+/// The agent in the guest with one radio, a live gpsd on the host and a broker; several runs use the same store.
 private final class RadioVehicle {
-  /// One run, seen by a subscriber and by the kernel.
+  /// A run as seen by a subscriber and by the kernel.
   struct Run: CustomStringConvertible {
     var name: String
-    /// UTC seconds.
+    /// Start time, UTC in s.
     var started: Double
     var messages: [PrintedMessage]
     var log: [String]
@@ -88,19 +88,19 @@ private final class RadioVehicle {
         .filter { $0.time.secondsSince1970 >= started }
     }
 
-    /// What the ledger has of Wi-Fi at the end.
+    /// The energy account of Wi-Fi in the last status.
     var booked: EnergyAccount? {
       messages.last { $0.kind == "status" }.flatMap { try? StatusMessage(json: $0.payload) }?.energy?
         .accounts[.wifi]
     }
 
-    /// Ends of the scans that started after the first fix. The agent does not learn from an earlier one.
+    /// End times of the scans that started after the first fix. The agent does not use earlier ones.
     var scansWithFix: [Double] {
       guard let first = locations.first?.time.secondsSince1970 else { return [] }
       return kernel.scans.filter { $0.begin > first }.compactMap(\.end)
     }
 
-    /// Between the places told about those moments.
+    /// Mean of the locations nearest in time to `moments`; nil without locations.
     func middle(at moments: [Double]) -> Coordinate? {
       let places = moments.compactMap { moment in
         locations.min {
@@ -131,14 +131,14 @@ private final class RadioVehicle {
   init(_ rig: RigFixture, at place: LiveReceiver.Epoch) async throws {
     (self.rig, self.place) = (rig, place)
     receiver = try LiveReceiver(at: place, language: .ubx)
-    // Somebody else watches the receiver, so that it has a fix when the agent comes.
+    // A second client of gpsd, so that the receiver has a fix when the agent starts.
     watcher = try ChildProcess("gpspipe", ["-w", "127.0.0.1:\(receiver.port)"], output: "/dev/null")
     broker = try BrokerFixture()
     directory = try TemporaryDirectory()
     tail = try OdographProcess.start(
       ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)"], output: directory.file("lines"))
     events = try rig.start("exec iw event -t >/tmp/events")
-    // The first line proves that the subscription stands.
+    // The first line shows that the subscription is active.
     try await eventually {
       try await publish(broker, "odograph/v1/default/rig/motion", "{}")
       return try !OdographProcess.text(of: directory.file("lines")).isEmpty
@@ -151,17 +151,17 @@ private final class RadioVehicle {
     receiver.stop()
   }
 
-  /// No fix any more.
-  func loseTheSky() {
+  /// The receiver loses its fix.
+  func loseFix() {
     var epoch = place
     epoch.hasFix = false
     receiver.play([epoch], from: 0)
   }
 
-  /// What the kernel has told of scans until now.
+  /// Scans that the kernel has reported so far.
   func kernel() throws -> KernelScans { KernelScans(try rig.run("cat /tmp/events").output) }
 
-  /// Runs the agent until it has scanned so often, or says why it does not, and then a little longer.
+  /// Runs the agent until it has completed `scans` scans, or reports why it cannot scan, and for 4 s more.
   func run(_ name: String, accuracy: String, scans: Int, user: String) async throws -> Run {
     let (lines, events) = (try messages().count, try rig.run("cat /tmp/events").output.count)
     if name == "learning" { receiver.play(epochs, from: Int(Date().timeIntervalSince1970)) }
@@ -192,7 +192,7 @@ private final class RadioVehicle {
           && (try? StatusMessage(json: $0.payload))?.sources.contains { $0.reason != nil } == true
       }
     }
-    // It has the result by then, also in a guest that other work slows down; a scan that begins meanwhile is in both counts.
+    // The agent has processed the result by then, even in a slow guest; a scan that starts meanwhile is in both counts.
     try await Task.sleep(for: .seconds(4))
     try agent.signal("TERM")
     let (status, log) = try agent.waitForExit()
@@ -206,7 +206,7 @@ private final class RadioVehicle {
       kernel: try news())
   }
 
-  /// Two minutes to the north.
+  /// Two minutes northwards.
   private var epochs: [LiveReceiver.Epoch] {
     (0..<120).map { second in
       var epoch = place

@@ -3,18 +3,18 @@ import JSON
 import Telemetry
 import TestSupport
 
-/// The built agent on the accelerometer and the gyroscope of the rig's kernel, with a live gpsd and a broker. It runs on the host and
-/// reads the guest's iiod: unoptimized and emulated it would fall behind on a machine that others use too. On the vehicle's bus it
-/// runs in the guest, where the bus is, as it is shipped.
+/// The built agent with the accelerometer and gyroscope of the rig's kernel, a live gpsd and a broker. It runs on the host and reads the
+/// guest's iiod: an unoptimized, emulated agent could not keep up on a busy machine. With the vehicle's bus it runs in the guest, as the
+/// release build.
 final class NavigatedVehicle {
   private let rig: RigFixture
   private let broker: BrokerFixture
   private let directory: TemporaryDirectory
-  /// In memory: what must survive a kill is kept there each second, beside the control socket.
+  /// A folder in a memory file system: the agent writes the state that survives a kill every second, next to the control socket.
   private let memory = "/dev/shm/odograph-rig-\(UUID().uuidString)"
   private let isOnBus: Bool
 
-  /// - Parameter isOnBus: whether the agent runs in the guest and reads `vcan0`.
+  /// - Parameter isOnBus: True if the agent runs in the guest and reads `vcan0`.
   init(isOnBus: Bool = false) throws {
     self.isOnBus = isOnBus
     directory = try TemporaryDirectory()
@@ -40,23 +40,23 @@ final class NavigatedVehicle {
     }
   }
 
-  /// Drives; nothing here waits for a speed of the machine but the recording itself, which plays in real time.
-  /// - Parameter killed: the second at which the agent is killed (SIGKILL) and started again; nil for a quiet life.
+  /// Runs the agent during a drive. The recording is played in real time.
+  /// - Parameter killed: Second of the drive at which the agent is killed (SIGKILL) and restarted; nil: it is not killed.
   func drive(_ drive: PlayedDrive, tunnels: [Range<Int>], killed: Int? = nil) async throws -> NavigationRun {
     let receiver = try LiveReceiver(at: drive.epochs[0], language: .ubx)
     defer { receiver.stop() }
-    // Before the recording there is nothing to hear: the device lies otherwise there.
+    // No samples before the recording: the orientation of the device at rest differs.
     try rig.command("idle off")
     let lines = directory.file(UUID().uuidString)
     let tail = try OdographProcess.start(
       ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)"], output: lines)
     defer { tail.terminate() }
-    // The first line proves that the subscription stands.
+    // The first line shows that the subscription is active.
     try await eventually {
       try await publish(broker, "odograph/v1/default/rig/motion", "{}")
       return try !OdographProcess.text(of: lines).isEmpty
     }
-    // Loading a long recording takes a machine under load some seconds.
+    // Loading a long recording needs several seconds on a busy machine.
     let second = Int(Self.now) + 10
     receiver.play(drive.epochs(tunnels: tunnels), from: second)
     try rig.play(drive.csv, at: Double(second))
@@ -84,7 +84,7 @@ final class NavigatedVehicle {
       drive: drive, tunnels: tunnels, start: Double(second), messages: try messages(), log: log)
   }
 
-  /// The log plays to the drive's clock; nobody waits for its end.
+  /// Plays the log synchronously with the drive, in the background.
   private func replayBus(_ drive: PlayedDrive, at second: Int) throws {
     try rig.put(drive.candump, at: "/tmp/bus.log")
     try rig.run("can-replay /tmp/bus.log at=\(second) as=vcan0 >/dev/null 2>&1 </dev/null &")
@@ -129,11 +129,11 @@ final class NavigatedVehicle {
   private static var now: Double { Date().timeIntervalSince1970 }
 }
 
-/// The agent where it runs: a process of the host, or of the guest.
+/// The running agent: a process of the host or of the guest.
 private protocol NavigatingAgent {
-  /// Ends it at once, without a word.
+  /// Kills it (SIGKILL).
   func crash() throws
-  /// Ends it as its unit does. Returns its exit status and its log.
+  /// Stops it like its unit does. Returns exit status and log.
   func stop() throws -> (status: Int, log: String)
 }
 
@@ -164,7 +164,7 @@ private final class GuestAgent: NavigatingAgent {
   }
 }
 
-/// The agent as it is shipped: small, and with its Swift runtime in it.
+/// The release build of the agent, statically linked with the Swift runtime.
 enum ShippedAgent {
   static let path = "\(ContractScript.repository)/.build-static/release/odographd"
 

@@ -5,9 +5,10 @@ import Sensors
 import Spatial
 import Telemetry
 
-/// What a subscriber was told of a drive through tunnels, held against where the vehicle was.
+/// Positions that a subscriber received during a drive through tunnels, compared with the true positions.
 struct NavigationRun: CustomStringConvertible {
-  /// A place that was told: seconds of the drive, m east and north of the truth, m that hold it in 68 % of cases.
+  /// A published position: time in s of the drive, offset from the true position in m east and north, and radius in m with a probability
+  /// of 68 %.
   struct Place {
     var time: Double
     var offset: SIMD2<Double>
@@ -15,7 +16,7 @@ struct NavigationRun: CustomStringConvertible {
     var source: PositionSource?
 
     var error: Double { hypot(offset.x, offset.y) }
-    /// From 68 to 95 % where no direction is worse than another, which is the least that 95 % can be.
+    /// Radius with a probability of 95 % for equal variances in all directions, the smallest possible one.
     var radius95: Double { 1.6214 * radius }
   }
 
@@ -24,7 +25,7 @@ struct NavigationRun: CustomStringConvertible {
   let start: Double
   let messages: [PrintedMessage]
   let log: String
-  /// `location` in order of time, and the fixes of each correcting `track`.
+  /// Positions of `location` in order of time, and those of each correcting `track`.
   let places: [Place]
   let corrections: [[Place]]
 
@@ -53,12 +54,12 @@ struct NavigationRun: CustomStringConvertible {
       }
   }
 
-  /// The places told in a tunnel. Two seconds after its beginning the receiver counts as silent.
+  /// Positions published in a tunnel. The receiver counts as lost 2 s after its start.
   func inside(_ tunnel: Range<Int>) -> [Place] {
     places.filter { $0.time > Double(tunnel.lowerBound) + 2.5 && $0.time < Double(tunnel.upperBound) - 0.5 }
   }
 
-  /// The last place told in a tunnel and the first after it.
+  /// The last position published in a tunnel and the first after it.
   func reentry(_ tunnel: Range<Int>) -> (last: Place, first: Place)? {
     guard let last = inside(tunnel).last(where: { $0.source == .inertial }),
       let first = places.first(where: { $0.time > last.time && $0.source != .inertial })
@@ -66,7 +67,7 @@ struct NavigationRun: CustomStringConvertible {
     return (last, first)
   }
 
-  /// The way through a tunnel as it was corrected.
+  /// The corrected positions of a tunnel.
   func correction(_ tunnel: Range<Int>) -> [Place]? {
     let way = corrections.first { way in
       way.contains { $0.time > Double(tunnel.lowerBound) && $0.time < Double(tunnel.upperBound) }
@@ -74,7 +75,7 @@ struct NavigationRun: CustomStringConvertible {
     return way?.filter { $0.time > Double(tunnel.lowerBound) && $0.time < Double(tunnel.upperBound) }
   }
 
-  /// The places told in the half minute before a tunnel by receiver and sensors together.
+  /// Fused positions of receiver and sensors published in the 30 s before a tunnel.
   func before(_ tunnel: Range<Int>) -> [Place] {
     let begin = Double(tunnel.lowerBound)
     return places.filter { $0.source == .fused && $0.time > begin - 30 && $0.time < begin }
@@ -88,7 +89,7 @@ struct NavigationRun: CustomStringConvertible {
     func text(_ value: Double) -> String { String(format: "%.2f", value) }
     let lines = tunnels.map { tunnel -> String in
       let (told, way) = (inside(tunnel), correction(tunnel) ?? [])
-      let last = told.last.map { "\(text($0.error)) m of \(text($0.radius)) at its end" } ?? "nothing told"
+      let last = told.last.map { "\(text($0.error)) m of \(text($0.radius)) at its end" } ?? "no position"
       let jump = reentry(tunnel).map {
         text(hypot($0.first.offset.x - $0.last.offset.x, $0.first.offset.y - $0.last.offset.y))
       }

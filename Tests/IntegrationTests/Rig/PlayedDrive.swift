@@ -5,21 +5,21 @@ import Simulation
 import Spatial
 import TestSupport
 
-/// A drive for the rig: what its inertial sensors say, what its receiver says each second, and where it was.
+/// A drive for the rig: inertial samples, receiver epochs at 1 Hz, and true positions.
 struct PlayedDrive {
   let name: String
-  /// Of the whole seconds from the beginning, without tunnels.
+  /// Epochs at whole seconds of the drive, without tunnels.
   var epochs: [LiveReceiver.Epoch] = []
-  /// For the rig, from the moment of the first epoch on.
+  /// Input for the rig, starting with the first epoch.
   private(set) var csv = "t,ax,ay,az,gx,gy,gz"
-  /// Seconds from the beginning, in order, at least one a second.
+  /// True positions by time in s of the drive, in order, at least one per second.
   private var truth: [(time: Double, coordinate: Coordinate)] = []
-  /// m/s of the wheels, seconds from the beginning, in order; empty where the recording has none.
+  /// Wheel speed in m/s by time in s of the drive, in order; empty if the recording has none.
   private var speeds: [(time: Double, speed: Double)] = []
-  /// s
+  /// Duration in s.
   var duration: Double { Double(epochs.count - 1) }
 
-  /// The epochs with the receiver in tunnels, seconds from the beginning.
+  /// The epochs, without fixes in tunnels. Tunnels are ranges in s of the drive.
   func epochs(tunnels: [Range<Int>]) -> [LiveReceiver.Epoch] {
     epochs.enumerated().map { second, epoch in
       var epoch = epoch
@@ -28,7 +28,7 @@ struct PlayedDrive {
     }
   }
 
-  /// Where it was, by interpolation; nil outside of the drive.
+  /// The interpolated true position; nil outside of the drive.
   func place(at time: Double) -> Coordinate? {
     guard let next = truth.firstIndex(where: { $0.time >= time }), next > 0 else { return nil }
     let (before, after) = (truth[next - 1], truth[next])
@@ -39,8 +39,8 @@ struct PlayedDrive {
       longitude: between(before.coordinate.longitude, after.coordinate.longitude))
   }
 
-  /// What the vehicle's bus says of its speed: ten times a second CCVS1 of SAE J1939, as a candump log that begins with the drive.
-  /// From one frame to the next the wheels' speed is the last that was measured.
+  /// The vehicle's speed as CAN messages: CCVS1 of SAE J1939 ten times per second, as a candump log that starts with the drive. Each frame
+  /// has the last measured wheel speed.
   var candump: String {
     var (lines, next) = ([String](), 0.0)
     for (index, entry) in speeds.enumerated() {
@@ -58,9 +58,9 @@ struct PlayedDrive {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  // MARK: Where drives come from
+  // MARK: Sources of drives
 
-  /// One of our own, whose mounting, biases and noise are drawn: the only one on a machine without recordings.
+  /// A synthetic drive with random mounting, biases and noise, for machines without recordings.
   static func synthetic(seconds: Double) -> PlayedDrive {
     var generator = SeededGenerator.announced()
     var synthetic = SyntheticDrive(length: seconds, mounting: generator.nextRotation())
@@ -83,7 +83,7 @@ struct PlayedDrive {
     return drive
   }
 
-  /// A piece of a drive of the shared recordings. Without `truth.csv` the receiver is the truth.
+  /// A part of a drive of the shared recordings. Without `truth.csv`, the receiver's positions count as true.
   static func recorded(_ folder: String, imu: String = "imu.csv", from begin: Double, seconds: Double) throws
     -> PlayedDrive
   {
@@ -100,7 +100,7 @@ struct PlayedDrive {
     if let rows = try? rows(of: Shared.file("data/\(folder)/speed.csv")) {
       drive.speeds = rows.filter { $0[0] >= begin && $0[0] <= end }.map { ($0[0] - begin, $0[1]) }
     }
-    // The receiver here speaks on whole seconds; the nearest to each is a few centimetres off where they are not.
+    // The simulated receiver reports at whole seconds; the nearest recorded fix may differ by a few centimetres.
     for second in 0...Int(seconds) {
       let time = begin + Double(second)
       guard let row = fixes.min(by: { abs($0[0] - time) < abs($1[0] - time) }) else { continue }
@@ -109,7 +109,7 @@ struct PlayedDrive {
       var epoch = LiveReceiver.Epoch(
         latitude: row[1], longitude: row[2], speed: hypot(north, east), course: course)
       epoch.height = row[3]
-      // From deviations by axis to the radius that gpsd states.
+      // Converts standard deviations per axis to the radius that gpsd reports.
       epoch.accuracy = max(0.05, 2.4477 * ((row[6] * row[6] + row[7] * row[7]) / 2).squareRoot())
       drive.epochs.append(epoch)
     }

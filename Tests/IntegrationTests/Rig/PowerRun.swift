@@ -4,11 +4,11 @@ import Spatial
 import Telemetry
 import TestSupport
 
-/// When the rig's sensors had power, by the kernel's requests.
+/// Power states of the rig's sensors, as requested by the kernel.
 struct RigPowerLog {
   private var changes: [String: [(time: Double, isOn: Bool)]] = [:]
 
-  /// - Parameter lines: as in "1795233871055869056 accel power=full interval=10 …".
+  /// - Parameter lines: Lines such as "1795233871055869056 accel power=full interval=10 …".
   init(_ lines: [String]) {
     for line in lines {
       let words = line.split(separator: " ")
@@ -17,7 +17,7 @@ struct RigPowerLog {
     }
   }
 
-  /// Seconds with power between two moments, UTC seconds.
+  /// Seconds with power between two times (UTC in s).
   func seconds(_ sensor: String, from begin: Double, to end: Double) -> Double {
     var (sum, onSince) = (0.0, Double?.none)
     for change in changes[sensor] ?? [] {
@@ -32,9 +32,9 @@ struct RigPowerLog {
   }
 }
 
-/// What one run of the agent cost, seen from outside and from its own ledger.
+/// Power consumption of one run of the agent: measured externally, and according to its own ledger.
 struct PowerRun: CustomStringConvertible {
-  /// Of the time between two moments.
+  /// Shares of an interval.
   struct Shares {
     var elapsed = 0.0
     var watched = 0.0
@@ -58,7 +58,7 @@ struct PowerRun: CustomStringConvertible {
 
   let name: String
   let messages: [PrintedMessage]
-  /// UTC seconds of the recording's beginning.
+  /// Start of the recording, UTC in s.
   let start: Double
   var whole = Shares()
   var afterSettling = Shares()
@@ -72,10 +72,10 @@ struct PowerRun: CustomStringConvertible {
     messages.last { $0.kind == "status" }.flatMap { try? StatusMessage(json: $0.payload) }?.energy
   }
 
-  /// Seconds on by the ledger.
+  /// Active seconds according to the ledger.
   func booked(_ component: EnergyComponent) -> Double { energy?.accounts[component]?.seconds ?? 0 }
 
-  /// Seconds on as gpsd and the rig saw it.
+  /// Active seconds as measured by gpsd and the rig.
   func measured(_ component: EnergyComponent) -> Double {
     switch component {
     case .receiver: whole.watched
@@ -92,10 +92,10 @@ struct PowerRun: CustomStringConvertible {
     }
   }
 
-  /// Metres by which a subscriber, who takes the vehicle on at the speed and course last told, is wrong at worst at the
-  /// seconds of the recording. Infinite without any location.
+  /// Largest error in m of a subscriber that extrapolates the last published position, speed and course, at each second of the recording.
+  /// Infinite without a location.
   func largestError(along drive: DriveRecording) -> Double {
-    // The broker keeps the last location of the run before.
+    // Excludes the retained location of an earlier run.
     let told = messages.filter { $0.kind == "location" }.compactMap { try? LocationMessage(json: $0.payload) }
       .filter { $0.time.secondsSince1970 >= start }
     guard !told.isEmpty else { return .infinity }

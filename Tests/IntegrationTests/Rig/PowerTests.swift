@@ -5,10 +5,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Power as it is measured outside of the agent: by the virtual chips, by gpsd, and by the guest's kernel.
+/// Power measured outside of the agent: by the virtual sensors, by gpsd, and by the guest's kernel.
 ///
-/// A minute and a half each in the default run; ODOGRAPH_POWER_SECONDS=600, or Deploy/test.sh --full, takes ten minutes
-/// each.
+/// Two runs of 80 s by default; ODOGRAPH_POWER_SECONDS=600 or Deploy/test.sh --full uses ten minutes each.
 extension SensorRigTests {
   private static var seconds: Double {
     let environment = ProcessInfo.processInfo.environment
@@ -17,17 +16,17 @@ extension SensorRigTests {
   }
 
   @Test(.timeLimit(.minutes(30)), .needs(.gpsd), .needs(.recordings("gnss-imu-drive")))
-  func parkedAndDrivingSavesPowerAndTheLedgerSaysSo() async throws {
+  func parkedAndDrivingSavesPower() async throws {
     let vehicle = try PoweredVehicle()
     let seconds = Self.seconds
     let isShort = seconds < 300
 
     let parked = try await vehicle.run("parked", seconds: seconds, recording: nil)
-    // The first search and the first look around belong to ten minutes, not to one.
+    // The initial position search and sensor check are insignificant in ten minutes, but not in one.
     let settled = isShort ? parked.afterSettling : parked.whole
     #expect(settled.receiver <= 0.05, "\(parked)")
     #expect(settled.gyroscope <= 0.02 && settled.magnetometer <= 0.02, "\(parked)")
-    // What happens once, such as the first status, is a third of a wakeup per second in the short form.
+    // One-time work such as the first status adds about a third of a wakeup per second in the short form.
     #expect(parked.wakeupsPerSecond <= (isShort ? 2.4 : 2), "\(parked)")
 
     let drive = try DriveRecording.shared(seconds: seconds)
@@ -36,12 +35,11 @@ extension SensorRigTests {
     #expect(measured.receiver <= 1 / 3.0, "\(driving)")
     let error = driving.largestError(along: drive)
     print("power in the rig, driving: position wrong by at most \(error) m at each second")
-    // A host that stands still for two seconds at 25 m/s adds 50 m. The long form has more drive before and after that.
+    // A host that pauses for 2 s at 25 m/s adds 50 m. In the long form, such a pause is outweighed.
     #expect(error <= (isShort ? 150 : 100), "\(driving)")
 
-    // In a single run the delays of the emulated machine count: of each watch of gpsd, and two thirds of a second of the
-    // first. The kernel rounds the end of its three seconds up to a whole second of its own clock; the rest is for a loaded
-    // machine.
+    // In a single run, delays of the emulated machine matter: of each gpsd watch, about two thirds of a second for the first. The kernel
+    // rounds its delay of 3 s up to a whole second of its clock; the rest is for a loaded machine.
     let hop = isShort ? 0.3 : 0.15
     for run in [parked, driving] {
       let hops = max(0.6 + 2 * 0.5, hop * Double(run.whole.watches))
@@ -54,7 +52,7 @@ extension SensorRigTests {
     where ![.barometer, .radio, .processor, .wifi, .cellular].contains(kind) {
       let booked = parked.booked(kind) + driving.booked(kind)
       let measured = parked.measured(kind) + driving.measured(kind)
-      // The ledger books the receiver from the demand on, before gpsd has accepted the watch.
+      // The ledger counts the receiver from the demand on, before gpsd has accepted the watch.
       let watches = kind == .receiver ? parked.whole.watches + driving.whole.watches : 0
       #expect(
         abs(booked - measured) <= max(0.05 * measured, hop * Double(watches)),

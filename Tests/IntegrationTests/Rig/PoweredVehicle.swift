@@ -4,8 +4,7 @@ import Positioning
 import Telemetry
 import TestSupport
 
-/// The built agent inside the rig's guest at hundred-metre accuracy, with the rig's sensors, a live gpsd on the host and a
-/// broker.
+/// The built agent inside the rig's guest at an accuracy of 100 m, with the rig's sensors, a live gpsd on the host and a broker.
 final class PoweredVehicle {
   private let rig: RigFixture
   private let receiver: LiveReceiver
@@ -13,9 +12,9 @@ final class PoweredVehicle {
   private let overlay: TemporaryDirectory
   private let directory: TemporaryDirectory
 
-  /// Where the virtual vehicle is parked.
+  /// Position of the parked vehicle.
   private static let place = LiveReceiver.Epoch(latitude: 40.0966, longitude: -105.1474, speed: 0, course: 0)
-  /// Seconds after the start in which the receiver is opened and everything is looked at once.
+  /// Seconds after the start during which the agent searches its first position and checks all sensors.
   static let settling = 25.0
 
   init() throws {
@@ -29,17 +28,17 @@ final class PoweredVehicle {
     broker = try BrokerFixture()
   }
 
-  /// Runs the agent for a while, with sensors at rest or with a recording, and stops it.
+  /// Runs the agent for `seconds` s, with sensors at rest or with a recording, and stops it.
   func run(_ name: String, seconds: Double, recording: DriveRecording?) async throws -> PowerRun {
     if try rig.isPlaying { try rig.command("stop") }
     try await eventually { try rig.power.values.allSatisfy { $0 == "off" } }
-    // Real sensors have noise, and the vehicle stands.
+    // At rest, with sensor noise.
     try rig.command("idle on")
     let lines = directory.file(name)
     let tail = try OdographProcess.start(
       ["tail", "--broker", "mqtt://127.0.0.1:\(broker.port)"], output: lines)
     defer { tail.terminate() }
-    // The first line proves that the subscription stands.
+    // The first line shows that the subscription is active.
     try await eventually {
       try await publish(broker, "odograph/v1/default/rig/motion", "{}")
       return try !OdographProcess.text(of: lines).isEmpty
@@ -83,16 +82,16 @@ final class PoweredVehicle {
       "location.reporting=distance", "attitude.filter=0", "heading.interval=1", "heading.filter=1",
       "status.interval=60",
       "gpsd.host=10.0.2.2", "gpsd.port=\(receiver.port)",
-      // The host's loopback, as QEMU shows it to the guest.
+      // The host's loopback address in a QEMU guest.
       "mqtt.broker=mqtt://10.0.2.2:\(broker.port)", "store.path=/tmp/outbox.sqlite",
-      // Enough for an emulated processor that others share.
+      // A rate that a shared, emulated processor can handle.
       "iio.rate=25",
-      // The HID drivers' three seconds, which the kernel rounds up to whole ones of its own.
+      // The HID drivers keep sensors on for 3 s, which the kernel rounds up to whole seconds of its clock.
       "energy.sensor_linger=3.5",
     ]
   }
 
-  /// How often the agent's threads gave up the processor, to be woken again, since it started.
+  /// Number of voluntary context switches of the agent's threads since its start.
   private func wakeups() throws -> Int {
     let result = try rig.run(
       "for p in /proc/[0-9]*; do case $(cat $p/comm) in odographd) cat $p/task/*/status;; esac; done 2>/dev/null"

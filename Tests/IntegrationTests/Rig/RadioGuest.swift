@@ -1,13 +1,13 @@
 import Foundation
 import TestSupport
 
-/// A machine of the rig with the built agent, and five access points on virtual radios; the sixth, wlan5, listens. What it hears
-/// that may be told are `names`: of the others one is hidden, and two do not want to be on maps.
+/// A guest of the rig with the built agent and five access points on virtual radios; the sixth radio, wlan5, receives. Only `names` may be
+/// reported: of the others, one is hidden, and two opted out of maps.
 enum RadioGuest {
-  /// Addresses of access points that may be told, as `RadioChild` prints them.
+  /// Addresses of access points that may be reported, in the format of `RadioChild`.
   static let names: Set<String> = ["163e000000", "163e000003"]
 
-  /// One machine for all tests with radios, because it takes seconds to boot; it watches this process and ends with it.
+  /// A single guest for all radio tests, because it needs seconds to boot; it stops with this process.
   private static let shared = Result {
     let overlay = try TemporaryDirectory()
     let folder = overlay.file("usr/local/bin")
@@ -15,12 +15,12 @@ enum RadioGuest {
     for program in ["odographd", "RadioChild"] {
       try FileManager.default.copyItem(atPath: BuiltProduct.path(program), toPath: "\(folder)/\(program)")
     }
-    // By its path: the guest's shell has an applet of that name that knows less.
+    // With the full path: the guest's shell has a less capable applet of this name.
     try FileManager.default.copyItem(atPath: "/usr/bin/setpriv", toPath: folder + "/setpriv")
     return try RigFixture(overlay: overlay.path)
   }
 
-  /// The machine with radios made anew; wlan5 is down.
+  /// Returns the guest with new radios; wlan5 is down.
   static func rig() throws -> RigFixture {
     let rig = try shared.get()
     try rig.run("wifi-ctl stop 2>/dev/null")
@@ -36,8 +36,8 @@ enum RadioGuest {
     return rig
   }
 
-  /// Runs what follows as the unit does: a user without capabilities, or with those that a drop-in gives.
-  /// - Parameter capability: as setpriv(1) names it, "net_admin".
+  /// Command prefix that runs a program like the unit does: as a user without capabilities, or with those of a drop-in.
+  /// - Parameter capability: Name as in setpriv(1), for example "net_admin".
   static func user(with capability: String? = nil) -> String {
     let more = capability.map { ",+\($0)" } ?? ""
     return
@@ -55,14 +55,14 @@ enum RadioGuest {
   }
 }
 
-/// What the kernel has told of scans of wlan5 (`iw event -t`).
+/// Scans of wlan5 that the kernel has reported (`iw event -t`).
 struct KernelScans: CustomStringConvertible {
-  /// UTC seconds; the end is nil of one that goes on.
+  /// Start and end in UTC seconds; the end is nil while a scan is running.
   private(set) var scans: [(begin: Double, end: Double?)] = []
-  /// Of them, those that were broken off.
+  /// Number of aborted scans.
   private(set) var aborted = 0
 
-  /// - Parameter lines: as in "1795233871.123456: wlan5 (phy #5): scan started".
+  /// - Parameter lines: Lines such as "1795233871.123456: wlan5 (phy #5): scan started".
   init(_ lines: [String]) {
     for line in lines where line.contains(": wlan5 ") {
       guard let time = line.split(separator: ":").first.flatMap({ Double($0) }) else { continue }
@@ -75,7 +75,7 @@ struct KernelScans: CustomStringConvertible {
   }
 
   var finished: Int { scans.count { $0.end != nil } }
-  /// Seconds in which the radio scanned.
+  /// Seconds during which the radio scanned.
   var seconds: Double { scans.reduce(0) { sum, scan in sum + (scan.end.map { $0 - scan.begin } ?? 0) } }
 
   var description: String {

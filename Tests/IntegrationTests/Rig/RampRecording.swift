@@ -1,14 +1,14 @@
 import Spatial
 import Testing
 
-/// A recording at 100 Hz in which no two rows are alike and every value is a whole number of the rig's raw steps.
+/// A recording at 100 Hz with unique rows, in which each value is an integer multiple of the rig's raw step.
 struct RampRecording {
   struct Sample {
     var time: Timestamp
     var value: Vector3
   }
 
-  /// A value of a row. At rest the rig says nothing beyond 50 on the x axes.
+  /// The axes of a sensor. Values of the x axes exceed 50, which the rig never reports at rest.
   struct Axes {
     var names: [String]
     var start: Double
@@ -20,7 +20,7 @@ struct RampRecording {
     }
   }
 
-  /// m/s², rad/s and µT.
+  /// In m/s², rad/s and µT.
   static let force = Axes(names: ["ax", "ay", "az"], start: 51, step: 0.002)
   static let rotation = Axes(names: ["gx", "gy", "gz"], start: 51, step: 0.0002)
   static let field = Axes(names: ["mx", "my", "mz"], start: 51, step: 0.02)
@@ -42,7 +42,7 @@ struct RampRecording {
     return lines.joined(separator: "\n")
   }
 
-  /// Every row came once, in order, with its value, at its time after the first.
+  /// Expects each row exactly once, in order, with its value and its time relative to the first row.
   func expect(_ samples: [Sample], _ axes: Axes, sourceLocation: SourceLocation = #_sourceLocation) {
     let played = samples.filter { $0.value.x > 50 }
     #expect(played.count == rows, "\(axes.names)", sourceLocation: sourceLocation)
@@ -51,7 +51,7 @@ struct RampRecording {
     var wrongTimes: [String] = []
     for (row, sample) in played.prefix(rows).enumerated() {
       let expected = axes.value(row)
-      // A raw value times a scale: the rounding of a few double operations.
+      // The value is a raw value times a scale: tolerates rounding of a few double operations.
       if (sample.value - expected).length > 1e-12 * expected.length {
         wrongValues.append("row \(row): \(sample.value) for \(expected)")
       }

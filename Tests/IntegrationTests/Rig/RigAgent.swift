@@ -3,19 +3,19 @@ import JSON
 import Telemetry
 import TestSupport
 
-/// `odographd run` as a user runs it, on one IIO context and without gpsd.
+/// `odographd run` with one IIO context and without gpsd.
 final class RigAgent: Sendable {
   private let process: ChildProcess
 
   /// Runs it with `--print`.
-  /// - Parameter more: settings beside those that every agent here has.
+  /// - Parameter more: Settings in addition to the common ones.
   init(context: String, _ more: [String] = []) throws {
     process = try ChildProcess(
       BuiltProduct.path("odographd"),
       ["run", "--print"] + (Self.settings(context: context) + more).flatMap { ["--set", $0] })
   }
 
-  /// The configuration that every agent here has.
+  /// Common settings of the agents.
   static func settings(context: String) -> [String] {
     [
       "vehicle.id=rig", "gpsd.enabled=false", "iio.contexts=\(context)", "iio.barometer=off",
@@ -28,15 +28,15 @@ final class RigAgent: Sendable {
   var exitStatus: Int32? { process.exitStatus }
   var output: String { process.output }
 
-  /// As `systemctl stop` asks it to end.
+  /// Sends the signal of `systemctl stop`.
   func requestStop() { process.signal(SIGTERM) }
 
-  /// What it has published.
+  /// Messages that it has printed.
   var messages: [PrintedMessage] {
     process.output.split(separator: "\n").compactMap { PrintedMessage(line: $0) }
   }
 
-  /// The states of each source in the order in which `status` told them, without repetitions.
+  /// States of each source in the order of the status messages, without repetitions.
   var sourceStates: [String: [String]] {
     var states: [String: [String]] = [:]
     for message in messages where message.kind == "status" {
@@ -48,13 +48,13 @@ final class RigAgent: Sendable {
     return states
   }
 
-  /// The reasons that `status` gave for sources that were not to be had.
+  /// Reasons for unavailable sources in the status messages.
   var reasons: [String] {
     messages.filter { $0.kind == "status" }.compactMap { try? StatusMessage(json: $0.payload) }
       .flatMap { $0.sources.compactMap(\.reason) }
   }
 
-  /// How often the log says that a source is not to be had.
+  /// Number of log lines that report a source as unavailable.
   func lossesLogged(of source: String) -> Int {
     process.output.split(separator: "\n").filter { $0.contains("source unavailable") && $0.contains(source) }
       .count
@@ -67,7 +67,7 @@ struct PrintedMessage {
   var payload: JSONValue
   var kind: String { topic.split(separator: "/").last.map(String.init) ?? "" }
 
-  /// Nil for a line that is no message, such as one of the log, or one that is not finished yet.
+  /// Nil if the line is not a message, such as a log line or an incomplete line.
   init?(line: some StringProtocol) {
     guard line.hasPrefix("{"), let json = try? JSONValue(parsing: Array(line.utf8)),
       let topic = json["topic"]?.string,

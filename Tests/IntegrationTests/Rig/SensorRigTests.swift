@@ -5,19 +5,19 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Real kernel IIO devices in the sensor rig: the source on its own, and the agent as a user runs it.
+/// Real kernel IIO devices in the sensor rig: the source alone, and the complete agent.
 @Suite(.serialized, .needs(.sensorRig)) struct SensorRigTests {
-  /// One machine for all, because it takes seconds to boot; it watches this process and ends with it.
+  /// A single guest for all tests, because it needs seconds to boot; it stops with this process.
   static let shared = Result { try RigFixture() }
 
-  /// The machine as after its start, with its sensors at rest and reporting.
+  /// Returns the guest with its sensors at rest and reporting.
   static func rig() throws -> RigFixture {
     let rig = try shared.get()
     try rig.command("idle on")
     return rig
   }
 
-  @Test(.timeLimit(.minutes(4))) func everySampleWithTheHardwaresTimeAndThenPowerOff() async throws {
+  @Test(.timeLimit(.minutes(4))) func samplesHaveHardwareTimeAndPowerGoesOff() async throws {
     let rig = try Self.rig()
     let seconds = Shared.isFullRun ? 30 : 8
     let ramp = RampRecording(rows: seconds * 100)
@@ -27,7 +27,7 @@ import Testing
     for kind in kinds { source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: kind) }
     try source.start { recorder.receive($0) }
     defer { source.stop() }
-    // Samples at rest come first, until the difference to the other machine's clock is known.
+    // Samples at rest, until the clock difference to the guest is known.
     try await eventually {
       [recorder.accelerometer, recorder.gyroscope, recorder.magnetometer].allSatisfy { samples in
         let latest = samples.suffix(100).map(\.timestamp)
@@ -35,7 +35,7 @@ import Testing
       }
     }
     try rig.play(ramp.csv)
-    // At rest again, the last block fills.
+    // Samples at rest fill the last block.
     try await eventually { try !rig.isPlaying }
     let counts = [recorder.accelerometer.count, recorder.gyroscope.count, recorder.magnetometer.count]
     try await eventually {
@@ -63,7 +63,7 @@ import Testing
   }
 }
 
-/// The kernel gave each sensor power to sample at 100 Hz, and in the end took it away.
+/// Expects that the kernel powered each sensor to sample at 100 Hz and finally switched it off.
 func expectPowerCycle(_ rig: RigFixture) throws {
   let log = try rig.powerLog
   for sensor in ["accel", "gyro", "magn"] {

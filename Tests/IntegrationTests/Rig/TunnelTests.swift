@@ -4,12 +4,12 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Drives through tunnels: recorded sensors through the guest's kernel, positions through a real gpsd, the agent beside the
-/// sensors, a real broker. How the device lies in the vehicle is not known to the agent.
+/// Drives through tunnels: recorded sensors through the guest's kernel, positions through a real gpsd, the agent, and a real broker. The
+/// mounting of the device is not configured.
 ///
-/// By default one drive of two minutes with one short tunnel, in which the agent is killed.
-/// `ODOGRAPH_FULL=1 swift test --filter SensorRigTests/aDrive`, or Deploy/test.sh --full, drives for eight minutes each through
-/// three: half a minute, a minute, and half a minute again.
+/// By default, a single drive of about two minutes with a short tunnel, in which the agent is killed.
+/// `ODOGRAPH_FULL=1 swift test --filter SensorRigTests/aDrive` or Deploy/test.sh --full runs drives of eight minutes with three tunnels
+/// of 30 s, 60 s and 30 s.
 extension SensorRigTests {
   private static var tunnels: [Range<Int>] {
     Shared.isFullRun ? [150..<180, 250..<310, 400..<430] : [85..<105]
@@ -38,7 +38,7 @@ extension SensorRigTests {
     Self.expectNavigation(try await NavigatedVehicle().drive(drive, tunnels: Self.tunnels))
   }
 
-  /// The speed of the wheels comes by the vehicle's bus, over the guest's vcan.
+  /// The wheel speed is received from the vehicle's bus, the guest's vcan.
   @Test(
     .timeLimit(.minutes(15)), .needs(.gpsd), .needs(ShippedAgent.need), .needs(.recordings("kingston-2008")),
     .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
@@ -51,8 +51,8 @@ extension SensorRigTests {
     #expect(sources.contains { $0.name == "can:vcan0" && $0.state == "active" }, "\(run.log)")
   }
 
-  /// The same, killed in a tunnel. An emulated machine needs five seconds to start the agent again, after which only a vehicle that was
-  /// quick still has the heading that it had; this one goes at 15 m/s then.
+  /// The same with a kill in a tunnel. The emulated machine needs 5 s to restart the agent, after which only a fast vehicle still has its
+  /// heading; this one drives at 15 m/s then.
   @Test(
     .timeLimit(.minutes(15)), .needs(.gpsd), .needs(ShippedAgent.need),
     .enabled(if: Shared.isFullRun, "ODOGRAPH_FULL=1 runs it"))
@@ -62,7 +62,7 @@ extension SensorRigTests {
     Self.expectNavigation(run)
   }
 
-  /// What the agent knew is there again after a kill in the middle of a tunnel, and it goes on without a receiver.
+  /// The agent restores its state after a kill in the middle of a tunnel and continues without a receiver.
   @Test(.timeLimit(.minutes(15)), .needs(.gpsd))
   func aDriveWithTheAgentKilledInATunnel() async throws {
     let tunnels = Shared.isFullRun ? Self.tunnels : [85..<115]
@@ -76,10 +76,10 @@ extension SensorRigTests {
       "\(run)\n\(run.log)")
   }
 
-  /// What was told in the tunnels holds, each is corrected once it is over, and the way out of it is no jump.
+  /// Positions published in tunnels are accurate, each tunnel is corrected afterwards, and there is no jump at its end.
   ///
-  /// The places of one tunnel share one error, which passes a radius of 95 % in one tunnel of twenty: of three, one may, and none by
-  /// as much again.
+  /// The positions in a tunnel share an error, which exceeds the 95 % radius in one of twenty tunnels. Of three tunnels, one may exceed
+  /// it, but none by more than a factor of two.
   private static func expectNavigation(_ run: NavigationRun) {
     print("tunnels in the rig, \(run)")
     var (told, corrected): ([NavigationRun.Place], [NavigationRun.Place]) = ([], [])
@@ -98,13 +98,13 @@ extension SensorRigTests {
         let isInside = inside.count { $0.error <= $0.radius95 } * 10 >= 9 * inside.count
         if !isInside || jump > last.radius95 + first.radius95 { unlucky.append(tunnel) }
       } else {
-        Issue.record("nothing was told behind \(tunnel): \(run)")
+        Issue.record("no position after \(tunnel): \(run)")
       }
     }
     #expect(unlucky.count <= run.tunnels.count / 3, "\(unlucky): \(run)")
     #expect(told.allSatisfy { $0.error <= 2 * $0.radius95 }, "\(run)")
     #expect(corrected.count { $0.error <= $0.radius95 } * 10 >= 9 * corrected.count, "\(run)")
-    // What is better than the receiver already cannot be corrected by it.
+    // Positions that are already more accurate than the receiver cannot be improved.
     let receiver = run.drive.epochs.map(\.accuracy).max() ?? 0
     #expect(
       NavigationRun.rootMeanSquare(corrected) <= max(NavigationRun.rootMeanSquare(told), receiver), "\(run)")

@@ -4,10 +4,10 @@ import SensorsIIO
 import TestSupport
 import Testing
 
-/// What the guest has beside the inertial sensors: a CAN bus with an engine's control unit and a replayer on it, and the air's
-/// pressure. The other end of the bus here are can-utils.
+/// Further devices of the guest: a CAN bus with an engine control unit and a log player, and an air pressure sensor. The tests use
+/// can-utils as the other node of the bus.
 extension SensorRigTests {
-  /// A guest with can-utils and a hub without a magnetometer.
+  /// A guest with can-utils and a sensor hub without a magnetometer.
   private static func guest(_ overlay: TemporaryDirectory, sensors: String) throws -> RigFixture {
     let folder = overlay.file("usr/local/bin")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -18,7 +18,7 @@ extension SensorRigTests {
     return try RigFixture(overlay: overlay.path, create: "sensors=\(sensors)")
   }
 
-  @Test(.timeLimit(.minutes(4))) func anEngineAnswersOnTheGuestsBus() async throws {
+  @Test(.timeLimit(.minutes(4))) func engineAnswersOnTheBus() async throws {
     let overlay = try TemporaryDirectory()
     let rig = try Self.guest(overlay, sensors: "accel,gyro")
     // 36 km/h, 800/min, 14.08 V, no fuel gauge.
@@ -31,7 +31,7 @@ extension SensorRigTests {
       cansend vcan0 7DF#$request; usleep 200000; done; cansend vcan0 7E0#0201FF; usleep 200000;
       echo 09 02 | isotpsend -s 7E0 -d 7E8 vcan0; sleep 1; kill $dump; cat /tmp/bus /tmp/vin
       """.replacing("\n", with: " "))
-    // The ignition goes off: nobody answers.
+    // The ignition is off: the control unit does not respond.
     try rig.put("0,,,,\n", at: "/tmp/engine.csv")
     try engine.signal("HUP")
     let asleep = try rig.run(
@@ -42,12 +42,12 @@ extension SensorRigTests {
 
     let frames = heard.output.compactMap { $0.split(separator: " ").last.map(String.init) }
     for answer in [
-      // 0C, 0D and more; 42 in the list after the next.
+      // 0C, 0D and others; 42 is in the list after the next.
       "7E8#06410000180001CC", "7E8#06412000000001CC", "7E8#03410D24CCCCCCCC",
       "7E8#07410C0C80423700",
       // Not supported.
       "7E8#037F0112CCCCCCCC",
-      // The identification in three frames.
+      // The vehicle identification number in three frames.
       "7E8#1014490201575657", "7E8#215A5A5A314B5A41", "7E8#2257303030303031",
     ] {
       #expect(frames.contains(answer), "\(answer): \(heard.output)")
@@ -58,7 +58,7 @@ extension SensorRigTests {
       "\(asked)")
   }
 
-  @Test(.timeLimit(.minutes(4))) func aLogOfABusIsReplayed() async throws {
+  @Test(.timeLimit(.minutes(4))) func busLogIsReplayed() async throws {
     let overlay = try TemporaryDirectory()
     let rig = try Self.guest(overlay, sensors: "accel,gyro")
     try rig.put(
@@ -74,8 +74,8 @@ extension SensorRigTests {
     #expect(refused.status == 1 && refused.output.first?.contains("line 1") == true, "\(refused.output)")
   }
 
-  /// The kernel's `press`, without a magnetometer in the hub: through the driver, its buffer and iiod.
-  @Test(.timeLimit(.minutes(4))) func pressureComesThroughTheKernel() async throws {
+  /// Pressure of the kernel's `press` device through driver, buffer and iiod; the hub has no magnetometer.
+  @Test(.timeLimit(.minutes(4))) func pressureFromAKernelDevice() async throws {
     let overlay = try TemporaryDirectory()
     let rig = try Self.guest(overlay, sensors: "accel,gyro,pressure")
     try rig.command("idle on pressure=98765.4")

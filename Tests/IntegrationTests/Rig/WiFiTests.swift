@@ -4,9 +4,9 @@ import Testing
 
 /// Scans through the kernel's nl80211 in the rig's guest: virtual radios on one medium, with access points by hostapd.
 extension SensorRigTests {
-  /// From the demand to the beacons: what may be told with its strength, again after the interval; without a right what
-  /// others' scans have found; and once, what is wrong, with the remedy.
-  @Test(.timeLimit(.minutes(8))) func accessPointsAreHeardThroughTheKernel() async throws {
+  /// Permitted access points are reported with signal strength, and again after the interval. Without a capability, results of other
+  /// programs' scans are used. Problems are reported once with a remedy.
+  @Test(.timeLimit(.minutes(8))) func accessPointsFromKernelScans() async throws {
     let rig = try RadioGuest.rig()
     let down = try rig.run("RadioChild wifi:wlan5 600 1").output
     #expect(down == ["unavailable wlan5: is down; bring it up: ip link set wlan5 up", "end"], "\(down)")
@@ -25,7 +25,7 @@ extension SensorRigTests {
       #expect((-100 ... -10).contains(signal) && (0...20).contains(age), "\(sighting)")
     }
 
-    // Nothing was sent; a scan that asks for names is heard, once the one that was under way has ended.
+    // Scans are passive: no probe requests were sent. An active scan is received as a probe, once a running scan has ended.
     #expect(try rig.run("wifi-ctl probes wlan0").output == ["0"])
     try rig.run("for _ in $(seq 20); do iw dev wlan5 scan >/dev/null && break; sleep 1; done")
     let probes = try rig.run("wifi-ctl probes wlan0").output
@@ -38,7 +38,7 @@ extension SensorRigTests {
       listing.contains { $0.hasPrefix("wifi wlan5: up, 2 access points known; name it in radio.wifi") },
       "\(listing)")
 
-    // What others have found, without a right; the remedy once.
+    // Results of other programs' scans without a capability; the remedy is printed once.
     let settings =
       "--set vehicle.id=v --set gpsd.enabled=false --set iio.enabled=false --set radio.wifi=wlan5"
     let user = RadioGuest.user()
@@ -67,7 +67,7 @@ extension SensorRigTests {
       "\(blocked)")
     try rig.run("wifi-ctl unblock wlan5; ip link set wlan5 up")
 
-    // The radio goes while somebody listens.
+    // The radio is removed during a scan interval.
     let gone = try rig.run("(sleep 8; wifi-ctl stop) & RadioChild wifi:wlan5 5 20").output
     #expect(
       gone.filter { $0.contains("unavailable") } == [

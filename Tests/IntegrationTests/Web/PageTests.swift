@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page of `odograph serve`: in a real browser, on a real server, broker and simulated vehicles.
+/// The page of `odograph serve` in a real browser, with a real server, broker and simulated vehicles.
 @Suite(.serialized, .timeLimit(.minutes(25))) struct PageTests {
-  /// Every use by `Tests/WebTests/page_tests.py`: with 50 vehicles and one; with ODOGRAPH_FULL in every size and all
-  /// colours, and with 10,000. Pictures stay in `Tests/WebTests/pictures`.
-  @Test(.needs(.chromium)) func everyUseWorksInABrowser() throws {
+  /// Runs `Tests/WebTests/page_tests.py`: by default with 50 vehicles and with one; with ODOGRAPH_FULL in all sizes and colours, and with
+  /// 10,000 vehicles. Pictures are stored in `Tests/WebTests/pictures`.
+  @Test(.needs(.chromium)) func useCasesWorkInABrowser() throws {
     let folder = "\(ContractScript.repository)/Tests/WebTests/pictures"
     let run = try PythonEnvironment.web.run(
       "WebTests/page_tests.py", [folder, "--program", BuiltProduct.path("odograph")])
@@ -15,8 +15,8 @@ import Testing
     #expect(run.status == 0, "\(failures.joined(separator: "\n").suffix(6000))")
   }
 
-  /// `Deploy/page-files.sh` was run after a file came or went.
-  @Test func everyFileOfThePageIsInTheProgram() throws {
+  /// Fails if `Deploy/page-files.sh` was not run after files were added or removed.
+  @Test func programContainsAllFilesOfThePage() throws {
     let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"
     let table = unsafe UnsafeBufferPointer(start: fleet_page_table(), count: fleet_page_file_count)
     var served: [String: Int] = [:]
@@ -31,8 +31,8 @@ import Testing
     }
   }
 
-  /// Modules that are found one in the other come one round trip after the other.
-  @Test func everyModuleIsLoadedAhead() throws {
+  /// Without preloading, nested modules are loaded sequentially, with a round trip each.
+  @Test func modulesArePreloaded() throws {
     let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"
     let index = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
     let ahead = index.split(separator: "\n").filter { $0.contains("rel=\"modulepreload\"") }
@@ -41,7 +41,7 @@ import Testing
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".js") {
       let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
       for line in text.split(separator: "\n") where line.hasPrefix("import ") || line.hasPrefix("} from ") {
-        // An import of several lines names its module in the last.
+        // An import of several lines names its module in the last line.
         guard let target = line.split(separator: "\"").dropFirst().first else { continue }
         modules.insert(String(target.trimmingPrefix("./").trimmingPrefix("/")))
       }
@@ -50,8 +50,8 @@ import Testing
     #expect(ahead.sorted() == modules.subtracting(["app.js"]).sorted())
   }
 
-  /// What could read a name as markup, or break the policy that the server sends, is nowhere in the page.
-  @Test func noNameCanBecomeMarkup() throws {
+  /// The page contains no code that could interpret a name as markup or violate the server's Content-Security-Policy.
+  @Test func pageHasNoMarkupInjection() throws {
     let folder = "\(ContractScript.repository)/Sources/CFleetPage/page"
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
       let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)

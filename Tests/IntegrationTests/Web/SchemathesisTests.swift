@@ -3,16 +3,16 @@ import JSON
 import TestSupport
 import Testing
 
-/// schemathesis against a server of a simulated fleet with a login, rules and a map: what the OpenAPI document says holds, for requests that it allows and
-/// for ones that it does not.
+/// schemathesis with a server that has a simulated fleet, a login, rules and a map: the server matches the OpenAPI document for valid and
+/// invalid requests.
 @Suite struct SchemathesisTests {
-  /// Each form of each parameter; with ODOGRAPH_FULL also a few minutes of random requests and of sequences.
+  /// Each form of each parameter; with ODOGRAPH_FULL also a few minutes of random requests and request sequences.
   private static let isFull = ProcessInfo.processInfo.environment["ODOGRAPH_FULL"]?.isEmpty == false
   private static let examples = isFull ? 200 : 15
   private static let phases = isFull ? "examples,coverage,fuzzing,stateful" : "examples,coverage"
   private static let token = String(repeating: "r", count: 32)
 
-  /// Who operates the fleet that there is, and sees no other; asks as often as it likes; rules; and a map of one tile.
+  /// A configuration with an operator of this fleet only, without a relevant request limit, with a rule and a map of one tile.
   private static func configuration(in directory: TemporaryDirectory) throws -> String {
     let tiles = """
       import sqlite3, sys
@@ -43,7 +43,7 @@ import Testing
       """)
   }
 
-  @Test(.needs(.schemathesis), .timeLimit(.minutes(30))) func theDocumentHolds() async throws {
+  @Test(.needs(.schemathesis), .timeLimit(.minutes(30))) func serverMatchesTheDocument() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let simulation = try ChildProcess(
       BuiltProduct.path("odograph"),

@@ -3,18 +3,18 @@ import Platform
 import TestSupport
 import Testing
 
-/// `odograph serve` behind a real nginx, set up as Config/serve.md shows it.
+/// `odograph serve` behind a real nginx with the configuration in Config/serve.md.
 struct ServeBehindNginxTests {
   private static let page = "\(ContractScript.repository)/Config/serve.md"
 
-  /// A fenced block of the page; the only one of its language.
+  /// Returns the only fenced block of a language in the page.
   private static func block(_ fence: String) throws -> String {
     let parts = try String(contentsOfFile: page, encoding: .utf8).components(separatedBy: "```\(fence)\n")
     return try #require(
       parts.count == 2 ? parts.last?.components(separatedBy: "\n```").first : nil, "\(fence)")
   }
 
-  /// nginx with one server, until the object goes.
+  /// Starts nginx with a single server.
   private static func nginx(
     _ location: String, port: Int, in directory: TemporaryDirectory
   ) throws -> ChildProcess {
@@ -39,8 +39,8 @@ struct ServeBehindNginxTests {
     return child
   }
 
-  /// Without a login the server refuses what comes by a proxy that says nothing of itself.
-  @Test(.needs(.nginx)) func anUnsuspectingProxyIsRefused() async throws {
+  /// Without a login, the server refuses requests of a proxy that is not configured.
+  @Test(.needs(.nginx)) func unconfiguredProxyIsRefused() async throws {
     let (broker, directory, port) = (
       try BrokerFixture(), try TemporaryDirectory(), try FreePort.next() as Int
     )
@@ -56,12 +56,13 @@ struct ServeBehindNginxTests {
     #expect(try await server.get("/api/v1/vehicles").status == 200)
   }
 
-  /// The page's lines let in whom nginx knows, whatever clients say of themselves, and events come at once.
-  @Test(.needs(.nginx)) func thePagesExampleLogsPeopleIn() async throws {
+  /// With the example of the page, nginx's users are logged in, regardless of the headers that clients send, and events arrive
+  /// immediately.
+  @Test(.needs(.nginx)) func exampleLogsUsersIn() async throws {
     let (broker, directory, port) = (
       try BrokerFixture(), try TemporaryDirectory(), try FreePort.next() as Int
     )
-    // A program with a token beside the people of the page.
+    // A program with a token in addition to nginx's users.
     let token = String(repeating: "r", count: 32)
     let robot = """
 
@@ -91,13 +92,13 @@ struct ServeBehindNginxTests {
       #expect(try session([:]).status == 401)
       let mine = try session(["Authorization": ann])
       #expect(mine.status == 200 && mine.text.contains(#""name":"ann""#), "\(mine.text)")
-      // Who has a password of nginx, and no entry here.
+      // A user with a password in nginx and without an entry in serve.toml.
       #expect(try session(["Authorization": bob]).status / 100 == 4)
       let claimed = try session(["Authorization": bob, "X-Remote-User": "ann"])
       #expect(claimed.status / 100 == 4 && !claimed.text.contains(#""name":"ann""#), "\(claimed.text)")
       #expect(try session(["X-Remote-User": "ann"]).status == 401)
 
-      // Tokens are the server's to judge, and make nobody of the proxy's people.
+      // The server validates tokens; a token does not log in as one of the proxy's users.
       func vehicles(_ authorization: String, _ headers: [String: String] = [:]) throws -> HTTPAnswer {
         try HTTPConnection(port: port).ask(
           "GET", "/api/v1/vehicles", headers.merging(["Authorization": authorization]) { $1 })

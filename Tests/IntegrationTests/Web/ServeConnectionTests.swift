@@ -7,8 +7,8 @@ import Testing
 @Suite struct ServeConnectionTests {
   private static let van = "/api/v1/vehicles/test/van"
 
-  /// The page and the management of vehicles share one clean session. The recorder and the alerts have a
-  /// persistent session each, because each acknowledges a message when it has stored it.
+  /// The page and the management of vehicles share one clean session. The recorder and the alerts have a persistent session each, because
+  /// each acknowledges a message when it has stored it.
   @Test(.timeLimit(.minutes(2))) func pageAndManagementShareAConnection() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let file = try directory.write(
@@ -36,7 +36,7 @@ import Testing
     defer { server.child.terminate() }
     try await eventually { try await server.get(Self.van).status == 200 }
 
-    // Published regions come back from the broker for two subscriptions, and reach the page.
+    // Published regions are delivered by the broker for two subscriptions, and reach the page.
     let put = try await server.ask(
       "PUT", Self.van + "/regions",
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"depot","properties":{"radius":200},"#
@@ -54,8 +54,8 @@ import Testing
     #expect(sessions.count == 3 && sessions.count { $0.contains(", c1,") } == 1, "\(sessions)")
   }
 
-  /// Under MQTT 3.1.1 a broker drops retained messages at QoS 1 beyond its limits. Documents are read completely
-  /// nevertheless: a change must not be based on missing ones.
+  /// With MQTT 3.1.1, a broker drops retained messages at QoS 1 beyond its limits. Documents are nevertheless read completely: a change
+  /// must not be based on missing ones.
   @Test(.timeLimit(.minutes(2))) func documentsOfALargeFleetAreComplete() async throws {
     let broker = try BrokerFixture([
       "allow_anonymous true", "max_queued_messages 1000", "max_inflight_messages 20",

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Vehicles managed through `odograph serve`: a real broker, a real `odographd`, and a vehicle that sleeps.
+/// Vehicles managed through `odograph serve`: a real broker, a real `odographd`, and a sleeping vehicle.
 @Suite(.serialized) struct ServeControlTests {
   private static let van = "/api/v1/vehicles/test/van"
 
@@ -15,8 +15,8 @@ import Testing
     #"{"type":"FeatureCollection","features":[\#(features.joined(separator: ","))]}"#
   }
 
-  /// Regions, settings and commands reach the agent, and its answers come back.
-  @Test(.timeLimit(.minutes(6))) func anAgentIsManaged() async throws {
+  /// Regions, settings and commands reach the agent, and its responses are returned.
+  @Test(.timeLimit(.minutes(6))) func agentIsManaged() async throws {
     let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
     let agent = try ManagedAgent(broker, remote: "enabled = true", directory: directory)
     defer { agent.child.terminate() }
@@ -70,7 +70,7 @@ import Testing
     #expect(back.status == 202)
     _ = try await settled("/settings") { ($0["reported"] as? [String: Any])?.isEmpty == true }
 
-    // Commands: many at once get each its own answer.
+    // Commands: concurrent requests get their own responses.
     let answers = try await withThrowingTaskGroup(of: (String, ServeProcess.Answer).self) { group in
       for name in ["status", "region-state", "status", "region-state"] {
         group.addTask {
@@ -92,8 +92,8 @@ import Testing
     #expect(server.child.output.contains("status"), "\(server.child.output)")
   }
 
-  /// A vehicle that sleeps gets the command when it wakes; one that stays silent is told so in time.
-  @Test(.timeLimit(.minutes(4))) func sleepersAreNotWaitedForAndTheSilentAreTold() async throws {
+  /// A command to a sleeping vehicle waits for it. A command to a vehicle that does not respond fails after the timeout.
+  @Test(.timeLimit(.minutes(4))) func sleepingAndSilentVehicles() async throws {
     let broker = try BrokerFixture()
     func status(_ name: String, _ state: String, _ seq: Int) async throws {
       try await publish(
@@ -117,7 +117,7 @@ import Testing
     #expect(asleep.status == 202 && waiting?["state"] as? String == "waiting", "\(asleep.text)")
     let silent = try await command("ghost")
     #expect(silent.status == 504 && silent.text.contains("did not answer within 1 s"), "\(silent.text)")
-    // It wakes: whoever answers has the request's id, and its own topic.
+    // The vehicle wakes up and responds with the request's ID on its default topic.
     let id = try #require(waiting?["request"] as? String)
     try await publish(
       broker, "odograph/v1/test/van/command/locate/response",

@@ -3,12 +3,12 @@ import FoundationNetworking
 import Platform
 import TestSupport
 
-/// `odograph serve` beside a test.
+/// A running `odograph serve`.
 struct ServeProcess {
   let child: ChildProcess
   let port: Int
 
-  /// Starts it and waits until it answers.
+  /// Starts it and waits until it accepts connections.
   init(_ broker: BrokerFixture, _ arguments: [String] = []) throws {
     port = try FreePort.next()
     child = try ChildProcess(

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// A receiver that starts cold searches for 35 s, and the vehicle answers a second before the time is over.
+  /// A receiver searches for up to 35 s after a cold start, and the vehicle answers one second before its timeout.
   @Test func locateWaitsForAColdStart() throws {
     #expect(try Command.parse(["locate"]).effectiveTimeout >= 40)
     #expect(try Command.parse(["status"]).effectiveTimeout == 30)

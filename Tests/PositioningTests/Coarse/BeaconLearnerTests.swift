@@ -24,7 +24,7 @@ import Testing
   @Test func positionIsWhereTheSignalIsStrongest() throws {
     var random = SeededGenerator.announced()
     var known: [Beacon: LearnedBeacon] = [:]
-    // A transmitter at (40, 30), heard from two streets that cross.
+    // A transmitter at (40, 30), heard from two crossing streets.
     for _ in 0..<200 {
       let way = 240 * (random.nextUniform() - 0.5)
       let (east, north) = random.next() % 2 == 0 ? (40 + way, 0.0) : (0.0, 30 + way)
@@ -56,7 +56,7 @@ import Testing
   @Test func permanentlyMovedBeaconIsRelearned() throws {
     var known: [Beacon: LearnedBeacon] = [:]
     for step in 0..<30 { learn(&known, at: Double(step)) }
-    // Heard twice elsewhere, it is not told; heard at home again, it is.
+    // After two sightings elsewhere, the beacon is hidden; after another one at its old position, it is shown again.
     learn(&known, at: 9000)
     #expect(known[beacon]?.mapped != nil)
     learn(&known, at: 9010)
@@ -67,7 +67,7 @@ import Testing
     for step in 2..<5 { learn(&known, at: 9000 + 10 * Double(step), day: Radio.day + 1) }
     let moved = try #require(known[beacon]?.mapped)
     #expect(moved.coordinate.distance(to: Place.coordinate(9020)) < 30 && moved.sightings == 5)
-    // A day at the new place, and the move is forgotten: the next is a first one.
+    // After a day at the new position, the move is complete: a further distant sighting counts as the first one.
     learn(&known, at: 9000, day: Radio.day + 2)
     learn(&known, at: 20_000, day: Radio.day + 3)
     #expect(known[beacon]?.isTravelling == false)
@@ -75,10 +75,10 @@ import Testing
 
   @Test func travellingBeaconHasNoPosition() throws {
     var known: [Beacon: LearnedBeacon] = [:]
-    // Heard each 50 m of two kilometres.
+    // Heard every 50 m along two kilometres.
     for step in 0..<40 { learn(&known, at: 50 * Double(step), signal: -45) }
     #expect(try #require(known[beacon]).isTravelling && known[beacon]?.mapped == nil)
-    // In its pocket at home for a week, it is still a phone; after a month in a drawer it has become a fixture.
+    // After a week at one position it still counts as travelling; after another month it counts as stationary.
     for step in 0..<14 { learn(&known, at: 5000, signal: -60, day: Radio.day + step / 2) }
     #expect(known[beacon]?.mapped == nil)
     for step in 0..<30 { learn(&known, at: 5000, signal: -60, day: Radio.day + 7 + step) }
@@ -88,7 +88,7 @@ import Testing
   @Test func newSightingsOutweighOldOnes() throws {
     var known: [Beacon: LearnedBeacon] = [:]
     for _ in 0..<500 { learn(&known, at: 0) }
-    // Next door two years later: 100 m are no other place, and the old is forgotten.
+    // 100 m away two years later: not far enough for another position, but the old sightings have lost their weight.
     for _ in 0..<20 { learn(&known, at: 100, day: Radio.day + 720) }
     let mapped = try #require(known[beacon]?.mapped)
     #expect(mapped.coordinate.distance(to: Place.coordinate(100)) < 30 && mapped.lastSeen == Radio.day + 720)
@@ -141,7 +141,7 @@ import Testing
     var known: [Beacon: LearnedBeacon] = [:]
     for signal in [nil, -80, -66, .nan, 20, -71] as [Double?] { learn(&known, at: 0, signal: signal) }
     #expect(known[beacon]?.mapped?.strongest == -66)
-    // What is heard elsewhere says nothing of here; what has moved begins anew.
+    // A signal heard elsewhere does not change the strongest one; a moved beacon starts with that of its new position.
     learn(&known, at: 9000, signal: -40)
     #expect(known[beacon]?.place.strongest == -66)
     for _ in 0..<4 { learn(&known, at: 9000, signal: -75) }
@@ -149,7 +149,7 @@ import Testing
     #expect(known[beacon]?.mapped?.strongest == -75)
   }
 
-  /// Files of before have no strongest signal, and more room for the number of sightings.
+  /// The first version of the format has no strongest signal and more bits for the number of sightings.
   @Test func firstVersionIsRead() throws {
     var learned = LearnedBeacon(Radio.mapped(beacon, 0, sightings: 700))
     learned.place.strongest = nil
@@ -159,7 +159,7 @@ import Testing
     bytes.replaceSubrange(19..<21, with: [0x34, 0x12])
     let read = try #require(LearnedBeacon(bytes: bytes))
     #expect(read.place.sightings == 0x1234 && read.place.strongest == nil)
-    // Written again it is of the new version.
+    // The entry is written in the new version.
     let again = try #require(LearnedBeacon(bytes: read.bytes))
     #expect(again.place.sightings == 1023 && again.place.coordinate == read.place.coordinate)
     bytes[8] = bytes[8] & 0x0f | 0x40

@@ -4,7 +4,7 @@ import Simulation
 import Spatial
 import TestSupport
 
-/// A map in memory.
+/// A beacon map in memory.
 struct TableMap: BeaconMap {
   var places: [Beacon: MappedBeacon] = [:]
 
@@ -36,7 +36,7 @@ enum Radio {
     RadioScan(timestamp: Timestamp(seconds: seconds), sightings: sightings)
   }
 
-  /// Access points around a place in the usual distances, all heard as strongly.
+  /// Access points around a position at typical distances.
   static func neighbourhood(
     _ count: Int, around east: Double, from first: Int = 0,
     _ random: inout SeededGenerator

@@ -25,7 +25,7 @@ import Testing
   @Test func singleBeaconYieldsItsRange() throws {
     let found = try #require(position([Radio.mapped(Radio.accessPoint(0), 100)]))
     #expect(distance(found, 100) < 0.1 && found.beacons == 1)
-    // 60 m and a tenth of it for the map's own error, at 68 and at 95 %.
+    // 60 m, and a tenth of it for the error of the map itself, for the 68 % and the 95 % radius.
     #expect(abs(found.horizontalAccuracy - 1.51 * 60 * 1.01.squareRoot()) < 0.5)
     #expect(abs(found.radius95 - 2.448 * 60 * 1.01.squareRoot()) < 0.5)
     let strong = try #require(
@@ -39,11 +39,11 @@ import Testing
     let cell = Radio.mapped(Radio.lte(0), 0, reach: 1000)
     let circle = try #require(position([cell], [BeaconSighting(beacon: cell.beacon, signal: -95)]))
     #expect((1400...1700).contains(circle.horizontalAccuracy) && circle.beacons == 1)
-    // A ring of 3 km: nobody on it may be outside.
+    // The radius covers the whole ring of 3 km.
     let ring = try #require(
       position([cell], [BeaconSighting(beacon: cell.beacon, signal: nil, distance: 3000)]))
     #expect(ring.horizontalAccuracy > 3000 && ring.radius95 > 3500 && distance(ring, 0) < 1)
-    // Access points beside it decide.
+    // Additional access points determine the position.
     var random = SeededGenerator(seed: 1)
     let both = try #require(position([cell] + Radio.neighbourhood(8, around: 700, &random)))
     #expect(distance(both, 700) < 60 && both.radius95 < 200)
@@ -60,7 +60,7 @@ import Testing
           20_000 * (random.nextUniform() - 0.5))
       }
       let (without, with) = (try #require(position(near)), try #require(position(near + far)))
-      // One that lies near by chance has its say.
+      // A moved beacon that is close by chance can shift the position.
       let nearest = far.map { $0.coordinate.distance(to: Place.origin) }.min() ?? 0
       #expect(
         without.coordinate.distance(to: with.coordinate) < (nearest > 1500 ? 10 : 60), "seed \(random.seed)")
@@ -68,11 +68,11 @@ import Testing
   }
 
   @Test func contradictoryPositionsAreWithinTheRadius() throws {
-    // Two and two, five kilometres apart: either may be true.
+    // Two against two, 5 km apart: the radius covers both positions.
     let places = [(0, 0.0), (1, 30), (2, 5000), (3, 5030)].map { Radio.mapped(Radio.accessPoint($0.0), $0.1) }
     let found = try #require(position(places))
     #expect(found.radius95 > 4900 && found.radius95 < 6000)
-    // Three against one are enough.
+    // Three against one are unambiguous.
     let clear = try #require(
       position([0, 1, 3].map { places[$0] } + [Radio.mapped(Radio.accessPoint(9), 10)]))
     #expect(distance(clear, 15) < 40 && clear.radius95 < 300)
@@ -89,7 +89,7 @@ import Testing
     let usual = try #require(position(known, sightings(2, of: known)))
     let half = try #require(position(known, sightings(12, of: known)))
     #expect(half.radius95 > 1.3 * usual.radius95)
-    // One known among thirty is a neighbour that has moved here.
+    // One known beacon among thirty unknown ones is a beacon that has been moved here.
     #expect(position([known[0]], sightings(30, of: [known[0]])) == nil)
     #expect(position([known[0]], sightings(1, of: [known[0]])) != nil)
   }
@@ -100,7 +100,7 @@ import Testing
     let radii = try [2, 8, 32, 128].map { try #require(position(Array(places.prefix($0)))).radius95 }
     for (few, many) in zip(radii, radii.dropFirst()) { #expect(many <= 1.05 * few) }
     #expect(try #require(radii.last) > 20)
-    // 128 entries of one place are one wall, not 128 witnesses.
+    // 128 entries at one position count as one site, not as 128 independent beacons.
     let same = (0..<128).map { Radio.mapped(Radio.accessPoint($0), 0) }
     #expect(try #require(position(same)).radius95 > 15)
   }
@@ -162,12 +162,12 @@ import Testing
     let scan = Radio.scan(0, near.map { BeaconSighting(beacon: $0.beacon, signal: -60) } + Array(flood))
     #expect(scan.useful.count == RadioScan.mostUseful)
     #expect(scan.useful.prefix(20).allSatisfy { $0.signal == -60 })
-    // So much that is unknown is no street where the map was learned.
+    // So many unknown beacons indicate an area that was not learned.
     let found = locator.position(of: scan, by: map, speed: 0, day: Radio.day)
     #expect(found.map { $0.radius95 > 300 } ?? true)
   }
 
-  /// Whatever a service or another's map says of one beacon: on the other side of the world, one metre, many sightings.
+  /// A wrong entry for a single beacon does not move the position: anywhere on earth, with a reach of 1 m and many sightings.
   @Test func singleOutlierDoesNotMoveThePosition() throws {
     var random = SeededGenerator.announced()
     let near = Radio.neighbourhood(6, around: 0, &random)

@@ -14,7 +14,7 @@ import Testing
       horizontalAccuracy: accuracy, radius95: 1.7 * accuracy, beacons: 5)
   }
 
-  /// In the mean of many stands: of a single one the mean of all positions so far may itself be half a position's error away.
+  /// Averages over 30 stops: in a single stop, the mean of all positions may itself be off by half the error of a position.
   @Test func positionsAtRestAreAveraged() {
     var random = SeededGenerator.announced()
     var errors = (raw: 0.0, smooth: 0.0)
@@ -29,7 +29,7 @@ import Testing
           errors.smooth += last.coordinate.distance(to: Place.origin)
         }
       }
-      // What the scans of one place have in common stays.
+      // The common error of all scans at one position remains.
       #expect(last.horizontalAccuracy > 40 && last.horizontalAccuracy < 60)
     }
     #expect(errors.smooth < 0.5 * errors.raw, "seed \(random.seed): \(errors)")
@@ -46,11 +46,11 @@ import Testing
     var tracker = CoarseTracker()
     _ = tracker.process(position(0, 0), isAtRest: false)
     let doubted = tracker.process(position(30, 50_000), isAtRest: false)
-    // What was known, grown by the way that it may have made.
+    // The previous position, with a radius increased by the distance that is possible since.
     #expect(doubted.coordinate.distance(to: Place.origin) < 1 && doubted.radius95 > 1800)
     let borneOut = tracker.process(position(60, 50_300), isAtRest: false)
     #expect(borneOut.coordinate.distance(to: Place.coordinate(50_300)) < 1)
-    // After hours nothing is known of the way.
+    // After hours, any distance is possible.
     var late = CoarseTracker()
     _ = late.process(position(0, 0), isAtRest: false)
     let far = late.process(position(7200, 500_000), isAtRest: false)

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Positioning
 
-/// A straight street that was learned, and scans in and beside it.
+/// A straight street that was learned, and scans in it and beside it.
 @Suite struct LearnedGroundTests {
   private struct Town {
-    /// Metres east and north.
+    /// Positions of the transmitters, metres east and north.
     var places: [SIMD2<Double>] = []
     var random: SeededGenerator
-    /// dBm at 100 m.
+    /// Received signal in dBm at 100 m.
     static let sensitivity = -90.0
 
     init(_ random: SeededGenerator, perSquareKilometre density: Double) {
@@ -35,7 +35,7 @@ import Testing
       return Radio.scan(0, sightings)
     }
 
-    /// Along the east axis.
+    /// Learns along the east axis.
     mutating func learnedMap() -> TableMap {
       var known: [Beacon: LearnedBeacon] = [:]
       for east in stride(from: -500.0, through: 500, by: 50) {
@@ -70,7 +70,7 @@ import Testing
       }
       let radius = radii.sorted()[radii.count / 2]
       #expect(found >= 8 && Double(inside) >= 0.8 * Double(found), "\(off) m")
-      // Neither does every radius hold everything.
+      // The radius is not so large that it always covers the error.
       #expect(off > 0 || radius < 300, "\(radius) m in the street")
       #expect(off < 180 || radius > off, "\(radius) m at \(off) m")
     }

@@ -3,9 +3,9 @@ import Sensors
 import Spatial
 import Testing
 
-/// When a scan is worth what can be learned of it.
+/// Intervals between scans for learning beacons.
 @Suite struct LearningScheduleTests {
-  /// A map that knows the first so many of ten beacons.
+  /// A map that contains the first `count` of ten beacons.
   private struct Map: BeaconMap {
     var count = 0
     var sightings = 10
@@ -27,7 +27,7 @@ import Testing
     return RadioScan(timestamp: Timestamp(seconds: seconds), sightings: sightings, kind: .wifi)
   }
 
-  /// The pauses between scans that are made as soon as they may be, s.
+  /// Intervals in s between scans that are made as soon as they are due.
   private func pauses(_ map: Map, joules: Double, power: Double, beacons: Int = 10, count: Int) throws
     -> [Double]
   {
@@ -65,7 +65,7 @@ import Testing
     #expect(schedule.isDue(joules: 1, at: Timestamp(seconds: 450)))
   }
 
-  /// Both radios are asked at the same time: what one of them knows is no reason not to ask the other.
+  /// Both radios are scanned at the same time; each has its own pause, as only one of them may have new beacons.
   @Test func eachRadioHasItsOwnPause() throws {
     var schedule = LearningSchedule(receiverPower: 0)
     for (second, map) in [(0.0, Map()), (30, Map()), (60, Map(count: 10))] {
@@ -76,13 +76,13 @@ import Testing
     #expect(schedule.isDue(joules: 1, at: Timestamp(seconds: 120)))
   }
 
-  /// 40 J of 1.2 J each, and then a tenth of 87 mW.
+  /// A reserve of 40 J for scans of 1.2 J, then a tenth of 87 mW.
   @Test func scansUseTheSavedEnergy() throws {
     let all = try pauses(Map(), joules: 1.2, power: 0.087, count: 200)
     let brisk = all.prefix { $0 == 30 }.count
     #expect((34...46).contains(brisk), "\(brisk)")
     #expect(all.suffix(100).allSatisfy { abs($0 - 1.2 / 0.0087) < 2 })
-    // Never more than the reserve, however long it was not used.
+    // The reserve is never exceeded, also after a long time without scans.
     var schedule = LearningSchedule(receiverPower: 0.087)
     schedule.observe(try scan(0), of: [.wifi], by: Map(), joules: 40, day: 1000)
     #expect(!schedule.isDue(joules: 1.2, at: Timestamp(seconds: 100)))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Positioning
 
-/// What is learned of beacons that are heard beside fixes that they contest.
+/// Learning from contested scans: beacons heard at fixes that contradict their positions.
 @Suite struct MovedGroupTests {
   private let beacons = (0..<6).map { Radio.accessPoint($0) }
 
@@ -21,7 +21,7 @@ import Testing
     for (beacon, change) in changes { known[beacon] = change }
   }
 
-  /// An office that was heard ten times on day 0.
+  /// An office whose beacons were heard ten times on day 0.
   private func office() -> [Beacon: LearnedBeacon] {
     var known: [Beacon: LearnedBeacon] = [:]
     for step in 0..<10 { learn(&known, at: 10 * Double(step), day: 0, isContested: false) }
@@ -33,7 +33,7 @@ import Testing
   @Test func threeDaysAtOnePositionMoveTheGroup() {
     var known = office()
     for step in 0..<50 { learn(&known, at: 9000 + Double(step), day: 1) }
-    #expect(told(known).count == 6, "one day hides nothing")
+    #expect(told(known).count == 6, "hidden after one day")
     for step in 0..<50 { learn(&known, at: 9000 + Double(step), day: 4) }
     #expect(told(known).isEmpty && known.values.allSatisfy { $0.place.sightings == 10 })
     learn(&known, at: 9020, day: 5)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Once the group is hidden nothing contests its new place: that must not be quicker.
+  /// Scans at the new position are uncontested once the group is hidden; the move is not accelerated by them.
   @Test func hiddenBeaconsAlsoNeedThreeDays() {
     var known = office()
     learn(&known, at: 9000, day: 1)
@@ -67,7 +67,7 @@ import Testing
     #expect(known.values.allSatisfy { $0.place.coordinate.distance(to: Place.coordinate(50)) < 60 })
   }
 
-  /// Two days at ever other places are a train's, or of one who deceives: hidden, never moved by that.
+  /// Different positions each day are those of a train or a spoofer: the beacons are hidden, but not moved.
   @Test func differentPositionsEachDayAreNoMove() {
     var known = office()
     for day in 1...10 {
@@ -87,7 +87,7 @@ import Testing
     #expect(told(known).count == 6)
   }
 
-  /// Less far than ordinary sightings take for another place.
+  /// The move is shorter than the distance at which ordinary sightings count as another position.
   @Test func shortMoveIsDetected() {
     var known = office()
     let reach = known.values.map(\.place.reach).max() ?? 0
@@ -101,7 +101,7 @@ import Testing
   @Test func contestedScanTeachesNothingElse() {
     var known = office()
     let before = known
-    // New ones, and known ones where they are known.
+    // New beacons, and known ones at their known position.
     learn(&known, at: 9000, day: 1, [Radio.accessPoint(70), Radio.lte(3)])
     learn(&known, at: 60, day: 1)
     #expect(known == before)
@@ -116,7 +116,7 @@ import Testing
     #expect(known == before)
   }
 
-  // MARK: Bytes
+  // MARK: Encoding
 
   @Test func contestedDaysAreStored() throws {
     var known = office()
@@ -135,7 +135,7 @@ import Testing
     #expect(told(known).count == 6 && known.values.allSatisfy { $0.other == nil })
   }
 
-  /// Files of before count up to 255 sightings at another place, whose high bits are none of days.
+  /// Older versions of the format count up to 255 sightings at another position; its high bits are no contested days.
   @Test(arguments: [1, 5, 63, 64, 130, 255] as [UInt8], [1, 2] as [UInt8])
   func otherPositionsOfOlderVersionsAreRead(count: UInt8, version: UInt8) throws {
     var known = office()
@@ -149,7 +149,7 @@ import Testing
     #expect(other.since == Radio.day + 1 && other.coordinate.distance(to: Place.coordinate(9000)) < 3)
     let again = try #require(LearnedBeacon(bytes: read.bytes))
     #expect(again.other?.sightings == other.sightings && again.other?.contestedDays == 0)
-    // It goes on by the rule by which it began.
+    // Learning continues with the rule for uncontested sightings.
     known[beacons[0]] = read
     for _ in 0..<5 { learn(&known, at: 9000, day: 2, isContested: false) }
     #expect(

@@ -29,7 +29,7 @@ import Testing
     meter.set(true, at: time(0))
     meter.set(false, at: time(10))
     #expect(meter.total(at: time(11)) == 11 && meter.total(at: time(50)) == 13)
-    // Needed again within the linger, the power never went.
+    // If it is needed again within the linger time, the power is not interrupted.
     meter.set(true, at: time(12))
     meter.set(false, at: time(14))
     #expect(meter.total(at: time(14)) == 14 && meter.starts == 1)
@@ -37,7 +37,7 @@ import Testing
     #expect(meter.total(at: time(30)) == 17 && meter.starts == 2)
   }
 
-  /// A chip reports that it is active with its first block. It is booked from the time at which it was powered.
+  /// A chip reports its activity with its first block. Its time counts from when it was powered.
   @Test func sensorIsOnSinceTheReportedTime() {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.record([.gyroscope: Self.on], at: time(0))
@@ -46,12 +46,12 @@ import Testing
       SourceStatus(timestamp: time(0.3), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
     let accounts = ledger.accounts(at: time(10.3))
     #expect(accounts[.gyroscope]?.seconds == 10)
-    // 1 s of the receiver's wakeups and none twice.
+    // Lower bound of the processor's wakeups.
     #expect(accounts[.receiver]?.seconds == 9.3)
     #expect(accounts[.processor]?.starts ?? -1 >= 10)
   }
 
-  /// A source finishes the current block before it stops; until then the chip has power.
+  /// A source finishes the current block before it stops; the chip is powered until then.
   @Test(arguments: [SourceStatus.State.idle, .unavailable(reason: "lost"), .finished, .active(rates: [:])])
   func sensorIsOnUntilItsSourceReportsStopped(end: SourceStatus.State) {
     var ledger = EnergyLedger(figures: Self.figures)
@@ -64,12 +64,12 @@ import Testing
     ledger.observe(
       SourceStatus(timestamp: time(10.75), source: "iio", kinds: [.gyroscope, .accelerometer], state: end))
     let accounts = ledger.accounts(at: time(60))
-    // With the 3 s for which the kernel leaves it powered.
+    // Includes the 3 s for which the kernel leaves the chip powered.
     #expect(accounts[.gyroscope]?.seconds == 13.75)
     #expect(accounts[.gyroscope]?.starts == 1 && accounts[.accelerometer]?.seconds == 0)
   }
 
-  /// A device that was lost with its whole context returns as another device.
+  /// A device that was lost with its whole context returns with another name.
   @Test func returnedSensorWithAnotherNameIsOffAfterItStops() {
     var ledger = EnergyLedger(figures: Self.figures)
     func status(_ seconds: Double, _ source: String, _ state: SourceStatus.State) -> SourceStatus {
@@ -81,20 +81,20 @@ import Testing
     ledger.observe(status(20, "local: iio:device2", .active(rates: [.gyroscope: 100])))
     ledger.record([:], at: time(30))
     ledger.observe(status(31, "local: iio:device2", .idle))
-    // 10 s and 11 s, each with the 3 s for which the kernel leaves it powered.
+    // 10 s and 11 s, each with the 3 s for which the kernel leaves the chip powered.
     #expect(ledger.accounts(at: time(1000))[.gyroscope]?.seconds == 27)
   }
 
   @Test func sensorIsOnWhileDemandedAndAvailable() throws {
     var ledger = EnergyLedger(figures: Self.figures)
-    // Nobody has seen a magnetometer.
+    // No magnetometer has been discovered.
     ledger.record([.positioning: Self.on, .gyroscope: Self.on, .magnetometer: Self.on], at: time(0))
     ledger.observe(
       SourceStatus(timestamp: time(0), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
     ledger.observe(
       SourceStatus(
         timestamp: time(10), source: "iio", kinds: [.gyroscope], state: .unavailable(reason: "lost")))
-    // What comes back may go by another name.
+    // A returning device may have another name.
     ledger.observe(
       SourceStatus(
         timestamp: time(20), source: "iio:device1", kinds: [.gyroscope], state: .active(rates: [:])))
@@ -103,7 +103,7 @@ import Testing
     let receiver = try #require(accounts[.receiver])
     #expect(receiver.seconds == 25 && receiver.starts == 1 && receiver.bytes == nil)
     #expect(abs(receiver.joules - 25 * 0.07) < 1e-9)
-    // Ten seconds, three that linger, ten again.
+    // Ten seconds, 3 s of linger time, and ten seconds again.
     let gyroscope = try #require(accounts[.gyroscope])
     #expect(gyroscope.seconds == 23 && gyroscope.starts == 2)
     #expect(abs(gyroscope.joules - 23 * 0.002) < 1e-9)
@@ -117,18 +117,18 @@ import Testing
     figures.scanDuration = [.wifi: 4.2, .cellular: 1]
     var ledger = EnergyLedger(figures: figures)
     #expect(ledger.accounts(at: time(0))[.wifi] == nil)
-    // A demand alone costs nothing.
+    // A demand alone uses no energy.
     ledger.record([.wifi: Self.on, .cellular: Self.on], at: time(0))
     let cell = try #require(Beacon(.lte, country: 262, network: 1, cell: 0x1A2D003))
     ledger.observe([
-      // One that heard nothing, one that others have made, one of a replay, and one of both radios.
+      // A scan without results, one by another program, a replayed one, one of both radios, and a replayed one of the cellular radio.
       RadioScan(timestamp: time(5), sightings: [], kind: .wifi, duration: 5),
       RadioScan(timestamp: time(6), sightings: [], kind: .wifi, duration: 0),
       RadioScan(timestamp: time(10), sightings: [], kind: .wifi),
       RadioScan(
         timestamp: time(11), sightings: [BeaconSighting(beacon: cell, signal: -90)], kind: .wifi, duration: 2),
       RadioScan(timestamp: time(12), sightings: [BeaconSighting(beacon: cell, signal: -90)]),
-      // Broken off.
+      // An aborted scan.
       RadioScan(timestamp: time(20), sightings: [], kind: .wifi, duration: 1.3, isComplete: false),
     ])
     let accounts = ledger.accounts(at: time(30))
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// Two blocks a second of a sensor that is present wake two threads each, a fix and a message four.
+  /// Two blocks per second of an available sensor wake two threads each; a fix and a message wake four.
   @Test func unmeasuredProcessorIsEstimated() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.observe(

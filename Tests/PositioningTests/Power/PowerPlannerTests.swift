@@ -29,30 +29,30 @@ import Testing
     planner.demands(for: needs, at: Timestamp(seconds: seconds))[.positioning] != .off
   }
 
-  /// A planner whose receiver takes one second to a fix, which at 10 s was given one.
+  /// A planner whose receiver needs one second to a fix.
   private func planner(_ mobility: Mobility = .vehicle) -> PowerPlanner {
     var planner = PowerPlanner(mobility: mobility, fixTime: FixTimeEstimate(brief: 1, warm: 1))
     _ = planner.demands(for: needs(), at: Timestamp(seconds: 0))
     return planner
   }
 
-  // The reserve of 0.3 s and the second to a fix are taken off what the comments compute.
+  // Expected sleeps are the times computed in the comments, less a reserve of 0.3 s and the second to a fix.
   @Test(
     arguments: [
-      // (100 − 2·5) m at 3.5 m/s² with 1 m/s of error of the speed: 1.75 t² + t = 90, t = 6.891 s.
+      // (100 − 2·5) m at 3.5 m/s² with a speed error of 1 m/s: 1.75 t² + t = 90, t = 6.891 s.
       (DesiredAccuracy.hundredMeters, 0, 5, nil, nil, 6.891 - 1.3),
       (.hundredMeters, 30, 5, nil, nil, 6.891 - 1.3),
-      // 1.75 t² + t = 60: a poorer fix leaves less.
+      // 1.75 t² + t = 60: a less accurate fix leaves a smaller distance.
       (.hundredMeters, 14, 20, nil, nil, 5.577 - 1.3),
-      // 990 m, the last of them at 14 + 60 m/s the other way.
+      // 990 m, the last part at 14 + 60 m/s in the opposite direction.
       (.kilometer, 14, 5, nil, nil, 23.666 - 1.3),
-      // The filter's 500 m and the tolerance, at 14 + 1 m/s: 590 m, the last of them at 60 m/s.
+      // The filter's 500 m and the tolerance, at 14 + 1 m/s: 590 m, the last part at 60 m/s.
       (.hundredMeters, 14, 5, 500, nil, 14.655 - 1.3),
-      // An edge 60 m ahead: 1.75 t² + 15 t = 50.
+      // A boundary 60 m ahead: 1.75 t² + 15 t = 50.
       (.hundredMeters, 14, 5, nil, 60, nil),
-      // An edge 10 km ahead does not matter.
+      // A boundary 10 km ahead has no effect.
       (.hundredMeters, 14, 5, nil, 10_000, 6.891 - 1.3),
-      // 62 m leave 1.75 t² + 15 t = 52 in 2.6 s, too short a sleep.
+      // 62 m: 1.75 t² + 15 t = 52 yields 2.6 s, too short for a sleep.
       (.kilometer, 14, 5, nil, 62, nil),
       // 510 m: 1.75 t² + 15 t = 500.
       (.kilometer, 14, 5, nil, 510, 13.152 - 1.3),
@@ -79,10 +79,10 @@ import Testing
 
   @Test func unknownSpeedCountsAsMaximum() throws {
     var planner = planner()
-    // 60 m/s at once: 990 m in 16.5 s.
+    // The top speed of 60 m/s from the start: 990 m in 16.5 s.
     #expect(!isOn(&planner, needs(.kilometer, seen: 10, speed: nil), 10))
     #expect(abs(try #require(planner.nextDeadline).seconds - (10 + 16.5 - 1.3)) < 0.01)
-    // A hundred metres are gone sooner than a sleep is worth.
+    // 100 m at the top speed are too short for a sleep.
     var other = self.planner()
     #expect(isOn(&other, needs(seen: 10, speed: nil), 10))
   }
@@ -106,7 +106,7 @@ import Testing
     var nothing = PowerNeeds()
     #expect(planner.demands(for: nothing, at: Timestamp(seconds: 1)).values.allSatisfy { $0 == .off })
     #expect(planner.nextDeadline == nil && !planner.isReceiverOn)
-    // A region alone keeps the receiver looking, and the accelerometer watching.
+    // Monitored regions alone power the receiver, and the accelerometer for detection of motion.
     nothing.distanceToBoundary = 5
     nothing.watchesMotion = true
     let demands = planner.demands(for: nothing, at: Timestamp(seconds: 2))
@@ -116,12 +116,12 @@ import Testing
 
   @Test func restStopsAllSensorsAndMotionStartsThem() throws {
     var planner = planner()
-    // In motion, and before anything is known of motion, the consumers have what they want.
+    // All requested sensors are on in motion and until rest or motion has been detected.
     #expect(
       planner.demands(for: needs(), at: Timestamp(seconds: 1)).filter { $0.key != .positioning }
         .filter(\.value.isOn) == Self.inertial)
     planner.observe(isAtRest: true, since: Timestamp(seconds: 9))
-    // Seen before it stood: the position is not that of the rest yet.
+    // A fix from before the rest is not its position.
     var demands = planner.demands(for: needs(seen: 8.5, speed: 4), at: Timestamp(seconds: 10.5))
     #expect(demands[.accelerometer] == Self.watch)
     #expect(demands[.gyroscope] == .off && demands[.magnetometer] == .off)
@@ -148,12 +148,12 @@ import Testing
   @Test func hangingReceiverIsRestarted() {
     var planner = planner()
     planner.observe(isAtRest: false, since: Timestamp(seconds: 2))
-    // It stands, it says, while the vehicle shakes; then it catches up.
+    // The receiver reports rest while the vehicle shakes, then catches up.
     #expect(isOn(&planner, needs(seen: 10, speed: 0), 10))
     #expect(isOn(&planner, needs(seen: 11, speed: 37), 11))
     #expect(isOn(&planner, needs(seen: 12, speed: 18), 12))
     #expect(!isOn(&planner, needs(seen: 13, speed: 18), 13))
-    // What stands and shakes, as at a kerb, is believed the second time.
+    // Rest with vibration, such as an idling engine, is accepted with the second fix.
     #expect(isOn(&planner, needs(seen: 13, speed: 18), 19.5))
     #expect(isOn(&planner, needs(seen: 20, speed: 0), 20))
     #expect(!isOn(&planner, needs(seen: 21, speed: 0), 21))
@@ -170,7 +170,7 @@ import Testing
     demands = planner.demands(for: fixed, at: Timestamp(seconds: 11))
     #expect(demands[.positioning] == .off && demands[.gyroscope] == Self.inertial[.gyroscope])
     #expect(demands[.accelerometer] == Self.inertial[.accelerometer] && planner.nextDeadline == nil)
-    // Whoever wants nothing of the accelerometer has it watch all the same, if it is of interest.
+    // Without other consumers the accelerometer runs only if motion is monitored.
     fixed.inertial = [:]
     #expect(planner.demands(for: fixed, at: Timestamp(seconds: 12))[.accelerometer] == .off)
     fixed.watchesMotion = true
@@ -190,7 +190,7 @@ import Testing
 
   // MARK: One-shot requests
 
-  /// Whatever the receiver was sleeping for, a request wakes it, and without a fix it returns to that sleep.
+  /// A request wakes the receiver from any kind of sleep, and without a fix that sleep continues afterwards.
   @Test(arguments: [
     "paused", "paused without an accelerometer", "at rest", "between two fixes", "search given up",
   ])
@@ -224,7 +224,7 @@ import Testing
     #expect(planner.nextDeadline == due)
   }
 
-  /// A fix answers the request, and the receiver sleeps again; its time to a fix is learned.
+  /// A fix completes the request, and the receiver sleeps again; its time to a fix is learned.
   @Test func receiverSleepsAfterAnAnsweredRequest() {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
@@ -238,7 +238,7 @@ import Testing
     #expect(planner.fixTime.warm > 1)
   }
 
-  /// A search for the request is not given up before its time limit.
+  /// The search for a request lasts until its time limit.
   @Test func requestContinuesTheSearch() {
     var planner = planner()
     var asked = needs()
@@ -249,7 +249,7 @@ import Testing
     #expect(!isOn(&planner, asked, 300))
   }
 
-  /// Radios that are accurate enough answer first; if they find nothing, the receiver is powered.
+  /// Radios are used first if they are accurate enough; if they find no position, the receiver is powered.
   @Test func radiosAnswerRequestsFirst() {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
@@ -311,20 +311,20 @@ import Testing
     fixed.location.notBefore = Timestamp(seconds: 310)
     #expect(!isOn(&planner, fixed, 10))
     #expect(abs(try #require(planner.nextDeadline).seconds - (310 - 1.3)) < 0.01)
-    // A region does not wait.
+    // A region boundary shortens the sleep.
     fixed.distanceToBoundary = 510
     #expect(!isOn(&planner, fixed, 11))
     #expect(try #require(planner.nextDeadline).seconds < 30)
   }
 
-  /// A fix may come before the interval has passed. Once the distance has been driven, the location is published at its
-  /// end, and not when the vehicle may have strayed from that fix.
-  @Test(arguments: [305.0, 309]) func aSignificantChangeIsPublishedWhenItsIntervalHasPassed(fix: Double) {
+  /// A fix may arrive before the interval has passed. Once the distance has been driven, the location is published at the end of the
+  /// interval, and not later because of that fix.
+  @Test(arguments: [305.0, 309]) func significantChangeIsPublishedAfterItsInterval(fix: Double) {
     var planner = planner()
     var fixed = needs(.kilometer, seen: 10, speed: 14, distance: 500)
     fixed.location.notBefore = Timestamp(seconds: 310)
     #expect(!isOn(&planner, fixed, 10))
-    // It is switched on for a long search.
+    // Powered early to allow for a long search.
     #expect(isOn(&planner, fixed, 309))
     fixed.location.timestamp = Timestamp(seconds: fix)
     fixed.location.distance = 0
@@ -333,7 +333,7 @@ import Testing
     #expect(isOn(&planner, fixed, 309.5))
   }
 
-  /// The accuracy that a region asks for holds near its edge, whatever else is wanted, and makes nothing coarser.
+  /// The accuracy requested by a region applies near its boundary, in addition to the desired accuracy, which it never reduces.
   @Test func regionAccuracyIsRequiredNearItsBoundary() throws {
     var far = planner()
     #expect(!isOn(&far, needs(.kilometer, seen: 10, speed: 14, boundary: 5000), 10))
@@ -341,7 +341,7 @@ import Testing
     var needs = needs(.kilometer, seen: 10, speed: 14, boundary: 510)
     needs.boundaryAccuracy = 10
     #expect(isOn(&near, needs, 10))
-    // (60 − 2·5) m at 3.5 m/s² with 1 m/s of error of the speed: 1.75 t² + t = 50, t = 5.067 s.
+    // (60 − 2·5) m at 3.5 m/s² with a speed error of 1 m/s: 1.75 t² + t = 50, t = 5.067 s.
     needs.boundaryAccuracy = 60
     #expect(!isOn(&near, needs, 11))
     #expect(abs(try #require(near.nextDeadline).seconds - (10 + 5.067 - 1.3)) < 0.01)
@@ -349,7 +349,7 @@ import Testing
     var coarse = planner()
     #expect(!isOn(&coarse, needs, 10))
     #expect(abs(try #require(coarse.nextDeadline).seconds - (10 + 13.152 - 1.3)) < 0.01)
-    // Without locations, too.
+    // The same without location updates.
     var regionsOnly = PowerNeeds(distanceToBoundary: 510)
     regionsOnly.location.timestamp = Timestamp(seconds: 10)
     (regionsOnly.location.speed, regionsOnly.location.horizontalAccuracy) = (14, 5)
@@ -374,13 +374,13 @@ import Testing
     #expect(!isOn(&planner, needs(), 90))
     #expect(planner.nextDeadline == Timestamp(seconds: 180))
     #expect(isOn(&planner, needs(), 180))
-    // At rest it pauses longer, and motion ends that.
+    // The pause is longer at rest, and motion ends it.
     planner.observe(isAtRest: true, since: Timestamp(seconds: 200))
     #expect(!isOn(&planner, needs(), 270))
     #expect(planner.nextDeadline == Timestamp(seconds: 270 + 810))
     planner.observe(isAtRest: false, since: Timestamp(seconds: 400))
     #expect(isOn(&planner, needs(), 400))
-    // Whoever wants the best there is wants the search to go on.
+    // The search is not interrupted if the best accuracy is requested.
     var best = self.planner()
     #expect(isOn(&best, needs(.best), 1000))
   }
@@ -393,12 +393,12 @@ import Testing
     #expect(estimate.brief == 5 && estimate.warm == 8)
     estimate.observe(seconds: 10, afterSleeping: 600)
     #expect(estimate.brief == 5 && estimate.warm == 10)
-    // A cold start and nonsense teach nothing.
+    // Cold starts and invalid values are not learned.
     estimate.observe(seconds: 30, afterSleeping: 7200)
     estimate.observe(seconds: -1, afterSleeping: 8)
     #expect(estimate.brief == 5 && estimate.warm == 10)
     #expect([59, 60, 7200].map(estimate.seconds(afterSleeping:)) == [5, 10, 35])
-    // A tunnel is passed over; a receiver that has become slow is not.
+    // A single long time, as in a tunnel, is ignored; a repeated one is learned.
     var tunnel = FixTimeEstimate(brief: 1)
     tunnel.observe(seconds: 40, afterSleeping: 8)
     #expect(tunnel.brief == 1)
@@ -420,11 +420,11 @@ import Testing
   @Test func mobilityLimitsTheDistance() {
     let car = Mobility(topSpeed: 10, manoeuvre: 2)
     #expect(car.secondsToCover(25, startingAt: 0) == 5)
-    // 5 s to the top in 25 m, then 10 m/s.
+    // 5 s and 25 m to the top speed, then 10 m/s.
     #expect(car.secondsToCover(125, startingAt: 0) == 15)
     #expect(car.secondsToCover(50, startingAt: 99) == 5)
     #expect(car.secondsToCover(0, startingAt: 5) == 0 && car.secondsToCover(-1, startingAt: 5) == 0)
-    // The other way: up to 20 m/s apart.
+    // The opposite direction: the distance grows by up to 20 m/s.
     #expect(car.secondsToStray(100, from: 10, error: 0) == 10)
   }
 }

@@ -4,11 +4,11 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whole recorded drives through the planner, with a receiver that hears only while it is on.
+/// Complete recorded drives through the planner, with a receiver that has fixes only while it is on.
 @Suite struct PowerReplayTests {
-  /// A receiver's way to a fix after it was switched on, and what the accelerometer sees.
+  /// The receiver's time to a fix, and the available sensors.
   struct Model: Sendable, CustomStringConvertible {
-    /// Seconds from waking to the first fix; then at the recording's own moments.
+    /// Seconds from power-on to the first fix; later fixes have the times of the recording.
     var timeToFix: Double
     var hasAccelerometer: Bool
     var description: String { "\(timeToFix) s to a fix, \(hasAccelerometer ? "with" : "no") accelerometer" }
@@ -23,26 +23,26 @@ import Testing
     ] {
       let run = PoweredRun(track, model: model, mobility: .vehicle)
       print("power-replay \(name): \(model): \(run)")
-      // A receiver that needs two seconds after each sleep cannot rest as much.
+      // A receiver that needs two seconds after each sleep cannot sleep as much.
       #expect(run.onShare <= (model.timeToFix > 1 ? 0.4 : 1 / 3.0), "\(model)")
       #expect(run.largestError <= 100, "\(model): at \(run.momentOfLargestError)")
     }
   }
 }
 
-/// One second after the other of a drive.
+/// A drive in steps of 0.1 s.
 private struct PoweredRun: CustomStringConvertible {
   private(set) var onShare = 0.0
   private(set) var fixes = 0
   private(set) var wakes = 0
   private(set) var largestError = 0.0
   private(set) var momentOfLargestError = 0.0
-  /// Seconds from a jump in the recording that no vehicle makes until the next fix that was given.
+  /// Seconds from an impossible jump in the recording to the next fix that was used.
   private(set) var impossible = 0
   private var errors: [Double] = []
 
   private static let step = 0.1
-  /// Seconds after which the detector has decided, the block's latency included.
+  /// Delay in s of the detection of rest and motion, including the latency of a block.
   private static let decision = (rest: 1.5 + 2, motion: 0.8 + 2)
 
   var description: String {
@@ -72,8 +72,8 @@ private struct PoweredRun: CustomStringConvertible {
         if model.hasAccelerometer, let change = rest.process(fix) {
           planner.observe(isAtRest: change.isAtRest, since: change.since)
         }
-        // Munich's speeds are derived from positions, of which some were repeated: they fall to zero and leap to the
-        // double within seconds, as no receiver's do that measures its speed.
+        // The Munich speeds are derived from positions, some of which were repeated: they drop to zero and double within seconds, unlike
+        // measured speeds.
         let isLeap = index > 1 && Self.isLeap(from: track[index - 2], to: fix, mobility)
         if let onSince, fix.timestamp.seconds(since: onSince) >= model.timeToFix, !isLeap {
           shown = fix
@@ -98,13 +98,13 @@ private struct PoweredRun: CustomStringConvertible {
     onShare = onTime / end.seconds(since: first.timestamp)
   }
 
-  /// Whether the recording itself does what no vehicle can.
+  /// True if the distance between two recorded fixes is impossible for a vehicle.
   private static func isJump(from a: Location, to b: Location, _ mobility: Mobility) -> Bool {
     let elapsed = b.timestamp.seconds(since: a.timestamp)
     return a.coordinate.distance(to: b.coordinate) > mobility.topSpeed * max(1, elapsed)
   }
 
-  /// Whether the recorded speed changes as no brakes and no engine change it.
+  /// True if the recorded speed changes faster than brakes or engine allow.
   private static func isLeap(from a: Location, to b: Location, _ mobility: Mobility) -> Bool {
     let elapsed = max(1, b.timestamp.seconds(since: a.timestamp))
     guard let before = a.speed, let after = b.speed else { return false }
@@ -113,7 +113,7 @@ private struct PoweredRun: CustomStringConvertible {
 
   private mutating func judge(_ fix: Location, shown: Location) {
     let elapsed = fix.timestamp.seconds(since: shown.timestamp)
-    // What a subscriber shows: the last location, taken on at its speed and course.
+    // The position shown by a subscriber: the last location, extrapolated with its speed and course.
     let place =
       if let speed = shown.speed, let course = shown.course {
         shown.coordinate.destination(distance: speed * elapsed, bearing: course)
@@ -125,7 +125,7 @@ private struct PoweredRun: CustomStringConvertible {
     if error > largestError { (largestError, momentOfLargestError) = (error, fix.timestamp.seconds) }
   }
 
-  /// The detector of `Motion`, as it would see the drive: late by its settling time and the block's latency.
+  /// A model of the detector in `Motion`, delayed by its settling time and the latency of a block.
   private struct RestModel {
     private var told = false
     private var candidate: (isAtRest: Bool, since: Timestamp)?

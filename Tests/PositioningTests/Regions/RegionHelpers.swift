@@ -1,7 +1,7 @@
 import Positioning
 import Spatial
 
-/// A fix on a table's line: seconds, metres east and north, metres of accuracy, metres per second.
+/// A fix in a table: seconds, metres east and north, accuracy in m, speed in m/s.
 struct Line {
   var seconds, east, north, accuracy: Double
   var speed: Double?
@@ -12,7 +12,7 @@ struct Line {
 }
 
 extension PlaneTrack {
-  /// Civil time at second zero.
+  /// UTC at second zero.
   static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
   func location(_ line: Line) -> Location {
@@ -26,7 +26,7 @@ extension PlaneTrack {
     LocalFrame(origin: origin).coordinate(at: SIMD2(east, north))
   }
 
-  /// An upright rectangle.
+  /// A rectangle with sides east-west and north-south.
   func rectangle(_ east: ClosedRange<Double>, _ north: ClosedRange<Double> = -200...200) -> [Coordinate] {
     [
       (east.lowerBound, north.lowerBound), (east.upperBound, north.lowerBound),
@@ -36,7 +36,7 @@ extension PlaneTrack {
   }
 }
 
-/// What a monitor told, in a form that a table can hold.
+/// A monitor's event as text, for tables.
 struct Entry: Equatable, CustomStringConvertible {
   var text: String
 
@@ -54,7 +54,7 @@ extension RegionMonitor {
   }
 }
 
-/// At a steady speed along a line to the east, a fix a second.
+/// Fixes, one per second, of a drive at constant speed along a line to the east or west.
 func drive(
   from east: Double, to end: Double, speed: Double, at start: Double = 0, north: Double = 0,
   accuracy: Double = 3

@@ -6,9 +6,9 @@ import Spatial
 import TestSupport
 import Testing
 
-/// A vehicle that does not move must not make events.
+/// A vehicle at rest causes no repeated events.
 @Suite struct RegionNoiseTests {
-  /// Four hours of 30 m of noise (68 %), of different memory, at and near boundaries of different kinds.
+  /// Position noise of 30 m (68 %) for four hours, with different correlation times, at and near boundaries of different kinds.
   @Test(arguments: [(0.0, 0.0), (30, 0), (30, 15), (300, -15), (300, 0), (1800, 0)])
   func parkedVehicleCausesNoRepeatedTransitions(correlationTime: Double, east: Double) throws {
     let plane = PlaneTrack()
@@ -22,7 +22,7 @@ import Testing
       Region(identifier: "neighbour", center: plane.place(70, 0), radius: 40),
       Region(identifier: "strip", rings: [plane.rectangle(-20...20, -2000...2000)]),
     ]
-    // As one that came from far outside, and as one whose first fix is here.
+    // A vehicle that arrived from far outside, and one whose first fix is here.
     for comesFromOutside in [true, false] {
       var monitor = RegionMonitor()
       monitor.replaceAll(regions)
@@ -44,14 +44,14 @@ import Testing
     }
   }
 
-  /// It came in, parked at the boundary's inside, and stays in whatever the noise says.
+  /// A vehicle that entered and parked just inside the boundary remains inside, whatever the noise.
   @Test(arguments: [0.0, 60, 900])
   func enteredRegionIsNotLeftByNoise(correlationTime: Double) {
     let plane = PlaneTrack()
     var random = SeededGenerator.announced()
     var monitor = RegionMonitor()
     monitor.replaceAll([Region(identifier: "a", rings: [plane.rectangle(0...500)], dwell: 60)])
-    // Deep in first, then parked 5 m from the boundary.
+    // Drives well into the region, then parks 5 m inside the boundary.
     var told = monitor.run(
       plane, drive(from: -300, to: 200, speed: 10) + drive(from: 200, to: 10, speed: 10, at: 51))
     let deviation = 30 / 1.5096
@@ -67,7 +67,7 @@ import Testing
 }
 
 extension SeededGenerator {
-  /// Box and Muller's.
+  /// A normal random number (Box-Muller method).
   fileprivate mutating func normal() -> Double {
     let u = Double.random(in: 1e-300...1, using: &self)
     return (-2 * log(u)).squareRoot() * cos(2 * .pi * Double.random(in: 0...1, using: &self))

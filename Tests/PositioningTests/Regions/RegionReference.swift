@@ -3,16 +3,15 @@ import Positioning
 import Spatial
 import TestSupport
 
-/// An exact and independent answer to what the transitions of a track are: every polygon of a cell, every edge, points
-/// taken for points, in double precision on the earth's own plane sections. No index but a grid in degrees, none of the
-/// library's geometry.
+/// An independent, exact calculation of the transitions of a track: all polygons of a cell and all their edges, fixes as exact points, in
+/// double precision on plane sections of the earth. It has only a grid in degrees as an index and shares no geometry code with the library.
 struct RegionReference {
   private struct Place {
     var x: Double
     var y: Double
     var z: Double
 
-    /// The earth-centred position by the textbook's formula, with the transverse radius of curvature.
+    /// Earth-centred position by the standard formula with the transverse radius of curvature.
     init(_ coordinate: Coordinate) {
       let (phi, lambda) = (coordinate.latitude * .pi / 180, coordinate.longitude * .pi / 180)
       let (a, f) = (6_378_137.0, 1 / 298.257223563)
@@ -27,7 +26,7 @@ struct RegionReference {
     }
   }
 
-  /// Positions as seen from the earth's centre on the plane through a place and across the line to it.
+  /// Central projection from the earth's centre on the plane through a position, perpendicular to the line from the centre.
   private struct Plane {
     private let origin: Place
     private let square: Double
@@ -55,7 +54,7 @@ struct RegionReference {
 
   private struct Ring {
     var corners: [Place]
-    /// Metres; nothing of the polygon is farther from its first corner.
+    /// Metres; no part of the polygon is farther from its first corner.
     var reach: Double
   }
 
@@ -72,7 +71,7 @@ struct RegionReference {
     }
   }
 
-  /// What happened in each step, as "step kind polygon", sorted. The first fix sets the states.
+  /// Transitions of each step as "step kind polygon", sorted. The first fix sets the states.
   func transitions(of track: [Coordinate]) -> [String] {
     var told: [String] = []
     var inside: Set<Int> = []

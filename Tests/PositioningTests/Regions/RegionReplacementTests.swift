@@ -3,7 +3,7 @@ import Sensors
 import Spatial
 import Testing
 
-/// Sets of regions that change, fail, and survive a restart.
+/// Sets of regions that are replaced, rejected, and restored after a restart.
 @Suite struct RegionReplacementTests {
   private let plane = PlaneTrack()
 
@@ -15,14 +15,14 @@ import Testing
     var monitor = RegionMonitor()
     try monitor.add(square("a", 100...500, dwell: 100))
     #expect(monitor.run(plane, drive(from: 0, to: 300, speed: 10)) == ["enter a 10.0"])
-    // The same shape again: as if nothing had been.
+    // The same shape again: its state is unchanged.
     try monitor.add(square("a", 100...500, dwell: 60))
     #expect(monitor.count == 1 && monitor.state(of: "a") == .inside)
     #expect(monitor.run(plane, parked(at: 300, 31...80)) == ["dwell a 70.0"])
     // Another shape around the vehicle: no new entry.
     try monitor.add(square("a", 200...400))
     #expect(monitor.run(plane, parked(at: 300, 81...90)) == [])
-    // A shape elsewhere: it is out of it, without a crossing, and comes in where it begins.
+    // A shape elsewhere: an exit without a crossing, and an entry at its boundary.
     try monitor.add(square("a", 1000...1400))
     #expect(monitor.run(plane, parked(at: 300, 91...95)) == ["exit a 91.0"])
     #expect(monitor.run(plane, drive(from: 300, to: 1200, speed: 10, at: 100)) == ["enter a 170.0"])
@@ -38,7 +38,7 @@ import Testing
     #expect(monitor.run(plane, drive(from: 0, to: 50, speed: 10)) == [])
     try monitor.add(square("a", 0...500))
     #expect(monitor.run(plane, drive(from: 60, to: 90, speed: 10, at: 6)) == ["enter a 6.0"])
-    // A new one around the vehicle is not: nothing was crossed.
+    // A new region around the vehicle causes no entry, as no boundary was crossed.
     try monitor.add(square("b", 0...500))
     #expect(monitor.run(plane, drive(from: 100, to: 120, speed: 10, at: 10)) == [])
     #expect(monitor.state(of: "b") == .inside)
@@ -102,7 +102,7 @@ import Testing
 
   // MARK: Restart
 
-  /// What the first fixes after a restart show, given the regions before and after and where the vehicle was.
+  /// Events of the first fixes after a restart, given the regions before and after it and the vehicle's position.
   @Test(arguments: [
     ("nothing happened", 300.0, ["inner", "outer"], [String]()),
     ("left both", 2000, ["inner", "outer"], ["exit inner 5000.0 late", "exit outer 5000.0 late"]),
@@ -111,8 +111,8 @@ import Testing
       "entered another", 5000, ["far", "inner", "outer"],
       ["exit inner 5000.0 late", "exit outer 5000.0 late", "enter far 5000.0 late"]
     ),
-    ("one was taken away meanwhile", 2000, ["outer"], ["exit outer 5000.0 late"]),
-    ("a new one was set up around it meanwhile", 300, ["inner", "outer", "new"], []),
+    ("one was removed meanwhile", 2000, ["outer"], ["exit outer 5000.0 late"]),
+    ("a new one was added around it meanwhile", 300, ["inner", "outer", "new"], []),
   ])
   func transitionDuringDowntimeIsReportedOnceAsLate(
     name: String, east: Double, regions: [String], expected: [String]
@@ -126,7 +126,7 @@ import Testing
     #expect(before.run(plane, drive(from: 0, to: 300, speed: 10)).count == 2)
     let kept = before.encoded
 
-    // The order of restoring and setting regions does not matter.
+    // The order of restoring states and setting regions has no effect.
     for restoresFirst in [true, false] {
       var monitor = RegionMonitor()
       if restoresFirst { try monitor.restore(kept) }
@@ -158,7 +158,7 @@ import Testing
     var monitor = RegionMonitor()
     try monitor.restore(before.encoded)
     monitor.replaceAll([square("a", 100...500, dwell: 600), square("b", 100...500, dwell: 6000)])
-    // The device's own time line began anew; only civil time tells how long it was.
+    // The monotonic clock has restarted; only UTC contains the duration.
     let later = PlaneTrack()
     var told: [String] = []
     for second in 0...20 {

@@ -13,7 +13,7 @@ import Testing
 
   private static let recorded = Result { try tracks.map(PlaneTrack.recorded) }
 
-  /// Stars of 5 to 9 corners, 20 to 150 m large, up to 3 km from a fix of one of the drives.
+  /// Stars with 5 to 9 corners and a size of 20 to 150 m, up to 3 km from a fix of one of the drives.
   private static func plant(_ count: Int, around tracks: [[Location]]) -> [[Coordinate]] {
     var random = SeededGenerator(seed: seed)
     return (0..<count).map { index in
@@ -33,8 +33,8 @@ import Testing
     }
   }
 
-  /// With fixes that are believed to the micrometre and straight ways between them, the probabilities come down to plain
-  /// geometry, which the reference does by brute force.
+  /// With an accuracy of a micrometre and straight lines between fixes, the probabilities reduce to plain geometry, which the reference
+  /// calculates by brute force.
   @Test func accurateFixesYieldExactTransitions() throws {
     let tracks = try Self.recorded.get()
     let rings = Self.plant(100_000, around: tracks)
@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// With the accuracy that receivers have, the answer for a region does not depend on the others: each alone, where the
-  /// index has nothing to leave out, makes the same events.
+  /// With realistic accuracies, the events of a region do not depend on other regions: each region alone, where the index excludes nothing,
+  /// yields the same events.
   @Test func indexYieldsEqualTransitions() throws {
     let tracks = try Self.recorded.get()
     let regions = Self.plant(600, around: tracks).enumerated().map {
@@ -76,7 +76,7 @@ import Testing
         for event in together.process(location) { told[event.identifier, default: []].append(event) }
       }
       #expect(told.count > 10)
-      // Those that told something, and some that did not.
+      // Regions with events, and some without.
       for region in regions
       where told[region.identifier] != nil || Int(region.identifier).map({ $0 % 50 == 0 }) == true {
         var alone = RegionMonitor()

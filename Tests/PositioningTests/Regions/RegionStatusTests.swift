@@ -4,7 +4,7 @@ import Testing
 
 @testable import Positioning
 
-/// What can be asked of the regions: inside, outside or unknown, and since when.
+/// Status of regions: inside, outside or unknown, and since when.
 @Suite struct RegionStatusTests {
   private let plane = PlaneTrack()
 
@@ -24,11 +24,11 @@ import Testing
     #expect(monitor.status(of: "yard")?.state == .unknown && since(monitor, "yard") == nil)
     _ = monitor.run(plane, drive(from: 0, to: 200, speed: 10))
     #expect(monitor.status(of: "yard")?.state == .inside && since(monitor, "yard") == 10)
-    // Where there was no crossing, the first fix has decided it.
+    // Without a crossing, the state dates from the first fix.
     #expect(monitor.status(of: "far")?.state == .outside && since(monitor, "far") == 0)
     _ = monitor.run(plane, drive(from: 210, to: 400, speed: 10, at: 21))
     #expect(monitor.status(of: "yard")?.state == .outside && since(monitor, "yard") == 30)
-    // In and out again between two fixes: outside since then.
+    // In and out again between two fixes: outside since the exit.
     _ = monitor.run(plane, [Line(60, 50, speed: 100), Line(64, 450, speed: 100)])
     #expect(since(monitor, "yard").map { $0 > 61 && $0 < 64 } == true, "\(since(monitor, "yard") ?? -1)")
     #expect(monitor.status(of: "nobody") == nil)
@@ -36,7 +36,7 @@ import Testing
     #expect(monitor.status(of: "yard")?.state == .unknown && since(monitor, "yard") == nil)
   }
 
-  /// The current position decides regions that are new, changed or reset, and no others.
+  /// The current position determines the state of new, changed and reset regions, and of no others.
   @Test func currentPositionDecidesUndecidedRegions() {
     var monitor = RegionMonitor()
     monitor.replaceAll([square("yard", 100...300)])
@@ -50,16 +50,16 @@ import Testing
     monitor.forgetStates()
     #expect(monitor.evaluateUndecided(at: place).isEmpty)
     #expect(monitor.statuses(limit: 9).map(\.state) == [.inside, .inside, .outside])
-    // A changed boundary causes an event.
+    // A moved boundary causes an event.
     monitor.replaceAll([square("yard", 1000...1300)])
     #expect(monitor.evaluateUndecided(at: place).map(\.kind) == [.exit])
-    // An accuracy that does not decide leaves the region unknown, for a better one.
+    // An insufficient accuracy leaves the region unknown until a more accurate position.
     monitor.replaceAll([square("edge", 190...400)])
     place.horizontalAccuracy = 30
     #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.hasUndecided)
     place.horizontalAccuracy = 1
     #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.state(of: "edge") == .inside)
-    // A withheld position decides nothing.
+    // A withheld position determines no state.
     monitor.interrupt()
     monitor.forgetStates()
     #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.state(of: "edge") == .unknown)
@@ -78,12 +78,12 @@ import Testing
       #expect(second.status(of: identifier) == first.status(of: identifier), "\(identifier)")
     }
     #expect(second.status(of: "new")?.state == .unknown)
-    // A replacement keeps it, too.
+    // Replacing a region preserves the time, too.
     second.replaceAll([square("in", 100...950)])
     #expect(since(second, "in") == since(first, "in"))
   }
 
-  /// The states that a former version has kept know no time of what is outside.
+  /// States stored by the first version have no time for regions outside.
   @Test func firstVersionStatesAreRead() throws {
     var bytes = Array("ODRM".utf8) + [1]
     bytes += [0, 0, 0, 0, 1, 0, 0, 0]
@@ -100,7 +100,8 @@ import Testing
     #expect(monitor.status(of: "far") == RegionStatus(identifier: "far", state: .outside))
   }
 
-  /// Of more than fit, those that the vehicle is in, the last entered first, and then the nearest.
+  /// If there are more regions than the limit, those that contain the vehicle are listed first, the latest entered first, then the nearest
+  /// ones.
   @Test func mostImportantRegionsAreListed() {
     var regions = (1...400).map { square("r\($0)", Double($0) * 100...Double($0) * 100 + 50) }.shuffled()
     regions += [square("early", -1000...3000), square("late", 500...3000)]
@@ -109,7 +110,7 @@ import Testing
     #expect(monitor.statuses(limit: 500).map(\.identifier) == regions.map(\.identifier))
     #expect(monitor.statuses(limit: 10).count == 10)
     _ = monitor.run(plane, drive(from: 0, to: 980, speed: 10))
-    // 980 m: the edges of r9 are 30 m and of r10 20 m away.
+    // At 980 m, the boundary of r9 is 30 m and that of r10 20 m away.
     let listed = monitor.statuses(limit: 7)
     #expect(listed.map(\.identifier) == ["late", "early", "r10", "r9", "r11", "r8", "r12"])
     #expect(listed.map(\.state) == [.inside, .inside] + Array(repeating: .outside, count: 5))
@@ -125,7 +126,7 @@ import Testing
     ])
     #expect(monitor.desiredAccuracy(near: plane.place(700, 0), within: 200) == nil)
     #expect(monitor.desiredAccuracy(near: plane.place(850, 0), within: 200) == 10)
-    // At its middle, too: an edge is as near.
+    // The distance to the boundary counts inside the region, too.
     #expect(monitor.desiredAccuracy(near: plane.place(1075, 0), within: 30) == 10)
     #expect(monitor.desiredAccuracy(near: plane.place(1020, 0), within: 25) == 10)
     monitor.remove("gate")

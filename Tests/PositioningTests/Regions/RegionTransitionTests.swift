@@ -2,7 +2,7 @@ import Positioning
 import Spatial
 import Testing
 
-/// Every transition there is, on exact virtual time, at many places of the earth.
+/// Transitions of every kind, with exact virtual time, at several locations on earth.
 @Suite struct RegionTransitionTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var name: String
@@ -24,7 +24,7 @@ import Testing
     { Region(identifier: identifier, center: $0.place(east, 0), radius: radius) }
   }
 
-  /// Found out anew: the regions stay, what is known of them goes, and the next fixes decide without an event.
+  /// After a reset the regions remain, their states are unknown, and the next fixes determine them without an event.
   @Test func resetStatesAreDecidedAgain() {
     let track = PlaneTrack(origin: Coordinate(latitude: 48, longitude: 11))
     var monitor = RegionMonitor()
@@ -53,26 +53,26 @@ import Testing
       name: "the first decision is no crossing", regions: { [square("a", -100...100)($0)] },
       lines: drive(from: 0, to: 300, speed: 10), expected: ["exit a 10.0"]),
     Case(
-      name: "a stay", regions: { [square("a", 100...500, dwell: 60)($0)] },
+      name: "dwell", regions: { [square("a", 100...500, dwell: 60)($0)] },
       lines: drive(from: 0, to: 300, speed: 10) + parked(at: 300, 31...200),
       expected: ["enter a 10.0", "dwell a 70.0"]),
     Case(
-      name: "a stay is told once, and anew after coming back",
+      name: "dwell is reported once per visit",
       regions: { [square("a", 100...500, dwell: 20)($0)] },
       lines: drive(from: 0, to: 300, speed: 10) + parked(at: 300, 31...90)
         + drive(from: 300, to: 0, speed: 10, at: 91) + drive(from: 0, to: 300, speed: 10, at: 122)
         + parked(at: 300, 153...190),
       expected: ["enter a 10.0", "dwell a 30.0", "exit a 111.0", "enter a 132.0", "dwell a 152.0"]),
     Case(
-      name: "a short visit is no stay", regions: { [square("a", 100...500, dwell: 60)($0)] },
+      name: "no dwell for a short visit", regions: { [square("a", 100...500, dwell: 60)($0)] },
       lines: drive(from: 0, to: 700, speed: 10), expected: ["enter a 10.0", "exit a 50.0"]),
     Case(
-      name: "a stay that ended between two fixes", regions: { [square("a", 100...500, dwell: 60)($0)] },
+      name: "no dwell, exit between two fixes", regions: { [square("a", 100...500, dwell: 60)($0)] },
       lines: drive(from: 0, to: 300, speed: 10) + [Line(150, 1500, speed: 10)],
-      // It left at 50 s, 200 m of 1200 m and 20 s of 120 s after the last fix inside.
+      // It left at 50 s: after 200 m of 1200 m, and 20 s of 120 s, since the last fix inside.
       expected: ["enter a 10.0", "exit a 50.0"]),
     Case(
-      name: "a stay that was long enough between two fixes",
+      name: "dwell reached between two fixes",
       regions: { [square("a", 100...500, dwell: 60)($0)] },
       lines: drive(from: 0, to: 300, speed: 10) + [Line(630, 1500, speed: 10)],
       expected: ["enter a 10.0", "dwell a 70.0", "exit a 130.0"]),
@@ -140,11 +140,11 @@ import Testing
       lines: drive(from: -500, to: 150, speed: 10, accuracy: 80) + [Line(66, 160, speed: 10)],
       expected: ["enter a 60.0"]),
     Case(
-      name: "a single wild fix without confidence", regions: { [square("a", 100...500)($0)] },
+      name: "a single inaccurate outlier", regions: { [square("a", 100...500)($0)] },
       lines: parked(at: 0, 0...10, accuracy: 30) + [Line(11, 130, accuracy: 30, speed: 0)]
         + parked(at: 0, 12...20, accuracy: 30), expected: []),
     Case(
-      name: "half in is undecided", regions: { [square("a", 0...500)($0)] },
+      name: "undecided on the boundary", regions: { [square("a", 0...500)($0)] },
       lines: parked(at: -300, 0...1) + parked(at: 0, 100...400), expected: []),
   ]
 
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  /// Over the pole there is no east: up one meridian and down the opposite one.
+  /// The pole has no east: the track follows one meridian to it and the opposite one away from it.
   @Test(arguments: [1.0, -1.0])
   func regionsAtThePolesWork(sign: Double) throws {
     func place(_ metres: Double) -> Coordinate {
@@ -188,7 +188,7 @@ import Testing
         "\($0.kind) \($0.identifier) \(Int($0.timestamp.seconds.rounded()))"
       }
     }
-    // The cap's edges between vertices 30° apart pass the meridian of a vertex at 0.01°, 1117 m.
+    // The edges of the cap, between vertices 30° apart, cross the meridian of a vertex at 0.01°, 1117 m from the pole.
     #expect(told == ["enter cap 38", "enter pole 130", "exit pole 170", "exit cap 262"])
   }
 

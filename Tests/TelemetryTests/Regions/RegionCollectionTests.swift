@@ -33,7 +33,7 @@ import VehicleData
     #expect(both.count == 2)
   }
 
-  /// As ogr2ogr writes KML; the file may begin with a byte order mark.
+  /// GeoJSON converted from KML by ogr2ogr. The file can start with a byte order mark.
   @Test(arguments: ["name", "Name"]) func displayNameIsUsedAsIdentifier(key: String) throws {
     let text =
       "\u{FEFF}"
@@ -83,7 +83,7 @@ import VehicleData
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try RegionCollection(json: json)
-      Issue.record("must be refused")
+      Issue.record("expected an error")
     } catch {
       #expect(error.description.hasPrefix(problem))
     }

@@ -35,7 +35,7 @@ import VehicleData
     #expect(text(none) == #"{"time":"\#(time)","count":0,"regions":[]}"#)
   }
 
-  /// However many regions there are, and however long their names: what is left out is counted.
+  /// The size has an upper limit for any number of regions and any length of name; omitted regions are counted.
   @Test(arguments: [(200, 8, 200), (201, 8, 200), (100_000, 8, 200), (200, 100, 163), (3, 20_000, 0)])
   func sizeIsBounded(count: Int, length: Int, listed: Int) throws {
     let message = RegionsStateMessage(

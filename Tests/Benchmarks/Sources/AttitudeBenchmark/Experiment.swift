@@ -1,46 +1,46 @@
 import Foundation
 import Spatial
 
-/// An event that is planted into a trial. The errors after it are scored, not those of the whole trial.
+/// An event that is inserted into a trial. The errors after it are scored, not those of the whole trial.
 ///
-/// Every draw comes from a generator seeded with the names of trial and experiment and the number of the run, so
-/// that all algorithms get the same samples.
+/// All random values come from a generator seeded with the names of trial and experiment and the number of the run, so that all algorithms
+/// process the same samples.
 enum Experiment: String, CaseIterable {
-  /// A field of 1 to 10 µT, for 1 to 60 s, that turns with the device.
+  /// A field of 1 to 10 µT for 1 to 60 s that rotates with the device.
   case transient
-  /// The same field fixed in the room.
+  /// The same field, fixed in the room.
   case passing
-  /// The sensors turn by 12° against the device in motion, unobserved.
+  /// The sensors turn by 12° relative to the device in motion, without a measured rotation.
   case tilt
   /// The same during a rest of 30 s.
   case tiltAtRest
-  /// All sensors silent for 1.5 s, three times in 10 s.
+  /// Gaps of all sensors of 1.5 s, three times within 10 s.
   case gap
-  /// All sensors silent for 3 s.
+  /// A gap of all sensors of 3 s.
   case longGap
   /// No magnetometer for a minute.
   case noField
   /// Scale errors of the gyroscope of up to 5 % on each axis, from the start.
   case scale
-  /// A spin at 700 to 900 °/s for 2.5 s with a gyroscope that ends at 500.
+  /// A spin at 700 to 900 °/s for 2.5 s; the gyroscope's range is 500 °/s.
   case spin
   /// The gyroscope's bias changes by 0.1 to 0.5 °/s about a random axis.
   case biasStep
-  /// A field of 5 to 20 µT in the room from the start until a minute into the movement.
+  /// A field of 5 to 20 µT in the room, from the start until one minute after the first movement.
   case leaving
-  /// A start in motion with 10 µT from the device's surroundings, which fade within 20 s.
+  /// A start in motion with a field of 10 µT from the surroundings that fades within 20 s.
   case magnetAtStart
 
-  /// Seconds after the event at which errors are read; the mean square of one second.
+  /// Times in s after the event at which errors are measured, as the mean square over one second.
   static let delays = [2.0, 5, 10, 20, 40]
 
-  /// A changed trial.
+  /// A modified trial.
   struct Run {
     var trial: Trial
-    /// Seconds at which the event starts and ends.
+    /// Start and end of the event, s.
     var onset = 0.0
     var end = 0.0
-    /// µT; zero if the event is not magnetic.
+    /// Field in µT; zero if the event is not magnetic.
     var size = 0.0
   }
 
@@ -50,7 +50,7 @@ enum Experiment: String, CaseIterable {
     let moving = original.times[original.movementStart]
     let last = original.times[original.count - 1]
     func draw(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &random) }
-    /// A time in motion with so many seconds before the end of the trial.
+    /// Returns a time in motion, at least `end` seconds before the end of the trial.
     func onset(before end: Double) -> Double { draw((moving + 15)...max(moving + 16, last - end)) }
     switch self {
     case .transient, .passing:
@@ -132,7 +132,7 @@ enum Experiment: String, CaseIterable {
     return run
   }
 
-  /// Runs experiments and prints a row for each algorithm and, of magnetic ones, for each size.
+  /// Runs experiments and prints a row for each algorithm; for magnetic ones, for each field strength.
   static func report(
     _ experiments: [Experiment], _ trials: [Trial], runs: Int, every: Int, withPeers: Bool, showsEach: Bool
   ) throws {
@@ -167,17 +167,17 @@ enum Experiment: String, CaseIterable {
   }
 }
 
-/// The errors of an algorithm after an event, degrees.
+/// Errors of an algorithm after an event, degrees.
 struct Aftermath {
   /// Root mean squares over the second that ends at each of `Experiment.delays` after the event.
   var inclination: [Double?] = []
   var heading: [Double?] = []
-  /// Largest difference from the heading without the event, from its start to the end of the trial.
+  /// Largest difference from the heading without the event, from the start of the event to the end of the trial.
   var excess = 0.0
-  /// Root mean square of the total error from the event's end.
+  /// Root mean square of the total error after the event.
   var total = 0.0
 
-  /// - Parameter clean: the attitudes of the same algorithm without the event; nil if they are not comparable.
+  /// - Parameter clean: attitudes of the same algorithm without the event; nil if they are not comparable.
   init(_ estimates: [Quaternion?], _ run: Experiment.Run, clean: [Quaternion?]?) {
     let trial = run.trial
     var (inclinations, headings) = ([(Double, Double)](), [(Double, Double)]())
@@ -225,9 +225,9 @@ extension Aftermath {
 }
 
 extension Trial {
-  /// Tilts the sensors against the device from a time on, without an observed rotation.
+  /// Tilts the sensors relative to the device after a time, without a measured rotation.
   ///
-  /// - Parameter direction: of the axis in the horizontal plane, in rad.
+  /// - Parameter direction: direction of the axis in the horizontal plane, rad.
   mutating func tilt(_ angle: Double, toward direction: Double, after time: Double) {
     let first = times.indices.first { times[$0] >= time && references[$0] != nil }
     guard let first, let before = references[first]?.attitude else { return }
@@ -241,7 +241,7 @@ extension Trial {
     }
   }
 
-  /// Repeats the samples of the first second before the trial.
+  /// Inserts repetitions of the first second before the trial.
   mutating func prependRest(_ seconds: Double) {
     let (one, rounds) = (Int(rate), Int(seconds))
     func longer<T>(_ values: [T]) -> [T] {
@@ -255,7 +255,7 @@ extension Trial {
     times = rates.indices.map { Double($0) / rate }
   }
 
-  /// Adds a rotation about an axis of the device, and clips the gyroscope at its range.
+  /// Adds a rotation about a device axis, and clips the gyroscope at its range.
   mutating func spin(
     _ speed: Double, about axis: Vector3, from start: Double, for duration: Double, range: Double
   ) {

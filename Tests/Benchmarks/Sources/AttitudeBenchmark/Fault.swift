@@ -1,42 +1,42 @@
 import Foundation
 import Spatial
 
-/// What is done to a trial before it is given to the algorithms.
+/// A fault that is applied to a trial before the algorithms process it.
 ///
-/// All draws come from one generator, seeded with the name of the trial, of the fault and `seed`, so that every run and every
-/// algorithm sees the same samples.
+/// All random values come from one generator seeded with the names of trial and fault and with `seed`, so that every run and every
+/// algorithm processes the same samples.
 enum Fault: String, CaseIterable {
   case none
-  /// 5 % of the samples missing, singly.
+  /// Random loss of 5 % of the samples.
   case drop1
-  /// 5 % missing in bursts of 10.
+  /// Loss of 5 % of the samples in bursts of 10.
   case drop10
-  /// 1 % missing in bursts of 100.
+  /// Loss of 1 % of the samples in bursts of 100.
   case drop100
-  /// Time stamps off by up to ±30 % of the period, uniformly.
+  /// Timestamp errors of up to ±30 % of the period, uniformly distributed.
   case jitter
-  /// A gyroscope bias of 3 °/s of random sign on each axis.
+  /// A gyroscope bias of ±3 °/s on each axis.
   case bias
-  /// A new magnetometer sample only every 14th time (20 Hz).
+  /// Every 14th magnetometer sample only (20 Hz).
   case slowmag
   /// The recording starts with the first moving sample.
   case moving
-  /// Time stamps 2 % too long.
+  /// Timestamp intervals 2 % too long.
   case clock
-  /// Ranges of ±2 g and ±500 °/s.
+  /// Measuring ranges of ±2 g and ±500 °/s.
   case clip
-  /// A hard iron of 10 µT in a random direction; errors count from 30 s after movement begins.
+  /// Hard iron of 10 µT in a random direction; errors count from 30 s after the first movement.
   case iron
-  /// A magnet of 3 to 30 µT in a random direction is brought to the device within a second, a third into the movement, and taken
-  /// away after another third.
+  /// A magnet of 3 to 30 µT in a random direction is attached within a second after a third of the movement, and removed after another
+  /// third.
   case magnet
-  /// One sample of the gyroscope in 10,000 at 30 rad/s, in a random direction.
+  /// Outliers of the gyroscope of 30 rad/s in a random direction, one in 10,000 samples.
   case glitch
-  /// The clock is set back by half a second, once, a third into the movement.
+  /// A single clock step of half a second backward, after a third of the movement.
   case stepback
-  /// Eight samples share the stamp of the last.
+  /// Groups of eight samples with the timestamp of the last.
   case batch
-  /// As clip, but values at the limit vary by 0.2 %.
+  /// Like clip, but values at the limit vary by 0.2 %.
   case plateau
 
   func apply(to trial: inout Trial, seed: String) {
@@ -96,7 +96,7 @@ enum Fault: String, CaseIterable {
     }
   }
 
-  /// Bursts start at random, not in the first second; they may touch but each removes its full length of what is left.
+  /// Removes bursts that start at random times after the first second and may overlap.
   private static func drop(
     _ fraction: Double, inBurstsOf length: Int, from trial: inout Trial, _ random: inout SeededRandom
   ) {
@@ -109,7 +109,7 @@ enum Fault: String, CaseIterable {
     trial.filter(keep)
   }
 
-  /// Uniform on the sphere.
+  /// A random direction, uniform on the sphere.
   static func direction(_ random: inout SeededRandom) -> Vector3 {
     while true {
       let v = Vector3(
@@ -120,7 +120,7 @@ enum Fault: String, CaseIterable {
   }
 }
 
-/// SplitMix64 (G. Steele et al., 2014), seeded by a text.
+/// SplitMix64 (G. Steele et al., 2014), seeded with a text.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 

@@ -2,7 +2,7 @@ import Motion
 import Sensors
 import Spatial
 
-/// Our own filter on a trial.
+/// The project's attitude filter.
 enum Odograph {
   static let name = "odograph"
 
@@ -24,7 +24,7 @@ enum Odograph {
     return Score(estimates, trial, nanoseconds: elapsed / .nanoseconds(1) / Double(max(1, trial.count)))
   }
 
-  /// The attitudes of a trial.
+  /// Attitudes of a trial.
   static func estimates(_ trial: Trial) -> [Quaternion?] {
     var (screen, filter) = (ScanScreen(), AttitudeFilter())
     return (0..<trial.count).map { i in
@@ -37,8 +37,7 @@ enum Odograph {
     }
   }
 
-  /// Shares of the moving samples, ten a second, whose error is inside two of the deviations that the filter states of its inclination
-  /// and of its heading.
+  /// Shares of the moving samples, ten per second, whose error is within two stated deviations of inclination and of heading.
   static func insideTwoDeviations(_ trial: Trial) -> (inclination: Double, heading: Double) {
     var (screen, filter) = (ScanScreen(), AttitudeFilter())
     var (inclination, heading, count) = (0.0, 0.0, 0.0)
@@ -59,8 +58,8 @@ enum Odograph {
     return (inclination / max(1, count), heading / max(1, count))
   }
 
-  /// Nanoseconds a scan of the whole way in a vehicle: blocks of ten scans through `MotionManager`, which screens them,
-  /// puts them in order, fuses them and separates gravity.
+  /// Time in ns per scan of the complete processing in a vehicle: blocks of ten scans through `MotionManager`, which screens, orders and
+  /// fuses them, and separates gravity.
   static func timeOfManager(_ trial: Trial) -> Double {
     let blocks = stride(from: 0, to: trial.count, by: 10).map { first in
       (first..<min(first + 10, trial.count)).map { i in

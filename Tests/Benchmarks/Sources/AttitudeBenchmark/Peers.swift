@@ -12,7 +12,7 @@ enum Peers {
     try estimates(trial).map { ($0.algorithm, Score($0.estimates, trial, nanoseconds: $0.nanoseconds)) }
   }
 
-  /// Attitudes by algorithm, in the order of the script, with the time of a sample in ns.
+  /// Attitudes by algorithm, in the order of the script, with the time per sample in ns.
   static func estimates(_ trial: Trial, only algorithm: String? = nil) throws
     -> [(algorithm: String, estimates: [Quaternion?], nanoseconds: Double)]
   {
@@ -36,23 +36,23 @@ enum Peers {
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw Failure(description: "peers.py failed; it needs `pip install numpy vqf imufusion`")
+      throw Failure(description: "peers.py failed; it requires `pip install numpy vqf imufusion`")
     }
     return try text.split(separator: "\n").map { line in
       let fields = line.split(separator: ",")
       guard fields.count == 2, let nanoseconds = Double(fields[1]) else {
-        throw Failure(description: "peers.py said: \(line)")
+        throw Failure(description: "unexpected output of peers.py: \(line)")
       }
       let name = String(fields[0])
       let estimates = try readQuaternions(folder.appendingPathComponent(name + ".f64"))
       guard estimates.count == trial.count else {
-        throw Failure(description: "\(name) gave \(estimates.count) attitudes for \(trial.count) samples")
+        throw Failure(description: "\(name) returned \(estimates.count) attitudes for \(trial.count) samples")
       }
       return (name, estimates, nanoseconds)
     }
   }
 
-  /// Rows of time, rate, force, field and whether the field is new, as float64.
+  /// Writes rows of time, rate, force, field and 1 if the field is new, as float64.
   private static func write(_ trial: Trial, to url: URL) throws {
     var values: [Double] = []
     values.reserveCapacity(trial.count * 11)

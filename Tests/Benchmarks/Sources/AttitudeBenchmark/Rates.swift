@@ -3,10 +3,10 @@ import Spatial
 
 /// The trials at other sample rates.
 enum Rates {
-  /// Hz; 286 is that of the recordings.
+  /// Sampling rates in Hz; 286 is the rate of the recordings.
   static let all = [48.0, 100, 200, 2000.0 / 7, 500, 1000]
 
-  /// Prints a row for each rate: mean errors, and shares inside two stated deviations.
+  /// Prints a row for each rate: mean errors, and shares within two stated deviations.
   static func report(_ trials: [Trial]) {
     print("hz,total_deg,heading_deg,inclination_deg,inclination_inside,heading_inside")
     for rate in all {
@@ -23,8 +23,8 @@ enum Rates {
 }
 
 extension Trial {
-  /// The same motion at another sample rate. Below the recorded rate, samples are interpolated without a filter, as
-  /// of a sensor that is read more slowly. Above it, they have no more content than the recording.
+  /// Returns the same motion at another sampling rate. Below the recorded rate, samples are interpolated without a filter, like a sensor
+  /// that is read less often. Above it, they contain no additional information.
   func resampled(to rate: Double) -> Trial {
     guard rate != self.rate, let last = times.last else { return self }
     var result = Trial(name: name, rate: rate)

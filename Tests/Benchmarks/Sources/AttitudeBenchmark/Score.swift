@@ -6,7 +6,7 @@ struct Score {
   var total = 0.0
   var heading = 0.0
   var inclination = 0.0
-  /// Time for one sample of all sensors.
+  /// Time per sample of all sensors.
   var nanoseconds = 0.0
 
   /// The error quaternion in the earth frame is e = estimate * reference^-1; total = 2 acos|w|, heading = 2 atan|z / w|,
@@ -52,7 +52,7 @@ struct Score {
     nanoseconds = scores.reduce(0) { $0 + $1.nanoseconds } / count
   }
 
-  /// One line of the CSV.
+  /// Returns a line of the CSV output.
   func line(trial: String, fault: Fault, algorithm: String) -> String {
     func text(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
     return [

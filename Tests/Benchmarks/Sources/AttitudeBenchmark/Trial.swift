@@ -1,35 +1,35 @@
 import Foundation
 import Spatial
 
-/// A recorded trial: what the sensors said and what the truth was.
+/// A recorded trial: sensor samples and reference attitudes.
 struct Trial {
   struct Reference {
     var attitude: Quaternion
     var isMoving: Bool
 
-    /// The same for sensors turned in the device.
+    /// The reference for sensors that are turned in the device.
     func turned(by turn: Quaternion) -> Reference {
       Reference(attitude: attitude * turn, isMoving: isMoving)
     }
   }
 
   var name: String
-  /// s
+  /// Times of the samples, s.
   var times: [Double] = []
-  /// rad/s
+  /// Rotation rates, rad/s.
   var rates: [Vector3] = []
-  /// m/s²
+  /// Specific forces, m/s².
   var forces: [Vector3] = []
-  /// µT
+  /// Magnetic fields, µT.
   var fields: [Vector3] = []
-  /// Whether the magnetometer has a new sample.
+  /// True if the magnetometer has a new sample.
   var hasField: [Bool] = []
-  /// Device to east-north-up; nil where it was lost.
+  /// Rotation from the device to east-north-up; nil if it was lost.
   var references: [Reference?] = []
-  /// The sample from which errors count.
+  /// Index of the first sample whose error counts.
   var scoredFrom = 0
 
-  /// Hz; that of all BROAD recordings until it is decimated.
+  /// Sampling rate in Hz; that of all BROAD recordings until the trial is decimated.
   private(set) var rate = 2000.0 / 7
 
   init(name: String, rate: Double) { (self.name, self.rate) = (name, rate) }
@@ -58,7 +58,7 @@ struct Trial {
     }
   }
 
-  /// All trials of a folder, by name.
+  /// Reads all trials of a folder, sorted by name.
   static func all(in folder: String) throws -> [Trial] {
     let urls = try FileManager.default.contentsOfDirectory(
       at: URL(fileURLWithPath: folder), includingPropertiesForKeys: nil)
@@ -69,21 +69,21 @@ struct Trial {
 
   var count: Int { times.count }
 
-  /// 1 for the trials that the filter's constants are chosen on, 2 for those that only test them.
+  /// 1 for the trials used to select the filter's constants, 2 for those used for tests only.
   var half: Int {
     ["02", "07", "11", "16", "24", "34"].contains { name.hasPrefix($0 + "_") } ? 1 : 2
   }
 
-  /// The first sample with the movement flag, 0 when there is none.
+  /// Index of the first sample with the movement flag; 0 if there is none.
   var movementStart: Int { references.firstIndex { $0?.isMoving ?? false } ?? 0 }
 
-  /// Keeps one sample of so many, as a sensor read more slowly does.
+  /// Retains every n-th sample, like a sensor that is read less often.
   mutating func decimate(by factor: Int) {
     filter((0..<count).map { $0 % factor == 0 })
     rate /= Double(factor)
   }
 
-  /// Only the samples of which `keep` says true.
+  /// Retains the samples for which `keep` is true.
   mutating func filter(_ keep: [Bool]) {
     func kept<T>(_ values: [T]) -> [T] { zip(values, keep).filter(\.1).map(\.0) }
     scoredFrom = keep.prefix(scoredFrom).filter { $0 }.count

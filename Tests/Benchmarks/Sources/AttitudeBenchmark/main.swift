@@ -19,22 +19,21 @@ var folder: String?
 var faults = [Fault.none]
 var withPeers = false
 var withManager = false
-// Instead of errors, the shares inside two of the stated deviations.
+// Prints the shares of errors within two stated deviations, in place of errors.
 var withDeviations = false
 var seed = ""
-// One sample of so many is kept.
+// Retains every n-th sample.
 var every = 1
-// Programs take turns, and of each the quickest round counts: the machine's clock rate changes by half from second to
-// second.
+// Programs run alternately, and the fastest round of each counts, since the clock rate of the machine varies by half within seconds.
 var rounds = 1
-// Events are planted into each trial so many times.
+// Number of times that each event is inserted into each trial.
 var experiments: [Experiment] = []
 var runs = 10
-// The trials at other sample rates.
+// Repeats the trials at other sampling rates.
 var withRates = false
-// A row for each run.
+// Prints a row for each run.
 var showsEach = false
-// Half of the trials: the six that constants are chosen on (1), and the six others (2).
+// The half of the trials to use: the six used to select constants (1), or the six others (2).
 var half: Int?
 var arguments = CommandLine.arguments.dropFirst()
 while let argument = arguments.popFirst() {

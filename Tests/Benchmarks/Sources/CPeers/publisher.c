@@ -13,7 +13,7 @@ struct progress {
   int acknowledged;
 };
 
-// One message to send.
+// A message to send.
 struct message {
   char topic[64];
   char payload[65536];
@@ -36,7 +36,7 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// Publishes `count` messages; `compose` makes the one with a number, or leaves the last one where it is null.
+// Publishes `count` messages; `compose` fills in the message for each number. If it is null, the message is constant.
 static double publish(const char *host, int port, int version, const char *client_id, int qos, int window, int first, int count,
                       struct message *message, void (*compose)(struct message *, int)) {
   struct progress progress = {false, 0};
@@ -76,13 +76,13 @@ double publish_minimal(const char *host, int port, int qos, int window, int coun
   return publish(host, port, MQTT_PROTOCOL_V5, "minimal-publisher", qos, window, 0, count, &message, NULL);
 }
 
-// To and fro within half a degree, in units of 1e-8 degrees.
+// Moves back and forth within half a degree, in units of 1e-8 degrees.
 static int swing(long distance) {
   long rest = distance % 100000000;
   return (int)(rest < 50000000 ? rest : 100000000 - rest);
 }
 
-// A hundred vehicles at 20 m/s, each of which reports every ten seconds.
+// A hundred vehicles at 20 m/s, each with a report every ten seconds.
 static void compose_location(struct message *message, int number) {
   long vehicle = number % 100, step = number / 100;
   snprintf(message->topic, sizeof message->topic, "odograph/v1/bench/van-%02d/location", number % 100);

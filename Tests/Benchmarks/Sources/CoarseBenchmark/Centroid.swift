@@ -3,11 +3,11 @@ import Positioning
 import Sensors
 import Spatial
 
-/// The weighted centroid as location services compute it (ichnaea, `api/locate/mac.py`): of the largest group of networks within
-/// 500 m of each other, at least two, the least squares of distances over the squared signal, which is their mean by the inverse
-/// fourth power of the signal in dBm. Its accuracy is the 95th percentile of the networks' distances from there.
+/// The weighted centroid as calculated by location services (ichnaea, `api/locate/mac.py`): of the largest group of at least two networks
+/// within 500 m of each other, the least squares of distances over the squared signal, which is the mean weighted by the inverse fourth
+/// power of the signal in dBm. Its accuracy is the 95th percentile of the networks' distances from the centroid.
 enum Centroid {
-  /// Metres.
+  /// Metres: diameter of a group, and best accuracy.
   private static let (diameter, leastAccuracy) = (500.0, 10.0)
 
   static func position(
@@ -30,7 +30,7 @@ enum Centroid {
     return (frame.coordinate(at: centre), max(leastAccuracy, radius))
   }
 
-  /// Those within half of the diameter of one of them, for which there are most.
+  /// The largest set of points within half of the diameter of one of them.
   private static func largestGroup(
     _ points: [(place: SIMD2<Double>, weight: Double)]
   ) -> [(place: SIMD2<Double>, weight: Double)]? {
@@ -42,7 +42,7 @@ enum Centroid {
   }
 }
 
-/// A map in memory.
+/// A beacon map in memory.
 struct BeaconTable: BeaconMap {
   var learned: [Beacon: LearnedBeacon] = [:]
 

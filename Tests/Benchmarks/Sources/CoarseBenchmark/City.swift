@@ -4,37 +4,37 @@ import Sensors
 import Simulation
 import Spatial
 
-/// What the simulated city is made of.
+/// Parameters of the simulated city.
 struct CityModel {
   var beacons = 20_000
-  /// Metres: the median distance at which a beacon is as weak as the radio can hear.
+  /// Metres: the median distance at which the signal of a beacon drops to the sensitivity of the radio.
   var range = 100.0
-  /// dB: of what stands between, constant at a place.
+  /// Standard deviation in dB of the shadowing by obstacles, constant at each position.
   var shadowing = 6.0
-  /// Shares that move between learning and use, and that are never long at one place.
+  /// Shares of beacons that move between learning and use, and of those that always travel.
   var (moved, travelling) = (0.10, 0.03)
 }
 
-/// Access points around a drive, and what a radio hears of them. Nothing of it knows how positions are found: exponents of path loss
-/// and ranges differ from beacon to beacon, and walls shadow places for good.
+/// Access points around a drive, and the sightings of a radio. The model is independent of the locator: path loss exponents and ranges
+/// differ between beacons, and shadowing by walls is constant.
 struct City {
   private struct AccessPoint {
     var beacon: Beacon
     var place: SIMD2<Double>
-    /// Where it stands when the map is used.
+    /// Position when the map is used.
     var laterPlace: SIMD2<Double>
-    /// Metres, and of path loss.
+    /// Range in metres, and exponent of the path loss.
     var (range, exponent): (Double, Double)
     var isTravelling: Bool
   }
 
-  /// dBm of the weakest frame that is received; dB of what changes from scan to scan.
+  /// Weakest received signal in dBm, and standard deviation in dB of the variation between scans.
   private static let (sensitivity, fading) = (-90.0, 3.0)
-  /// Metres beyond the drive's box, and of a cell of the index and of a shadow.
+  /// Metres: margin around the drive, size of a cell of the index, size of a cell of constant shadowing.
   private static let (margin, cell, shadow) = (250.0, 400.0, 25.0)
-  /// Seconds that a traveller is at one place, and that a scan takes.
+  /// Seconds that a travelling beacon remains at a position, and duration of a scan.
   private static let (stay, scanTime) = (60.0, 3.0)
-  /// Of the frames of a beacon in range.
+  /// Share of a beacon's frames that are received within its range.
   private static let received = 0.9
 
   let areaInSquareKilometres: Double
@@ -74,7 +74,7 @@ struct City {
     }
   }
 
-  /// What a map would say that knows of some beacons exactly where they stand when it is used; how far each is heard it does not know.
+  /// A map with the exact positions of the given beacons at the time of use; their ranges are unknown to it.
   func exactMap(of beacons: Set<Beacon>, in frame: LocalFrame, day: Int) -> BeaconTable {
     var table = BeaconTable()
     for point in points where !point.isTravelling && beacons.contains(point.beacon) {
@@ -97,8 +97,8 @@ struct City {
     SIMD2(Int32((place.x / cell).rounded(.down)), Int32((place.y / cell).rounded(.down)))
   }
 
-  /// A scan that ends at a moment of a drive.
-  /// - Parameter isLater: whether what moves between learning and use has moved.
+  /// Simulates a scan that ends at a time of a drive.
+  /// - Parameter isLater: true after the beacons that move between learning and use have moved.
   func scan(at time: Double, of drive: Drive, isLater: Bool, _ random: inout SeededGenerator) -> RadioScan {
     let middle = Self.cell(of: drive.place(at: time))
     var near = travellers
@@ -126,7 +126,7 @@ struct City {
     return RadioScan(timestamp: Timestamp(seconds: time), sightings: sightings)
   }
 
-  /// The first traveller is aboard.
+  /// The first travelling beacon is inside the vehicle.
   private func place(
     of number: Int, at time: Double, isLater: Bool, vehicle: SIMD2<Double>
   ) -> SIMD2<Double> {
@@ -139,7 +139,7 @@ struct City {
     return Self.anywhere(low, high, &random)
   }
 
-  /// Normally distributed, the same whenever the vehicle is there.
+  /// A normally distributed value that is constant for each position.
   private func shadow(_ number: Int, at place: SIMD2<Double>) -> Double {
     let (east, north) = (Int64((place.x / Self.shadow).rounded()), Int64((place.y / Self.shadow).rounded()))
     let here = UInt64(bitPattern: east &* 1_000_003 &+ north)

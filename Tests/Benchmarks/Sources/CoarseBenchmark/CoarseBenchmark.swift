@@ -1,7 +1,8 @@
 import Foundation
 import Positioning
 
-/// Positions by beacons in a simulated city along recorded drives, beside those of the weighted centroid; a CSV row for each.
+/// Prints a CSV row for each algorithm: positions by beacons in a simulated city along recorded drives, compared with the weighted
+/// centroid.
 @main
 struct CoarseBenchmark {
   private static let usage =
@@ -37,7 +38,7 @@ struct CoarseBenchmark {
       default: folder = word
       }
     }
-    guard let folder else { throw Usage(problem: "no folder with recordings is given") }
+    guard let folder else { throw Usage(problem: "folder with recordings required") }
     let drives = try Drive.all(in: folder)
     print(
       "drive,split,seed,beacons,per_km2,range_m,shadowing_db,scans,heard_per_scan,mapped,algorithm,positions,"
@@ -56,7 +57,7 @@ struct CoarseBenchmark {
     }
   }
 
-  /// One figure other than the usual in each.
+  /// Each variant changes one parameter.
   private static func variants(of model: CityModel) -> [CityModel] {
     func with(_ change: (inout CityModel) -> Void) -> CityModel {
       var variant = model
@@ -104,7 +105,7 @@ struct CoarseBenchmark {
   private static func numbers(_ list: String?, of option: String) throws -> [Double] {
     let numbers = (list ?? "").split(separator: ",").map { Double($0) }
     guard !numbers.isEmpty, numbers.allSatisfy({ $0.map { $0.isFinite && $0 >= 1 && $0 < 1e9 } ?? false })
-    else { throw Usage(problem: "\(option) needs numbers from 1, separated by commas") }
+    else { throw Usage(problem: "\(option) requires numbers from 1, separated by commas") }
     return numbers.compactMap(\.self)
   }
 }

@@ -3,10 +3,10 @@ import Recordings
 import Sensors
 import Spatial
 
-/// Where a vehicle was, second by second.
+/// Positions of a vehicle by time.
 struct Drive {
   var name: String
-  /// s, and metres in the drive's own flat frame.
+  /// Seconds, and metres in the drive's own plane.
   var points: [(time: Double, place: SIMD2<Double>)]
   var frame: LocalFrame
 
@@ -14,7 +14,7 @@ struct Drive {
     var description: String
   }
 
-  /// The NMEA drives of `tracks` and the truth of `kingston-2008` in a folder.
+  /// Reads the NMEA drives in `tracks` and the reference of `kingston-2008`, both in a folder.
   static func all(in folder: String) throws -> [Drive] {
     let manager = FileManager.default
     let tracks = (try? manager.contentsOfDirectory(atPath: folder + "/tracks").sorted()) ?? []
@@ -22,7 +22,7 @@ struct Drive {
     let kingston = folder + "/kingston-2008/truth.csv"
     if manager.fileExists(atPath: kingston) { drives.append(try truth(kingston)) }
     guard !drives.isEmpty else {
-      throw Problem(description: "\(folder): holds neither tracks/*.nmea nor kingston-2008/truth.csv")
+      throw Problem(description: "\(folder): contains neither tracks/*.nmea nor kingston-2008/truth.csv")
     }
     return drives
   }
@@ -51,7 +51,7 @@ struct Drive {
 
   private init(_ path: String, _ fixes: [(Double, Coordinate)]) throws {
     guard let first = fixes.first, fixes.count > 100 else {
-      throw Problem(description: "\(path): holds no drive")
+      throw Problem(description: "\(path): contains no drive")
     }
     let words = path.split(separator: "/")
     name = words.last == "truth.csv" ? String(words[words.count - 2]) : String(words.last ?? "")
@@ -62,7 +62,7 @@ struct Drive {
     }
   }
 
-  /// The same way back, so many metres to the right of where it went.
+  /// Returns the drive in the opposite direction, offset to the right by the given distance in m.
   func returning(beside metres: Double) -> Drive {
     var drive = self
     let end = duration
@@ -77,7 +77,7 @@ struct Drive {
 
   var duration: Double { points.last?.time ?? 0 }
 
-  /// Metres in the drive's frame.
+  /// Position in metres in the drive's plane.
   func place(at time: Double) -> SIMD2<Double> {
     var (low, high) = (0, points.count - 1)
     while low + 1 < high {

@@ -4,7 +4,7 @@ import Sensors
 import Simulation
 import Spatial
 
-/// A map learned on one part of a drive and used on the other.
+/// A map that is learned on one part of a drive and used on the other.
 struct Experiment {
   var drive: Drive
   var split: Split
@@ -12,9 +12,9 @@ struct Experiment {
   var seed: UInt64
 
   enum Split: Hashable {
-    /// Learned on blocks of so many seconds, used on those between.
+    /// Learned in blocks of the given duration in s, used in those between.
     case blocks(Double)
-    /// Learned on the first half of the time.
+    /// Learned in the first half of the time.
     case halves
     /// Learned on the whole drive, used on the way back, on the other side of the street.
     case back
@@ -29,7 +29,7 @@ struct Experiment {
   }
 
   struct Score {
-    /// Metres, and whether they are inside of the radii that were stated.
+    /// Error in m, and whether it is within the stated radii.
     var errors: [(error: Double, in68: Bool, in95: Bool)] = []
 
     mutating func add(_ error: Double, _ radius68: Double?, _ radius95: Double) {
@@ -48,18 +48,18 @@ struct Experiment {
 
   struct Result {
     var (locator, tracked, centroid, exact) = (Score(), Score(), Score(), Score())
-    /// Scans far from all that was learned, and how many of them have a position.
+    /// Scans far from all learned positions, and how many of them have a position.
     var fringe = (scans: 0, positions: 0)
-    /// Scans that were used, sightings in them, and beacons of the map.
+    /// Scans used, their sightings, and beacons of the map.
     var (scans, sightings, mapped) = (0, 0, 0)
     var nanosecondsPerPosition = 0.0
     var density = 0.0
   }
 
-  /// Seconds between scans, m between two that are learned from; m and m at 68 % of the fix; the days.
+  /// Interval of scans in s, distance between learned scans in m; deviation and stated 68 % accuracy of fixes in m; day numbers.
   private static let (interval, spacing, fixError, fixAccuracy) = (5.0, 10.0, 4.0, 6.0)
   private static let (learned, used) = (20_000, 20_030)
-  /// Metres from what was learned that are far; and between the two sides of a street.
+  /// Metres: distance from learned positions that counts as far, and between the two sides of a street.
   private static let (far, street) = (100.0, 8.0)
 
   func run() -> Result {

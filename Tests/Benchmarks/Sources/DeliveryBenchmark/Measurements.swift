@@ -13,7 +13,7 @@ func configuration(_ port: Int, _ client: String, window: Int = 100) -> MQTTConf
   return configuration
 }
 
-/// Offers one message again and again, from memory.
+/// Offers one message repeatedly, from memory.
 final class MemoryProvider: OutboundProvider {
   private let count: Int
   private let message: MQTTMessage
@@ -39,7 +39,7 @@ final class MemoryProvider: OutboundProvider {
   func offerAgain() {}
 }
 
-/// The agent's way: out of the durable queue.
+/// Offers messages from the durable queue, like the agent.
 struct OutboxProvider: OutboundProvider {
   let outbox: Outbox
 
@@ -58,7 +58,7 @@ struct OutboxProvider: OutboundProvider {
   func offerAgain() { outbox.offerAgain() }
 }
 
-/// Seconds from the connection to the last acknowledgement.
+/// Returns the seconds from the connection to the last acknowledgement.
 func publishFromMemory(_ port: Int, _ window: Int, _ count: Int, _ size: Int) -> Double {
   let payload = [UInt8](repeating: 0x78, count: size)
   let provider = MemoryProvider(
@@ -66,7 +66,7 @@ func publishFromMemory(_ port: Int, _ window: Int, _ count: Int, _ size: Int) ->
   return run(port, window, provider) { provider.done.load(ordering: .relaxed) >= count }
 }
 
-/// Seconds from the connection to the last acknowledgement of a queue filled before.
+/// Returns the seconds from the connection to the last acknowledgement of a queue that was filled before.
 func drainOutbox(_ port: Int, _ window: Int, _ count: Int, _ size: Int) -> Double {
   let path = "/tmp/delivery-benchmark-\(getpid()).sqlite"
   defer { for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) } }
@@ -99,7 +99,7 @@ private func run(
   return seconds
 }
 
-/// Seconds from the first to the last message received, sent by the minimal publisher.
+/// Returns the seconds from the first to the last message received from the minimal publisher.
 func receive(_ port: Int, _ qos: QoS, _ count: Int, _ size: Int) -> Double {
   let received = Atomic(0)
   let subscribed = Atomic(false)
@@ -119,7 +119,7 @@ func receive(_ port: Int, _ qos: QoS, _ count: Int, _ size: Int) -> Double {
     (try? session.start()) != nil
   else { return .nan }
   while !subscribed.load(ordering: .relaxed) { usleep(1000) }
-  // At QoS 0 the publisher is not held up; at QoS 1 by its acknowledgements.
+  // At QoS 0 the publisher does not wait; at QoS 1 it waits for its acknowledgements.
   _ = publish_minimal("127.0.0.1", Int32(port), Int32(qos.rawValue), 1000, Int32(count), Int32(size))
   for _ in 0..<2000 where received.load(ordering: .relaxed) < count { usleep(5000) }
   session.stop()

@@ -4,8 +4,8 @@ import MQTT
 import StoreAndForward
 import Support
 
-// Prints CSV to stdout: how fast the agent's client publishes, next to a minimal C publisher, in the same run and
-// against the same broker; then how fast it receives.
+// Prints CSV to stdout: the rates at which the agent's client and a minimal C publisher publish, in the same run and to the same broker;
+// then the rate at which the client receives.
 //
 //   delivery-benchmark [RECORDS] [WINDOW ...]
 
@@ -20,7 +20,7 @@ let size = 200
 
 printLine("publisher,window,messages_per_second")
 for window in windows {
-  // Warm up, then take turns: other work on the machine hits all alike.
+  // A warm-up, then alternate runs, so that other load on the machine affects all alike.
   _ = publish_minimal("127.0.0.1", Int32(broker.port), 1, Int32(window), Int32(count / 10), Int32(size))
   for _ in 0..<3 {
     let seconds = publish_minimal(

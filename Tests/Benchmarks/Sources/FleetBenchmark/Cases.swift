@@ -2,8 +2,8 @@ import CPeers
 import Glibc
 import Support
 
-/// One reader in one round: starts it, publishes, waits until it has taken everything. Each has a broker of its own, as
-/// one would keep messages for the readers that are gone.
+/// Runs one round of a reader: starts it, publishes, and waits until it has received everything. Each round has its own broker, which would
+/// otherwise queue messages for readers that have exited.
 @MainActor func run(
   _ name: String, _ reader: String, client: String, qos: Int32, arguments: (_ port: String) -> [String]
 ) {
@@ -16,11 +16,11 @@ import Support
   if published < 0 { complain("\(name): publishing failed with \(published)") }
   let isComplete = child.wait(atMost: 600)
   let seconds = now() - start
-  if !isComplete { complain("\(name): \(reader) did not get everything") }
+  if !isComplete { complain("\(name): \(reader) did not receive all messages") }
   let rate = isComplete ? "\(Int(Double(messages) / seconds))" : "nan"
   printLine("\(name),\(reader),\(rate),\(tenths(child.peakResident))")
   broker.end()
-  // Of the processes that share the machine, which works how much: seconds of processor time.
+  // Processor time in s of each process on the machine.
   let perMessage = (child.processorTime * 1e7 / Double(messages)).rounded() / 10
   complain(
     "  \(tenths(seconds)) s; \(reader) \(tenths(child.processorTime)) s (\(perMessage) µs a message), mosquitto \(tenths(broker.processorTime)) s"
@@ -35,14 +35,14 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
   odograph("record", port: port, ["--client-id", client, "--count", "\(count)", "--quiet", store])
 }
 
-/// Of QoS 0, all messages of the root.
+/// Subscribes with QoS 0 to all messages of the root.
 @MainActor private func listen(_ command: String, _ port: String) -> [String] {
   odograph(command, port: port, ["--qos", "0", "--count", "\(messages)"])
 }
 
 @MainActor func measureRecord() {
   let database = PostgreSQL(in: directory)
-  if database == nil { complain("no PostgreSQL is installed: record-postgresql is left out") }
+  if database == nil { complain("PostgreSQL is not installed; record-postgresql is skipped") }
   defer { database?.end() }
   let places = database?.database("places", with: "postgis")
   for round in 1...max(1, rounds) {
@@ -59,11 +59,11 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
   }
 }
 
-/// One round into a database, and what the server worked for it.
+/// Runs one round into a database, and prints the processor time of the server.
 @MainActor private func record(_ server: PostgreSQL, _ reader: String, _ address: String) {
   let before = server.processorTime
   run("record", reader, client: "postgresql", qos: 1) { record($0, "postgresql", messages, address) }
-  // The server may still take leave of the recorder.
+  // The server may still be closing the recorder's connection.
   usleep(300_000)
   let perMessage = ((server.processorTime - before) * 1e7 / Double(messages)).rounded() / 10
   complain("  PostgreSQL \(perMessage) µs a message")
@@ -83,14 +83,14 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
         "\(messages)",
       ]
     }
-    // It takes a name of its own, which the log shows as it subscribes.
+    // Its client ID is generated; the log shows it with the subscription.
     run("tail", "odograph-tail", client: "odograph-", qos: 0) { listen("tail", $0) }
   }
 }
 
 @MainActor func measureStats() {
   for _ in 1...max(1, rounds) {
-    // Payloads as they come, which is the least that it can do.
+    // Prints payloads unchanged, which is the minimal processing.
     run("stats", "mosquitto_sub", client: "peer", qos: 0) { port in
       [
         "mosquitto_sub", "-p", port, "-i", "peer", "-V", "5", "-q", "0", "-t", "odograph/v1/#", "-C",
@@ -101,7 +101,7 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
   }
 }
 
-/// Whether memory stays where it is, however many messages go by.
+/// Measures whether memory is constant, independent of the number of messages.
 @MainActor func measureMemory() {
   let file = "\(directory)/memory.sqlite"
   let broker = Broker(in: directory)
@@ -120,7 +120,7 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
     )
   }
   let isComplete = child.wait(atMost: 3600)
-  if !isComplete { complain("memory: record did not get everything") }
+  if !isComplete { complain("memory: record did not receive all messages") }
   printLine(
     "memory-all,odograph-sqlite,\(Int(Double(memoryMessages) / (now() - start))),\(tenths(child.peakResident))"
   )

@@ -1,9 +1,9 @@
 import Support
 
-/// The schemas of recordings as they were up to 2026-11-22, before partitions by time, `latest` and places: what the
-/// queries of today are held against.
+/// Schemas of recordings until 2026-11-22, before partitions by time, the table `latest` and the spatial index. The current queries are
+/// compared with queries of these.
 enum FormerSchemas {
-  /// Version 2 in PostgreSQL, where days had no partitions but the default one until a message of that day came.
+  /// Version 2 in PostgreSQL. Days had only the default partition until a message of that day arrived.
   static func postgreSQL(days: [String]) -> String {
     let partitions = days.dropLast().enumerated().flatMap { index, day in
       ["messages", "fixes"].map { table in

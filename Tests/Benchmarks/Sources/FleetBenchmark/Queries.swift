@@ -1,23 +1,20 @@
 import Glibc
 import Support
 
-// What a backend asks, of a recording as it was and as it is. The rows are made in the former schema by SQL; the
-// command `record --prepare` makes today's of it, and that is timed, too.
+// Queries of a backend to a recording in the former and in the current schema. The rows are created in the former schema by SQL; `record
+// --prepare` migrates them, which is timed, too.
 
-/// A hundred vehicles, fifty days, every tenth position out of a track; the vehicles are in the field for eight hours a
-/// day and go around in fifty kilometres.
+/// A hundred vehicles, fifty days, every tenth position from a track. Vehicles move for eight hours per day within fifty kilometres.
 struct Fleet {
   let rows: Int
   let days = (1...51).map { number in
     number <= 31
       ? "2026-10-\(number < 10 ? "0" : "")\(number)" : "2026-11-\(number < 41 ? "0" : "")\(number - 31)"
   }
-  /// Of a vehicle on a day.
+  /// Positions per vehicle and day.
   var positions: Int { max(1, rows / 5000) }
 
-  /// - Parameters:
-  ///   - vehicle: to position: the SQL of numbers from 0.
-  ///   - angle: functions of the database.
+  /// - Parameters: SQL expressions of the numbers of vehicle, day and position, from 0; they use functions of the database.
   func latitude(_ vehicle: String, _ day: String, _ position: String) -> String {
     "48.137 + 0.22 * sin(\(vehicle) * 1.7 + \(day) * 7 + \(position) * 0.006)"
   }
@@ -78,22 +75,22 @@ struct Fleet {
   }
 }
 
-/// The questions, as they were asked and are asked.
+/// Queries, in the former and in the current form.
 enum Question: String, CaseIterable {
   case newest
   case day
-  /// Near a place, on a day and within an hour.
+  /// Near a position, on one day and within one hour.
   case near
   case hour
 
-  /// The north-east corner of the vehicles' country, where they turn around: one position of three hundred is near it.
+  /// The north-east corner of the area, where the vehicles turn around: one position of three hundred is near it.
   private static let place = "48.3555, 11.902"
-  /// Around 500 m of the place.
+  /// 500 m around the position.
   private static let (south, north, west, east) = (48.3510, 48.3600, 11.8952, 11.9088)
   private static let box =
     "latitude BETWEEN \(south) AND \(north) AND longitude BETWEEN \(west) AND \(east)"
 
-  /// From and to in ISO 8601, of which the day is one.
+  /// Start and end in ISO 8601; queries of a day use the whole day.
   private var span: (from: String, to: String) {
     self == .hour
       ? ("2026-10-20 12:00Z", "2026-10-20 13:00Z") : ("2026-10-20 00:00Z", "2026-10-21 00:00Z")
@@ -135,7 +132,7 @@ enum Question: String, CaseIterable {
   }
 }
 
-/// Runs a program over a script and returns what it prints.
+/// Runs a program with a script as its input and returns its output.
 @MainActor func run(_ command: String, _ script: String) -> String {
   let (input, output) = ("\(directory)/script", "\(directory)/output")
   write(script, to: input)
@@ -145,7 +142,7 @@ enum Question: String, CaseIterable {
   return contents(of: output)
 }
 
-/// The median of the times that stand behind a mark, without the first, which warms up.
+/// Returns the median of the times after a marker, without the first one, which is a warm-up.
 private func median(_ output: String, after mark: String, scale: Double) -> Double {
   let times = output.split(separator: "\n").filter { $0.hasPrefix(mark) }.compactMap { line in
     line.dropFirst(mark.count).split(separator: " ").first.flatMap { Double($0) }
@@ -167,7 +164,7 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
 }
 
 @MainActor private func queryPostgreSQL(_ fleet: Fleet) {
-  guard let server = PostgreSQL(in: directory) else { return complain("no PostgreSQL is installed") }
+  guard let server = PostgreSQL(in: directory) else { return complain("PostgreSQL is not installed") }
   defer { server.end() }
   let psql = "psql -X -q -A -t -v ON_ERROR_STOP=1 '\(server.url)'"
   func time(_ question: Question, isFormer: Bool) -> Double {
@@ -245,6 +242,6 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
 
 @MainActor func prepareStore(_ store: String) {
   if !Child(odograph("record", port: "1", ["--prepare", "--quiet", store])).wait(atMost: 3600) {
-    complain("\(store) could not be brought up to date")
+    complain("\(store) could not be migrated")
   }
 }

@@ -1,13 +1,13 @@
 import Glibc
 import Support
 
-// What a streaming replica answers while four recorders write to its primary, beside what one database answers that nobody
-// writes to: the same questions to the same rows.
+// Response times of a streaming replica while four recorders write to its primary, compared with those of a single database without
+// writers: the same queries of the same rows.
 
-/// Messages a second that the recorders get in the meantime.
+/// Messages per second that the recorders receive during the queries.
 private let replicaRate = 2900
 
-/// Times of a question in milliseconds.
+/// Response times of a query, ms.
 private struct Latency {
   var median: Double
   var worst: Double
@@ -20,23 +20,23 @@ private struct Latency {
 
 @MainActor func measureReplica() {
   let fleet = Fleet(rows: rowCount)
-  guard let primary = PostgreSQL(in: directory) else { return complain("no PostgreSQL is installed") }
+  guard let primary = PostgreSQL(in: directory) else { return complain("PostgreSQL is not installed") }
   defer { primary.end() }
   let rounds = max(rounds, 7)
   _ = run(psql(primary), FormerSchemas.postgreSQL(days: fleet.days) + fleet.postgreSQL)
   prepareStore(primary.url)
   _ = run(psql(primary), "VACUUM ANALYZE")
   guard let replica = PostgreSQL(replicaOf: primary, in: directory) else {
-    return complain("no replica starts")
+    return complain("the replica does not start")
   }
   defer { replica.end() }
-  /// Each question in turn, so that all of them see the same times of the machine.
+  /// Queries alternate, so that all of them are affected alike by other load on the machine.
   func ask(_ server: PostgreSQL) -> [Latency] {
     let script = "\\timing on\n" + Question.allCases.map { $0.postgreSQL(isFormer: false) + ";\n" }.joined()
     var times = Question.allCases.map { _ in [Double]() }
     for round in 0...rounds {
       let said = run(psql(server), script).split(separator: "\n").filter { $0.hasPrefix("Time: ") }
-      // The first one reads from the disk.
+      // The first round reads from the disk.
       guard round > 0, said.count == times.count else { continue }
       for (index, line) in said.enumerated() {
         if let time = Double(line.split(separator: " ")[1]) { times[index].append(time) }
@@ -51,7 +51,7 @@ private struct Latency {
   }
   defer { for recorder in recorders { _ = recorder.end(SIGTERM) } }
   broker.waitForSubscription(of: "odograph-record", times: 4)
-  /// Lets as many vehicles report as the rows are of; nil where that does not reach the database.
+  /// Simulates as many vehicles as the rows have; nil if their messages do not reach the database.
   func drive(until count: Int) -> Child? {
     let load = Child(
       odograph(
@@ -61,7 +61,7 @@ private struct Latency {
     let deadline = now() + 120
     while stored(primary) < count {
       guard now() < deadline else {
-        complain("the recorders store nothing")
+        complain("the recorders store no messages")
         _ = load.end(SIGKILL)
         return nil
       }
@@ -69,7 +69,7 @@ private struct Latency {
     }
     return load
   }
-  // Those vehicles are known, and silent, while nobody else writes.
+  // The simulated vehicles have been registered, and are silent while there are no writers.
   guard let first = drive(until: replicaRate) else { return }
   _ = first.end(SIGINT)
   _ = run(psql(primary), "VACUUM ANALYZE odograph.latest; CHECKPOINT")
@@ -98,7 +98,7 @@ private struct Latency {
   "psql -X -q -A -t -v ON_ERROR_STOP=1 '\(server.url)'"
 }
 
-/// Messages of the simulated fleet: the rows of the benchmark are older.
+/// Messages of the simulated fleet; the prepared rows are older.
 @MainActor private func stored(_ server: PostgreSQL) -> Int {
   Int(
     run(psql(server), "SELECT count(*) FROM odograph.messages WHERE time > now() - interval '1 day'").filter(

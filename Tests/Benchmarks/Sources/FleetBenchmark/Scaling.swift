@@ -2,28 +2,28 @@ import CPeers
 import Glibc
 import Support
 
-// How much faster several recorders are into one PostgreSQL than one: what a broker holds for them is drained, so that
-// who publishes takes no part. Beside the rate stands who works how much, and what is the limit.
+// Speedup of several recorders into one PostgreSQL over a single one. They drain messages queued by a broker, so that the publisher has no
+// effect. Each row also has the processor time of each part, and the limiting one.
 
-/// What stands between a broker and recorders.
+/// Connection between a broker and recorders.
 private enum Way: String, CaseIterable {
-  /// mosquitto with one session, as without a group.
+  /// mosquitto with one session, without a group.
   case session
   /// mosquitto with `--share`.
   case share
-  /// RabbitMQ's quorum queue with `--from`.
+  /// A quorum queue of RabbitMQ with `--from`.
   case queue
 
   var counts: [Int] { self == .session ? [1] : [1, 2, 4] }
 }
 
-/// The parts that work, by their processes.
+/// Process IDs of the parts.
 private struct Parts {
   var broker: pid_t
   var recorders: [pid_t]
   var database: pid_t
 
-  /// Seconds of processor time of each, so far.
+  /// Processor time of each part so far, s.
   var times: [Double] {
     [
       ProcessTree.processorTime(of: broker),
@@ -34,7 +34,7 @@ private struct Parts {
 }
 
 @MainActor func measureScaling() {
-  guard let database = PostgreSQL(in: directory) else { return complain("no PostgreSQL is installed") }
+  guard let database = PostgreSQL(in: directory) else { return complain("PostgreSQL is not installed") }
   defer { database.end() }
   printLine(
     "way,recorders,messages_per_second,ratio,broker_s,recorders_s,database_s,lock_waits,disk_waits,limit")
@@ -49,7 +49,7 @@ private struct Parts {
   }
 }
 
-/// One round. Returns messages a second.
+/// Runs one round. Returns messages per second.
 @MainActor private func drain(
   _ way: Way, _ count: Int, _ database: PostgreSQL, against single: Double?
 ) -> Double? {
@@ -63,7 +63,7 @@ private struct Parts {
   let broker: pid_t
   if way == .queue {
     guard let rabbit = RabbitMQ(in: directory) else {
-      complain("no RabbitMQ is installed, or it does not start: queue is left out")
+      complain("RabbitMQ is not installed or does not start; queue is skipped")
       return nil
     }
     write("guest\n", to: "\(directory)/password")
@@ -73,7 +73,7 @@ private struct Parts {
     ]
     recorders = (0..<count).map { start(at, $0) }
     while (rabbit.queue("scale")?.consumers ?? 0) < count { usleep(300_000) }
-    // They stand still while the queue fills.
+    // The recorders are suspended while the queue fills.
     for recorder in recorders { kill(recorder.processID, SIGSTOP) }
     let seconds = publish_fleet_v311("127.0.0.1", Int32(rabbit.port), 500, 0, Int32(messages))
     if seconds < 0 { complain("queue: publishing failed with \(seconds)") }
@@ -118,27 +118,27 @@ private struct Parts {
   return rate
 }
 
-/// Waits until all is stored, and returns when the recorders last did something, with the times of all.
+/// Waits until everything is stored. Returns the time at which the recorders were last active, and the processor times of all parts.
 @MainActor private func untilQuiet(_ parts: Parts, _ url: String) -> (end: Double, times: [Double]) {
   var last = parts.times
   var end = now()
   while true {
     usleep(50_000)
     let times = parts.times
-    // A step of the kernel's clock that has nothing to do with messages.
+    // Ignores a single clock tick of the kernel, which is unrelated to messages.
     if times[1] - last[1] > 0.015 { (last, end) = (times, now()) }
     guard now() - end > 1 else { continue }
-    // Quiet may be a disk that is waited for.
+    // A pause can also be a wait for the disk.
     if storedRows(url) >= messages || now() - end > 60 { return (end, last) }
   }
 }
 
-/// The part that has no more to give.
+/// Returns the part that limits the rate.
 private func limit(_ used: [Double], _ seconds: Double, _ waits: LockWaits.Share, _ way: Way) -> String {
   let cores = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
   let names = ["broker", "recorders", "database"]
   let busiest = used.indices.max { used[$0] < used[$1] } ?? 0
-  // mosquitto has one thread.
+  // mosquitto is single-threaded.
   if way != .queue, used[0] > 0.85 * seconds { return "the broker's thread" }
   if waits.locks > 0.25 { return "locks of the database" }
   if waits.disk > 0.4 { return "the database's disk" }
@@ -148,10 +148,10 @@ private func limit(_ used: [Double], _ seconds: Double, _ waits: LockWaits.Share
   return "none of them: \(Int((100 * sum / (cores * seconds)).rounded())) % of the machine"
 }
 
-/// What recorders' connections wait for inside of the database, looked at ten times a second.
+/// Samples of the wait events of the recorders' connections in the database, ten per second.
 private final class LockWaits {
   struct Share {
-    /// Of the looks at connections that do something.
+    /// Shares of the samples of active connections.
     var locks: Double
     var disk: Double
   }
@@ -176,7 +176,7 @@ private final class LockWaits {
     func share(_ kind: String) -> Double {
       looks.isEmpty ? 0 : Double(looks.filter { $0 == kind }.count) / Double(looks.count)
     }
-    // Who waits for a place in the log waits for its disk.
+    // A wait for space in the WAL is a wait for its disk.
     return Share(locks: share("Lock"), disk: share("IO") + share("LWLock"))
   }
 }
@@ -188,7 +188,7 @@ private final class LockWaits {
   return Int(contents(of: path).filter(\.isNumber)) ?? -1
 }
 
-/// How many messages there are; then there are none.
+/// Returns the number of messages, and deletes them.
 @MainActor private func rowsAndClear(_ url: String) -> Int {
   let rows = storedRows(url)
   _ = Child([

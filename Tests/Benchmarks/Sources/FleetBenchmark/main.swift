@@ -2,18 +2,23 @@ import CPeers
 import Glibc
 import Support
 
-// Prints CSV to stdout: how fast readers of a fleet take what one publisher sends to one broker, each in a process of
-// its own, taking turns in the same run.
+// Prints CSV to stdout: the rates at which readers of a fleet receive the messages of one publisher through one broker, each in its own
+// process, alternating in the same run.
 //
 //   fleet-benchmark [--messages N] [--rounds N] [--memory N] [--rows N] [--odograph FILE] [CASE ...]
 //
-// Cases: record (QoS 1, into SQLite, PostgreSQL and PostgreSQL with PostGIS, beside a C program that acknowledges and keeps
-// nothing; --odograph FILE measures another build of the command), tail (QoS 0,
-// beside mosquitto_sub -F %j), stats (QoS 0, beside mosquitto_sub), memory (resident memory of `record` as N messages go by; ten million with --memory 10000000),
-// query [postgresql] [sqlite] (alone: questions to a recording of --rows, five million, in the former schema and in
-// today's; wants psql and sqlite3), scale (alone: one, two and four recorders into one PostgreSQL, by --share of mosquitto and
-// by --from of RabbitMQ; wants psql), replica (alone: questions to --rows, five million, at a database that nobody writes to, and at
-// a streaming replica while four recorders write to its primary).
+// Cases:
+// - record: QoS 1, into SQLite, PostgreSQL and PostgreSQL with PostGIS, compared with a C program that acknowledges and stores nothing;
+//   --odograph FILE measures another build of the command
+// - tail: QoS 0, compared with mosquitto_sub -F %j
+// - stats: QoS 0, compared with mosquitto_sub
+// - memory: resident memory of `record` after up to N messages; ten million with --memory 10000000
+// - query [postgresql] [sqlite]: as the only case: queries of a recording with --rows rows (default five million) in the former and in the
+//   current schema; requires psql and sqlite3
+// - scale: as the only case: one, two and four recorders into one PostgreSQL, by --share of mosquitto and by --from of RabbitMQ; requires
+//   psql
+// - replica: as the only case: queries of --rows rows (default five million) in a database without writers, and in a streaming replica
+//   while four recorders write to its primary
 
 var messages = 200_000
 var rounds = 3

@@ -3,7 +3,7 @@ import Sensors
 import Spatial
 
 extension Drive {
-  /// A parked day: nothing is driven.
+  /// Creates a drive of a day at rest.
   init(name: String, parked: [Location]) {
     self.name = name
     fixes = parked.map {
@@ -11,7 +11,7 @@ extension Drive {
     }
   }
 
-  /// Without a receiver for 40 s of every 300 s.
+  /// The drive without a receiver for 40 s of every 300 s.
   var withTunnels: Drive {
     var copy = self
     copy.name += ", tunnels"
@@ -19,8 +19,8 @@ extension Drive {
     return copy
   }
 
-  /// With its longest step taken out: what follows is moved back, so that the step is what the speeds on either side make of it,
-  /// and so is its own speed.
+  /// The drive without its longest step: the positions after it are moved back, so that the step and its speed match the speeds before and
+  /// after it.
   var withoutJump: Drive {
     var copy = self
     let steps = zip(fixes, fixes.dropFirst()).map { a, b in
@@ -43,7 +43,7 @@ extension Drive {
 }
 
 extension Location {
-  /// As from a receiver that reports positions only.
+  /// The location as of a receiver that reports positions only.
   var withoutSpeed: Location {
     var copy = self
     (copy.speed, copy.course) = (nil, nil)

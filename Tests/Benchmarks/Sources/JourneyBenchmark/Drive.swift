@@ -5,21 +5,21 @@ import Recordings
 import Sensors
 import Spatial
 
-/// A recorded drive: what the receiver and the other sensors said, and how far the truth came in the same time.
+/// A recorded drive: samples of the receiver and of the other sensors, and the true distance in the same time.
 struct Drive {
   var name: String
-  /// The receiver's reports, in order.
+  /// Fixes of the receiver, in order.
   var fixes: [PositionFix] = []
   var scans: [InertialScan] = []
   var speeds: [WheelSpeed] = []
-  /// The true places, in order; empty where nobody knows them.
+  /// True positions, in order; empty if unknown.
   var truth: [(timestamp: Timestamp, coordinate: Coordinate)] = []
-  /// m/s east and north, in order; empty where nobody knows them.
+  /// True velocities in m/s east and north, in order; empty if unknown.
   var trueVelocities: [(timestamp: Timestamp, velocity: SIMD2<Double>)] = []
-  /// Metres by the truth's own velocities; nil where it has none.
+  /// Integral of the true speed in m; nil if unknown.
   var trueIntegral: Double?
 
-  /// Metres between the true places while the receiver spoke.
+  /// Metres between the true positions while the receiver has fixes.
   var trueDistance: Double? {
     guard let first = fixes.first?.timestamp, let last = fixes.last?.timestamp, truth.count > 1 else {
       return nil
@@ -27,18 +27,18 @@ struct Drive {
     return truth.filter { $0.timestamp >= first && $0.timestamp <= last }.map(\.coordinate).way
   }
 
-  /// As the agent believes the receiver's reports.
+  /// Locations that the agent accepts from the fixes.
   var locations: [Location] {
     var screen = FixScreen()
     return fixes.flatMap { screen.process($0) }
   }
 
-  /// Timestamps begin well after zero, as some recordings have negative times.
+  /// Timestamps start well after zero, as some recordings have negative times.
   private static let start = 1000.0
 
   // MARK: NMEA
 
-  /// A receiver's log, and the truth's beside it. Both count from midnight.
+  /// Reads a receiver's log and the log of its reference. Both are timed from midnight.
   init(name: String, log: String, truth: String? = nil) throws {
     self.name = name
     fixes = try Self.fixes(of: log)
@@ -47,7 +47,7 @@ struct Drive {
   }
 
   private static func fixes(of path: String) throws -> [PositionFix] {
-    // Any day: only the time of day counts.
+    // The date is arbitrary, since only the time of day counts.
     var recording = try NMEARecording(
       path: path, startDate: UTCTime(nanoseconds: 0), toleratingBrokenSentences: true)
     recording.setDemand(.rate(hertz: 10, latency: .zero), for: .positioning)
@@ -58,7 +58,7 @@ struct Drive {
     }
     return fixes.map { fix in
       var fix = fix
-      // Logs of one drive with dates of their own share the time of day.
+      // Logs of the same drive with different dates have the same time of day.
       if let time = fix.time {
         fix.timestamp = Timestamp(nanoseconds: time.nanoseconds % 86_400_000_000_000)
       }
@@ -68,7 +68,7 @@ struct Drive {
 
   // MARK: CSV
 
-  /// A folder with gnss.csv and imu.csv, and truth.csv and speed.csv where there are.
+  /// Reads a folder with gnss.csv and imu.csv, and truth.csv and speed.csv if they exist.
   init(name: String, folder: String, inertial: String) throws {
     self.name = name
     func time(_ row: [Double]) -> Timestamp { Timestamp(seconds: row[0] + Self.start) }
@@ -76,7 +76,7 @@ struct Drive {
       var fix = PositionFix(timestamp: time(row), mode: .threeDimensional)
       if row[1].isFinite { fix.coordinate = Coordinate(latitude: row[1], longitude: row[2]) }
       fix.altitudeEllipsoidal = row[3].isFinite ? row[3] : nil
-      // A receiver states 95 %: a radius in the plane, an interval in height.
+      // Receivers report 95 %: a radius in the plane, an interval in height.
       fix.horizontalError = 2.4477 * ((row[6] * row[6] + row[7] * row[7]) / 2).squareRoot()
       fix.verticalError = 1.96 * row[8]
       if row[9].isFinite {
@@ -105,12 +105,12 @@ struct Drive {
         .map { (time($0), SIMD2($0[10], $0[9])) }
     }
     if FileManager.default.fileExists(atPath: folder + "/speed.csv") {
-      // A diagnostic answer is late and in whole km/h.
+      // OBD speeds are late and whole km/h.
       speeds = try Self.rows(folder + "/speed.csv").map {
         WheelSpeed(timestamp: time($0), speed: $0[1], deviation: 0.6)
       }
     }
-    // The truth begins a second later than the receiver.
+    // The reference starts a second later than the receiver.
     if let first = truth.first?.timestamp, let last = truth.last?.timestamp {
       fixes = fixes.filter { $0.timestamp >= first && $0.timestamp <= last }
     }
@@ -124,10 +124,10 @@ struct Drive {
 }
 
 extension [Coordinate] {
-  /// Metres from each to the next.
+  /// Length in m of the path along the coordinates.
   var way: Double { zip(self, dropFirst()).reduce(0) { $0 + $1.0.distance(to: $1.1) } }
 
-  /// Metres between those that are so many metres or more from the last that was taken: what is made of reports.
+  /// Length in m of the path along coordinates that are at least the given distance apart, as obtained from reports.
   func way(every distance: Double) -> Double {
     var (sum, last) = (0.0, first)
     for place in self {

@@ -4,11 +4,11 @@ import Sensors
 import Simulation
 import Spatial
 
-/// Precision, recall and F1 of harsh manoeuvres on recorded drives, with random mountings, beside what a receiver alone makes of them.
+/// Precision, recall and F1 of harsh manoeuvres on recorded drives with random mountings, compared with those from a receiver alone.
 enum EventScore {
   static let thresholds = [1.5, 2.0, 2.5, 3.0]
   private static let seeds: ClosedRange<UInt64> = 1...10
-  /// s by which a told and a true event may miss each other.
+  /// Largest time difference in s between a detected and a true event.
   private static let tolerance = 1.0
 
   struct Count {
@@ -64,14 +64,14 @@ enum EventScore {
     }
   }
 
-  /// Everything but manoeuvres by the limits of a car, with one mounting: what the road and the receiver did.
+  /// Prints all other events by the limits of a car, with one mounting: those of the road and of the receiver.
   static func printOthers(_ drives: [Drive]) {
     Swift.print("drive,event,start_s,duration_s,peak,limit,confidence,fix_error_m")
     let kinds = Set(DrivingEvent.Kind.allCases).subtracting([.braking, .acceleration, .cornering])
     for drive in drives {
       let events = play(drive, DrivingEventLimits(), seed: 1, wheels: drive.speeds, kinds: kinds).events
       for event in events where !event.isOngoing {
-        // By how much the receiver was wrong meanwhile, at the most.
+        // Largest error of the receiver during the event.
         let errors = drive.fixes.compactMap { fix -> Double? in
           let since = fix.timestamp.seconds(since: event.start)
           guard since > -1, since < event.duration + 1, let place = fix.coordinate,
@@ -91,7 +91,7 @@ enum EventScore {
     }
   }
 
-  /// One limit for all manoeuvres; swerves have none in drives that have no such.
+  /// Limits with one value for all manoeuvres; the recorded drives have no swerves.
   static func limits(_ limit: Double) -> DrivingEventLimits {
     var limits = DrivingEventLimits()
     (limits.braking, limits.acceleration, limits.cornering) = (limit, limit, limit)
@@ -131,7 +131,7 @@ enum EventScore {
     return (events, known)
   }
 
-  /// The kind and the time of an event.
+  /// Kind and time of an event.
   struct Interval {
     var kind: DrivingEvent.Kind
     var start: Timestamp
@@ -142,7 +142,7 @@ enum EventScore {
     count(real.map(\.interval), told.map(\.interval), since: known)
   }
 
-  /// What was real before the mounting was known is not asked for.
+  /// Counts true and detected events after the mounting has become known.
   static func count(_ real: [Interval], _ told: [Interval], since known: Timestamp?) -> Count {
     guard let known else { return Count(hits: 0, told: told.count, real: real.count) }
     let asked = real.filter { $0.start >= known }
@@ -153,7 +153,7 @@ enum EventScore {
       left.remove(at: index)
       hits += 1
     }
-    // One that began before the mounting was known and is seen all the same is no false one.
+    // A detected event that started before the mounting was known is not a false one.
     let early = real.filter { $0.start < known }
     let excused = left.count { found in early.contains { matches(found, $0) } }
     return Count(hits: hits, told: hits + left.count - excused, real: asked.count)
@@ -190,9 +190,9 @@ enum EventScore {
   }
 }
 
-/// How a device sits in a vehicle.
+/// Mounting of a device in a vehicle.
 enum Mounting {
-  /// From the vehicle to the device, any (K. Shoemake, "Uniform random rotations", 1992).
+  /// Random rotation from the vehicle to the device, uniformly distributed (K. Shoemake, "Uniform random rotations", 1992).
   static func random(seed: UInt64) -> Quaternion {
     var random = SeededGenerator(seed: seed)
     let (u, a, b) = (

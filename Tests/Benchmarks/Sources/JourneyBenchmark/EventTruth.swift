@@ -3,15 +3,15 @@ import Navigation
 import Sensors
 import Spatial
 
-/// The manoeuvres of a drive by velocities that are known, with the detector's own definition.
+/// Manoeuvres of a drive from its true velocities, by the detector's own definition.
 enum EventTruth {
-  /// s between samples.
+  /// Interval of samples, s.
   private static let interval = 0.05
-  /// s between velocities beyond which nothing is known of what was between.
+  /// Longest interval between velocities in s; longer ones are gaps.
   private static let longestGap = 1.5
 
-  /// Natural cubic splines through the velocities of the truth, which has one or four a second: acceleration along is the change of the speed,
-  /// and acceleration across is the speed times the rate of the course.
+  /// Natural cubic splines through the true velocities, of which there are one or four per second: the forward acceleration is the change
+  /// of the speed, the lateral one is speed times rate of the course.
   static func samples(_ drive: Drive) -> [DrivingSample] {
     var points: [(timestamp: Timestamp, velocity: SIMD2<Double>)] = []
     for point in drive.trueVelocities
@@ -44,9 +44,9 @@ enum EventTruth {
     return samples
   }
 
-  /// What a receiver alone makes of the same drive: differences of its speeds and courses, held from report to report.
+  /// Manoeuvres from a receiver alone: differences of its speeds and courses, constant between two reports.
   ///
-  /// - Parameter rate: reports a second that are used.
+  /// - Parameter rate: reports per second that are used.
   static func differenced(_ fixes: [PositionFix], rate: Double) -> [DrivingSample] {
     var samples: [DrivingSample] = []
     var last: (timestamp: Timestamp, speed: Double, course: Double)?
@@ -60,7 +60,7 @@ enum EventTruth {
       let step = fix.timestamp.seconds(since: before.timestamp)
       guard step > 0.9 / rate else { continue }
       let course = fix.course ?? before.course
-      // Courses at a walk are noise.
+      // Courses at walking speed are noise.
       let turn =
         min(speed, before.speed) > 1 ? remainder(course - before.course, 360) * .pi / 180 : 0
       last = (fix.timestamp, speed, course)

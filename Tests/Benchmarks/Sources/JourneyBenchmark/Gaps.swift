@@ -3,7 +3,7 @@ import Navigation
 import Positioning
 import Spatial
 
-/// How well gaps are closed that are cut into drives of which the way is known.
+/// Accuracy of the distance across gaps that are cut into drives of known length.
 enum Gaps {
   static func print(_ drives: [Drive]) {
     Swift.print("drive,gap_s,gaps,way_m,plausible_mean,plausible_rms,straight_mean,straight_rms")
@@ -13,7 +13,7 @@ enum Gaps {
     }
   }
 
-  /// The true places once a second, with velocities between their neighbours.
+  /// True positions, one per second, with velocities from the neighbouring positions.
   private static func samples(of drive: Drive) -> [OdometerSample] {
     var places = drive.truth
     if places.isEmpty {
@@ -47,7 +47,7 @@ enum Gaps {
       guard end < samples.count else { break }
       let gap = samples[end].timestamp.seconds(since: samples[start].timestamp)
       let steps = zip(samples[start...end], samples[start...end].dropFirst())
-      // A jump of the truth is none.
+      // Excludes jumps of the reference.
       guard gap < seconds + 2, steps.allSatisfy({ $0.coordinate.distance(to: $1.coordinate) < 60 }) else {
         continue
       }

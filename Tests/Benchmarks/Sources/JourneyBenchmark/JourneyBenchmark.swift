@@ -4,21 +4,21 @@ import Positioning
 import Sensors
 import Spatial
 
-/// Metres of the odometer on recorded drives, beside sums of the same drive's positions; a CSV row for each.
+/// Prints a CSV row for each: metres of the odometer on recorded drives, compared with sums over the positions of the same drive.
 @main
 struct JourneyBenchmark {
   private static let usage = """
     usage: journey-benchmark DATA [--gaps | --events | --manoeuvres | --ordinary HOURS | --wind DAYS | --trips DAYS]
     DATA is a folder with kingston-2008, gnss-imu-drive and tracks.
-      --gaps  print, in place of the distances, the error of the most plausible way through gaps that are cut into the
-              true drives, and that of the straight line, in per cent of the way
-      --events        driving events against those of the truth, with ten random mountings, beside those of differenced
-                      speeds and courses of the receiver
-      --manoeuvres    labelled manoeuvres of simulated drives, by the detector and by a plain rule with the same limits
-      --ordinary      the same detector through hours of simulated ordinary driving on rough roads: every event is false
-      --wind          a parked vehicle in days of wind, and tilted by 2° in it
-      --trips         trips of simulated days with tunnels, ferries, queues, restarts and dead batteries, beside those that
-                      a server finds in positions each half a minute
+      --gaps  print, in place of the distances, the error of the most plausible distance across gaps that are cut into
+              the true drives, and that of the straight line, in per cent of the distance
+      --events        compare driving events, with ten random mountings, with those of the true motion and with those from
+                      differences of the receiver's speeds and courses
+      --manoeuvres    detect labelled manoeuvres of simulated drives, with the detector and with a plain rule with the same limits
+      --ordinary      run the detector on hours of simulated ordinary driving on rough roads, where every event is false
+      --wind          simulate a parked vehicle in days of wind, and tilted by 2° in it
+      --trips         find trips of simulated days with tunnels, ferries, queues, restarts and dead batteries, and compare
+                      them with those that a server finds in positions every 30 s
     """
 
   static func main() {
@@ -76,7 +76,7 @@ struct JourneyBenchmark {
           drive.fixes.first.map { last.seconds(since: $0.timestamp) / 3600 }
         }
         let line =
-          "\(drive.name): \(Play.writings(drive.locations)) writings of the disk in \(hours ?? 0) h\n"
+          "\(drive.name): \(Play.writings(drive.locations)) disk writes in \(hours ?? 0) h\n"
         FileHandle.standardError.write(Data(line.utf8))
       }
       for drive in [kingston, mountainView] {
@@ -94,7 +94,7 @@ struct JourneyBenchmark {
     }
   }
 
-  /// Takes an option with its number out of the words.
+  /// Removes an option and its number from the arguments. Returns the number.
   private static func number(_ option: String, of words: inout [String]) -> Double? {
     guard let index = words.firstIndex(of: option), index + 1 < words.count,
       let value = Double(words[index + 1]),

@@ -4,14 +4,14 @@ import Sensors
 import Simulation
 import Spatial
 
-/// Simulated drives with labelled manoeuvres: the detector beside a plain rule, both with the same limit.
+/// Simulated drives with labelled manoeuvres: the detector compared with a plain rule, both with the same limits.
 enum Manoeuvres {
   private static let seeds: ClosedRange<UInt64> = 1...10
-  /// s of one drive, and its first part without harsh manoeuvres, in which the mounting becomes known.
+  /// Seconds of a drive, and of its first part without harsh manoeuvres, in which the mounting is estimated.
   private static let (length, calm) = (2400.0, 240.0)
-  /// m/s²: peaks of harsh and of ordinary manoeuvres.
+  /// Peaks of harsh and of ordinary manoeuvres, m/s².
   private static let (harsh, ordinary) = (3.2...6.0, 0.8...2.6)
-  /// s without interruption above the limit that make an event of the plain rule.
+  /// Uninterrupted time in s above the limit that is an event by the plain rule.
   private static let plainTime = 0.5
 
   static func print() {
@@ -67,7 +67,7 @@ enum Manoeuvres {
   }
 }
 
-/// The plain rule: an event is an acceleration that stays above its limit for some time.
+/// The plain rule: an event is an acceleration that exceeds its limit for some time.
 private struct PlainRule {
   private let limits: [(kind: DrivingEvent.Kind, limit: Double)]
   private let seconds: Double
@@ -99,12 +99,12 @@ private struct PlainRule {
   }
 }
 
-/// A drive of straights, curves, brakings and accelerations on a road of class C, with the harsh ones labelled.
+/// A drive with straights, curves, braking and acceleration on a road of class C; harsh manoeuvres are labelled.
 private struct LabelledDrive {
   private(set) var scans: [InertialScan] = []
   private(set) var fixes: [PositionFix] = []
   private(set) var labels: [EventScore.Interval] = []
-  /// From the vehicle to the device.
+  /// Rotation from the vehicle to the device.
   let mounting: Quaternion
 
   private var random: SeededGenerator
@@ -128,7 +128,7 @@ private struct LabelledDrive {
       rest(uniform(4...12))
       let isHarsh = time > calm && random.nextUniform() < 0.4
       let peak = uniform(isHarsh ? harsh : ordinary)
-      // A slow vehicle accelerates, a fast one brakes, others turn.
+      // A slow vehicle accelerates, a fast one brakes, others also turn.
       let kinds: [DrivingEvent.Kind] = [.braking, .acceleration, .cornering, .cornering]
       let any = kinds[Int(4 * random.nextUniform())]
       let kind = speed < 8 ? .acceleration : speed > 24 ? .braking : any
@@ -172,7 +172,7 @@ private struct LabelledDrive {
     heading += turn * seconds
     place += speed * seconds * SIMD2(sin(heading), cos(heading))
     let body = road.advance(speed: speed, random: &random)
-    // The body pitches and rolls on its springs: half a degree for 1 m/s².
+    // The body pitches and rolls on its springs by half a degree per 1 m/s².
     let target = Vector3(0.009 * forward, -0.009 * right, 0)
     let change = (target - lean) / 0.2
     lean += change * seconds

@@ -4,9 +4,9 @@ import Sensors
 import Simulation
 import Spatial
 
-/// Hours of ordinary driving on rough roads, in which nothing happens: every event is a false one.
+/// Hours of ordinary driving on rough roads without any manoeuvre: every event is a false one.
 enum OrdinaryDriving {
-  /// Hours of one drive; each has its own mounting, hills and biases.
+  /// Hours per drive; each drive has its own mounting, hills and biases.
   private static let stretch = 2.5
 
   static func print(hours: Double) throws {
@@ -47,7 +47,7 @@ enum OrdinaryDriving {
       0, 0, 0
     )
     configuration.duration = stretch * 3600
-    // A cheap chip's, and a device that hums in its holder.
+    // A low-cost chip, in a device that vibrates in its holder.
     configuration.inertialErrors.accelerometerNoiseDensity = 0.003
     configuration.inertialErrors.accelerometerBias = 0.2
     configuration.inertialErrors.gyroscopeBias = 0.01
@@ -66,7 +66,7 @@ enum OrdinaryDriving {
           guard let force = scan.specificForce, let rate = scan.rotationRate else { continue }
           let truth = simulated.truth(at: scan.timestamp)
           let body = road.advance(speed: truth.speed, random: &random)
-          // Degrees of a warm-up by 14 K: 0.5 mg/K and 0.01 °/s/K.
+          // Drift in a warm-up by 14 K: 0.5 mg/K and 0.01 °/s/K.
           let warm = 14 * (1 - exp(-scan.timestamp.seconds / 600))
           let lean = Quaternion(rotationVector: body.lean)
           var shaken = scan
@@ -79,7 +79,7 @@ enum OrdinaryDriving {
         }
       case .position(let fixes):
         for var fix in fixes {
-          // The antenna rides on the same springs.
+          // The antenna moves with the same springs.
           fix.climb = fix.climb.map { $0 + road.heave.speed }
           fix.altitudeEllipsoidal = fix.altitudeEllipsoidal.map { $0 + road.heave.height }
           fix.altitudeMeanSeaLevel = fix.altitudeMeanSeaLevel.map { $0 + road.heave.height }

@@ -2,11 +2,11 @@ import Positioning
 import Simulation
 import Spatial
 
-/// A day of a parked vehicle, made of what a real receiver said while it stood: blocks of half a minute, drawn at random.
+/// A day of a parked vehicle, composed of random blocks of 30 s from the reports of a real receiver at rest.
 enum Parked {
   private static let block = 30
 
-  /// - Parameter standing: reports of a vehicle that stands, once a second.
+  /// - Parameter standing: reports of a vehicle at rest, one per second.
   static func day(of standing: [Location], seed: UInt64) -> [Location] {
     guard standing.count > 2 * block else { return [] }
     var random = SeededGenerator(seed: seed)

@@ -3,9 +3,9 @@ import Positioning
 import Sensors
 import Spatial
 
-/// Ways to an odometer's metres from the same drive.
+/// Odometers from different sources of the same drive.
 enum Play {
-  /// Of the receiver alone, with the speed of the wheels where they are given.
+  /// The odometer from the receiver, and from wheel speeds if there are any.
   static func receiver(_ locations: [Location], wheels: [WheelSpeed] = []) -> Odometer {
     var odometer = Odometer()
     var next = wheels[...]
@@ -19,14 +19,14 @@ enum Play {
     return odometer
   }
 
-  /// How often a disk is written that is never to be wrong by more than three metres after a restart, at most once in three
-  /// seconds, and once in a kilometre: the rule of the agent.
+  /// Returns the number of disk writes by the agent's rule: the error after a restart is at most 3 m, with at most one write in 3 s and at
+  /// least one per kilometre.
   static func writings(_ locations: [Location]) -> Int {
     var (odometer, kept, count) = (Odometer(), OdometerState(), 0)
     var due = Timestamp(nanoseconds: .min)
     for location in locations {
       var sample = OdometerSample(location)
-      // Of a log without dates the time line stands for the clock.
+      // The monotonic time replaces the clock in logs without dates.
       sample.time = UTCTime(nanoseconds: location.timestamp.nanoseconds)
       odometer.process(sample)
       var restarted = Odometer(kept)
@@ -40,7 +40,7 @@ enum Play {
     return count
   }
 
-  /// Of navigation once it is aligned, once a second.
+  /// The odometer from navigation once it is aligned, with one sample per second.
   static func navigation(_ drive: Drive, wheels: [WheelSpeed] = []) -> Odometer {
     var odometer = Odometer()
     var filter = NavigationFilter()

@@ -3,23 +3,23 @@ import Navigation
 import Simulation
 import Spatial
 
-/// Trips of simulated days beside those that a server finds in positions alone.
+/// Trips of simulated days, compared with those that a server finds in positions alone.
 enum TripDays {
-  /// A trip in seconds of the day.
+  /// A detected trip, times in seconds of the day.
   private struct Found {
     var start, end: Double
     var distance: Double
   }
 
-  /// What is counted of one way to find trips.
+  /// Counts for one method of detecting trips.
   private struct Tally {
     var (trips, told, single, whole) = (0, 0, 0, 0)
     var (starts, ends) = ([Double](), [Double]())
     var (sum, way) = (0.0, 0.0)
-    /// Metres between the sum of trips and the odometer, the most on one day.
+    /// Largest difference in m on one day between the sum of trips and the odometer; nil without an odometer.
     var greatestGap: Double?
 
-    /// Whether they have more than the 5 s in common that ends may be off.
+    /// Returns true if both overlap by more than 5 s, the tolerance of their ends.
     private static func meet(_ found: Found, _ trip: SimulatedDay.Trip) -> Bool {
       found.start + 5 < Double(trip.end) && found.end - 5 > Double(trip.start)
     }
@@ -38,7 +38,7 @@ enum TripDays {
         else { continue }
         single += 1
         let errors = (abs(match.start - Double(start(trip))), abs(match.end - Double(end(trip))))
-        // Where nobody had power or a place, only that it was there can be known.
+        // Without power or position, the exact time is unknown.
         if trip.isStartWatched { starts.append(errors.0) }
         if trip.isEndWatched { ends.append(errors.1) }
         if (errors.0 <= 60 || !trip.isStartWatched) && (errors.1 <= 60 || !trip.isEndWatched) { whole += 1 }
@@ -57,8 +57,8 @@ enum TripDays {
     }
   }
 
-  /// The rule of servers that get no ignition: of positions each half a minute, a trip begins with the first that is faster than 5 km/h and
-  /// ends with the last such one before five minutes without. Between positions the way is straight.
+  /// The rule of servers without an ignition signal, for positions every 30 s: a trip starts with the first one faster than 5 km/h and ends
+  /// with the last such one before five minutes without any. The distance between positions is the straight line.
   private struct Server {
     static let (interval, speed, stop) = (30, 5 / 3.6, 300.0)
     private(set) var found: [Found] = []
@@ -97,7 +97,7 @@ enum TripDays {
     private func length(_ vector: SIMD2<Double>) -> Double { (vector * vector).sum().squareRoot() }
   }
 
-  /// CSV rows for each kind of vehicle.
+  /// Prints CSV rows for each kind of vehicle.
   static func print(days: Int) {
     Swift.print(
       "vehicle,trips_by,true,told,one_for_one,both_ends_within_60_s,start_median_s,start_95_s,end_median_s,end_95_s,way_error_percent,sum_less_odometer_m"
@@ -107,9 +107,9 @@ enum TripDays {
         var (own, server) = (Tally(), Tally())
         own.greatestGap = 0
         for day in 0..<days {
-          // Each fifty days are a seed's.
+          // Fifty days per seed.
           var random = SeededGenerator(seed: UInt64(11 + day / 50) &+ 1000 &* UInt64(day % 50))
-          // As the test of these days draws them.
+          // Draws the same random numbers as `TripDayTests`.
           _ = (random.nextUniform(), random.nextUniform())
           let day = SimulatedDay(random)
           play(
@@ -137,7 +137,7 @@ enum TripDays {
       let angle = second.course * .pi / 180
       place += second.speed * SIMD2(sin(angle), cos(angle))
       way += second.speed
-      // The same receiver: metres that wander, and a few seconds to the first fix of a device that has just got power.
+      // A receiver like the agent's: an error that drifts by metres, and a few seconds to the first fix after power-on.
       noise = 0.98 * noise + 0.5 * SIMD2(errors.nextNormal(), errors.nextNormal())
       since = second.hasPower ? since + 1 : 0
       guard index % Server.interval == 0, second.hasPower, second.hasSky, since > 10 else { continue }

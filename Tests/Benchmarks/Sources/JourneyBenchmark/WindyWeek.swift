@@ -4,15 +4,15 @@ import Sensors
 import Simulation
 import Spatial
 
-/// A parked vehicle whose accelerometer alone is awake, in wind, and lifted by 2° in it.
+/// A parked vehicle in wind with only its accelerometer on, and lifted by 2°.
 enum WindyWeek {
-  /// Hz at which the accelerometer watches a parked vehicle.
+  /// Sampling rate in Hz of the accelerometer of a parked vehicle.
   private static let rate = 12.5
 
   static func print(days: Double) {
     Swift.print("vehicle,days,worst_wind_m_s,false_events,lifts,found,mean_delay_s,worst_delay_s")
-    // Degrees of lean at 20 m/s from the side: half the air's density, 1.1, the side and its height, over the springs' stiffness in roll:
-    // 1.2 / 2 * 1.1 * 4 m² * 400 * 0.7 m / 900 Nm/° and 1.2 / 2 * 1.3 * 9 m² * 400 * 1.1 m / 2400 Nm/°.
+    // Degrees of lean at 20 m/s from the side: dynamic pressure times drag, side area and its height, divided by the roll stiffness of the
+    // springs: 1.2 / 2 * 1.1 * 4 m² * 400 * 0.7 m / 900 Nm/° and 1.2 / 2 * 1.3 * 9 m² * 400 * 1.1 m / 2400 Nm/°.
     for (name, lean) in [("car", 0.82), ("van", 1.29)] {
       for seed: UInt64 in 1...3 {
         var quiet = Week(lean: lean, seed: seed)
@@ -37,8 +37,8 @@ enum WindyWeek {
     }
   }
 
-  /// Wind whose hourly mean wanders between calm and gale, with turbulence of 20 % (an intensity of open country) that is as long as 100 m, on a body that sways at
-  /// 1.4 Hz; a zero that drifts with ten degrees of day and night by 1 mg/K; and what a cheap accelerometer hisses.
+  /// Wind whose hourly mean varies between calm and gale, with turbulence of 20 % (open country) and a length of 100 m, on a body that
+  /// sways at 1.4 Hz; an accelerometer bias that drifts by 1 mg/K within ±10 K of a day; and the noise of a low-cost accelerometer.
   struct Week {
     let lean: Double
     var random: SeededGenerator
@@ -63,7 +63,7 @@ enum WindyWeek {
       for index in 0..<Int(seconds * WindyWeek.rate) {
         let time = Double(index) * step
         hourly += -hourly * step / 10_800 + (2 * step / 10_800).squareRoot() * random.nextNormal()
-        // Log-normal about 8 m/s: above 17 m/s, a gale, for a twentieth of the time, never a storm.
+        // Log-normal around 8 m/s: above 17 m/s (a gale) for 5 % of the time, limited to 20.7 m/s.
         let wind = min(20.7, 8 * exp(0.45 * hourly))
         let memory = 100 / max(wind, 1)
         gust += -gust * step / memory + (2 * step / memory).squareRoot() * random.nextNormal()

@@ -3,31 +3,31 @@ import Navigation
 import Sensors
 import Spatial
 
-/// How well attitude, heading and mounting are known while the vehicle drives and the receiver is there.
+/// Accuracy of attitude, heading and mounting while the vehicle drives with a receiver.
 struct Accuracy {
-  /// m/s of the vehicle from which a sample counts as driving, and from which a heading counts.
+  /// Speeds in m/s from which a sample counts as driving, and from which its heading counts.
   static let driving = 1.0
   static let headingSpeed = 5.0
-  /// s of driving after which the mounting is looked at.
+  /// Seconds of driving after which the mounting is evaluated.
   static let mountingTime = 300.0
 
-  /// Degrees, one for each second: of up in the frame of the samples.
+  /// Tilt errors in degrees, one per second, in the frame of the samples.
   var tilts: [Vector3] = []
-  /// Signed, of the vehicle's heading.
+  /// Signed errors of the vehicle's heading, degrees.
   var headings: [Double] = []
-  /// After five minutes of driving: about the vehicle's right and up axes, as they were stated.
+  /// Mounting after five minutes of driving, and its stated deviation about the vehicle's right and up axes.
   var mounting: Quaternion?
   var mountingDeviation = SIMD2<Double>.zero
-  /// At the end.
+  /// Mounting at the end.
   var lastMounting: Quaternion?
 
-  /// What the filter says of a moment: up in the device frame.
+  /// Up in the device frame, as estimated by the filter at a time.
   private struct Moment {
     var time: Double
     var up: Vector3
   }
 
-  /// - Parameter recording: where its truth has no attitude, the tilt is compared with that of the recording played backward.
+  /// - Parameter recording: if its truth has no attitude, tilts are compared with those of the recording played backward.
   init(_ recording: Recording, usesSpeed: Bool) {
     let hasAttitude = recording.truth[0].attitude != nil
     let forward = Self.moments(recording, usesSpeed: usesSpeed, &self)
@@ -77,8 +77,8 @@ struct Accuracy {
     return moments
   }
 
-  /// Degrees between what the filter says of the same moments when time runs forward and backward: two estimates of which
-  /// neither knows what the other used, so that each has the difference by √2.
+  /// Degrees between the filter's tilts at the same times when the recording is played forward and backward. The two estimates use
+  /// different data, so the error of each is the difference divided by √2.
   private static func differences(_ forward: [Moment], _ backward: [Moment]) -> [Vector3] {
     var index = 0
     return forward.compactMap { moment in
@@ -94,7 +94,7 @@ struct Accuracy {
 
   // MARK: Table
 
-  /// Prints attitudes of every drive as it was recorded, then mountings from so many random ones.
+  /// Prints attitude errors of every drive as recorded, then errors of the mounting from random mountings.
   static func print(_ recordings: [Recording], seeds: Int, usesSpeed: Bool) {
     let recorded = recordings.map { Accuracy($0, usesSpeed: usesSpeed) }
     Swift.print(header)
@@ -127,7 +127,7 @@ struct Accuracy {
       : String(
         format: "%d,%.2f,%.2f,%.2f", headings.count, Self.rms(headings),
         headings.reduce(0, +) / Double(headings.count), sorted[sorted.count * 95 / 100])
-    // The reference's own box is not mounted exactly as the sensor is.
+    // The reference device is not mounted exactly like the sensor.
     let constant = tilts.reduce(.zero, +) / Double(max(1, tilts.count))
     let lengths = tilts.map(\.length)
     return String(
@@ -139,11 +139,11 @@ struct Accuracy {
   static let mountingHeader =
     "data,seed,yaw_deg,pitch_deg,stated_yaw_deg,stated_pitch_deg"
 
-  /// The mounting after five minutes against that at the end of the drive as it was recorded.
+  /// Returns the error of the mounting after five minutes relative to that at the end of the recorded drive.
   func mountingLine(name: String, seed: UInt64, reference: Quaternion, rotation: Quaternion) -> String {
     guard let mounting else { return "\(name),\(seed),,,," }
     let apart = mounting * rotation * reference.conjugate
-    // Twice the sine of half an angle is the angle, of a few degrees.
+    // For an angle of a few degrees, twice the sine of the half angle is the angle.
     let error = (apart.w < 0 ? -2.0 : 2) * Vector3(apart.x, apart.y, apart.z)
     return String(
       format: "%@,%d,%.2f,%.2f,%.2f,%.2f", name, seed, error.z.degrees, error.x.degrees,
@@ -155,7 +155,7 @@ struct Accuracy {
   }
 }
 
-/// Degrees by which one direction is turned against another, by axis.
+/// Returns the rotation in degrees from one direction to another, by axis.
 private func difference(_ a: Vector3, _ b: Vector3) -> Vector3 {
   let axis = a.cross(b)
   let (sine, cosine) = (axis.length, a.dot(b))
@@ -163,11 +163,11 @@ private func difference(_ a: Vector3, _ b: Vector3) -> Vector3 {
 }
 
 extension Recording {
-  /// Speed over ground (m/s), and attitude from right, forward, up to east, north, up where the truth has it.
+  /// Returns the ground speed in m/s, and the attitude (right, forward, up to east, north, up) if the truth has it.
   func motion(at time: Double) -> (speed: Double, attitude: Quaternion?)? {
     guard let (a, b, part) = neighbours(of: time), b.time - a.time < 3 else { return nil }
     func mix(_ x: Double, _ y: Double) -> Double { x + part * (y - x) }
-    // Ends of a circle are near each other.
+    // Interpolates on the shorter arc.
     func turn(_ x: Double, _ y: Double) -> Double { x + part * (y - x - 360 * ((y - x) / 360).rounded()) }
     guard let first = a.attitude, let second = b.attitude else { return (mix(a.speed, b.speed), nil) }
     let (roll, pitch) = (mix(first.x, second.x).radians, mix(first.y, second.y).radians)
@@ -179,7 +179,7 @@ extension Recording {
     )
   }
 
-  /// The same drive with time running backward: velocities and rates change their signs, forces do not.
+  /// Returns the same drive with time running backward: velocities and rates change their signs, forces do not.
   func reversed() -> Recording {
     var reversed = self
     reversed.samples = samples.reversed().map { Sample(time: -$0.time, force: $0.force, rate: -$0.rate) }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Everything that can be wrong with a device at once, against the drive as it was recorded.
+/// Several faults of a device combined, compared with the drive as recorded.
 struct Faults {
-  /// s of the outages that are compared.
+  /// Duration in s of the compared outages.
   static let length = 60.0
   static let offset = 0.25
-  /// rad/s, on every axis.
+  /// Gyroscope bias in rad/s on every axis.
   static let bias = Double.pi / 180
   static let rate = 50.0
 
   static let header =
     "data,seed,offset_ms,n,mean_m,nominal_m,more_percent,moving_s,false_stop_s,false_stop_percent"
 
-  /// Prints a line for every seed, and one for all of them.
+  /// Prints a line for each seed, and one for all of them.
   static func print(_ recordings: [Recording], seeds: Int, usesSpeed: Bool) {
     Swift.print(header)
     for original in recordings {

@@ -2,16 +2,16 @@ import Foundation
 import Navigation
 import Spatial
 
-/// Takes the receiver away again and again, and measures how far the position is off at the end.
+/// Simulates outages of the receiver, and measures the position error at their ends.
 struct Outages {
   static let lengths = [10.0, 30, 60, 120]
-  /// s after the alignment of the first outage.
+  /// Seconds from the alignment to the first outage.
   static let first = 60.0
-  /// s of the receiver after an outage with which it is smoothed.
+  /// Seconds with a receiver after an outage that are used for smoothing.
   static let after = 10.0
 
   struct End {
-    /// s of the receiver's time, when it began.
+    /// Start of the outage in s of the receiver's time.
     var start: Double
     var error: Double
     var distance: Double
@@ -28,13 +28,13 @@ struct Outages {
 
   var ends: [Double: [End]] = [:]
   var smoothed: [Double: [Smoothed]] = [:]
-  /// s from the first sample to the alignment.
+  /// Seconds from the first sample to the alignment.
   var alignment: Double?
   var nanoseconds = 0.0
-  /// s of all outages in which the vehicle moved, and in which the filter took it for standing.
+  /// Seconds in outages in which the vehicle moved, and of these, in which the filter detected a stop.
   var movingTime = 0.0
   var falseStopTime = 0.0
-  /// m/s from which it moves.
+  /// Speed in m/s from which the vehicle counts as moving.
   private static let movingSpeed = 0.5
   private var lastTime = 0.0
 
@@ -46,8 +46,8 @@ struct Outages {
     alignment = aligned - recording.samples[0].time
     let end = min(
       recording.samples[recording.samples.count - 1].time, recording.truth[recording.truth.count - 1].time)
-    // A short drive is used more densely.
-    // Of the processor: other programs run beside this one.
+    // Outages of short drives are closer together.
+    // Processor time is measured, since other programs run on the same machine.
     var (seconds, samples) = (0.0, 0)
     let every = end - aligned < 1200 ? 10.0 : 30
     for start in stride(from: aligned + Self.first, to: end - Self.lengths[0] - 1, by: every) {
@@ -66,7 +66,7 @@ struct Outages {
     nanoseconds = 1e9 * seconds / Double(max(1, samples))
   }
 
-  /// s to add to a time of the truth for that of the samples.
+  /// Seconds to add to a time of the truth to obtain the time of the samples.
   private func shift(_ recording: Recording, _ filter: NavigationFilter) -> Double {
     recording.isTruthFromReceiver ? -(filter.estimate?.positionLatency ?? 0) : recording.offset
   }
@@ -77,7 +77,7 @@ struct Outages {
     var fork = replay
     let shift = shift(recording, replay.filter)
     for length in lengths {
-      // Just before the end, as the first fix after it would be used there.
+      // Just before the end, since the first fix after the outage would be used there.
       let time = start + length - 0.05
       fork.play(recording, until: .infinity, outage: start..<start + 1e6) { filter, now in
         countStops(recording, filter, now - shift)
@@ -88,7 +88,7 @@ struct Outages {
       guard let estimate = fork.filter.estimate,
         let here = fork.filter.coordinate(after: time + shift - fork.time)
       else {
-        // A filter that has given up leaves the last position; its error counts, and no radius holds it.
+        // Without an estimate, the last position remains; its error counts, and is outside of any radius.
         let frozen = recording.position(at: start) ?? truth
         ends[length, default: []].append(
           End(start: start, error: frozen.distance(to: truth), distance: distance, radius68: 0, radius95: 0))
@@ -135,7 +135,7 @@ struct Outages {
         inside95: inside95 / count))
   }
 
-  /// m at the end of all outages of a length (s).
+  /// Mean error in m at the end of all outages of a length in s.
   func mean(_ length: Double) -> Double? {
     ends[length].map { $0.map(\.error).reduce(0, +) / Double(max(1, $0.count)) }
   }
@@ -182,7 +182,7 @@ struct Outages {
     }
   }
 
-  /// Between the neighbours of a sorted array.
+  /// Interpolates between neighbours in a sorted array.
   private func quantile(_ sorted: [Double], _ share: Double) -> Double {
     let place = share * Double(sorted.count - 1)
     let index = min(Int(place), max(0, sorted.count - 2))

@@ -2,7 +2,7 @@ import Foundation
 import Navigation
 import Sensors
 
-/// Drives at lower sample rates, averaged or picked, as a table.
+/// Prints a table of drives at lower sampling rates, averaged or picked.
 enum Rates {
   private enum Method: String { case recorded, averaged, picked }
 

@@ -4,7 +4,7 @@ import Sensors
 import Simulation
 import Spatial
 
-/// Receivers with faults, as a table: how long the position is wrong while the receiver is present.
+/// Prints a table of receivers with faults: the time with a wrong position while the receiver is present.
 struct Receivers {
   /// A kind of receiver.
   struct Kind {
@@ -12,7 +12,7 @@ struct Receivers {
     /// Delay of its reports in s.
     var delay = 0.0
     var hasVelocity = true
-    /// Share of its reports that it omits, and the number of consecutive ones.
+    /// Share of omitted reports, and number of consecutive ones.
     var omits: (share: Double, length: ClosedRange<Int>)?
     /// Seconds for which it repeats its last report, after 30 to 90 s.
     var freezes: ClosedRange<Double>?
@@ -40,21 +40,21 @@ struct Receivers {
     return kinds
   }()
 
-  /// Multiple of the 95 % radius that counts as wrong.
+  /// Multiple of the 95 % radius above which a position counts as wrong.
   private static let factor = 3.0
-  /// Time in s after its last report for which the receiver is present.
+  /// Seconds after its last report for which the receiver counts as present.
   private static let presence = 1.6
 
-  /// Seconds of all drives with a receiver, with a position in them, within the 95 % radius, and beyond three times of it.
+  /// Seconds of all drives: with a receiver, with a position, within the 95 % radius, and beyond three times the radius.
   var (present, positioned, inside, wrong) = (0.0, 0.0, 0.0, 0.0)
-  /// The longest time in s beyond it in one go.
+  /// Longest uninterrupted time in s beyond it.
   var longest = 0.0
-  /// m
+  /// Largest error in m.
   var largestError = 0.0
-  /// The 95 % radius in m, once a second.
+  /// The 95 % radius in m, one value per second.
   var radii: [Double] = []
 
-  /// - Parameter latencies: s by which the receiver's time line is late without faults, for each second.
+  /// - Parameter latencies: latency in s of the receiver without faults, for each second.
   mutating func play(_ recording: Recording, _ kind: Kind, latencies: [Double], usesSpeed: Bool) {
     var replay = Replay(usesSpeed: usesSpeed)
     var (last, run, isAligned, fix) = (recording.samples[0].time, 0.0, false, 0)
@@ -115,8 +115,8 @@ struct Receivers {
     }
   }
 
-  /// The seconds by which the receiver that is the truth of a drive is late without faults, by navigation, for each second
-  /// of the drive.
+  /// Returns the latency in s of the receiver without faults, as estimated by navigation for each second, if the receiver is the truth of
+  /// the drive.
   private static func latencies(_ recording: Recording, usesSpeed: Bool) -> [Double] {
     guard recording.isTruthFromReceiver else { return [0] }
     var (replay, latencies) = (Replay(usesSpeed: usesSpeed), [Double]())
@@ -131,7 +131,7 @@ struct Receivers {
 }
 
 extension Recording {
-  /// The same drive with the reports of another receiver.
+  /// Returns the same drive with the reports of another receiver.
   func received(by kind: Receivers.Kind, _ random: inout SeededGenerator) -> Recording {
     var recording = self
     var omitted = 0

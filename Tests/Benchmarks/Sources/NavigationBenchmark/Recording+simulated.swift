@@ -44,7 +44,7 @@ extension Recording {
     mount(seed: seed)
   }
 
-  /// A loop of 20 to 30 streets around a middle, with turns to both sides, various speed limits and stops.
+  /// A loop of 20 to 30 streets around a centre, with turns to both sides, various speed limits and stops.
   private static func loop(_ random: inout SeededGenerator) -> Route {
     let middle = LocalFrame(origin: Coordinate(latitude: 48.1, longitude: 11.6))
     let count = 20 + Int(random.nextUniform() * 11)

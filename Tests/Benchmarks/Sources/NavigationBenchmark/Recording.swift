@@ -3,7 +3,7 @@ import Navigation
 import Sensors
 import Spatial
 
-/// A drive: inertial samples, fixes, and what is known of the truth.
+/// A drive: inertial samples, fixes, and the truth as far as it is available.
 struct Recording {
   struct Sample {
     var time: Double
@@ -14,9 +14,9 @@ struct Recording {
   struct Truth {
     var time: Double
     var coordinate: Coordinate
-    /// m/s over ground.
+    /// Ground speed, m/s.
     var speed: Double
-    /// Roll (right side down), pitch (nose up) and azimuth in degrees; nil where the truth is the receiver itself.
+    /// Roll (right side down), pitch (nose up) and azimuth in degrees; nil if the truth is the receiver itself.
     var attitude: SIMD3<Double>?
   }
 
@@ -25,14 +25,14 @@ struct Recording {
   var fixes: [(time: Double, fix: PositionFix)]
   var truth: [Truth]
   var speeds: [(time: Double, speed: Double)]
-  /// Whether the truth is the receiver's own, and so on its time line.
+  /// True if the truth is the receiver itself, and so has its times.
   var isTruthFromReceiver: Bool
-  /// s by which the inertial samples were shifted.
+  /// Shift in s of the inertial samples.
   var offset = 0.0
-  /// By which the device was turned: from its own frame to that of the samples.
+  /// Rotation of the device: from its own frame to that of the samples.
   var rotation = Quaternion.identity
 
-  /// All drives in a folder, or in the folders within it.
+  /// Reads all drives in a folder, or in its subfolders.
   static func all(in folder: String) throws -> [Recording] {
     let manager = FileManager.default
     if manager.fileExists(atPath: folder + "/gnss.csv") { return try drives(in: folder) }
@@ -41,7 +41,7 @@ struct Recording {
       .flatMap { try drives(in: "\(folder)/\($0)") }
   }
 
-  /// One drive for every file `imu*.csv` of a folder.
+  /// Reads one drive for each file `imu*.csv` of a folder.
   private static func drives(in folder: String) throws -> [Recording] {
     let name = URL(fileURLWithPath: folder).lastPathComponent
     let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -72,13 +72,13 @@ struct Recording {
     }
   }
 
-  /// t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu
+  /// Columns: t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu
   private static func fix(_ row: [Double]) -> PositionFix {
     func finite(_ value: Double) -> Double? { value.isFinite ? value : nil }
     var fix = PositionFix(timestamp: Timestamp(seconds: row[0] + Recording.start), mode: .threeDimensional)
     if row[1].isFinite, row[2].isFinite { fix.coordinate = Coordinate(latitude: row[1], longitude: row[2]) }
     fix.altitudeEllipsoidal = finite(row[3])
-    // A receiver states 95 %: a radius in the plane, an interval in height.
+    // Receivers report 95 %: a radius in the plane, an interval in height.
     fix.horizontalError = finite(2.4477 * ((row[6] * row[6] + row[7] * row[7]) / 2).squareRoot())
     fix.verticalError = finite(1.96 * row[8])
     if row[9].isFinite, row[10].isFinite {
@@ -89,7 +89,7 @@ struct Recording {
     return fix
   }
 
-  /// Timestamps begin well after zero, as some recordings have negative times.
+  /// Timestamps start well after zero, as some recordings have negative times.
   static let start = 1000.0
 
   private static func rows(of path: String, columns: Int) throws -> [[Double]] {
@@ -109,7 +109,7 @@ struct Recording {
 
   // MARK: Truth
 
-  /// The true position at a time of the receiver, between its neighbours.
+  /// True position at a time of the receiver, interpolated.
   func position(at time: Double) -> Coordinate? {
     guard let (a, b, part) = neighbours(of: time) else { return nil }
     func mix(_ x: Double, _ y: Double) -> Double { x + part * (y - x) }
@@ -131,7 +131,7 @@ struct Recording {
     return (truth[low], truth[high], span > 0 ? (time - truth[low].time) / span : 0)
   }
 
-  /// Metres travelled between two times.
+  /// Metres driven between two times.
   func distance(from start: Double, to end: Double) -> Double {
     var sum = 0.0
     var previous: Coordinate?
@@ -171,12 +171,12 @@ struct Recording {
     for index in samples.indices { samples[index].time += seconds }
   }
 
-  /// rad/s on every axis.
+  /// Adds a gyroscope bias in rad/s on every axis.
   mutating func addBias(_ bias: Double) {
     for index in samples.indices { samples[index].rate += Vector3(repeating: bias) }
   }
 
-  /// Picks single samples down to at most a rate in Hz, as a driver that reads a sensor at this rate.
+  /// Picks single samples for at most the given rate in Hz, like a driver that reads a sensor at this rate.
   mutating func pick(to rate: Double) {
     let interval = (samples[samples.count - 1].time - samples[0].time) / Double(samples.count - 1)
     let factor = Int((1 / (rate * interval)).rounded())
@@ -184,7 +184,7 @@ struct Recording {
     samples = stride(from: factor - 1, to: samples.count, by: factor).map { samples[$0] }
   }
 
-  /// Averages neighbours down to at most a rate in Hz.
+  /// Averages consecutive samples for at most the given rate in Hz.
   mutating func decimate(to rate: Double) {
     let interval = (samples[samples.count - 1].time - samples[0].time) / Double(samples.count - 1)
     let factor = Int((1 / (rate * interval)).rounded())

@@ -2,7 +2,7 @@ import Navigation
 import Sensors
 import Spatial
 
-/// A recording being played into a filter; a copy goes on from where the original stands.
+/// A recording during its replay into a filter; a copy continues at the position of the original.
 struct Replay {
   var filter = NavigationFilter()
   private let usesSpeed: Bool
@@ -12,7 +12,7 @@ struct Replay {
 
   init(usesSpeed: Bool) { self.usesSpeed = usesSpeed }
 
-  /// s: time of the newest sample on the recording's own time line.
+  /// Time of the latest sample in s of the recording.
   private(set) var time = -Double.infinity
 
   var count: Int { sample }
@@ -20,8 +20,8 @@ struct Replay {
   /// Plays all samples before a time.
   ///
   /// - Parameters:
-  ///   - outage: fixes of these times are withheld.
-  ///   - each: called after every sample; ends the replay with false.
+  ///   - outage: fixes within these times are omitted.
+  ///   - each: is called after each sample; false stops the replay.
   mutating func play(
     _ recording: Recording, until end: Double, outage: Range<Double>? = nil,
     each: (NavigationFilter, Double) -> Bool = { _, _ in true }

@@ -4,9 +4,9 @@ import Navigation
 import Sensors
 import Spatial
 
-/// The tilt while driving by what a device without a magnetometer has: the attitude filter with navigation's acceleration, and
-/// alone, beside navigation itself and PyPI's vqf. The reference is the truth, or navigation with time running backward, which no
-/// estimate has seen.
+/// Tilt while driving, as available to a device without a magnetometer: from the attitude filter with and without navigation's
+/// acceleration, from navigation itself, and from PyPI's vqf. The reference is the truth, or navigation with time running backward, which
+/// is independent of the estimates.
 enum Tilt {
   /// Up in the device frame, by second.
   private typealias Ups = [Int: Vector3]
@@ -37,9 +37,9 @@ enum Tilt {
   private struct Played {
     var navigation: Ups = [:]
     var filter: Ups = [:]
-    /// Degrees, as stated.
+    /// Stated deviation, degrees.
     var deviations: [Int: Double] = [:]
-    /// °/s: the worst axis against navigation's at the end, and how many deviations of its own that is.
+    /// Bias error of the worst axis relative to navigation's bias at the end, in °/s and in stated deviations.
     var biasErrors: [(error: Double, deviations: Double)] = []
   }
 
@@ -110,10 +110,10 @@ enum Tilt {
     try process.run()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw Failure(description: "peers.py failed; it needs `pip install numpy vqf imufusion`")
+      throw Failure(description: "peers.py failed; it requires `pip install numpy vqf imufusion`")
     }
     let data = try Data(contentsOf: folder.appendingPathComponent("vqf.f64"))
-    guard data.count == samples.count * 32 else { throw Failure(description: "vqf gave too few attitudes") }
+    guard data.count == samples.count * 32 else { throw Failure(description: "attitudes of vqf missing") }
     var ups: Ups = [:]
     for (index, sample) in samples.enumerated() {
       let second = Int((sample.time - recording.offset).rounded(.down))
@@ -128,7 +128,7 @@ enum Tilt {
 
   // MARK: Reference
 
-  /// What is true of the first sample of each second.
+  /// Reference of the first sample of each second.
   private static func reference(of recording: Recording, usesSpeed: Bool) -> Ups {
     let samples = recording.samples
     var times: [Int: Double] = [:]
@@ -172,7 +172,7 @@ enum Tilt {
       format: "%d,%.3f,%.3f,%.3f", errors.count, square.squareRoot(), errors[errors.count * 95 / 100], worst)
   }
 
-  /// Shares inside two of its own deviations: of the tilt in the plane, and of the worst axis of the bias.
+  /// Shares within two stated deviations: of the tilt, and of the worst axis of the bias.
   private static func line(_ played: Played, _ reference: Ups) -> String {
     let inside = played.filter.compactMap { second, up -> Bool? in
       guard let there = reference[second], let deviation = played.deviations[second] else { return nil }

@@ -13,28 +13,28 @@ let usage = """
   usage: navigation-benchmark DATA [--speed] [--smooth] [--mount random:SEED] [--offset MS] [--bias DEGREES]
          [--rate HZ] [--each] [--faults SEEDS] [--attitude SEEDS] [--tilt] [--rates] [--positions-only]
          [--receivers FIRST-LAST]
-  DATA is a folder with imu.csv and gnss.csv, and truth.csv and speed.csv if there are, or a folder of such folders.
-    t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s, each file a drive of its own
+  DATA is a folder with imu.csv and gnss.csv, and optionally truth.csv and speed.csv, or a folder of such folders.
+    t,ax,ay,az,gx,gy,gz                                 imu*.csv: s, m/s², rad/s; each file is a separate drive
     t,lat,lon,height,fix,sats,sdn,sde,sdu,vn,ve,vu      gnss.csv: degrees, m, m/s
     t,lat,lon,height,vn,ve,vu,roll,pitch,azimuth        truth.csv; without it the receiver is the truth
     t,speed                                             speed.csv: m/s
-  --speed   use speed.csv; drives without it are left out
-  --smooth  print the corrected ways through the outages too
-  --mount   turn the device at random
-  --offset  stamp inertial samples so many milliseconds later
+  --speed   use speed.csv; drives without it are skipped
+  --smooth  also print the corrected tracks through the outages
+  --mount   rotate the device randomly
+  --offset  delay the timestamps of inertial samples by this number of milliseconds
   --bias    add °/s to every axis of the gyroscope
   --rate    average inertial samples down to this rate
   --each    print every outage
   --faults    print the errors after 60 s with a random mounting, 250 ms late or early, 1 °/s of bias and 50 Hz together,
-              and how long the filter took driving for standing, in place of the table of outages
-  --attitude  print tilt, heading and, from so many random mountings, the mounting after five minutes of driving, in place
-              of the table of outages
-  --tilt      print the tilt while driving by navigation, by the attitude filter with and without its acceleration, and by VQF,
+              and the duration of false stops while driving, in place of the table of outages
+  --attitude  print errors of tilt and heading, and of the mounting after five minutes of driving from this number of random
+              mountings, in place of the table of outages
+  --tilt      print the tilt while driving from navigation, from the attitude filter with and without its acceleration, and from VQF,
               in place of the table of outages
   --rates     print the errors of outages at lower rates, averaged and picked, in place of the table of outages
-  --receivers   print for receivers with faults how long the position is wrong, on these and on simulated drives of a range of
-              seeds, in place of the table of outages
-  --positions-only  with --rates: leave out the receiver's speed, course and climb
+  --receivers   print the time with a wrong position for receivers with faults, on these drives and on simulated ones with a range
+              of seeds, in place of the table of outages
+  --positions-only  with --rates: omit the receiver's speed, course and climb
   """
 
 var folder: String?
@@ -50,13 +50,13 @@ var (offset, bias, rate) = (0.0, 0.0, Double.infinity)
 var arguments = CommandLine.arguments.dropFirst()
 func number(_ argument: String, _ text: String?) -> Double {
   guard let value = text.flatMap(Double.init), value.isFinite else {
-    fail("\(argument) wants a number\n\(usage)")
+    fail("\(argument) requires a number\n\(usage)")
   }
   return value
 }
 func count(_ argument: String, _ text: String?) -> Int {
   guard let value = text.flatMap(Int.init), value > 0, value <= 1000 else {
-    fail("\(argument) wants a number of seeds, 1 to 1000\n\(usage)")
+    fail("\(argument) requires a number of seeds, 1 to 1000\n\(usage)")
   }
   return value
 }
@@ -74,7 +74,7 @@ while let argument = arguments.popFirst() {
   case "--mount":
     guard let text = arguments.popFirst(), text.hasPrefix("random:"), let value = UInt64(text.dropFirst(7))
     else {
-      fail("--mount wants random:SEED\n\(usage)")
+      fail("--mount requires random:SEED\n\(usage)")
     }
     seed = value
   case "--offset": offset = number(argument, arguments.popFirst()) / 1000
@@ -84,7 +84,7 @@ while let argument = arguments.popFirst() {
   case "--receivers":
     let bounds = (arguments.popFirst() ?? "").split(separator: "-").compactMap { UInt64($0) }
     guard bounds.count == 2, bounds[0] <= bounds[1], bounds[1] - bounds[0] < 1000 else {
-      fail("--receivers wants a range of seeds, as 1-10\n\(usage)")
+      fail("--receivers requires a range of seeds, such as 1-10\n\(usage)")
     }
     receivers = bounds[0]...bounds[1]
   case "--rate": rate = number(argument, arguments.popFirst())

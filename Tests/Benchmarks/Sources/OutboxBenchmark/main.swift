@@ -3,11 +3,11 @@ import StoreAndForward
 import Support
 import Telemetry
 
-// Prints CSV to stdout: how fast records are accepted and drained, at what number of commits and peak memory.
+// Prints CSV to stdout: the rates at which records are accepted and drained, with the number of commits and the peak memory.
 //
 //   outbox-benchmark [RECORDS] [FOLDER]
 //
-// Each case runs in a process of its own, so that its peak memory is its own.
+// Each case runs in its own process, so that its peak memory is separate.
 
 let arguments = CommandLine.arguments
 if arguments.count == 5, let count = Int(arguments[2]) {

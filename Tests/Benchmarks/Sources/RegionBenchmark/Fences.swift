@@ -1,10 +1,10 @@
 import Foundation
 import Spatial
 
-/// Polygons and positions, the same for every engine.
+/// Polygons and positions, identical for all engines.
 struct Fences {
   static let vertexCount = 32
-  /// Degrees: a country of 220 km by 220 km.
+  /// Degrees: an area of 220 km by 220 km.
   static let latitudes = 47.0...49.0
   static let longitudes = 10.0...13.0
 
@@ -12,9 +12,9 @@ struct Fences {
   var positions: [Coordinate] = []
 
   /// - Parameters:
-  ///   - count: how many polygons, spread evenly. Their radius is such that a position is inside of 0.7 at the mean,
-  ///     whatever the count.
-  ///   - positions: how many positions.
+  ///   - count: number of polygons, spread evenly. Their radius is such that a position is inside 0.7 of them on average, independent of
+  /// the count.
+  ///   - positions: number of positions.
   init(count: Int, positions: Int) {
     var random = SplitMix(state: 42)
     let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11.5))
@@ -33,7 +33,7 @@ struct Fences {
   }
 }
 
-/// Repeatable random numbers.
+/// Reproducible random numbers.
 struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 

@@ -1,7 +1,7 @@
 import Foundation
 import Spatial
 
-/// GEOS' STRtree over prepared polygons, through the PyPI package `shapely`, in a process of its own.
+/// GEOS' STRtree with prepared polygons, by the PyPI package `shapely` in a child process.
 enum GEOS {
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -30,12 +30,12 @@ enum GEOS {
     guard process.terminationStatus == 0, fields.count == 2, let rate = Double(fields[0]),
       let hits = Int(fields[1])
     else {
-      throw Failure(description: "Peers/geos.py failed; it needs `pip install numpy shapely`")
+      throw Failure(description: "Peers/geos.py failed; it requires `pip install numpy shapely`")
     }
     return (rate, hits)
   }
 
-  /// Longitude and latitude, float64.
+  /// Writes longitude and latitude as float64.
   private static func write(_ coordinates: some Sequence<Coordinate>, to url: URL) throws {
     let values = coordinates.flatMap { [$0.longitude, $0.latitude] }
     try values.withUnsafeBytes { Data($0) }.write(to: url)

@@ -1,7 +1,7 @@
 import Foundation
 import Positioning
 
-/// Asks positions against sets of polygons, which of them hold each, and prints a CSV row for each engine.
+/// Finds the polygons that contain positions, and prints a CSV row for each engine.
 @main
 struct RegionBenchmark {
   static let usage = "usage: region-benchmark [--count 1000,23000,100000] [--checks 1000000] [--without-peer]"
@@ -15,10 +15,10 @@ struct RegionBenchmark {
       switch word {
       case "--count":
         counts = (words.next() ?? "").split(separator: ",").compactMap { Int($0) }
-        if counts.isEmpty || counts.contains(where: { $0 < 1 }) { fail("--count needs numbers from 1") }
+        if counts.isEmpty || counts.contains(where: { $0 < 1 }) { fail("--count requires numbers from 1") }
       case "--checks":
         guard let number = words.next().flatMap({ Int($0) }), number > 0 else {
-          fail("--checks needs a number")
+          fail("--checks requires a number")
         }
         checks = number
       case "--without-peer": hasPeer = false
@@ -34,7 +34,7 @@ struct RegionBenchmark {
       do {
         let peer = try GEOS.run(fences)
         row(count, "geos", peer.rate)
-        // Edges are straight on the map for one and on the earth for the other: a position in a hundred thousand differs.
+        // Edges are straight on the map in one engine and on the earth in the other: about one position in 100,000 differs.
         let difference = abs(own.hits - peer.hits)
         if difference > 1 + own.hits / 1000 {
           fail("\(count) polygons: \(own.hits) hits against \(peer.hits) of GEOS", code: 1)
@@ -53,7 +53,7 @@ struct RegionBenchmark {
     guard acceptance.refused.isEmpty else { fail("refused: \(acceptance.refused[0])", code: 1) }
     var hits = 0
     var best = Double.infinity
-    // Processor time, the best of three: other work on the machine only ever slows down.
+    // Processor time, the best of three: other load on the machine can only increase it.
     for _ in 0..<3 {
       hits = 0
       let start = clock()

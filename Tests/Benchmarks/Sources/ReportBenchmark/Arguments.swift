@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// Command line arguments.
 struct Arguments {
   static let usage =
     "usage: report-benchmark TRACK.nmea… [--epsilon 10,20,50] [--delay 0,5,10]"
@@ -9,13 +9,13 @@ struct Arguments {
   }
 
   var tracks: [String] = []
-  /// Metres.
+  /// Error bounds in m.
   var epsilons = [10.0, 20, 50]
-  /// Seconds.
+  /// Delays in s.
   var delays = [0.0, 5, 10]
-  /// As which receivers would have given the drive.
+  /// Kinds of receivers that are simulated from the drive.
   var inputs = [Input.recorded]
-  /// Of the noise; an input without noise runs once.
+  /// Seeds of the noise; an input without noise runs once.
   var seeds: [UInt64] = [1]
 
   init(_ words: some Sequence<String>) throws(Problem) {
@@ -36,7 +36,7 @@ struct Arguments {
       default: tracks.append(word)
       }
     }
-    if tracks.isEmpty { throw Problem(description: "no track is given") }
+    if tracks.isEmpty { throw Problem(description: "track required") }
   }
 
   private static func numbers(
@@ -44,7 +44,7 @@ struct Arguments {
   ) throws(Problem) -> [Double] {
     let numbers = (list ?? "").split(separator: ",").map { Double($0) }
     guard !numbers.isEmpty, numbers.allSatisfy({ $0.map { $0.isFinite && $0 >= least } ?? false }) else {
-      throw Problem(description: "\(option) needs numbers from \(least), separated by commas")
+      throw Problem(description: "\(option) requires numbers from \(least), separated by commas")
     }
     return numbers.compactMap(\.self)
   }

@@ -3,26 +3,25 @@ import Positioning
 import Simulation
 import Spatial
 
-/// A recorded drive as other receivers would have given it.
+/// A recorded drive as reported by other kinds of receivers.
 enum Input: String, CaseIterable {
-  /// As recorded.
+  /// Unchanged.
   case recorded
-  /// Velocities made of the way between two fixes, as many receivers give.
+  /// Velocities derived from successive positions, like those of many receivers.
   case derived
   /// Velocities with white noise of 0.6 m/s on each axis.
   case noisy
   /// Positions with white noise of 0.6 m on each axis, and velocities derived from them.
   case noisyDerived = "noisy-derived"
-  /// A stop of one to twenty minutes wherever the vehicle stands, at most every two minutes, with positions that wander by a
-  /// metre.
+  /// A stop of one to twenty minutes whenever the vehicle is at rest, at most every two minutes, with positions that drift by a metre.
   case stops
 
-  /// m/s and m, one standard deviation on each axis.
+  /// Standard deviation on each axis, m/s and m.
   private static let noise = 0.6
-  /// Seconds over which a velocity is derived, at most.
+  /// Longest interval in s over which a velocity is derived.
   private static let longestStep = 5.0
 
-  /// - Parameter seed: of the noise; equal seeds give equal drives.
+  /// - Parameter seed: seed of the noise; equal seeds yield equal drives.
   func track(_ recorded: [Location], seed: UInt64) -> [Location] {
     var random = SeededGenerator(seed: seed)
     switch self {
@@ -61,7 +60,7 @@ enum Input: String, CaseIterable {
       let length = (60 + 1140 * random.nextUniform()).rounded()
       var wander = SIMD2(0.0, 0)
       for second in 1...Int(length) {
-        // Its variance is that of one metre; it forgets within a minute.
+        // Standard deviation of one metre, correlation time of less than a minute.
         wander = 0.98 * wander + 0.2 * SIMD2(random.nextNormal(), random.nextNormal())
         var standing = moving(moved(shifted, by: wander), at: .zero)
         standing.timestamp = shifted.timestamp.advanced(bySeconds: Double(second))

@@ -2,7 +2,7 @@ import Foundation
 import Positioning
 
 extension Location {
-  /// Metres per second east and north; zero when the receiver did not say.
+  /// Velocity in m/s east and north; zero if speed or course is unknown.
   var velocity: SIMD2<Double> {
     guard let speed, let course else { return .zero }
     let angle = course * .pi / 180

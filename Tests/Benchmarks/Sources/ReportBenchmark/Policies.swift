@@ -1,16 +1,16 @@
 import Positioning
 import Spatial
 
-/// What a run of a reporting policy over a track gives.
+/// Results of a reporting policy for a track.
 struct ReportingResult {
   var reports = 0
-  /// Reports of them that only say that nobody looks.
+  /// Number of these reports that only withdraw the error bound.
   var withdrawals = 0
-  /// Metres between what a subscriber shows for a fix's moment and the fix, over all fixes for which a bound is promised.
+  /// Largest distance in m between a fix and the position that a subscriber shows for its moment, over all fixes with a guaranteed bound.
   var worstError = 0.0
 }
 
-/// The policies that are compared. Each is judged by a subscriber that knows only what was reported until then.
+/// Reporting policies to compare. Each is evaluated with a subscriber that has only the reports up to then.
 enum Policy: String, CaseIterable {
   case bounded, linear, distance
 
@@ -22,7 +22,7 @@ enum Policy: String, CaseIterable {
     }
   }
 
-  /// The agent runs ahead of the subscriber by the delay: a report counts only if it was decided in time.
+  /// The subscriber shows positions after the delay; a report counts only if it was decided in time.
   private func bounded(_ track: [Location], epsilon: Double, delay: Double) -> ReportingResult {
     var reporter = BoundedReporter(epsilon: epsilon, delay: delay)
     var follower = ReportFollower()
@@ -52,7 +52,7 @@ enum Policy: String, CaseIterable {
         show(until: deadline, after: { $0 < deadline }, by: follower)
         take(reporter.advance(to: deadline))
       }
-      // What is due before this fix is shown with what is known before it.
+      // Moments that are due before this fix are shown with the reports before it.
       show(until: location.timestamp, after: { $0 < location.timestamp }, by: follower)
       take(reporter.process(location))
     }
@@ -66,7 +66,7 @@ enum Policy: String, CaseIterable {
     return result
   }
 
-  /// Reports the fix itself as soon as the last report is farther off than epsilon.
+  /// Reports the fix itself as soon as the error of the last report exceeds epsilon.
   private func stateless(
     _ track: [Location], epsilon: Double, velocity: (Location) -> SIMD2<Double>
   ) -> ReportingResult {

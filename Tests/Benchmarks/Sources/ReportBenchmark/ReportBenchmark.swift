@@ -29,7 +29,7 @@ struct ReportBenchmark {
   private static func run(_ path: String, _ input: Input, _ seed: UInt64, _ arguments: Arguments) throws {
     let recorded = try locations(path)
     guard recorded.count > 1 else {
-      return fail("\(path): holds no two fixes with a position; give a recorded drive", code: 65)
+      return fail("\(path): fewer than two fixes with a position; a recorded drive is required", code: 65)
     }
     let track = input.track(recorded, seed: seed)
     guard let first = track.first, let last = track.last, first.timestamp < last.timestamp else { return }
@@ -53,7 +53,7 @@ struct ReportBenchmark {
     }
   }
 
-  /// The track's fixes in the order of their times, each time once.
+  /// Reads the fixes of a track in the order of their times, omitting repeated times.
   private static func locations(_ path: String) throws -> [Location] {
     var recording = try NMEARecording(path: path, toleratingBrokenSentences: true)
     var locations: [Location] = []
@@ -67,7 +67,7 @@ struct ReportBenchmark {
     return locations
   }
 
-  /// At most so many decimals, without trailing zeros after whole numbers.
+  /// Formats a number with at most the given decimals; whole numbers without any.
   private static func number(_ value: Double, _ decimals: Int) -> String {
     value == value.rounded() && value.magnitude < 1e9
       ? String(Int(value)) : String(format: "%.\(decimals)f", value)

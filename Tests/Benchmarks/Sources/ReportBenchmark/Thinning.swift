@@ -1,10 +1,10 @@
 import Positioning
 import Spatial
 
-/// The thinned track against the best that could be had with the whole track in hand.
+/// Compares the thinned track with the optimum for the complete track.
 struct ThinningResult {
   var points: Int
-  /// Metres.
+  /// Largest error in m.
   var worstError: Double
   var optimum: Int
 
@@ -28,7 +28,7 @@ struct ThinningResult {
     return worst
   }
 
-  /// Imai and Iri's shortest path by trying every pair of fixes, in a plane at the track's start.
+  /// The shortest path of Imai and Iri, by trying every pair of fixes, in a plane at the track's start.
   private static func optimum(_ track: [Location], epsilon: Double) -> Int {
     guard let first = track.first else { return 0 }
     let frame = LocalFrame(origin: first.coordinate)

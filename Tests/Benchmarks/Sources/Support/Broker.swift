@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A mosquitto of the benchmark's own on a free loopback port, with a log that tells who is there.
+/// A mosquitto broker of the benchmark on a free loopback port, with a log that shows subscriptions.
 package final class Broker {
   package let port: Int
   private let log: String
@@ -27,7 +27,7 @@ package final class Broker {
     while !contents(of: log).contains("running") { usleep(20_000) }
   }
 
-  /// Waits until a client whose name begins so has subscribed so many times.
+  /// Waits until the log has `times` subscriptions by clients whose ID starts with `client`.
   package func waitForSubscription(of client: String, times: Int = 1) {
     while true {
       let lines = contents(of: log).split(separator: "\n")
@@ -44,7 +44,7 @@ package final class Broker {
 
   package var processID: Int32 { process.processID }
 
-  /// Seconds of processor time; known after the end.
+  /// Processor time in s; available after the end.
   package var processorTime: Double { process.processorTime }
 }
 

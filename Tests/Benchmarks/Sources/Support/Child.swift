@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// A process that the benchmark starts and measures.
+/// A child process of the benchmark, which is measured.
 package final class Child {
   package let processID: Int32
-  /// Megabytes that were resident at most; known after the end.
+  /// Peak resident memory in MB; available after the end.
   package private(set) var peakResident = Double.nan
-  /// Seconds of processor time, user's and kernel's; known after the end.
+  /// User and kernel processor time in s; available after the end.
   package private(set) var processorTime = Double.nan
 
-  /// - Parameter quietly: without stderr, which is the benchmark's own otherwise; stdout goes nowhere.
+  /// - Parameter quietly: discards stderr, which is inherited otherwise. stdout is always discarded.
   package init(_ arguments: [String], quietly: Bool = false) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -24,7 +24,7 @@ package final class Child {
     processID = id
   }
 
-  /// Waits for its end, or ends it after so many seconds. Returns whether it ended well by itself.
+  /// Waits until the process has exited, and kills it after `seconds`. Returns true if it exited with status 0.
   package func wait(atMost seconds: Double) -> Bool {
     let deadline = now() + seconds
     while now() < deadline {
@@ -40,7 +40,7 @@ package final class Child {
     return reap(0) ?? -1
   }
 
-  /// Megabytes resident at most so far.
+  /// Peak resident memory in MB so far.
   package var highWater: Double {
     let line = contents(of: "/proc/\(processID)/status").split(separator: "\n").first {
       $0.hasPrefix("VmHWM:")
@@ -49,9 +49,9 @@ package final class Child {
     return (number ?? .nan) / 1024
   }
 
-  /// Seconds of processor time so far, of itself and of those of its children that have ended.
+  /// Processor time in s so far, of the process and of its children that have exited.
   package var processorTimeSoFar: Double {
-    // The name, which may have spaces, ends at the parenthesis; then the state and ten numbers, then four times in ticks.
+    // The name, which may contain spaces, ends at the parenthesis; it is followed by the state, ten numbers, and four times in ticks.
     let fields =
       contents(of: "/proc/\(processID)/stat").split(separator: ")").last?.split(separator: " ") ?? []
     guard fields.count > 15 else { return .nan }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Seconds of the monotonic clock.
+/// Returns the monotonic time in s.
 package func now() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)

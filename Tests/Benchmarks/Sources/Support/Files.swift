@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A folder of the benchmark's own, in which nothing is yet.
+/// Creates an empty temporary folder.
 package func temporaryDirectory() -> String {
   var template = Array("/tmp/odograph-benchmark-XXXXXX".utf8CString)
   guard mkdtemp(&template) != nil else {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Prints a line at once: stdout is buffered in a pipe.
+/// Prints a line and flushes, since stdout is buffered in a pipe.
 package func printLine(_ line: String) {
   print(line)
   fflush(nil)

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// A PostgreSQL of the benchmark's own, as Debian installs it, with its default settings.
+/// A PostgreSQL server of the benchmark, as installed by Debian, with default settings.
 package final class PostgreSQL {
   package let url: String
   private let process: Child
 
-  /// nil where it is not installed.
+  /// Starts a server; nil if PostgreSQL is not installed.
   package convenience init?(in directory: String) {
     self.init(
       directory + "/postgresql",
       filledBy: #""$bin/initdb" -D "$0/data" -U fleet -A trust -E UTF8 --no-locale >/dev/null"#, within: 120)
   }
 
-  /// A streaming replica of another one; nil where it does not start.
+  /// Starts a streaming replica of another server; nil if it does not start.
   package convenience init?(replicaOf primary: PostgreSQL, in directory: String) {
     let copy = #""$bin/pg_basebackup" -d '\#(primary.url)' -D "$0/data" -R -X stream -c fast"#
     self.init(directory + "/replica", filledBy: copy, within: 600)
@@ -43,10 +43,10 @@ package final class PostgreSQL {
 
   package var processID: Int32 { process.processID }
 
-  /// Seconds of processor time of the server, of connections that have ended.
+  /// Processor time in s of the server, for connections that have been closed.
   package var processorTime: Double { process.processorTimeSoFar }
 
-  /// The address of another database, with an extension; nil where that is not installed.
+  /// Creates another database with an extension and returns its URL; nil if the extension is not installed.
   package func database(_ name: String, with extension: String) -> String? {
     let address = url.replacing("/postgres", with: "/\(name)")
     func run(_ address: String, _ sql: String) -> Bool {

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A process with all that descends from it.
+/// A process with all its descendants.
 package enum ProcessTree {
-  /// Seconds of processor time so far: of what runs, and of what has ended and was waited for.
+  /// Processor time in s so far: of running processes, and of exited ones that were waited for.
   package static func processorTime(of root: Int32) -> Double {
     var parents: [pid_t: pid_t] = [:]
     var ticks: [pid_t: (own: Double, ended: Double)] = [:]
@@ -13,7 +13,7 @@ package enum ProcessTree {
         pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
       guard let id = pid_t(name) else { continue }
-      // The name, which may have spaces, ends at the last parenthesis; then state and parent.
+      // The name, which may contain spaces, ends at the last parenthesis; it is followed by state and parent.
       let fields = contents(of: "/proc/\(id)/stat").split(separator: ")").last?.split(separator: " ") ?? []
       guard fields.count > 15, let parent = pid_t(fields[1]) else { continue }
       parents[id] = parent

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A node of RabbitMQ of the benchmark's own on free loopback ports, with the MQTT plugin and without TLS.
+/// A RabbitMQ node of the benchmark on free loopback ports, with the MQTT plugin and without TLS.
 package final class RabbitMQ {
-  /// Of MQTT and of AMQP.
+  /// Ports of MQTT and of AMQP.
   package let port: Int
   package let queuePort: Int
   private let process: Child
@@ -10,7 +10,7 @@ package final class RabbitMQ {
   private let folder: String
   private let environment: String
 
-  /// nil where it is not installed.
+  /// Starts the node; nil if RabbitMQ is not installed or does not start.
   package init?(in directory: String) {
     let programs = "/usr/lib/rabbitmq/bin"
     guard access("\(programs)/rabbitmq-server", X_OK) == 0 else { return nil }
@@ -46,7 +46,7 @@ package final class RabbitMQ {
 
   package var processID: Int32 { process.processID }
 
-  /// Messages and consumers of a queue; nil where there is none of its name.
+  /// Returns the numbers of messages and consumers of a queue; nil if it does not exist.
   package func queue(_ name: String) -> (messages: Int, consumers: Int)? {
     let output = "\(folder)/queues"
     let command = "exec /usr/lib/rabbitmq/bin/rabbitmqctl -q list_queues name messages consumers >\(output)"

@@ -1,11 +1,11 @@
 import Glibc
 import Support
 
-/// A day of 86,400 positions out of a recording of millions, asked of a server, beside the peers' way: all points of the day as one
-/// JSON, an object for each, as the OwnTracks recorder answers and its frontend reads.
+/// Requests a day of 86,400 positions, out of a recording of millions, from a server, and compares this with the method of peers: all
+/// points of the day as one JSON document with an object for each, as sent by the OwnTracks recorder and read by its frontend.
 ///
-/// Fifty-eight vehicles report each second of a day, and what they say stands in the recording in the order in which it comes: of one
-/// vehicle each row is on another page, which is as bad as it gets. The last vehicle tells tracks instead.
+/// By default, 57 vehicles report every second of a day, and the recording contains their messages in the order of arrival: each row of a
+/// vehicle is on another page, which is the worst case. The last vehicle reports tracks instead of locations.
 @MainActor struct HistoryBenchmark {
   private let options: WebBenchmarkOptions
 
@@ -17,7 +17,7 @@ import Support
   private static let script = "Tests/WebTests/history_benchmark.py"
   private static let python = ".build/web/bin/python"
 
-  /// Milliseconds in which a day is to be there.
+  /// Largest acceptable time in ms for a day.
   private static let limit = 500.0
 
   private var vehicles: Int { max(2, options.rows / Self.day) }
@@ -45,7 +45,7 @@ import Support
 
   private func runPostgreSQL(_ broker: Broker) {
     guard let server = PostgreSQL(in: options.directory) else {
-      return complain("no PostgreSQL is installed")
+      return complain("PostgreSQL is not installed")
     }
     defer { server.end() }
     prepare(server.url)
@@ -58,10 +58,10 @@ import Support
 
   private func prepare(_ store: String) {
     let made = Child([options.odograph, "record", "--prepare", "--quiet", store]).wait(atMost: 120)
-    if !made { complain("\(store) could not be made") }
+    if !made { complain("\(store) could not be created") }
   }
 
-  // MARK: Questions
+  // MARK: Requests
 
   private func ask(_ database: String, _ store: String, _ broker: Broker) {
     guard let server = WebServerProcess(options, broker: broker, ["--recording", store]) else {
@@ -100,10 +100,10 @@ import Support
     draw(database, server)
   }
 
-  /// The same in a browser, which `Deploy/test.sh` sets up in the root of the repository.
+  /// Draws the same in a browser, which `Deploy/test.sh` installs in the root of the repository.
   private func draw(_ database: String, _ server: WebServerProcess) {
     for path in [Self.script, Self.python] where access(path, R_OK) != 0 {
-      return complain("\(database): not drawn, as there is no \(path) here")
+      return complain("\(database): not drawn: no \(path) in this folder")
     }
     let (peer, output) = ("\(options.directory)/peer.json", "\(options.directory)/drawn.csv")
     let command =
@@ -111,10 +111,10 @@ import Support
     let drawn = Child(["sh", "-c", command]).wait(atMost: 600)
     printLine("\(database) in the browser,median_ms,worst_ms,limit_ms,verdict")
     for line in contents(of: output).split(separator: "\n") { printLine(String(line)) }
-    if !drawn { complain("\(database): the page is too late, or was not drawn") }
+    if !drawn { complain("\(database): the page is too slow, or was not drawn") }
   }
 
-  /// The points of a day by the database itself, into a file: without a server, which would come on top.
+  /// Writes the points of a day from the database to a file, without a server, which would add to the time.
   private func peer(_ database: String, _ command: String, _ sql: String) {
     var times: [Double] = []
     var bytes = 0
@@ -231,9 +231,9 @@ import Support
       """
   }
 
-  // MARK: The peers' way
+  // MARK: The method of peers
 
-  /// Members of a location as the OwnTracks recorder answers them, without those that it adds for people.
+  /// Members of a location as sent by the OwnTracks recorder, without those that are only for display.
   private static func peer(_ object: String, _ seconds: String, _ table: String, _ time: String) -> String {
     """
     SELECT '{"count":86400,"data":[' || (SELECT \(object == "json_object" ? "group_concat" : "string_agg")(point, ',') FROM (

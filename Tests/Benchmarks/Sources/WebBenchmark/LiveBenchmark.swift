@@ -1,11 +1,11 @@
 import Glibc
 import Support
 
-/// The page with a large fleet, in a browser: what drives it is a script, which takes this program's place.
+/// The page with a large fleet, in a browser, controlled by a script that replaces this process.
 @MainActor struct LiveBenchmark {
   private let options: WebBenchmarkOptions
 
-  /// From the root of the repository; Deploy/test.sh makes the second.
+  /// Relative to the root of the repository; Deploy/test.sh creates the second.
   private static let script = "Tests/WebTests/live_benchmark.py"
   private static let python = ".build/web/bin/python"
 
@@ -13,7 +13,7 @@ import Support
 
   func run() {
     for path in [Self.script, Self.python] where access(path, R_OK) != 0 {
-      return complain("there is no \(path) here: start in the root of the repository, after Deploy/test.sh")
+      return complain("no \(path) in this folder: start in the root of the repository, after Deploy/test.sh")
     }
     remove(options.directory)
     let arguments = [Self.python, Self.script, "--odograph", options.odograph] + options.live

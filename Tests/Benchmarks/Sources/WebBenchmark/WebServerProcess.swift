@@ -4,11 +4,11 @@ import Support
 struct WebBenchmarkOptions {
   var rows = 5_000_000
   var rounds = 7
-  /// The command as it is installed: it stands beside this program where no other is named.
+  /// Path of the `odograph` command; by default in the folder of this program.
   var odograph = ownFolder() + "odograph"
   var directory = "/tmp"
   var cases: [String] = []
-  /// Handed on to what drives the browser.
+  /// Options for the script that controls the browser.
   var live: [String] = []
 }
 
@@ -19,12 +19,12 @@ private func ownFolder() -> String {
   return own.lastIndex(of: "/").map { String(own[...$0]) } ?? ""
 }
 
-/// `odograph serve` in a process of its own.
+/// `odograph serve` in a child process.
 final class WebServerProcess {
   let port = freePort()
   let process: Child
 
-  /// nil where it does not answer.
+  /// Starts the server; nil if it does not answer.
   init?(_ options: WebBenchmarkOptions, broker: Broker, _ arguments: [String]) {
     process = Child(
       [
@@ -43,14 +43,14 @@ final class WebServerProcess {
 
   struct Answer {
     var status: Int
-    /// Of the body, as it came.
+    /// Bytes of the body as received.
     var bytes: Int
-    /// From the first byte sent to the last one received.
+    /// Seconds from sending the request to the last received byte.
     var seconds: Double
     var head: String
   }
 
-  /// Asks over a connection of its own.
+  /// Sends a request on a new connection.
   func get(_ path: String) -> Answer? {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -1,7 +1,7 @@
 import Glibc
 import Support
 
-// What the web server of a fleet takes, measured against a real process over HTTP. Prints CSV to stdout.
+// Measures the web server of a fleet as a separate process over HTTP. Prints CSV to stdout.
 //
 //   web-benchmark --live [--vehicles N] [--rate HZ] [--clients N] [--seconds S] [--loads N] [--odograph FILE]
 //   web-benchmark --history [--rows N] [--rounds N] [--odograph FILE] [sqlite] [postgresql]
@@ -27,5 +27,5 @@ defer { remove(options.directory) }
 switch mode {
 case "--history": HistoryBenchmark(options).run()
 case "--live": LiveBenchmark(options).run()
-default: complain("say what to measure: --live or --history")
+default: complain("mode required: --live or --history")
 }

@@ -21,7 +21,7 @@ struct fake_broker {
   pthread_t thread;
   int listener, port;
   int count, quality;
-  // One PUBLISH, and where its packet identifier stands.
+  // One PUBLISH, and the offset of its packet identifier.
   uint8_t *packet;
   size_t packet_size, identifier;
 };
@@ -40,7 +40,7 @@ static void send_whole(int descriptor, const uint8_t *bytes, size_t size) {
   }
 }
 
-// Sends all messages and reads whatever comes, so that the client's answers do not stand in its way.
+// Sends all messages, and reads and discards everything received, so that the client's answers do not block.
 static void publish(struct fake_broker *broker, int client) {
   uint8_t *out = malloc(portion + broker->packet_size);
   uint8_t in[65536];
@@ -76,7 +76,7 @@ static void publish(struct fake_broker *broker, int client) {
   free(out);
 }
 
-// Answers each PUBLISH of QoS 1 with a PUBACK, and leaves everything else unanswered.
+// Answers each PUBLISH of QoS 1 with a PUBACK; other packets remain unanswered.
 static void acknowledge(int client) {
   static _Thread_local uint8_t in[1 << 17], out[1 << 17];
   size_t have = 0;

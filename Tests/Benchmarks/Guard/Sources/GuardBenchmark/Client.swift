@@ -2,20 +2,20 @@ internal import CFakeBroker
 internal import CMosquitto
 internal import Glibc
 
-/// A load on libmosquitto: what a broker sends to it, or acknowledges.
+/// A load on libmosquitto: messages from a broker, or messages that the broker acknowledges.
 struct Load {
   var name: String
   var count: Int
   var quality: Int32 = 0
-  /// False for messages that the client sends.
+  /// False if the client sends the messages.
   var isReceiving = true
   var properties: [UInt8] = [0]
   var size = 200
-  /// Bytes of a record of TLS; nil for a plain connection.
+  /// Bytes per TLS record; nil for a connection without TLS.
   var record: Int?
 }
 
-/// The least that a program with libmosquitto can be: one thread, one loop, nothing kept. With or without the guard between.
+/// A minimal client of libmosquitto, with or without the guard: one thread, one loop, no stored messages.
 final class BareClient {
   private static let topic = "odograph/v1/munich/van-17/location"
 
@@ -24,7 +24,7 @@ final class BareClient {
   fileprivate var isConnected = false
   fileprivate var done = 0
   private var isDrained = true
-  /// Whether to let messages gather before they are read; where they are acknowledged, the broker would wait.
+  /// True to let messages accumulate before they are read. With acknowledgements, the broker would wait for the client.
   private var gathers = false
 
   private init(_ handle: OpaquePointer, isGuarded: Bool) {
@@ -32,7 +32,7 @@ final class BareClient {
     packets = isGuarded ? PacketGuard(version311: false, limit: 1 << 28) : nil
   }
 
-  /// Runs a load. Returns the seconds of processor time of the client's thread for a message, the kernel's included.
+  /// Runs a load. Returns the processor time per message of the client's thread in s, including the kernel's; nil on errors.
   static func run(_ load: Load, isGuarded: Bool) -> Double? {
     if let record = load.record {
       guard let server = TLSServer(load, topic: topic, record: record) else { return nil }
@@ -68,7 +68,7 @@ final class BareClient {
     }
     mosquitto_message_v5_callback_set(handle) { _, context, _, _ in BareClient.of(context)?.done += 1 }
     mosquitto_publish_v5_callback_set(handle) { _, context, _, _, _ in BareClient.of(context)?.done += 1 }
-    // A server that was just started may not listen yet.
+    // A server that has just been started may not listen yet.
     var attempts = 0
     while mosquitto_connect(handle, "127.0.0.1", port, 60) != 0 {
       attempts += 1
@@ -89,7 +89,7 @@ final class BareClient {
     let payload = [UInt8](repeating: 0x78, count: load.size)
     var sent = 0
     gathers = load.isReceiving && load.quality == 0
-    // From the connection's beginning: with TLS one call may bring CONNACK and every message.
+    // Measured from the start of the connection: with TLS, one call can read CONNACK and every message.
     let start = processorTime()
     while !isConnected { guard turn() else { return nil } }
     while done < load.count {
@@ -102,11 +102,11 @@ final class BareClient {
     return (processorTime() - start) / Double(load.count)
   }
 
-  /// Reads until there is nothing more, and only then asks the kernel: the same with the guard and without.
+  /// Reads until no data is left before it polls again, with and without the guard.
   private func turn() -> Bool {
     if mosquitto_want_write(handle), mosquitto_loop_write(handle, 1) != 0 { return false }
     if isDrained {
-      // Otherwise the faster one finds less each time, and wakes the more often.
+      // Without this pause, the faster client finds less data each time and wakes more often.
       if gathers { usleep(2000) }
       let events = POLLIN | (mosquitto_want_write(handle) ? POLLOUT : 0)
       var entry = pollfd(fd: mosquitto_socket(handle), events: Int16(events), revents: 0)

@@ -1,7 +1,7 @@
 internal import CFakeBroker
 internal import Glibc
 
-/// OpenSSL's own server, which sends what a broker would, from a file.
+/// OpenSSL's `s_server`, which sends a broker's packets from a file.
 final class TLSServer {
   let port: Int32
   private let directory: String
@@ -50,7 +50,7 @@ final class TLSServer {
     fclose(file)
   }
 
-  /// - Parameter input: the file for its standard input; what it prints goes nowhere.
+  /// - Parameter input: the file for standard input; stdout and stderr are discarded.
   private static func start(_ arguments: [String], input: String = "/dev/null") -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

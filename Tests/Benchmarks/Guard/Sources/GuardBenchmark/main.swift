@@ -1,18 +1,18 @@
 internal import CMosquitto
 internal import Glibc
 
-// Prints CSV to stdout: the processor time of a message, the kernel's part included, in a bare client of libmosquitto
-// without and with the guard in between, in turns; the ratio of each pair of turns as its median and the middle half of all.
+// Prints CSV to stdout: processor time per message, including the kernel's, of a minimal client of libmosquitto without and with the guard,
+// measured alternately; and the ratio of each pair of runs as median and quartiles.
 //
 //   guard-benchmark [ROUNDS [PART OF A LOAD'S NAME]]
 
 mosquitto_lib_init()
 guard PacketGuard.isInForce else {
-  print("libmosquitto's reading cannot be redirected here")
+  print("the reads of libmosquitto cannot be redirected on this system")
   exit(1)
 }
 let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 15
-/// A content type, an expiry and two user properties.
+/// Properties: a content type, an expiry and two user properties.
 let list: [UInt8] = {
   func text(_ text: String) -> [UInt8] { [0, UInt8(text.utf8.count)] + Array(text.utf8) }
   let list =
@@ -52,7 +52,7 @@ for load in loads where part.isEmpty || load.name.contains(part) {
   var plain: [Double] = []
   var guarded: [Double] = []
   for round in 0..<rounds {
-    // Which goes first changes, and with it what the other finds in the caches.
+    // The order alternates, since the first run changes the caches for the second one.
     for isGuarded in round % 2 == 0 ? [false, true] : [true, false] {
       guard let seconds = BareClient.run(load, isGuarded: isGuarded) else {
         print("\(load.name): the connection failed")

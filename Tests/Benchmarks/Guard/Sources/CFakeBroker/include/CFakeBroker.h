@@ -1,20 +1,20 @@
 #pragma once
 
-// A broker that is as fast as can be: it takes one client, says CONNACK, and then either sends PUBLISH after PUBLISH and
-// leaves the answers unread in a drawer, or acknowledges what it is sent.
+// A broker with minimal processing time: accepts one client, sends CONNACK, and then either sends PUBLISH packets and discards the answers,
+// or acknowledges the received PUBLISH packets.
 
 struct fake_broker;
 
-/// Listens on a free loopback port, and serves one client on a thread of its own.
-/// - count: messages that it sends; 0 for one that acknowledges.
-/// - quality, topic, properties, size: of each message; `properties` are the bytes of its property section, its length included.
+/// Listens on a free loopback port and serves one client on its own thread.
+/// - count: number of messages to send; 0 to acknowledge messages.
+/// - quality, topic, properties, size: of each message; `properties` is the encoded property section including its length.
 struct fake_broker *fake_broker_start(int count, int quality, const char *topic, const unsigned char *properties,
                                       int properties_size, int size);
 
 int fake_broker_port(const struct fake_broker *broker);
 
-/// Waits for the client's end.
+/// Waits until the client has disconnected, and releases the broker.
 void fake_broker_end(struct fake_broker *broker);
 
-/// A loopback port that is free.
+/// Returns a free loopback port.
 int fake_broker_free_port(void);

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Brokers that say nothing, or end the connection in place of an answer.
-@Suite(.timeLimit(.minutes(4))) struct WordlessBrokerTests {
-  @Test func aQueueWhoseClusterIsSilent() async throws {
+/// Brokers that do not answer, or close the connection instead of answering.
+@Suite(.timeLimit(.minutes(4))) struct UnresponsiveBrokerTests {
+  @Test func silentQueueTimesOut() async throws {
     let folder = try TemporaryDirectory()
     let password = folder.file("password")
     try Data("x\n".utf8).write(to: URL(fileURLWithPath: password))
@@ -18,8 +18,8 @@ import Testing
     #expect(result.output.contains("cannot reach the queue: no answer within 1.5 s"), "\(result.output)")
   }
 
-  /// As RabbitMQ 3.10 at MQTT 5; also where it is the only address.
-  @Test func aBrokerThatClosesAtMQTT5IsAskedWith311() async throws {
+  /// Behaviour of RabbitMQ 3.10 with MQTT 5, also if it is the only address.
+  @Test func fallsBackTo311IfTheBrokerCloses() async throws {
     let broker = try FakeBroker { connection, _ in
       guard let connect = connection.read(), connect.protocolLevel == 4 else { return }
       connection.sendConnectAnswer(0, properties: nil)
@@ -36,8 +36,8 @@ import Testing
     #expect(!result.output.contains("closed by"), "\(result.output)")
   }
 
-  /// As RabbitMQ at a shared subscription under MQTT 3.1.1.
-  @Test func aBrokerThatEndsAtASharedSubscriptionIsLeft() async throws {
+  /// Behaviour of RabbitMQ for a shared subscription with MQTT 3.1.1.
+  @Test func disconnectAfterASharedSubscriptionIsReported() async throws {
     let broker = try FakeBroker { connection, _ in
       guard connection.read() != nil else { return }
       connection.sendConnectAnswer(0, properties: nil)
@@ -51,8 +51,8 @@ import Testing
     #expect(result.output.contains("leave out --share"), "\(result.output)")
   }
 
-  /// As RabbitMQ 3.10: it closes at MQTT 5, and at each publication that its access list refuses.
-  @Test func aCheckTakesAnEndAtATrialForARefusal() async throws {
+  /// Behaviour of RabbitMQ 3.10: it closes the connection for MQTT 5, and for each publish that its access list refuses.
+  @Test func checkTreatsADisconnectAsARefusal() async throws {
     let broker = try FakeBroker { connection, _ in
       guard let connect = connection.read(), connect.protocolLevel == 4 else { return }
       connection.sendConnectAnswer(0, properties: nil)

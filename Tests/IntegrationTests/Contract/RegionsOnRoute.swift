@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A GeoJSON file with circles on the way of the simulated drive, so that a day has crossings.
-struct RegionsOnTheWay {
+/// A GeoJSON file with circles on the route of the simulated drive, so that vehicles cross them.
+struct RegionsOnRoute {
   let path: String
 
   init(in directory: TemporaryDirectory) throws {

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `odograph serve` shows before any vehicle has spoken.
-@Suite struct ServeBeginningTests {
+/// State of `odograph serve` before it has received a message.
+@Suite struct ServeInitialStateTests {
   /// A broker without persistence loses its retained messages with a restart; parked vehicles are silent for hours.
   @Test(.timeLimit(.minutes(2))) func startsFromItsRecordingIfTheBrokerLostItsMessages() async throws {
     let directory = try TemporaryDirectory()

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A broker that keeps nothing: what was said before comes out of a recording.
-@Suite struct FleetBeginningTests {
+/// A broker without retained messages: the initial state comes from a recording.
+@Suite struct FleetInitialStateTests {
   private struct Fixture {
     let broker: BrokerFixture
     let state: TemporaryDirectory
@@ -12,7 +12,7 @@ import Testing
     var at: [String] { ["--broker", "mqtt://127.0.0.1:\(broker.port)"] }
     var from: [String] { at + ["--recording", recording] }
 
-    /// A vehicle that said its words, and is silent now.
+    /// Records messages of a vehicle that publishes nothing afterwards.
     static func make() async throws -> Fixture {
       let broker = try BrokerFixture(["allow_anonymous true", "retain_available false"])
       let state = try TemporaryDirectory()
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(6))) func commandsBeginFromARecording() async throws {
+  @Test(.timeLimit(.minutes(6))) func commandsStartFromARecording() async throws {
     let fixture = try await Fixture.make()
     let without = try await OdographProcess.run(["watch", "--once"] + fixture.at)
     #expect(
@@ -69,8 +69,8 @@ import Testing
     #expect(other.output.contains("has no messages of the selected vehicles"), "\(other.output)")
   }
 
-  /// The recorded position is there at once, and the next word that is heard takes its place.
-  @Test(.timeLimit(.minutes(6))) func whatIsHeardTakesThePlaceOfWhatWasRecorded() async throws {
+  /// The recorded position is shown immediately and replaced by the next received one.
+  @Test(.timeLimit(.minutes(6))) func receivedMessagesReplaceRecordedOnes() async throws {
     let fixture = try await Fixture.make()
     let log = fixture.state.file("watch.out")
     let watch = try OdographProcess.start(
@@ -81,7 +81,7 @@ import Testing
       fixture.broker, "odograph/v1/demo/van/location",
       FleetPayload.location(49.25, 11, speed: 9, course: 90, seq: 8))
     try await eventually { try OdographProcess.text(of: log).contains("49.25") }
-    // Said before, and late.
+    // A late message with an earlier sequence number.
     try await publish(
       fixture.broker, "odograph/v1/demo/van/location",
       FleetPayload.location(47.75, 11, speed: 9, course: 90, seq: 5))
@@ -99,7 +99,7 @@ import Testing
     arguments: [
       ["watch", "--once"], ["config", "show"], ["config", "diff"], ["regions", "list"], ["regions", "diff"],
     ])
-  func aRecordingThatIsNotThereIsSaid(command: [String]) async throws {
+  func missingRecordingIsReported(command: [String]) async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("none.sqlite")
     let result = try await OdographProcess.run(

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Long commands end at a signal whatever they wait for, with the code that their help promises, and say what they have done.
-@Suite(.serialized, .timeLimit(.minutes(4))) struct CommandEndTests {
+/// Long-running commands exit on a signal while they wait, with the exit code in their help, and report their results.
+@Suite(.serialized, .timeLimit(.minutes(4))) struct CommandExitTests {
   private let folder: TemporaryDirectory
 
   init() throws { folder = try TemporaryDirectory() }
 
-  /// Starts `odograph`, waits until `isReady`, signals, and returns how it ended.
+  /// Starts `odograph`, sends a signal once `isReady`, and returns exit status and output.
   private func end(
     _ arguments: [String], by number: Int32, when isReady: (ChildProcess) async throws -> Bool
   ) async throws -> OdographProcess.Result {
@@ -30,12 +30,12 @@ import Testing
     return store
   }
 
-  @Test func anExportIntoAPipeThatNobodyReads() async throws {
+  @Test func exportIntoAnUnreadPipe() async throws {
     let store = try await recording()
     let pipe = folder.file("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
     for (number, status) in [(SIGINT, Int32(130)), (SIGTERM, 143)] {
-      // It heeds signals before it opens anything.
+      // The command handles signals before it opens the recording.
       let result = try await end(["export", store, "-o", pipe, "--format", "csv"], by: number) { child in
         let files = "/proc/\(child.processID)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: files).contains { file in
@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// A table that another program keeps locked is what a database that thinks looks like: it answers when it wants to.
-  @Test(.needs(.postgreSQL)) func aDatabaseThatDoesNotAnswer() async throws {
+  /// A table locked by another session simulates a database that does not answer.
+  @Test(.needs(.postgreSQL)) func databaseThatDoesNotAnswer() async throws {
     let database = try PostgreSQLFixture()
     let drive = try RecordedDrive()
     try await drive.record(
@@ -75,9 +75,9 @@ import Testing
       ["replay", database.url, "--to-fleet", "test"] + drive.address, by: SIGTERM
     ) { _ in try waiting() > 0 }
     #expect(replay.status == 143, "\(replay.output)")
-    // What the command asked for is asked for no more.
+    // The pending query is cancelled.
     try await eventually { try waiting() == 0 }
-    // A server that does not even take the request to cancel.
+    // A server that does not process the cancel request either.
     let frozen = try await end(["export", database.url, "-o", folder.file("out.csv")], by: SIGTERM) { _ in
       guard try waiting() > 0 else { return false }
       database.freeze()
@@ -86,7 +86,7 @@ import Testing
     database.thaw()
     #expect(frozen.status == 143 && frozen.output.contains("nothing is written"), "\(frozen.output)")
     try await eventually { try waiting() == 0 }
-    // A recorder acknowledges nothing of what it could not store: the broker has it for the next one.
+    // The recorder does not acknowledge messages that it could not store, so the broker redelivers them.
     let record = try await end(["record", database.url, "--client-id", "stuck"] + drive.address, by: SIGINT) {
       _ in
       try await drive.broker.waitForLog("Sending SUBACK to stuck")
@@ -96,8 +96,8 @@ import Testing
     #expect(record.status == 130, "\(record.output)")
   }
 
-  /// The session is named at the end; `--forget` ends it, and what came meanwhile is not recorded then.
-  @Test func whatIsLeftAtTheBrokerIsSaidAndCanBeForgotten() async throws {
+  /// The recorder names its session on exit. `--forget` deletes it, and messages received meanwhile are not recorded.
+  @Test func sessionIsReportedAndCanBeDeleted() async throws {
     let broker = try BrokerFixture()
     let store = folder.file("fleet.sqlite")
     let address = ["record", store, "--broker", "mqtt://127.0.0.1:\(broker.port)"]
@@ -119,8 +119,8 @@ import Testing
     #expect(last.output.contains("0 messages stored"), "\(last.output)")
   }
 
-  /// A session with a name of one's own is not ended under a recorder that runs on this machine; once it has ended, it is.
-  @Test func aRunningRecordersSessionIsNotForgotten() async throws {
+  /// A session with a configured client ID cannot be deleted while a recorder on this machine uses it, only afterwards.
+  @Test func sessionOfARunningRecorderIsNotDeleted() async throws {
     let broker = try BrokerFixture()
     let address = [
       "record", folder.file("fleet.sqlite"), "--broker", "mqtt://127.0.0.1:\(broker.port)", "--client-id",
@@ -139,13 +139,13 @@ import Testing
     #expect(
       forget.status == 0 && forget.output.contains("session mine and its queued messages were deleted"),
       "\(forget.output)")
-    // What is not there any more cannot be ended.
+    // A deleted session cannot be deleted again.
     let again = try await end(address + ["--forget"], by: 0) { _ in true }
     #expect(again.status == 64 && again.output.contains("no such session at the broker"), "\(again.output)")
   }
 
-  /// MQTT 3.1.1 has no word for how long: nothing is promised, and an option that has no effect is named.
-  @Test func under311TheBrokerDecidesHowLongItKeeps() async throws {
+  /// MQTT 3.1.1 has no session expiry: the recorder names no time and reports that the option has no effect.
+  @Test func mqtt311ReportsNoSessionExpiry() async throws {
     let broker = try BrokerFixture()
     let address = [
       "record", folder.file("fleet.sqlite"), "--broker", "mqtt://127.0.0.1:\(broker.port)", "--client-id",
@@ -168,8 +168,8 @@ import Testing
     #expect(again.status == 64, "\(again.output)")
   }
 
-  /// A store that is away at the end is told by the exit code, too.
-  @Test(.needs(.postgreSQL)) func whatIsLeftUnstoredIsNoSuccess() async throws {
+  /// If the store is unavailable on exit, the exit code reports it.
+  @Test(.needs(.postgreSQL)) func unstoredMessagesCauseAnError() async throws {
     let broker = try BrokerFixture()
     let database = try PostgreSQLFixture()
     let address = [
@@ -189,19 +189,19 @@ import Testing
   }
 
   @Test(arguments: [["record"], ["export"], ["replay", "--to-fleet", "test"]])
-  func aMistypedURLIsNoFile(command: [String]) async throws {
+  func mistypedURLIsNotAFile(command: [String]) async throws {
     let result = try await end(command + ["postgress://fleet:secret@h/x"], by: 0) { _ in true }
     #expect(result.status == 64 && result.output.contains("begins with postgres://"), "\(result.output)")
     #expect(!result.output.contains("secret"))
   }
 
-  /// An export of nothing says why.
-  @Test func nothingToExportIsExplained() async throws {
+  /// An empty export reports the reason.
+  @Test func emptyExportIsExplained() async throws {
     let store = try await recording()
     let none = try await end(["export", store, "--vehicle", "nosuch", "--format", "csv"], by: 0) { _ in true }
     #expect(none.status == 0 && none.output.contains("0 positions"), "\(none.output)")
     #expect(none.output.contains("nothing in it matches the options"), "\(none.output)")
-    // Where nothing was chosen, no option is to blame.
+    // If no options were given, the message does not blame them.
     for (command, what) in [
       (["trips"], "trips"), (["events"], "driving events"), (["trace", "list"], "traces"),
     ] {
@@ -211,13 +211,13 @@ import Testing
     }
   }
 
-  /// A full disk behind standard output is named, and not only told by the exit code.
+  /// A full disk behind standard output is reported with a message and the exit code.
   @Test(arguments: [
     "watch --once", "stats --once --seconds 1", "stats --json --seconds 1", "simulate --seconds 1",
   ])
-  func aFullOutputIsNamed(command: String) async throws {
+  func fullOutputDeviceIsReported(command: String) async throws {
     let broker = try BrokerFixture()
-    // Something to print of.
+    // A vehicle, so that there is output.
     try await publish(
       broker, "odograph/v1/demo/van/status", FleetPayload.status("online", session: "", seq: 1), retain: true)
     let said = try await runTool(
@@ -230,8 +230,8 @@ import Testing
     #expect(said.hasSuffix("=74\n"), "\(said)")
   }
 
-  /// What never reached a broker has left nothing there.
-  @Test func nothingIsClaimedOfABrokerThatWasNotReached() async throws {
+  /// If the broker was never reached, no session is reported.
+  @Test func unreachableBrokerHasNoSession() async throws {
     let port: Int = try FreePort.next()
     let address = ["record", folder.file("fleet.sqlite"), "--port", "\(port)"]
     let result = try await end(address, by: 0) { _ in true }
@@ -240,8 +240,8 @@ import Testing
       !result.output.contains("the broker queues") && !result.output.contains("stored"), "\(result.output)")
   }
 
-  /// A recording is a database: a name that promises something else is a misunderstanding, found before it is made.
-  @Test func aRecordingIsNoTable() async throws {
+  /// A recording is a database: file names with other extensions are refused before the file is created.
+  @Test func recordingNameWithOtherExtensionIsRefused() async throws {
     let store = folder.file("fleet.csv")
     let refused = try await end(["record", store, "--port", "1"], by: 0) { _ in true }
     #expect(refused.status == 64 && refused.output.contains("odograph export"), "\(refused.output)")

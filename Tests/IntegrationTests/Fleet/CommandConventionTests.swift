@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every command owes its user: help with examples, completions, a profile, clear errors.
-@Suite struct FleetMannersTests {
+/// Common behaviour of all commands: help with examples, completions, profiles and clear errors.
+@Suite struct CommandConventionTests {
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
@@ -18,7 +18,7 @@ import Testing
     #expect(wrong.status == 64 && wrong.output.contains("Error: "))
   }
 
-  /// Examples are copied from a terminal of 80 columns: none of them is broken there.
+  /// Examples fit into a terminal of 80 columns, so that they can be copied.
   @Test(
     .timeLimit(.minutes(6)),
     arguments: [
@@ -82,7 +82,7 @@ import Testing
       ["history", "--vehicle", "a", "--from", "2026-11-21T08:00:00Z", "--to", "2026-11-21T08:01:00Z"],
       ["trace", "request", "a"],
     ])
-  func anUnreachableBrokerIsExplained(command: [String]) async throws {
+  func unreachableBrokerIsExplained(command: [String]) async throws {
     let port: Int = try FreePort.next()
     let directory = try TemporaryDirectory()
     let store = command == ["record"] ? [directory.file("fleet.sqlite")] : []
@@ -94,7 +94,7 @@ import Testing
     #expect(result.output.contains("start a broker with: mosquitto -p \(port); or "), "\(result.output)")
   }
 
-  @Test(.timeLimit(.minutes(6))) func aProfileSparesTyping() async throws {
+  @Test(.timeLimit(.minutes(6))) func profileProvidesBrokerAndFleet() async throws {
     let broker = try BrokerFixture()
     try await publish(
       broker, "odograph/v1/a/van/status", FleetPayload.status("online", session: "", seq: 1), retain: true)
@@ -109,7 +109,7 @@ import Testing
     #expect(
       table.status == 0 && table.output.contains("\"van\"") && !table.output.contains("\"bus\""),
       "\(table.output)")
-    // A flag goes before it.
+    // Options take precedence over the profile.
     let other = try await OdographProcess.run([
       "watch", "--once", "--json", "--profile-file", file, "--fleet", "b",
     ])
@@ -143,7 +143,7 @@ import Testing
     #expect(wrong.status == 64 && wrong.output.contains("--count must be 1 or more"), "\(wrong.output)")
   }
 
-  /// Hostile names and payloads on a real broker: counted and shown, never raw on the output.
+  /// Hostile names and payloads at a real broker are counted and shown, but never printed unescaped.
   @Test(.timeLimit(.minutes(6))) func hostileMessagesAreCounted() async throws {
     let broker = try BrokerFixture()
     for (topic, payload) in [
