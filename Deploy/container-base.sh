@@ -9,8 +9,8 @@ debian_base() {
   # Independent of the host's container store and settings.
   export CONTAINERS_STORAGE_CONF=$work/storage.conf BUILDAH_ISOLATION=chroot
   printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/images"\nrunroot = "%s/run"\n' "$work" "$work" >"$CONTAINERS_STORAGE_CONF"
-  # apt downloads as root or as its own user depending on the permissions of WORK. Their owner must be the same in
-  # each run.
+  # apt downloads as root or as its own user, depending on the permissions of WORK. The owner of these folders must be
+  # the same in each run.
   # shellcheck disable=SC2016 # $1 is the hook's
   mmdebstrap --quiet --variant=minbase --architectures="$architecture" \
     --customize-hook='chroot "$1" chown _apt:root /var/cache/apt/archives/partial /var/lib/apt/lists/partial' \

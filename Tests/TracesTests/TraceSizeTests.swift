@@ -21,7 +21,7 @@ import Traces
     for scan in drive.scans { ring.append(.inertial(scan)) }
     let times = try #require(ring.times)
     let blocks = ring.blocks(times)
-    // The ring stores separate blocks without compression; a file for sending is compressed as a whole.
+    // The ring stores separate uncompressed blocks. A file for sending contains merged and compressed blocks.
     var bytes = TraceFile.bytes(.init(moment: times.upperBound, utcOffset: 0))
     for block in TraceBlock.merged(blocks) {
       bytes += TraceFile.bytes(block: try Deflate.huffman(block.sections))
