@@ -60,7 +60,7 @@ let package = Package(
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-    // What a build says of itself; Deploy/build-static.sh knows it, a plain build is a development version.
+    // Version and commit of a build. Deploy/build-static.sh sets them; other builds report a development version.
     .target(
       name: "CBuild",
       cSettings: ["ODOGRAPH_COMMIT", "ODOGRAPH_BUILD_DATE"].compactMap { name in
@@ -75,10 +75,10 @@ let package = Package(
     .target(name: "Bytes"),
     .target(name: "JSON", dependencies: ["Bytes"]),
     .target(name: "XML", dependencies: ["CExpat"]),
-    // What Prometheus reads of both programs.
+    // Metrics of both programs for Prometheus.
     .target(name: "Prometheus"),
     .target(name: "Compression", dependencies: ["CZlib"]),
-    // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
+    // Debian's toml++ (libtomlplusplus-dev) is header-only: no library is linked or loaded.
     .target(name: "CTOML"),
     .target(name: "TOML", dependencies: ["CTOML", "Platform"]),
     .target(name: "Sensors", dependencies: ["Spatial"]),
@@ -92,7 +92,7 @@ let package = Package(
       dependencies: ["Bytes", "CGPS", "JSON", "Platform", "Recordings", "Sensors", "Spatial"]),
     .target(
       name: "SensorsCAN", dependencies: ["Bytes", "CLinux", "Platform", "Recordings", "Sensors", "Spatial"]),
-    // Orientation and compass for other programs, as iio-sensor-proxy offers them on D-Bus.
+    // Orientation and compass for other programs, on the D-Bus interface of iio-sensor-proxy.
     .target(name: "SensorProxy", dependencies: ["CSystemd", "Platform", "VehicleData"]),
     .target(name: "SensorsRadio", dependencies: ["CNetlink", "CSystemd", "Platform", "Sensors", "Spatial"]),
     .target(name: "Motion", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
@@ -100,9 +100,9 @@ let package = Package(
     .target(name: "Traces", dependencies: ["Bytes", "Sensors", "Spatial"]),
     .target(name: "Navigation", dependencies: ["Bytes", "Motion", "Sensors", "Spatial"]),
     .target(name: "Positioning", dependencies: ["Bytes", "Sensors", "Spatial", "VehicleData"]),
-    // What other programs on the vehicle's computer receive: NMEA 0183 and gpsd's protocol, without sockets.
+    // Protocols for other programs on the vehicle's computer: NMEA 0183 and gpsd's JSON, without sockets.
     .target(name: "LocalProtocols", dependencies: ["Bytes", "JSON", "Sensors", "Spatial", "VehicleData"]),
-    // Wires sources to managers: the agent's inputs, and those of programs outside of this package. No MQTT, no store.
+    // Connects sources to managers, for the agent and for programs outside of this package. No MQTT, no store.
     .target(
       name: "LiveSensors",
       dependencies: [
@@ -114,7 +114,7 @@ let package = Package(
     .target(
       name: "Settings",
       dependencies: ["Bytes", "JSON", "Motion", "Positioning", "Spatial", "Telemetry", "VehicleData"]),
-    // From inputs to messages.
+    // Processing from sensor events to messages.
     .target(
       name: "Pipeline",
       dependencies: [
@@ -124,12 +124,12 @@ let package = Package(
       ]),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "StoreAndForward", dependencies: ["Bytes", "Platform", "Spatial", "SQLite", "Telemetry"]),
-    // Puts a check between the socket and libmosquitto, which reads it itself.
+    // A check between the socket and libmosquitto, which reads the socket itself.
     .target(name: "CMosquittoReads"),
     .target(name: "MQTT", dependencies: ["Bytes", "CMosquitto", "CMosquittoReads", "Platform", "Spatial"]),
-    // A consumer of a cluster's queue, in the words of MQTT.
+    // Consumer of a broker cluster's queue, with the interface of an MQTT subscriber.
     .target(name: "AMQP", dependencies: ["CRabbitMQ", "MQTT", "Platform"]),
-    // Reads what libraries write to standard error, and what a crash writes there all the same.
+    // Captures messages that libraries write to standard error, and still prints those of a crash.
     .target(name: "CStandardError"),
     .target(
       name: "AgentCore",
@@ -141,7 +141,7 @@ let package = Package(
         "Telemetry", "TOML", "Traces",
         .product(name: "Logging", package: "swift-log"),
       ],
-      // A link to Config/presets, so that the files there are the settings themselves.
+      // Link to Config/presets: the files there are embedded as the presets.
       resources: [.embedInCode("Presets")]),
     // The short help of both programs (-h), and a suggestion for a mistyped command.
     .target(
@@ -155,9 +155,9 @@ let package = Package(
         "AgentCore", "CommandHelp", "Settings", "Telemetry",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    // Posts by HTTP and letters by SMTP, bounded and checked.
+    // HTTP POST and SMTP transfers, bounded and checked.
     .target(name: "Transfers", dependencies: ["CCurl", "Platform"]),
-    // What a backend imports: no database, no Expat, no terminal.
+    // Library for backends: no database, no Expat, no terminal.
     .target(
       name: "Fleet",
       dependencies: [
@@ -196,7 +196,7 @@ let package = Package(
         "AMQP", "Bytes", "CPostgreSQL", "Compression", "Fleet", "FleetManagement", "JSON", "MQTT", "Platform",
         "Positioning", "SQLite", "Sensors", "Spatial", "Telemetry", "Traces", "Transfers", "VehicleData",
       ]),
-    // Rules about vehicles, and a durable queue of what they say, to webhooks and by mail. No web server.
+    // Rules about vehicles, and a durable queue of alerts for webhooks and mail. No web server.
     .target(
       name: "FleetAlerts",
       dependencies: [
@@ -205,7 +205,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
-    // The page's files as they are: HTML, CSS, ES modules and the OpenAPI document.
+    // Unchanged files of the web page: HTML, CSS, ES modules and the OpenAPI document.
     .target(name: "CFleetPage", exclude: ["openapi.yaml", "page", "types"]),
     .target(
       name: "FleetWeb",
@@ -237,13 +237,13 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["CLinux", "CSQLite", "Navigation", "Platform", "Sensors", "Simulation", "Spatial"],
       path: "Tests/TestSupport"),
-    // An iiod whose sensors follow a function of time, at real pace.
+    // An iiod in real time whose sensors follow a function of time.
     .target(
       name: "SensorFixtures", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"],
       path: "Tests/SensorFixtures"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(name: "BytesTests", dependencies: ["Bytes", "TestSupport"]),
-    // An independent parser to compare with.
+    // An independent JSON parser for comparisons.
     .systemLibrary(
       name: "CJansson", path: "Tests/CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .testTarget(name: "JSONTests", dependencies: ["CJansson", "JSON", "TestSupport"]),
@@ -277,7 +277,7 @@ let package = Package(
     .testTarget(
       name: "SensorsIIOTests",
       dependencies: ["Platform", "Sensors", "SensorsIIO", "Simulation", "Spatial", "TestSupport"]),
-    // The C library's allocator, counted.
+    // Counts calls of the C library's allocator.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
       name: "MotionTests",
@@ -299,7 +299,7 @@ let package = Package(
       dependencies: [
         "Motion", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial", "TestSupport",
       ]),
-    // The programs of Tests/Examples, for tests that run them on emulated hardware.
+    // The programs in Tests/Examples, for tests with emulated hardware.
     .executableTarget(
       name: "LocationExample", dependencies: ["LiveSensors", "Positioning"],
       path: "Tests/Examples/Sources/LocationExample"),
@@ -335,7 +335,7 @@ let package = Package(
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "Spatial", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Platform", "Simulation", "TestSupport"]),
-    // SQLite's files, failing on demand.
+    // SQLite's file access with simulated faults.
     .target(name: "FaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
     .testTarget(
       name: "StoreAndForwardTests",
@@ -343,11 +343,11 @@ let package = Package(
         "FaultyDisk", "Platform", "Sensors", "Simulation", "Spatial", "SQLite", "StoreAndForward",
         "Telemetry", "TestSupport",
       ]),
-    // Messages of a made-up vehicle, for the tests of the fleet's side.
+    // Messages of a fictional vehicle for tests of the fleet modules.
     .target(
       name: "FleetFixtures", dependencies: ["Fleet", "Spatial", "Telemetry", "VehicleData"],
       path: "Tests/FleetFixtures"),
-    // A backend, in which Deploy/pure.sh looks for what a backend does not need.
+    // A backend. Deploy/pure.sh checks that it has no unneeded dependencies.
     .executableTarget(
       name: "FleetExample", dependencies: ["Fleet", "MQTT", "Telemetry"],
       path: "Tests/Examples/Sources/FleetExample"),
@@ -379,7 +379,7 @@ let package = Package(
         "Fleet", "JSON", "FleetManagement", "FleetFixtures", "MQTT", "Platform", "Spatial", "Telemetry",
         "TestSupport", "VehicleData",
       ]),
-    // The commands of the program odograph, without a broker.
+    // Commands of the program odograph, without a broker.
     .testTarget(
       name: "OdographTests",
       dependencies: [
@@ -416,12 +416,12 @@ let package = Package(
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]),
-    // A process for delivery tests to kill.
+    // A process that delivery tests kill.
     .executableTarget(
       name: "DeliveryChild",
       dependencies: ["CStandardError", "MQTT", "Platform", "StoreAndForward", "Telemetry"],
       path: "Tests/DeliveryChild"),
-    // A radio for tests to ask where it is.
+    // A process that scans radios, for tests.
     .executableTarget(
       name: "RadioChild", dependencies: ["Platform", "Sensors", "SensorsRadio"], path: "Tests/RadioChild"),
     .testTarget(
@@ -435,7 +435,7 @@ let package = Package(
         "TestSupport", "Traces", "VehicleData",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    // The agent as a process, with an emulated iiod and a real gpsd at real pace.
+    // The agent as a process, with an emulated iiod and a real gpsd in real time.
     .testTarget(
       name: "AgentLiveTests",
       dependencies: [
@@ -455,7 +455,7 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-// Benchmarks of modules that are not products belong to this package, but not to every build of it.
+// Benchmarks of modules that are not products are part of this package, but only of builds that request them.
 if Context.environment["ODOGRAPH_BENCHMARKS"] != nil {
   let folder = "Tests/Benchmarks/Sources"
   package.targets += [
@@ -471,7 +471,7 @@ if Context.environment["ODOGRAPH_BENCHMARKS"] != nil {
   ]
 }
 
-// Deploy/test.sh names test targets here, to build them and what they need in another configuration, and nothing else.
+// Deploy/test.sh names test targets here, to build only them and their dependencies in another configuration.
 if let tested = Context.environment["ODOGRAPH_TESTED"] {
   var kept = Set(tested.split(separator: " ").map(String.init))
   var count = 0
@@ -485,13 +485,13 @@ if let tested = Context.environment["ODOGRAPH_TESTED"] {
   package.products = []
 }
 
-// Calls into the C library are checked where the compiler knows how long a buffer is.
+// Bounds checks in calls of the C library with buffers of known size (FORTIFY_SOURCE).
 for target in package.targets where ["CMosquittoReads", "CStandardError", "CTOML"].contains(target.name) {
   target.cSettings = [.define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))]
   target.cxxSettings = [.define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))]
 }
 
-// One place gives every target the same rules; targets that touch C are strict about memory too.
+// Common settings for all targets. Targets that touch C also use strict memory safety.
 let modulesTouchingC: Set<String> = [
   "AMQP", "Bytes", "CommandHelp", "Compression", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
   "FleetProgram", "FleetTerminal", "FleetStore", "FleetWeb", "JSON", "MQTT", "Platform", "Transfers",
@@ -499,13 +499,13 @@ let modulesTouchingC: Set<String> = [
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML", "odograph",
 ]
-// Deploy/test.sh has what computes optimized in a build for debugging, too: its tests are hours of driving and millions of
-// cases. Not without being asked for: others could not use a package with such flags.
+// Deploy/test.sh also optimizes modules that compute in debug builds: their tests are hours of driving and millions
+// of cases. This is off by default, because other packages cannot depend on a package with such flags.
 let isOptimized = Context.environment["ODOGRAPH_OPTIMIZED"] != nil
 let modulesThatCompute: Set<String> = [
   "AgentCore", "LiveSensors", "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors",
   "Simulation", "Spatial", "TestSupport", "Traces", "VehicleData",
-  // These count what is allocated.
+  // These tests count allocations.
   "MotionTests", "NavigationTests", "TracesTests",
 ]
 // The examples compile with the settings of their own package.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The part of Deploy/arm64.sh that goes on beside Debian's Swift: builds /src for arm64 into /build/bin, stripped.
+# Build step of Deploy/arm64.sh in the root with Debian's Swift: builds /src for arm64 into /build/bin, stripped.
 set -euo pipefail
 cd /src
 sdk=/sdk/debian12-arm64.artifactbundle
@@ -10,8 +10,8 @@ clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
 "$clang" -target aarch64-unknown-linux-gnu --sysroot "$sdk/sysroot" -O2 -fPIC -fstack-protector-strong \
   -c Deploy/arm64-compat.c -o /build/compat.o
 
-# As Deploy/build-static.sh; with Debian's compiler, which checks itself while it works, and fails with its own checks on
-# initializers that throw in types that cannot be copied.
+# Same options as in Deploy/build-static.sh. Debian's compiler verifies its intermediate code, and fails at throwing
+# initializers of noncopyable types; this disables the verification.
 options=(-c release --swift-sdks-path /sdk --swift-sdk debian12-arm64 --static-swift-stdlib --scratch-path /build/out
   -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -sil-verify-none -Xcc -fstack-protector-strong
   -Xswiftc "-ld-path=$(command -v aarch64-linux-gnu-ld.bfd)" -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs

@@ -1,5 +1,5 @@
-/* What the Swift runtime of Debian's swiftlang takes from a C library newer than Debian 12's, made of what that one has. Of the
-   C23 forms only the reading of binary numbers ("0b1") is new, which nothing here asks for. */
+/* Functions that the Swift runtime of Debian's swiftlang requires from a newer C library than Debian 12's, implemented with the
+   older one. The C23 variants differ only in parsing binary numbers ("0b1"), which the programs do not use. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

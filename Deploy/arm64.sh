@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds the Debian 12 packages for arm64 on an amd64 machine, tries the programs under emulation, and prints the paths.
+# Builds the Debian 12 packages for arm64 on an amd64 machine, runs the programs under emulation, and prints the paths.
 #
 # usage: Deploy/arm64.sh [--work DIR] [--output DIR]
-#   --work     where the roots and the build go, about 8 GB, for the next run (default: .build-arm64)
-#   --output   where the packages go (default: .build-packages-arm64)
-# Needs root, for chroot and mounts, and a Debian mirror.
+#   --work     folder for roots and build, about 8 GB, reused by the next run (default: .build-arm64)
+#   --output   folder for the packages (default: .build-packages-arm64)
+# Requires root (for chroot and mounts) and a Debian mirror.
 #
-# Swift itself is Debian's: the compiler of sid in a root of this machine's architecture, and beside it the runtime of the same
-# version for arm64, laid out as a Swift SDK with a Debian 12 of arm64 to link against. Nothing of arm64 runs before the trial.
+# Swift is Debian's: the compiler of sid in a root of this machine's architecture. The runtime of the same version for arm64 forms
+# a Swift SDK together with the libraries of an arm64 Debian 12. No arm64 program runs before the last check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -31,32 +31,32 @@ work=$(realpath "$work")
 host=$work/host packing=$work/packing sdk=$work/host/sdk/debian12-arm64.artifactbundle
 sysroot=$sdk/sysroot
 
-# root DIR OPTION...: a Debian root, made once. A mirror may be older than sid's index says that it may be.
+# root DIR OPTION...: creates a Debian root unless it exists. The index of a mirror may be older than sid permits.
 root() {
   local folder=$1
   shift
   if [ -e "$folder.made" ]; then return; fi
   rm -rf --one-file-system "$folder"
-  mmdebstrap --quiet --aptopt='Acquire::Check-Valid-Until "false"' "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "no root $folder"; }
+  mmdebstrap --quiet --aptopt='Acquire::Check-Valid-Until "false"' "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "cannot create the root $folder"; }
   touch "$folder.made"
 }
 
-step "the compiler, of sid"
+step "compiler of Debian sid"
 root "$host" --variant=minbase \
   --include=swiftlang,git,ca-certificates,pkg-config,libc6-dev,libstdc++-14-dev,binutils-aarch64-linux-gnu,libcurl4t64 \
   sid "$host" http://deb.debian.org/debian
-step "the runtime for arm64, of the same version"
+step "runtime for arm64, same version"
 root "$work/runtime" --variant=extract --architectures=arm64 --include=swiftlang,libswiftlang sid "$work/runtime" \
   http://deb.debian.org/debian
-step "Debian 12 of arm64 to link against"
+step "libraries of Debian 12 for arm64"
 mkdir -p "$sdk/swift"
 root "$sysroot" --variant=extract --architectures=arm64 \
   --include="$(IFS=,; echo "libc6-dev,libstdc++-12-dev,${build_packages[*]:1}")" bookworm "$sysroot"
-# What points to the root of a system points to its own.
+# Absolute links in the root become relative, so that they stay within the root.
 find "$sysroot/usr/lib" -type l -lname '/*' | while read -r link; do
   ln -sfn --relative "$sysroot$(readlink "$link")" "$link"
 done
-step "a root that packs for arm64"
+step "root for packaging for arm64"
 root "$packing" --variant=buildd --architectures=amd64,arm64 \
   --include="debhelper,crossbuild-essential-arm64,libc6:arm64,libstdc++6:arm64,libiio0:arm64,libgps28:arm64,libmosquitto1:arm64,\
 libsqlite3-0:arm64,libexpat1:arm64,libcrypt1:arm64,libcurl4:arm64,libpq5:arm64,librabbitmq4:arm64,libssl3:arm64,libnl-genl-3-200:arm64,libsystemd0:arm64" bookworm "$packing"
@@ -64,7 +64,7 @@ libsqlite3-0:arm64,libexpat1:arm64,libcrypt1:arm64,libcurl4:arm64,libpq5:arm64,l
 if [ ! -e "$sdk/info.json" ]; then
   mkdir -p "$sdk/swift/lib"
   mv "$work/runtime/usr/libexec/swift/lib"/{swift,swift_static,clang} "$sdk/swift/lib"
-  # The driver looks for what it links below the sysroot.
+  # The compiler driver looks for these libraries below the sysroot.
   for folder in swift swift_static clang; do ln -sfn "../../../swift/lib/$folder" "$sysroot/usr/lib/$folder"; done
   cat >"$sdk/swift-sdk.json" <<'JSON'
 {"schemaVersion": "4.0", "targetTriples": {"aarch64-unknown-linux-gnu": {"sdkRootPath": "sysroot",
@@ -75,11 +75,11 @@ JSON
 JSON
 fi
 
-step "the programs"
+step "programs"
 ODOGRAPH_COMMIT=$(git rev-parse --short=8 HEAD 2>/dev/null || true)
 ODOGRAPH_BUILD_DATE=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" +%F)
 export ODOGRAPH_COMMIT ODOGRAPH_BUILD_DATE
-# Where git gets packages from is this machine's matter, and a mirror of them in a folder comes along.
+# The host's git settings for addresses of packages apply in the root, too. Local mirrors are mounted.
 git config --list --includes | sed -n 's/^\(url\.[^=]*\)=\(.*\)/\1 \2/p' >"$work/urls"
 # shellcheck disable=SC2016 # the inner shells' own
 unshare --mount bash -euc '
@@ -99,16 +99,16 @@ unshare --mount bash -euc '
   TMPDIR=/tmp HOME=/root chroot "$host" bash /src/Deploy/arm64-build.sh
 ' bash "$host" "$work/urls"
 
-step "the programs under emulation"
+step "programs under emulation"
 for program in odographd odograph; do
   qemu-aarch64-static -L "$sysroot" "$host/build/bin/$program" --version
 done
 qemu-aarch64-static -L "$sysroot" "$host/build/bin/odographd" run --print --set vehicle.id=trial --set input.mode=simulation \
   --set input.speed=0 --set simulation.duration=60 --set log.level=warning >"$work/trial"
-grep -q '/location"' "$work/trial" || fail "the agent tells no location under emulation"
-echo "messages of a minute's drive under emulation: $(wc -l <"$work/trial")" >&2
+grep -q '/location"' "$work/trial" || fail "the agent publishes no location under emulation"
+echo "messages of a drive of one minute under emulation: $(wc -l <"$work/trial")" >&2
 
-step "the packages"
+step "packages"
 Deploy/package.sh --output "$output" --programs "$host/build/bin" --emulator "qemu-aarch64-static -L $sysroot" \
   --root "$packing" --architecture arm64
 step "done"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Measures each speed of which the project states a ratio beside its peer, and compares the ratios with Tests/Benchmarks/ratios.csv.
+# Measures the speeds of the project and of comparable programs, and compares the ratios with Tests/Benchmarks/ratios.csv.
 #
 # usage: Deploy/benchmarks.sh [PAIR...]
-#   PAIR   drain, record, tail, stats, guard, regions; without a name, all of them
+#   PAIR   drain, record, tail, stats, guard, regions (default: all)
 #
-# The benchmarks are built first, which takes longer than the measurements. Nothing else should run on the machine meanwhile. Prints
-# each ratio beside that of the table. Fails if one is lower than the table allows, or was not measured.
+# Builds the benchmarks first, which lasts longer than the measurements. No other program should run at the same time. Prints each
+# ratio and that of the table. Fails if a ratio is lower than the table allows, or was not measured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -40,7 +40,7 @@ done
 SECONDS=0
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-# run NAME PROGRAM ARGUMENT...: what the program prints goes into the file NAME.
+# run NAME PROGRAM ARGUMENT...: writes the output of the program to the file NAME.
 run() {
   local name=$1
   shift

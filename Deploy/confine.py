@@ -3,13 +3,13 @@
 
 usage: confine.py UNIT ROOT PROGRAM [ARGUMENT...]
 
-Applied: User= and Group= as ROOT knows them, CapabilityBoundingSet= (empty), NoNewPrivileges=, ProtectSystem=strict with
-StateDirectory= and RuntimeDirectory= writable, PrivateTmp=, PrivateIPC=, DevicePolicy=closed (as a /dev of its own), ProtectProc=,
+Applied: User= and Group= of ROOT, CapabilityBoundingSet= (empty), NoNewPrivileges=, ProtectSystem=strict with
+StateDirectory= and RuntimeDirectory= writable, PrivateTmp=, PrivateIPC=, DevicePolicy=closed (with a separate /dev), ProtectProc=,
 ProtectHome=, UMask=, LimitNOFILE=, LimitCORE=; and as seccomp: SystemCallFilter=, ProtectClock=, SystemCallArchitectures=native,
 RestrictAddressFamilies=, RestrictNamespaces=, MemoryDenyWriteExecute=, RestrictSUIDSGID=, RestrictRealtime=, LockPersonality=.
 Not applied: control groups (MemoryMax=, CPUQuota=, DeviceAllow=), PrivateUsers=, ProtectKernelTunables= and LoadCredential=.
 
-ROOT is the root folder of an installed system, or /. Needs root, python3-seccomp and systemd-analyze; no systemd runs.
+ROOT is the root folder of an installed system, or /. Requires root, python3-seccomp and systemd-analyze, but no running systemd.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ def mount(source, target, kind=None, flags=0, options=None):
 
 
 class Unit:
-    """The [Service] section: of keys that stand there more than once, all values."""
+    """The [Service] section: all values of each key, in order."""
 
     def __init__(self, path):
         self.values = {}
@@ -64,7 +64,7 @@ class Unit:
 
 
 def system_calls(name):
-    """The system calls of a name or a @set, by systemd's own tables."""
+    """Returns the system calls of a name or a @set from systemd's tables."""
     if not name.startswith("@"):
         return {name}
     listing = subprocess.run(
@@ -85,7 +85,7 @@ def seccomp_filter(unit):
         allowed = allowed - chosen if value.startswith("~") else allowed | chosen
     if unit.isset("ProtectClock"):
         allowed -= system_calls("@clock")
-    # systemd permits these whatever is taken away, or no program would start.
+    # systemd always permits these, since no program starts without them.
     allowed |= system_calls("@default")
 
     number = getattr(errno, unit.text("SystemCallErrorNumber", "EPERM"))
@@ -107,7 +107,7 @@ def seccomp_filter(unit):
             permit("socket", seccomp.Arg(0, seccomp.EQ, FAMILIES[family]))
     if unit.isset("RestrictNamespaces"):
         permit("clone", seccomp.Arg(0, seccomp.MASKED_EQ, NAMESPACES, 0))
-        # Its flags are out of a filter's sight; programs fall back to clone.
+        # A filter cannot read its flags, which are in memory; programs fall back to clone.
         allowed.discard("clone3")
         rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
         allowed -= {"unshare", "setns"}
@@ -124,7 +124,7 @@ def seccomp_filter(unit):
             seccomp.resolve_syscall(seccomp.Arch(), name)
             rules.add_rule(seccomp.ALLOW, name)
         except (ValueError, RuntimeError):
-            continue  # of another architecture
+            continue  # not on this architecture
     return rules
 
 
@@ -134,7 +134,7 @@ def account(root, file, name):
             fields = line.split(":")
             if fields[0] == name:
                 return int(fields[2])
-    sys.exit(f"confine.py: there is no {name} in {root}/etc/{file}")
+    sys.exit(f"confine.py: {root}/etc/{file} has no {name}")
 
 
 def file_system(unit, root, uid, gid):

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the container files as far as that goes without an engine that runs and without Docker Hub: the compose file by its
-# schema and for files, secrets and settings that do not exist; with --build every image is built by buildah and started.
+# Checks the container files without a container engine and without Docker Hub: the compose file by its schema and for missing
+# files, secrets and settings. With --build, buildah builds and starts every image.
 #
 # usage: Deploy/container-check.sh [--build [--packages DIR]]
-#   --build     as root; the base image is a fresh Debian 12 of mmdebstrap's
-#   --packages  take the Debian packages from there instead of building them
-# Not tried: the services together, and devices in them.
+#   --build     requires root; the base image is a fresh Debian 12 made by mmdebstrap
+#   --packages  use the Debian packages of DIR instead of building them
+# Not tested: the services together, and devices in them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -29,7 +29,7 @@ trap 'rm -rf --one-file-system "$work"' EXIT
 mkdir "$work/container"
 cp Deploy/container/{Containerfile,compose.yaml} "$work/container"
 
-# The steps in the head of the file, in a copy of the folder.
+# Steps of the comment in compose.yaml, in a copy of the folder.
 (
   cd "$work/container"
   kit=$OLDPWD/Config/mosquitto/certificates.sh
@@ -59,7 +59,7 @@ with open("Config/odograph.toml", encoding="utf-8") as file:
             keys.add(f"ODOGRAPH_{table}_{found[1]}".upper())
 
 def exists(path):
-    # What lies beside the compose file is in the copy; the rest is the repository's.
+    # Paths beside the compose file are looked up in the copy, all others in the repository.
     near = os.path.join(folder, path)
     return os.path.exists(near if not path.startswith("../") else os.path.join("Deploy/container", path))
 
@@ -71,7 +71,7 @@ for name, service in compose["services"].items():
         source = volume.split(":")[0]
         if source.startswith("."):
             if not exists(source):
-                faults.append(f"{name}: there is no {source}")
+                faults.append(f"{name}: {source} does not exist")
         elif not source.startswith("/") and source not in compose["volumes"]:
             faults.append(f"{name}: the volume {source} is not declared")
     for secret in service.get("secrets", []):
@@ -80,16 +80,16 @@ for name, service in compose["services"].items():
             faults.append(f"{name}: the secret {secret} is not declared")
     for variable in service.get("environment", {}):
         if variable.startswith("ODOGRAPH_") and variable not in keys:
-            faults.append(f"{name}: no key of odograph.toml is {variable}")
+            faults.append(f"{name}: odograph.toml has no key for {variable}")
     for other in service.get("depends_on", []):
         if other not in compose["services"]:
-            faults.append(f"{name}: there is no service {other}")
+            faults.append(f"{name}: the service {other} does not exist")
 for name, secret in compose["secrets"].items():
     if not exists(secret["file"]):
-        faults.append(f"the secret {name}: there is no {secret['file']}")
+        faults.append(f"the secret {name}: {secret['file']} does not exist")
 sys.exit("\n".join(faults) or None)
 PYTHON
-echo "ok  the compose file is valid, and what it names is there"
+echo "ok  the compose file is valid, and all files, secrets and settings exist"
 if [ -z "$build" ]; then exit 0; fi
 
 [ "$(id -u)" -eq 0 ] || fail "--build needs root"
@@ -99,7 +99,7 @@ if [ -z "$packages" ]; then
 else
   cp "$packages"/*.deb "$work/container/packages"
 fi
-debian_base "$work" || fail "no Debian"
+debian_base "$work" || fail "no base image"
 for target in odographd odograph broker gpsd; do
   buildah build --pull-never --network host --target "$target" -t "$target" "$work/container" >"$work/log" 2>&1 ||
     { tail -n 30 "$work/log" >&2; fail "$target cannot be built"; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds, and shows the product on this machine alone: a broker, three simulated vehicles and one that replays a drive with a
-# tunnel, a recorder with the web page, a geofence, an alert, and the live table in this terminal. Ctrl-C (or q) removes everything.
+# Builds the programs and shows them on this machine: a broker, three simulated vehicles and one that replays a drive
+# with a tunnel, a recorder with the web page, a geofence, an alert, and the live table in this terminal. Ctrl-C (or
+# q) stops and removes all of it.
 #
-# usage: Deploy/demo.sh [--seconds N]   N: end by itself after so many seconds (for tests and recordings)
+# usage: Deploy/demo.sh [--seconds N]   N: stop automatically after N seconds (for tests and recordings)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -14,7 +15,7 @@ case "${1:-}" in
   '') ;;
   *) echo "usage: Deploy/demo.sh [--seconds N]" >&2; exit 64 ;;
 esac
-command -v swift >/dev/null || { echo "no Swift toolchain on the path; get one from https://swift.org/install" >&2; exit 1; }
+command -v swift >/dev/null || { echo "Swift toolchain not found in PATH; install it from https://swift.org/install" >&2; exit 1; }
 
 folder=$(mktemp -d)
 pids=()
@@ -29,7 +30,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# step N NAME COMMAND...: runs a command, shows how far its build is and the time, and its output if it fails.
+# step N NAME COMMAND...: runs a command, shows the progress of its build, and its output if it fails.
 step() {
   local number=$1 name=$2 started=$SECONDS status=0 now
   shift 2
@@ -49,11 +50,11 @@ step() {
 }
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" python3
-# A debug build takes less than half of the time of a release build, and is fast enough for four vehicles. Its own folder leaves
-# other builds unchanged.
+# A debug build lasts less than half as long as a release build, and is fast enough for four vehicles. The separate
+# folder leaves other builds unchanged.
 build=(swift build --scratch-path .build/demo --disable-index-store -debug-info-format none)
 step 1 "build odographd, the agent" "${build[@]}" --product odographd
-step 2 "build odograph, the fleet's program" "${build[@]}" --product odograph
+step 2 "build odograph, the fleet's command line" "${build[@]}" --product odograph
 bin=$("${build[@]}" --show-bin-path)
 
 started=$SECONDS
@@ -79,7 +80,7 @@ TOML
 "$bin/odograph" serve --config "$folder/serve.toml" --broker "$broker" >"$folder/serve.log" 2>&1 &
 pids+=($!)
 
-# The depot is where the simulated drive begins: each vehicle leaves it within a minute, which is an alert.
+# The simulated drive starts in the depot. Each vehicle leaves it within a minute, which raises an alert.
 cat >"$folder/depot.geojson" <<'GEOJSON'
 {"type": "FeatureCollection", "features": [{"type": "Feature", "id": "depot", "properties": {"radius": 120},
   "geometry": {"type": "Point", "coordinates": [11.57255, 48.13375]}}]}
@@ -92,7 +93,7 @@ agent() {
   exec "$bin/odographd" run --set vehicle.fleet=demo --set "vehicle.id=$id" --set "mqtt.broker=$broker" \
     --set "state.path=$folder/$id" --set log.level=warning "$@"
 }
-# The recorded drive, as if it began now; it is played again when it has ended.
+# The recorded drive with times from now on, repeated at its end.
 # shellcheck disable=SC2317 # run in the background
 replayed_drive() {
   local child=
@@ -114,7 +115,7 @@ for report in reports:
 }
 replayed_drive >"$folder/van-4.log" 2>&1 &
 pids+=($!)
-# One after the other, as all of them drive the same streets.
+# With a delay, since all of them drive along the same streets.
 for number in 1 2 3; do
   (
     sleep $((15 * (number - 1))) &
@@ -143,7 +144,7 @@ fi
 status=0
 limit=()
 if [ -n "$seconds" ]; then limit=(timeout --foreground --preserve-status -s INT "$seconds"); fi
-# Time to read the hints before the table takes the screen.
+# Pause for reading the hints before the table covers the screen.
 if [ -t 1 ]; then sleep 4; fi
 "${limit[@]}" "$bin/odograph" watch --broker "$broker" || status=$?
 for log in serve van-1 van-2 van-3 van-4; do

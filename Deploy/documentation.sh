@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Makes what people read about the programs and libraries, and fails on what is wrong in it: manual pages and shell
-# completions of both programs, and one DocC archive with one index of all library products.
+# Generates manual pages and shell completions of both programs and one DocC archive of all library products. Fails on
+# faults in the documentation.
 #
 # usage: Deploy/documentation.sh [--programs DIR] [--build-path DIR] OUTPUT-DIR [BUILD-OPTION...]
-#   --programs DIR     take odograph and odographd from DIR, and make no archives: for packaging
-#   --build-path DIR   where Swift builds (default: .build)
-#   BUILD-OPTION       for `swift build`: those of the earlier build in that folder, which is otherwise repeated
-# OUTPUT-DIR becomes:
+#   --programs DIR     use odograph and odographd of DIR, and make no archive: for packaging
+#   --build-path DIR   folder for Swift's build (default: .build)
+#   BUILD-OPTION       for `swift build`: the options of the earlier build in that folder, to avoid a second one
+# Contents of OUTPUT-DIR:
 #   man/man1/odograph.1, odograph-watch.1, …; man/man8/odographd.8, odographd-run.8, …
 #   bash-completion/completions/NAME, zsh/vendor-completions/_NAME, fish/vendor_completions.d/NAME.fish
 #   doc/odograph.doccarchive
-# The first two lines are as below /usr/share. Environment: SOURCE_DATE_EPOCH, the date of the pages; else the last commit's.
+# The first two lines have the layout of /usr/share. Environment: SOURCE_DATE_EPOCH, the date of the pages (default:
+# last commit).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -26,10 +27,10 @@ install_packages "${build_packages[@]}" python3 mandoc >&2
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# quietly COMMAND…: prints what it said only when it fails.
+# quietly COMMAND…: prints the output only if the command fails.
 quietly() { "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2; return 1; }; }
 
-# The argument parser's own tool, which its package plugin runs on each program.
+# The argument parser's tool, which its package plugin also runs for each program.
 quietly swift build "${options[@]}" --product generate-manual
 built=$(swift build "${options[@]}" --show-bin-path)
 if [ -z "$programs" ]; then quietly swift build "${options[@]}"; fi
@@ -53,20 +54,20 @@ for program in odograph odographd; do
 done
 if [ -n "$programs" ]; then exit 0; fi
 
-# Archives: the symbol graphs come from the modules as built.
+# The symbol graphs come from the modules of this build.
 mapfile -t libraries < <(swift package describe --type json |
   python3 -c 'import json, sys
 for product in json.load(sys.stdin)["products"]:
   if "library" in product["type"]: print(product["name"])')
 headers=()
 for folder in Sources/C*/; do headers+=(-I "$folder"); done
-# Of modules in C the package manager writes the map itself.
+# The package manager writes module maps for C modules without one.
 for map in "$built"/C*.build/module.modulemap; do headers+=(-Xcc "-fmodule-map-file=$map"); done
 read -ra flags < <(pkg-config --cflags libcurl libpq libnl-genl-3.0)
 triple=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
 mkdir -p "$output/doc" "$work/archives"
-# document LIBRARY: makes its archive; what is wrong in it stands in LIBRARY.faults.
+# document LIBRARY: makes the archive of a library, and writes faults to LIBRARY.faults.
 document() {
   local library=$1 graphs=$work/graphs/$1 said=$work/$1.said
   mkdir -p "$graphs"
@@ -81,12 +82,12 @@ document() {
     cp "$said" "$work/$library.faults"
     return
   fi
-  # A parameter whose name says all needs no sentence; everything else that DocC remarks is a fault.
+  # Parameters with clear names need no description. All other remarks of DocC are faults.
   grep -E '(warning|error): ' "$said" | grep -v "warning: Parameter '.*' is missing documentation" >"$work/$library.faults" || true
 }
 running=0
 for library in "${libraries[@]}"; do
-  # One for each processor.
+  # One process for each processor.
   if [ "$running" -ge "$(nproc)" ]; then wait -n; else running=$((running + 1)); fi
   document "$library" &
 done
@@ -102,7 +103,7 @@ if [ "$status" -eq 0 ]; then
   quietly "$toolchain/docc" merge "${archives[@]}" --output-path "$output/doc/odograph.doccarchive" \
     --synthesized-landing-page-name odograph --synthesized-landing-page-kind Package \
     --synthesized-landing-page-topics-style detailedGrid
-  # One index has them all.
+  # All libraries must be in the common index.
   python3 - "$output/doc/odograph.doccarchive/index/index.json" "${libraries[@]}" <<'PYTHON'
 import json, sys
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Follows README.md from a clone to a first vehicle, as a user who is not root: each command of its block is run as it
-# stands there, with mosquitto and gpsd in a network namespace of their own, until the table shows a location.
+# Follows README.md from a clone to a first vehicle, as a normal user: runs each command of its block unchanged, with
+# mosquitto and gpsd in a separate network namespace, until the table shows a location.
 #
 # usage: Deploy/first-vehicle.sh [--programs DIR]
-#   --programs DIR   take odographd and odograph from there, and build nothing
-# Prints each command with the second at which it was done. Needs root for the namespace.
+#   --programs DIR   use odographd and odograph of DIR, without a build
+# Prints each command with its time in seconds. Requires root for the namespace.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -57,11 +57,11 @@ follow() {
   done < <(readme_commands first-clone)
   cat "$work/seen"
   [ "$commands" -gt 2 ] || fail "README.md has no block first-clone"
-  [ "$commands" -le "$limit" ] || fail "$commands commands, at most $limit are asked"
+  [ "$commands" -le "$limit" ] || fail "$commands commands, at most $limit are permitted"
   echo "commands,$commands"
 }
 
-# as_user COMMAND: with an own home, and nothing else of this environment.
+# as_user COMMAND: runs a command with a separate home folder and a clean environment.
 as_user() {
   setpriv --reuid nobody --regid nogroup --clear-groups \
     env -i PATH="$PATH" HOME="$work/home" XDG_RUNTIME_DIR="$work/home/run" NO_COLOR=1 bash -c "cd '$work/home' && exec $1"
@@ -80,11 +80,11 @@ case "${1:-}" in
   *) echo "usage: Deploy/first-vehicle.sh [--programs DIR]" >&2; exit 64 ;;
 esac
 if [ "$(id -u)" -ne 0 ] || ! unshare --net true 2>/dev/null; then
-  echo "skipped: a first vehicle from a clone is tried by root only, where it may make a network namespace"
+  echo "skipped: a first vehicle from a clone requires root and network namespaces"
   exit 0
 fi
 for package in "${build_packages[@]}"; do
-  sed -n '/^apt-get install pkg-config/,/^```/p' README.md | grep -qw -- "$package" || fail "README.md does not name $package for the build"
+  sed -n '/^apt-get install pkg-config/,/^```/p' README.md | grep -qw -- "$package" || fail "README.md does not list the package $package for the build"
 done
 install_packages mosquitto gpsd iproute2 python3 util-linux >&2
 work=$(mktemp -d)

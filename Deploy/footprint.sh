@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints binary_mb,rss_mb: the size of odographd, Swift runtime linked in, stripped; and its resident memory after an
-# hour of simulated driving, played fast. Fails above 20.5 MB of binary or 21.5 MB resident, and when Foundation enters an agent module.
+# Prints binary_mb,rss_mb: the size of odographd (Swift runtime linked in, stripped) and its resident memory after an
+# hour of simulated driving at full speed. Fails above 20.5 MB of binary or 21.5 MB of memory, and if an agent module
+# imports Foundation.
 #
 # usage: Deploy/footprint.sh [--build-path DIR]
 set -euo pipefail
@@ -9,7 +10,8 @@ cd "$(dirname "$0")/.."
 . Deploy/packages.sh
 install_packages "${build_packages[@]}" binutils >&2
 
-# 20.45 MB of binary on 2026-11-28, 3.9 of them FoundationEssentials for ArgumentParser; the budget in the long run is 20.
+# 20.45 MB of binary on 2026-11-28, including 3.9 MB of FoundationEssentials for ArgumentParser. The long-term budget
+# is 20 MB.
 binary_limit_mb=20.5
 limit_mb=21.5
 build=.build-static
@@ -34,28 +36,28 @@ binary=$(Deploy/build-static.sh odographd --build-path "$build")
 strip -o "$work/odographd" "$binary"
 Deploy/pure.sh "$(dirname "$binary")" >&2
 if nm -C "$binary" 2>/dev/null | grep -q 'icudt[0-9]*_dat\|_FoundationICU'; then
-  echo "the whole of Foundation is linked into odographd, with its 44 MB of ICU" >&2
+  echo "odographd links full Foundation, with 44 MB of ICU" >&2
   exit 1
 fi
-# The C++ parser of TOML throws, and its tables are kept apart from all others (Deploy/relro.ld).
+# The C++ parser of TOML throws exceptions. Its unwind tables are linked separately (Deploy/relro.ld).
 printf '[vehicle' >"$work/wrong.toml"
 status=0
 "$work/odographd" check --config "$work/wrong.toml" 2>"$work/said" || status=$?
 if [ "$status" != 78 ]; then
   cat "$work/said" >&2
-  echo "odographd check ended with $status instead of 78 for a file that is not TOML" >&2
+  echo "odographd check exited with $status instead of 78 for an invalid TOML file" >&2
   exit 1
 fi
 binary_mb=$(awk -v bytes="$(stat -c %s "$work/odographd")" 'BEGIN { printf "%.2f", bytes / 1e6 }')
 
-# The peak over the hour is the stricter figure, and the kernel keeps it for us. Libraries that clean up when the program ends add
-# 2 MB of their code for a millisecond, which is not counted. Most of the peak is pages of the program itself, and how many the
-# kernel maps around each that is touched depends on how the file lies in its cache: right after it was written that is up to a
-# megabyte more. So the file is read from the disk, as after a boot; the median of three runs counts, after one that does not.
+# The kernel records the peak of the hour, which is the stricter figure. At exit, libraries load 2 MB of their code
+# for about a millisecond, which is not counted. Most of the peak are pages of the program. The kernel maps more of
+# them per page fault if the file was just written: up to 1 MB. The file is therefore read from the disk, as after a
+# boot. The result is the median of three runs after a warm-up run.
 python3 - "$work/odographd" >"$work/rss" <<'PYTHON'
 import os, re, statistics, subprocess, sys
 
-# What a pipe holds, and what is read at once: in the last bytes of the output, the program may already have been ending.
+# Size of a pipe's buffer and of a read. The program may already exit while its last bytes are read.
 PIPE, CHUNK = 65536, 16384
 
 def peak():
@@ -67,11 +69,11 @@ def peak():
     while chunk := os.read(program.stdout.fileno(), CHUNK):
         count += len(chunk)
         with open(f"/proc/{program.pid}/status") as status:
-            # Without memory, the program has ended.
+            # Without this line, the program has exited.
             if found := re.search(r"VmHWM:\s+(\d+) kB", status.read()):
                 peaks.append((count, int(found[1]) * 1024 / 1e6))
     if program.wait() != 0:
-        sys.exit(f"odographd ended with status {program.returncode}")
+        sys.exit(f"odographd exited with status {program.returncode}")
     return max(peak for read, peak in peaks if read < count - PIPE - CHUNK)
 
 file = os.open(sys.argv[1], os.O_RDONLY)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Fails unless each program is built as Debian hardens its own: position independent, addresses bound at the start and
-# read-only from then on, no executable stack, C with stack protector and fortified calls. Any architecture's will do.
+# Fails unless each program has Debian's hardening: position independent, addresses bound at start and then read-only,
+# no executable stack, C code with stack protector and fortified calls. Accepts programs of any architecture.
 #
 # usage: Deploy/hardened.sh PROGRAM...
 set -euo pipefail
 [ $# -gt 0 ] || { echo "usage: Deploy/hardened.sh PROGRAM..." >&2; exit 64; }
 
-# has WHAT PATTERN FILE: whether a line that readelf has written there matches.
+# has WHAT PATTERN FILE: reports a fault unless a line of readelf's output matches.
 has() { grep -qE "$2" "$3" || { echo "$program: $1" >&2; faults=1; }; }
 
 faults=

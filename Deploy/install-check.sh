@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs the packages into a fresh Debian 12 with apt, upgrades them untouched, follows README.md to a first vehicle, sets up
-# broker and vehicle as Config/mosquitto/README.md says, runs the agent as its system user, also under the restrictions of its
-# unit, sees the vehicle over mutual TLS, upgrades again, purges.
-# Everything happens in a folder and in namespaces of its own; nothing is left behind, and no port of this machine is used.
+# Installs the packages into a fresh Debian 12 with apt, upgrades them with an unchanged configuration, follows
+# README.md to a first vehicle, sets up broker and vehicle as described in Config/mosquitto/README.md, runs the agent
+# as its system user, also under the restrictions of its unit, shows the vehicle over mutual TLS, upgrades again, and
+# purges.
+# All of it happens in a temporary folder and in namespaces. It leaves no files and uses no port of this machine.
 #
 # usage: Deploy/install-check.sh [--packages DIR]
-#   --packages  take the packages from there instead of building them
-# Needs root (for chroot and namespaces) and a Debian mirror.
+#   --packages  use the packages of DIR instead of building them
+# Requires root (for chroot and namespaces) and a Debian mirror.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -17,7 +18,7 @@ cd "$(dirname "$0")/.."
 fail() { echo "installation: $1" >&2; exit 1; }
 passed() { printf 'ok  %-76s %4s s\n' "$1" "$SECONDS"; }
 
-# --- Inside the namespaces: this script again, with the root in the environment ---------------------------------
+# --- Inside the namespaces: this script, called again with the root folder in the environment ---------------------
 
 # in_root COMMAND...
 in_root() { chroot "$root" "$@"; }
@@ -27,10 +28,10 @@ watch_once() {
     --cert /root/authority/clients/dashboard.crt --key /root/authority/clients/dashboard.key
 }
 
-# is STATE: whether the fleet's side sees the vehicle so, over mutual TLS.
+# is STATE: true if the fleet's side sees the vehicle in this state over mutual TLS.
 is() { watch_once 2>"$root/tmp/watch" | grep -E "van-1 +[^ ]+ $1" >"$root/tmp/seen"; }
 
-vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after SIGTERM, offline
+vehicle_runs() { # HOW COMMAND...: starts the agent, expects it online and, after SIGTERM, offline
   local how=$1
   shift
   "$@" >"$root/tmp/odographd" 2>&1 &
@@ -39,7 +40,7 @@ vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after S
   until is online; do
     if [ "$SECONDS" -gt "$end" ] || ! kill -0 "$agent" 2>/dev/null; then
       cat "$root/tmp/odographd" "$root/tmp/watch" >&2
-      fail "the vehicle is not seen, $how"
+      fail "the vehicle does not come online, $how"
     fi
     sleep 0.2
   done
@@ -47,38 +48,38 @@ vehicle_runs() { # HOW COMMAND...: starts the agent, sees it online and, after S
   local ran
   ran=$(awk '/^Uid:/ { print $2 }' "/proc/$agent/status")
   [ "$ran" = "$(in_root id -u odographd)" ] || fail "the agent runs as user $ran, $how"
-  in_root odographd status >"$root/tmp/status" 2>&1 || { cat "$root/tmp/status" >&2; fail "the agent does not say how it is, $how"; }
+  in_root odographd status >"$root/tmp/status" 2>&1 || { cat "$root/tmp/status" >&2; fail "odographd status fails, $how"; }
   if [ "$how" = restricted ]; then
     grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$agent/status" | paste -sd ' ' | tr -s '\t' ' '
-    grep -qE '^CapBnd:\s0+$' "/proc/$agent/status" || fail "the agent keeps capabilities"
-    grep -qE '^Seccomp:\s2$' "/proc/$agent/status" || fail "the agent has no filter of system calls"
+    grep -qE '^CapBnd:\s0+$' "/proc/$agent/status" || fail "the agent has capabilities"
+    grep -qE '^Seccomp:\s2$' "/proc/$agent/status" || fail "the agent has no system call filter"
   fi
   kill "$agent"
   local status=0
   wait "$agent" || status=$?
-  [ "$status" -eq 0 ] || { cat "$root/tmp/odographd" >&2; fail "the agent ends with status $status, $how"; }
-  is offline || fail "the vehicle is not seen going, $how"
+  [ "$status" -eq 0 ] || { cat "$root/tmp/odographd" >&2; fail "the agent exits with status $status, $how"; }
+  is offline || fail "the vehicle does not go offline, $how"
 }
 
-# upgrade VERSION OPTION...: as somebody does it who is not there to answer.
+# upgrade VERSION OPTION...: upgrades without interaction.
 upgrade() {
   local version=$1
   shift
   in_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" "/root/$version/odographd.deb" "/root/$version/odograph.deb" \
-    </dev/null >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the upgrade to $version"; }
+    </dev/null >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the upgrade to $version fails"; }
   # shellcheck disable=SC2016 # dpkg's own
   [[ $(in_root dpkg-query -W -f '${Version}' odographd) = *+$version ]] || fail "the upgrade to $version is not installed"
 }
 
-# beside: what dpkg has put beside the configuration.
+# beside: lists the files that dpkg has put beside the configuration.
 beside() { find "$root/etc/odographd" -name 'odograph.toml.*' -printf '%f\n'; }
 
 untouched_upgrade() {
   local configuration=$root/etc/odographd/odograph.toml
   upgrade upgrade1
-  grep -q 'upgrade1 brings' "$configuration" || fail "an upgrade leaves an old default in an untouched configuration"
-  [ -z "$(beside)" ] || fail "an upgrade of an untouched configuration leaves $(beside)"
-  passed "an upgrade with another default asks nothing, and an untouched configuration follows"
+  grep -q 'upgrade1 brings' "$configuration" || fail "an upgrade does not update an unchanged configuration"
+  [ -z "$(beside)" ] || fail "an upgrade of an unchanged configuration leaves $(beside)"
+  passed "an upgrade replaces an unchanged configuration without a question"
 }
 
 first_vehicle() {
@@ -91,12 +92,12 @@ first_vehicle() {
   local gpsd=$! agent=
   receiver 5947 &
   local receiver=$!
-  if ! wait_for_port 1883 || ! wait_for_port 2947; then fail "the packages' own mosquitto and gpsd do not start"; fi
+  if ! wait_for_port 1883 || ! wait_for_port 2947; then fail "mosquitto or gpsd of the packages does not start"; fi
   local started=$SECONDS
   while read -r line; do
     case $line in
       'systemctl enable --now odographd')
-        # What its unit runs, under its restrictions; there is no systemd in here.
+        # Runs the command of the unit under its restrictions, since no systemd runs here.
         Deploy/confine.py "$root/lib/systemd/system/odographd.service" "$root" \
           /usr/bin/odographd run --config /etc/odographd/odograph.toml >"$root/tmp/odographd" 2>&1 &
         agent=$!
@@ -114,7 +115,7 @@ first_vehicle() {
   done < <(readme_commands first-vehicle)
   cat "$root/tmp/seen"
   [ "$commands" -gt 2 ] || fail "README.md has no block first-vehicle"
-  [ "$commands" -le 5 ] || fail "$commands commands to the first location, at most 5 are asked"
+  [ "$commands" -le 5 ] || fail "$commands commands to the first location, at most 5 are permitted"
   local took=$((SECONDS - started))
   kill "$agent" "$broker" "$gpsd" "$receiver"
   wait "$agent" "$broker" "$gpsd" "$receiver" || true
@@ -125,16 +126,16 @@ inside() {
   ip link set lo up
   mount -t proc proc "$root/proc"
   mount -t tmpfs tmpfs "$root/run"
-  # As systemd does it for RuntimeDirectory=.
+  # Replaces RuntimeDirectory= of systemd.
   in_root install -d -o odographd -g odographd -m 0750 /run/odographd
 
   in_root odographd --version
   in_root odograph --version
   in_root odographd run --print --config /usr/share/doc/odographd/examples/drive/odograph.toml >"$root/tmp/example" 2>"$root/tmp/said" ||
-    { cat "$root/tmp/said" >&2; fail "the example does not play"; }
-  grep -q '/location"' "$root/tmp/example" || fail "the example tells no location"
-  if grep -rnE 'Config/|\.\./' "$root/usr/share/doc/odographd/examples" >&2; then fail "an example names a file of the source"; fi
-  passed "the example that is installed plays: $(wc -l <"$root/tmp/example") messages"
+    { cat "$root/tmp/said" >&2; fail "the replay of the example fails"; }
+  grep -q '/location"' "$root/tmp/example" || fail "the example publishes no location"
+  if grep -rnE 'Config/|\.\./' "$root/usr/share/doc/odographd/examples" >&2; then fail "an example refers to a file of the source"; fi
+  passed "the installed example is replayed: $(wc -l <"$root/tmp/example") messages"
   untouched_upgrade
   first_vehicle
 
@@ -156,7 +157,7 @@ inside() {
 
   in_root cp "$authority/ca.crt" "$authority/clients/acme/van-1.crt" /etc/odographd/
   in_root cp "$authority/clients/acme/van-1.key" /etc/odographd/credentials/
-  # As systemd does it for LoadCredential=.
+  # Replaces LoadCredential= of systemd.
   in_root install -d -o odographd -m 0500 /run/credentials/odographd.service
   in_root install -o odographd -m 0400 /etc/odographd/credentials/van-1.key \
     /run/credentials/odographd.service/mqtt_van-1.key
@@ -184,41 +185,41 @@ TOML
   vehicle_runs "as its user" chroot --userspec=odographd:odographd "$root" "${agent[@]}"
   passed "the agent runs as its user; odograph watch --once sees it over mutual TLS"
   vehicle_runs restricted Deploy/confine.py "$root/lib/systemd/system/odographd.service" "$root" "${agent[@]}"
-  passed "the same under the unit's restrictions: read-only root, no capabilities, seccomp"
+  passed "also under the unit's restrictions: read-only root, no capabilities, seccomp"
 
   local refused
   refused=$(in_root odograph watch --once --broker mqtts://localhost --ca /etc/mosquitto/certs/ca.crt 2>&1) &&
-    fail "somebody without a certificate sees the fleet: $refused"
-  passed "without a certificate nothing is seen"
+    fail "a client without a certificate sees the fleet: $refused"
+  passed "a client without a certificate is refused"
 
-  # Something for the store to keep: the agent runs while the broker is away.
+  # The agent stores messages while the broker is stopped.
   kill "$broker"
   wait "$broker" || true
   timeout -s TERM 5 chroot --userspec=odographd:odographd "$root" "${agent[@]}" >"$root/tmp/odographd" 2>&1 || true
   local before
   before=$(kept)
   upgrade upgrade2
-  [ "$(kept)" = "$before" ] || fail "the upgrade has changed what it must keep: $(diff <(echo "$before") <(kept) || true)"
+  [ "$(kept)" = "$before" ] || fail "the upgrade changes files that it must preserve: $(diff <(echo "$before") <(kept) || true)"
   [ -z "$(beside)" ] || fail "an upgrade with the same default leaves $(beside)"
-  passed "an upgrade with the same default asks nothing, and a changed configuration is kept"
+  passed "an upgrade with the same default preserves a changed configuration"
   upgrade upgrade3 -o Dpkg::Options::=--force-confold
-  [ "$(kept)" = "$before" ] || fail "the upgrade has changed what it must keep: $(diff <(echo "$before") <(kept) || true)"
-  [ "$(beside)" = odograph.toml.dpkg-dist ] || fail "the new configuration is not put beside the changed one"
+  [ "$(kept)" = "$before" ] || fail "the upgrade changes files that it must preserve: $(diff <(echo "$before") <(kept) || true)"
+  [ "$(beside)" = odograph.toml.dpkg-dist ] || fail "the new default is not put beside the changed configuration"
   chroot "$root" mosquitto -c /etc/mosquitto/mosquitto.conf >"$root/tmp/mosquitto" 2>&1 &
   broker=$!
   wait_for_port 8883
   vehicle_runs "after the upgrade" chroot --userspec=odographd:odographd "$root" "${agent[@]}"
-  passed "the upgrade keeps store, keys and changed configuration"
+  passed "the upgrade preserves store, keys and changed configuration"
   kill "$broker"
   wait "$broker" || true
 
   local user files
   user=$(in_root id -u odographd)
   files=$(in_root dpkg -L odographd odograph | sort -u)
-  in_root apt-get remove -y -qq odographd >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the removal"; }
+  in_root apt-get remove -y -qq odographd >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the removal fails"; }
   [ "$(kept)" = "$before" ] || [ -f "$root/var/lib/odographd/outbox.sqlite" ] || fail "removing the package deletes the store"
-  in_root apt-get purge -y -qq odographd odograph >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the purge"; }
-  if in_root getent passwd odographd || in_root getent group odographd; then fail "the user is left"; fi
+  in_root apt-get purge -y -qq odographd odograph >"$root/tmp/apt" 2>&1 || { cat "$root/tmp/apt" >&2; fail "the purge fails"; }
+  if in_root getent passwd odographd || in_root getent group odographd; then fail "the purge leaves the user"; fi
   local left
   left=$(find "$root" -xdev \( -path "$root/root" -o -path "$root/proc" -o -path "$root/tmp" \) -prune -o \
     \( -iname '*odograph*' -o -uid "$user" \) -not -path "$root/etc/mosquitto/*" -print)
@@ -229,12 +230,12 @@ TOML
   passed "the purge leaves no file and no user"
 }
 
-# kept: what an upgrade may not touch.
+# kept: prints checksums of the files that an upgrade must preserve.
 kept() {
   in_root sh -c 'cd / && find var/lib/odographd etc/odographd -type f ! -name "*.dpkg-dist" -exec sha256sum {} + | sort -k 2'
 }
 
-# drive: ten minutes of NMEA, once around a circle.
+# drive: prints ten minutes of NMEA along a circle.
 drive() {
   python3 - <<'PYTHON'
 import functools, math, operator
@@ -295,14 +296,15 @@ if [ -z "$packages" ]; then
   passed "the packages are built"
 fi
 
-lintian --fail-on error,warning --allow-root --tag-display-limit 0 "$packages"/*.deb || fail "lintian finds faults"
+lintian --fail-on error,warning --allow-root --tag-display-limit 0 "$packages"/*.deb || fail "lintian reports faults"
 passed "lintian has no errors and no warnings"
 
 mmdebstrap --quiet --variant=minbase bookworm "$root" >"$work/log" 2>&1 ||
-  { cat "$work/log" >&2; fail "no Debian 12 could be made; is a mirror in reach?"; }
+  { cat "$work/log" >&2; fail "cannot create a Debian 12; check that a Debian mirror is reachable"; }
 passed "a fresh Debian 12"
 
-# revision PRODUCT VERSION SOURCE: that package again, newer; and with another default in upgrade1 and upgrade3.
+# revision PRODUCT VERSION SOURCE: rebuilds a package with a higher version, and another default in upgrade1 and
+# upgrade3.
 revision() {
   local product=$1 version=$2 source=$3
   dpkg-deb -R "$source" "$work/next"
@@ -326,7 +328,7 @@ for product in odographd odograph; do
 done
 
 echo "127.0.0.1 localhost" >"$root/etc/hosts"
-# No daemon starts by itself in there.
+# No daemon starts automatically in the root.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
 unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env DEBIAN_FRONTEND=noninteractive \

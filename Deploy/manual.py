@@ -1,9 +1,9 @@
-"""Puts the argument parser's manual pages into the shape that manual pages have.
+"""Converts the argument parser's manual pages to the usual form of manual pages.
 
 usage: manual.py FROM-DIR TO-DIR
 
 The generator prints a command's discussion as one text. Here its "Examples:" and "Exit codes:" become sections of
-their own, indented lines stay as they are, options stand after the description, and the pages are called
+their own, indented lines are unchanged, options follow the description, and the pages are called
 odograph-config-set rather than odograph.config.set, so that `man odograph config set` finds them.
 """
 
@@ -15,7 +15,7 @@ EXAMPLES, CODES = "Examples:", "Exit codes:"
 
 
 def literal(lines):
-    """Lines that stay as they are, and can be copied: a bare ' or - would come out as a typographer's."""
+    """Yields unchanged lines that can be copied. Unescaped ' and - would become typographic characters."""
     escapes = {"'": r"\(aq", "`": r"\(ga", "-": r"\-", "~": r"\(ti", "^": r"\(ha"}
     yield ".Bd -literal -offset indent"
     for line in lines:
@@ -25,14 +25,14 @@ def literal(lines):
 
 
 def sentences(text):
-    """Running text, each sentence on a line of its own, as mdoc(7) wants it."""
+    """Yields running text with each sentence on its own line, as mdoc(7) requires."""
     for sentence in re.split(r"(?:(?<=[a-z0-9)\]][.?!])|(?<=[A-Z]{2}[.?!])) (?=[A-Z/])", text):
         for line in re.findall(r"\S.{0,76}\S(?= |$)|\S+", sentence):
             yield r"\&" + line if line[0] in ".'" else line
 
 
 def paragraphs(text):
-    """Description text: running text, and blocks of indented lines."""
+    """Yields a description: running text, and blocks of indented lines."""
     first = True
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         for indented, lines in runs(block.split("\n")):
@@ -43,7 +43,7 @@ def paragraphs(text):
 
 
 def runs(lines):
-    """Neighbouring lines that are indented, or are not."""
+    """Yields runs of indented or unindented lines."""
     run = []
     for line in lines:
         line = line.removeprefix(r"\&") if line.startswith(r"\& ") else line
@@ -56,7 +56,7 @@ def runs(lines):
 
 
 def exit_codes(text):
-    """"0 done; 64 usage" as a list."""
+    """Yields a text such as "0 done; 64 usage" as a list."""
     yield ".Bl -tag -width 4n"
     for code in re.split(r"[;\n]\s*(?=\d)", " ".join(text.split()).rstrip(".")):
         number, meaning = code.strip().split(" ", 1)
@@ -66,7 +66,7 @@ def exit_codes(text):
 
 
 def page(source, name, section, commands, parent):
-    """A page in order: what it is, its options, its exit codes, examples, where to read on."""
+    """Yields a page: description, commands, options, exit codes, examples, references."""
     head, _, body = source.partition(".Sh DESCRIPTION\n")
     body, _, _ = body.partition('.Sh "EXIT STATUS"')
     split = re.search(r"^\.Bl", body, re.M)
@@ -92,7 +92,7 @@ def page(source, name, section, commands, parent):
             yield from sentences(abstract + ".")
         yield ".El"
     if options:
-        # The programs print two forms of it; see Sources/CommandHelp.
+        # The programs print two forms of help; see Sources/CommandHelp.
         options = options.replace("Show help information.", "Show all of this; -h shows one screen.")
         yield ".Sh OPTIONS"
         for line in options.replace(".Pp\n.It", ".It").strip("\n").split("\n"):

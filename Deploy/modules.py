@@ -3,7 +3,7 @@
 
 usage: Deploy/modules.py [PACKAGE-FOLDER...]     (default: this package, Tests/Examples and Tests/Benchmarks)
 Reports imported modules that are not declared, declared dependencies that are not imported, and dependencies on targets that
-Package.swift lists later: data flows down that list. A dependency on a program needs no import, because tests start it.
+Package.swift lists later, since data flows down that list. A dependency on a program needs no import, because tests start it.
 Reports also libraries that link the parser of command lines, except the libraries that declare options.
 Exit status 1 if something was found."""
 

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# What a first reader of README.md meets, for the scripts that follow it to the letter; sourced by them.
+# Environment of a first reader of README.md. Sourced by the scripts that follow README.md exactly.
 
-# readme_commands NAME [FILE]: the lines of the block "```sh NAME" of a page (default: README.md).
+# readme_commands NAME [FILE]: prints the lines of the block "```sh NAME" of a page (default: README.md).
 readme_commands() {
   awk -v fence="\`\`\`sh $1" '$0 == fence { inside = 1; next } /^```/ { inside = 0 } inside && NF' "${2:-README.md}"
 }
 
-# receiver PORT: a receiver on its way north, a fix a second, as NMEA by UDP to gpsd there; ends after five minutes.
+# receiver PORT: a receiver that moves north, with a fix per second as NMEA over UDP to gpsd on that port, for five
+# minutes.
 receiver() {
   python3 - "$1" <<'PYTHON'
 import datetime, functools, operator, socket, sys, time
@@ -26,5 +27,5 @@ for second in range(300):
 PYTHON
 }
 
-# shows_location FILE: whether the table that is written there has the vehicle online, where the receiver is.
+# shows_location FILE: true if the table in the file shows the vehicle online at the position of the receiver.
 shows_location() { grep -E 'van-1 .*online.* 48\.[0-9]+ +11\.[0-9]+' "$1"; }

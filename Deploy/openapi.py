@@ -9,7 +9,7 @@ A schema in openapi.yaml:
   {fields: {a: S, b?: S}}   an object; a question mark at the end of a name: optional
   {is: S, KEYWORD: VALUE}   S with other keywords of JSON Schema; without `is` and `fields`, the keywords only
 Each operation has the errors 401, 429 and 500, and a body 413, unless `errors` has the key `only`. The parameters of a path are declared by their
-names; `needed` marks a required parameter. `etag` declares what belongs to a cached response, `csrf` the token of a request that changes something,
+names; `needed` marks a required parameter. `etag` declares the header of a cached response, `csrf` the token of a request that changes data,
 and `otherBodies` the body by further content types. `more` and `raw` are parameters and answers in the form of OpenAPI.
 """
 import json
@@ -63,7 +63,7 @@ def parameter(name, short, place="query"):
 
 
 def response(short, etag=False):
-    """A description, or a description and a schema, or these with a content type or several."""
+    """Returns a response, from a description, optionally a schema, and optionally one or more content types."""
     text, body, kinds = [*([short] if isinstance(short, str) else short), None, None][:3]
     made = {"description": text}
     if body is not None:
@@ -123,7 +123,7 @@ def document(source):
 
 
 def typescript(short):
-    """The type of a JSON Schema in TypeScript."""
+    """Returns the TypeScript type of a JSON Schema."""
     if short is True or not short:
         return "any"
     if "$ref" in short:
@@ -146,9 +146,9 @@ def typescript(short):
 
 
 def declarations(made):
-    """The schemas as types of TypeScript, one per line, in a namespace of their own."""
+    """Returns the schemas as TypeScript types, one per line, in a separate namespace."""
     lines = [f"  type {name} = {typescript(each)};" for name, each in made["components"]["schemas"].items()]
-    # Their members are wrapped as far as the width of the page's lines requires.
+    # Members are wrapped to the line width of the page's files.
     wrapped = (textwrap.fill(line, 156, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False) for line in lines)
     return "\n".join(["// Written by Deploy/openapi.py.", "declare namespace Server {", *wrapped, "}", ""])
 
@@ -165,7 +165,7 @@ def main():
             continue
         with open(path, encoding="utf-8") as file:
             if file.read() != text:
-                sys.exit(f"{name} is not what openapi.yaml describes; run Deploy/openapi.py")
+                sys.exit(f"{name} differs from openapi.yaml; run Deploy/openapi.py")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds the Debian packages odographd and odograph, the Swift runtime linked in, and prints their paths.
+# Builds the Debian packages odographd and odograph with the Swift runtime linked in, and prints their paths.
 #
 # usage: Deploy/package.sh [--output DIR] [--revision N] [--build-path DIR]
 #          [--architecture ARCH --programs DIR --root DIR --emulator COMMAND]
-#   --output      where the packages go (default: .build-packages)
-#   --revision    the Debian revision, for a package that is built again without a new version (default: 1)
-#   --build-path  where Swift builds (default: .build-static)
-# For another architecture, as Deploy/arm64.sh does it:
-#   --architecture  Debian's name of it
-#   --programs      take odographd and odograph from there, stripped, and build nothing but the tool for manual pages
-#   --root          a Debian with debhelper and the libraries of both architectures, in which it is packed
-#   --emulator      what runs those programs here
-# Environment: SOURCE_DATE_EPOCH, the date of the files and pages (default: of the changelog, and of the last commit).
-# The version is the one of Sources/CBuild/include/CBuild.h.
+#   --output      folder for the packages (default: .build-packages)
+#   --revision    Debian revision, for another package of the same version (default: 1)
+#   --build-path  folder for Swift's build (default: .build-static)
+# For another architecture, see Deploy/arm64.sh:
+#   --architecture  Debian's name of the architecture
+#   --programs      use odographd and odograph of this folder, stripped; build only the tool for manual pages
+#   --root          a Debian root with debhelper and the libraries of both architectures, for packaging
+#   --emulator      command that runs these programs here
+# Environment: SOURCE_DATE_EPOCH, the date of files and pages (default: of the changelog and of the last commit).
+# The version is that of Sources/CBuild/include/CBuild.h.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -32,7 +32,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-case $revision in '' | 0* | *[!0-9]*) echo "--revision is a number from 1, not \"$revision\"" >&2; exit 64 ;; esac
+case $revision in '' | 0* | *[!0-9]*) echo "--revision must be a number from 1, not \"$revision\"" >&2; exit 64 ;; esac
 install_packages "${build_packages[@]}" "${packaging_packages[@]}" >&2
 
 version=$(sed -n 's/^#define ODOGRAPH_VERSION "\(.*\)"$/\1/p' Sources/CBuild/include/CBuild.h)
@@ -82,7 +82,7 @@ cp -r Config/mosquitto "$source/mosquitto"
 cp -r Config/clusters "$source/clusters"
 cp -r Config/asyncapi.yaml Config/schemas "$source/contract"
 cp -r Config/examples "$source"
-# The recording is played from where it is installed, and the contract is where the package odograph has it.
+# In the packages, the recording is replayed from its installed folder, and the contract is in the package odograph.
 sed -i -e 's|Config/examples/|/usr/share/doc/odographd/examples/|' -e 's|Run it in the folder of the source; no sensors|No sensors|' \
   -e 's|^Run this in the folder of the source\. It requires|This requires|' -e 's|\.\./\.\./|/usr/share/odograph/|g' \
   "$source"/examples/*/*.{toml,md}
@@ -91,10 +91,10 @@ if grep -n 'folder of the source' "$source"/examples/*/*.{toml,md} >&2; then
   exit 1
 fi
 
-# Manual pages and completions, laid out as below /usr/share.
+# Manual pages and completions have the layout of /usr/share.
 Deploy/documentation.sh --programs "$runnable" --build-path "$build" "$source/share"
 for product in odographd odograph; do
-  # A completion is read by a shell that runs already.
+  # A completion is sourced and needs no interpreter line.
   sed -i '1{/^#!/d}' "$source/share/bash-completion/completions/$product"
   {
     echo "share/bash-completion/completions/$product usr/share/bash-completion/completions"
@@ -104,7 +104,7 @@ for product in odographd odograph; do
   (cd "$source" && ls share/man/man*/"$product"{,-*}.[18]) >"$source/debian/$product.manpages"
 done
 
-# The binaries are built.
+# The programs are already built.
 pack=(env DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
   "--host-arch=$architecture")
 if [ -n "$root" ]; then

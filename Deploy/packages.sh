@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Installs what is missing of the Debian packages that are named; sourced by the other scripts.
+# Lists of required packages, and functions that install missing ones. Sourced by the other scripts.
 
 build_packages=(pkg-config libiio-dev libgps-dev libmosquitto-dev libsqlite3-dev libexpat1-dev
   libcurl4-openssl-dev libpq-dev librabbitmq-dev libssl-dev libtomlplusplus-dev libnl-genl-3-dev libsystemd-dev zlib1g-dev)
@@ -7,42 +7,43 @@ run_packages=(libjs-leaflet mosquitto mosquitto-clients)
 test_packages=(libjansson-dev openssl faketime gpsd gpsd-tools gpsd-clients python3-gps iiod libiio-utils tmux shellcheck binutils procps
   iproute2 util-linux gpsbabel postgresql-15 postgresql-15-postgis-3 python3-jsonschema python3-gpxpy python3-paho-mqtt python3-prometheus-client python3-yaml)
 packaging_packages=(binutils debhelper dpkg-dev fakeroot)
-# The checks of packages, unit, rules and broker kit.
+# Checks of packages, units, rules and broker kit.
 packaging_test_packages=(lintian mmdebstrap mosquitto nodejs openssl python3-seccomp python3-yaml systemd udev util-linux)
 container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
-# What makes and checks a release.
+# Making and checking a release.
 release_packages=(apt-utils arch-test buildah dpkg-dev gnupg mmdebstrap python3 skopeo xz-utils)
-# One list, which the rig's own errors name too.
+# A common list, since the rig's error messages name it, too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
-# A browser for the page of `odograph serve`, and what it draws the map with.
+# A browser for the page of `odograph serve`, and the library for its map.
 test_packages+=(chromium libjs-leaflet)
-# The compiler that checks the types of the page's modules.
+# Compiler for the type check of the page's modules.
 test_packages+=(node-typescript)
-# A proxy in front of that server.
+# A reverse proxy for that server.
 test_packages+=(nginx-light)
-# What the documentation's own checks need.
+# Checks of the documentation.
 test_packages+=(jq mandoc nodejs sqlite3)
-# What reads Parquet is not in Debian, and comes from PyPI.
+# Readers of Parquet are installed from PyPI, since Debian has none.
 test_packages+=(python3-venv)
-# A bus of its own, and what answers on it as ModemManager does.
+# A private D-Bus, and a fake ModemManager on it.
 test_packages+=(dbus python3-dbus python3-gi)
 # Qt's reader of NMEA 0183.
 test_packages+=(python3-pyqt5.qtpositioning)
-# GeoClue with its demonstration client, on a bus of a test's own.
+# GeoClue with its demonstration client, on a private D-Bus.
 test_packages+=(geoclue-2.0 geoclue-2-demo libglib2.0-bin)
-# Programs that draw the position in a window, with --full.
+# Programs that show the position in a window, with --full.
 window_packages=(foxtrotgps imagemagick xvfb)
-# Starts a program on a region event.
+# Starts programs on region events.
 test_packages+=(systemd)
 # A client of the sensor proxy.
 test_packages+=(iio-sensor-proxy)
-# Brokers that cluster, as three nodes of a test's own, each in a network namespace where root runs the tests.
+# Brokers for clusters of three nodes. If root runs the tests, each node has a network namespace.
 cluster_packages=(iproute2 nats-server openssl rabbitmq-server)
 test_packages+=("${cluster_packages[@]}")
-# Shells in which the completions are tried.
+# Shells for the tests of completions.
 test_packages+=(zsh fish)
 
-# install_packages PACKAGE...: quiet when all are there, so that the scripts run without root on a machine set up before.
+# install_packages PACKAGE...: prints nothing if all are installed. Scripts therefore run without root on a prepared
+# machine.
 install_packages() {
   local missing=() package
   for package in "$@"; do
@@ -59,7 +60,7 @@ install_packages() {
   fi
   echo "installing ${missing[*]}"
   "${as_root[@]}" apt-get update -qq
-  # No service may start: the tests and the demonstration run daemons of their own.
+  # No service may start, since the tests and the demonstration run their own daemons.
   local policy=/usr/sbin/policy-rc.d made_policy=
   if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
@@ -73,8 +74,8 @@ install_packages() {
   return $status
 }
 
-# install_python FOLDER REQUIREMENTS: what Debian does not package, from PyPI into a folder of .build, unless it is there. Where
-# PyPI cannot be reached, the tests that need it say that they did not run.
+# install_python FOLDER REQUIREMENTS: installs packages from PyPI into a folder of .build, unless installed. If PyPI
+# is unreachable, tests that require them are skipped with a message.
 install_python() {
   local folder=.build/$1 requirements=$2
   if cmp -s "$requirements" "$folder/installed.txt"; then return 0; fi
@@ -86,17 +87,17 @@ install_python() {
   fi
 }
 
-# free_port: a loopback port that nothing listens on.
+# free_port: prints an unused loopback port.
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# wait_for_port PORT: until something listens there, ten seconds at most.
+# wait_for_port PORT: waits up to 10 s until a program listens on that port.
 wait_for_port() {
   for _ in $(seq 100); do
     if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
     sleep 0.1
   done
-  echo "nothing listens on 127.0.0.1:$1 after ten seconds" >&2
+  echo "no program listens on 127.0.0.1:$1 after 10 s" >&2
   return 1
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Checks that openapi.json is what openapi.yaml describes, and the modules of the page: types and unused names (tsc reads the types
-# from the comments), line width, spaces at line ends, and timers outside of timers.js. Debian 12 has no prettier, and its eslint 6
-# cannot parse private members.
+# Checks that openapi.json matches openapi.yaml, and checks the modules of the page: types and unused names (tsc reads
+# the types from the comments), line width, trailing spaces, and timers outside of timers.js. Debian 12 has no
+# prettier, and its eslint 6 cannot parse private members.
 set -euo pipefail
-# Widths are in characters.
+# Widths are counted in characters.
 export LC_ALL=C.UTF-8
 cd "$(dirname "$0")/../Sources/CFleetPage"
 status=0

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Writes page.c anew, and which modules index.html loads ahead: run it when a file of the page comes or goes, or imports another.
-# Tests fail when either is not the folder's.
+# Regenerates page.c and the list of preloaded modules in index.html. Run it after adding or removing a file of the
+# page, or changing its imports. Tests fail if either differs from the folder.
 set -euo pipefail
 cd "$(dirname "$0")/../Sources/CFleetPage"
-# One after the other, as each names the next, modules take as many round trips as they are deep.
+# Without preloading, nested imports cost one round trip per level.
 {
   sed '/rel="modulepreload"/,$d' page/index.html | sed '/type="module"/,$d'
   for file in page/*.js; do
-    # A script of its own is no module.
+    # Classic scripts are not modules.
     [[ $file = */theme-early.js || $file = */app.js ]] || printf '<link rel="modulepreload" href="%s">\n' "${file#page/}"
   done
   printf '<link rel="modulepreload" href="%s">\n' vendor/leaflet/leaflet.esm.min.js
@@ -20,7 +20,7 @@ mapfile -t files < <(cd page && LC_ALL=C ls)
 // Written by Deploy/page-files.sh.
 #include "CFleetPage.h"
 
-// The files are part of the program, so that one file is all that is installed: no folder to find, none to forget.
+// The files are embedded, so that the program needs no data folder.
 END
   for file in "${files[@]}"; do
     printf 'static const unsigned char %s[] = {\n#embed "page/%s"\n};\n' "${file//[^a-zA-Z0-9]/_}" "$file"

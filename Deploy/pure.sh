@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails if a module that decides can do I/O. Each of these modules may import only the modules in its row, and of C its objects
-# may use only memory and mathematics. Fails also if a program of a backend (FleetExample, if it was built) contains code of the
+# Fails if a module without I/O can do I/O. Each of these modules may import only the modules in its row. Its objects may use only
+# memory and mathematical functions of C. Fails also if a program of a backend (FleetExample, if it was built) contains code of the
 # modules that compute on a vehicle. Prints the number of objects that were checked.
 #
 # usage: Deploy/pure.sh BUILD-FOLDER      for example .build/debug
@@ -8,7 +8,8 @@ set -euo pipefail
 build=${1:?usage: Deploy/pure.sh BUILD-FOLDER}
 sources=$(dirname "$0")/../Sources
 
-# Glibc is for mathematics; its other functions are found among the symbols. Bytes and JSON encode and decode in memory.
+# Glibc is imported for mathematics. Other functions of it are detected by their symbols. Bytes and JSON encode and
+# decode in memory.
 pure_modules='
 Bytes        Glibc
 JSON         Bytes
@@ -51,8 +52,8 @@ while read -r module row; do
   if [ -n "$found" ]; then printf '%s uses symbols that may do I/O:\n%s\n' "$module" "$found" >&2; status=1; fi
 done <<<"$pure_modules"
 
-# In the agent, only the configured privacy policy makes positions that messages accept. The crossing of a region's boundary is
-# interpolated between such positions.
+# In the agent, only the configured privacy policy may create positions for messages. Positions at a region's boundary
+# are interpolated between such positions.
 found=$(grep -rnw -e unrestricted -e 'manager\.process([^,]*)' "$sources"/{Pipeline,AgentCore,odographd}) || [ $? -eq 1 ] || exit 1
 found+=$(grep -rn --exclude=RegionReports.swift -e '\.interpolated(' "$sources"/{Pipeline,AgentCore,odographd}) || [ $? -eq 1 ] || exit 1
 if [ -n "$found" ]; then
@@ -61,7 +62,7 @@ if [ -n "$found" ]; then
   status=1
 fi
 
-# A backend needs the values in messages, and not the attitude filter or the power planner.
+# A backend uses the values of messages, but not the attitude filter or the power planner.
 backend=$build/FleetExample
 if [ -e "$backend" ]; then
   names=$(nm "$backend" | awk '{ print $NF }')

@@ -4,7 +4,7 @@
 #
 # usage: Deploy/python-check.sh [--programs DIR]
 #   --programs DIR   use odographd and odograph of DIR (default: .build/debug)
-# Needs PyPI once, for the packages of Tests/Python/requirements.txt, which it installs into .build/python-package.
+# Requires PyPI once, for the packages of Tests/Python/requirements.txt, which it installs into .build/python-package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -16,7 +16,7 @@ if [ "${1:-}" = --programs ]; then programs=${2:?--programs needs a folder}; shi
 [ $# -eq 0 ] || usage
 install_packages mosquitto python3-venv >&2
 for program in odographd odograph; do
-  [ -x "$programs/$program" ] || { echo "no $program in $programs: build first, or name --programs" >&2; exit 1; }
+  [ -x "$programs/$program" ] || { echo "no $program in $programs: build it first, or set --programs" >&2; exit 1; }
 done
 requirements=Tests/Python/requirements.txt tools=.build/python-package
 install_python python-package "$requirements"
@@ -42,14 +42,14 @@ step() { echo "$SECONDS s: $1"; }
 # Python writes no compiled files beside the sources.
 export PYTHONDONTWRITEBYTECODE=1
 
-# Meanwhile the agent plays the recorded drive.
+# The agent replays the recorded drive in the background.
 "$programs/odographd" run --print --config Config/examples/drive/odograph.toml \
   >"$work/messages.jsonl" 2>"$work/odographd.log" &
 pids[odographd]=$!
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 export SOURCE_DATE_EPOCH
-# As the page shows, and from another folder with other times of its files.
+# The build of the README, and one in another folder with other file times.
 cp -r Sources/Python "$work/package"
 build() {
   "$tools/bin/pip" wheel -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -w "$work/$1" "$2"
@@ -71,7 +71,7 @@ python=$work/environment/bin/python
 )
 step "installed; it works without other packages"
 
-# The packages that the extras install, without another download.
+# The packages of the extras, without another download.
 environment=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 "$tools/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$environment/tools.pth"
 (

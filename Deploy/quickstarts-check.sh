@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Runs the commands of Config/quickstarts as a reader does: each page in namespaces of its own, with copies of /etc and /dev and a
-# network of its own, so that the commands run unchanged and nothing on this machine changes. mosquitto, gpsd, PostgreSQL,
-# odographd and odograph are real; a receiver writes to a pseudo-terminal.
+# Runs the commands of Config/quickstarts: each page in its own namespaces, with copies of /etc and /dev and a
+# separate network, so that the commands run unchanged and do not change this machine. mosquitto, gpsd, PostgreSQL,
+# odographd and odograph are real. A simulated receiver writes to a pseudo-terminal.
 #
 # usage: Deploy/quickstarts-check.sh [--programs DIR] [PAGE...]
-#   --programs DIR   take odographd and odograph from DIR; else from .build/debug
-#   PAGE             a page's name such as owntracks (default: all)
-# Prints each command with its time, and each command that does not run with the reason. Needs root for the namespaces.
+#   --programs DIR   use odographd and odograph of DIR (default: .build/debug)
+#   PAGE             name of a page, such as owntracks (default: all)
+# Prints each command with its time, and each command that does not run with the reason. Requires root for the
+# namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
 
-# Runs inside the namespaces: a machine on which a page's commands change nothing but copies.
+# Runs inside the namespaces: prepares a machine on which the commands of a page change only copies.
 prepare() {
   mount --make-rprivate /
   mount -t proc proc /proc
@@ -53,10 +54,10 @@ programs=.build/debug
 if [ "${1:-}" = --programs ]; then programs=${2:?--programs needs a folder}; shift 2; fi
 case "${1:-}" in -*) echo "usage: Deploy/quickstarts-check.sh [--programs DIR] [PAGE...]" >&2; exit 64 ;; esac
 if [ "$(id -u)" -ne 0 ] || ! unshare --net --mount true 2>/dev/null; then
-  echo "skipped: the quickstarts run as root only, where it may make namespaces"
+  echo "skipped: the quickstarts require root and namespaces"
   exit 0
 fi
-[ -x "$programs/odograph" ] || { echo "no odograph in $programs: build first, or name --programs" >&2; exit 1; }
+[ -x "$programs/odograph" ] || { echo "no odograph in $programs: build it first, or set --programs" >&2; exit 1; }
 programs=$(realpath "$programs")
 install_packages mosquitto mosquitto-clients gpsd gpsd-clients iproute2 util-linux openssl postgresql-15 python3 python3-yaml >&2
 pages=("$@")
@@ -73,7 +74,7 @@ pids=()
 finish() {
   local status=$? pid
   trap - EXIT
-  # Each page is a process group; the end of its first process ends its namespace.
+  # Each page is a process group. Its namespace ends with its first process.
   for pid in "${pids[@]}"; do kill -- "-$pid" 2>/dev/null || true; done
   wait
   rm -rf --one-file-system "$all"
@@ -97,7 +98,7 @@ run() {
 for page in "${pages[@]}"; do
   [ -f "Config/quickstarts/$page.md" ] || { echo "no such page: $page" >&2; exit 64; }
 done
-# Two pages at a time: most of their time is a receiver's.
+# Two pages at a time, since they mostly wait for a receiver.
 running=0
 for page in "${pages[@]}"; do
   if [ "$running" -ge 2 ]; then wait -n; else running=$((running + 1)); fi

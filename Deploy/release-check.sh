@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Makes a release twice with Deploy/release.sh and compares every byte; checks checksums, SBOM, release notes and container
-# images; serves the repository on loopback and installs from it into a fresh Debian 12, as Deploy/packages.md describes;
-# verifies that apt refuses a changed index, a changed package and another key.
+# Makes a release twice with Deploy/release.sh and compares every byte. Checks checksums, SBOM, release notes and container
+# images. Serves the repository on loopback and installs from it into a fresh Debian 12, as Deploy/packages.md describes.
+# Verifies that apt refuses a changed index, a changed package and another key.
 #
 # usage: Deploy/release-check.sh [--packages DIR] [--build-path DIR] [--resolved FILE]
-#   --packages    take the programs from these packages instead of building them; with packages of arm64 on an amd64 machine, they are
-#                 installed in the same way into a Debian of arm64, under emulation
-#   --build-path  where Swift builds the tool for manual pages (default: .build-static)
-#   --resolved    the versions of the Swift packages in the programs (default: Package.resolved)
+#   --packages    use the programs of these packages instead of building them; arm64 packages on an amd64 machine are also
+#                 installed into an arm64 Debian, under emulation
+#   --build-path  folder for the build of the tool for manual pages (default: .build-static)
+#   --resolved    versions of the Swift packages in the programs (default: Package.resolved)
 # Requires root (for chroot and namespaces) and a Debian mirror; without root it is skipped.
-# Not checked: that the Swift compiler gives the same programs twice; both releases have the same programs.
+# Not checked: reproducible builds by the Swift compiler; both releases contain the same programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 if [ "$(id -u)" -ne 0 ]; then
-  echo "skipped: a release is checked as root only, for chroot and namespaces; run it with sudo"
+  echo "skipped: a release check requires root (for chroot and namespaces); run it with sudo"
   exit 0
 fi
 install_packages "${release_packages[@]}" "${packaging_test_packages[@]}" >&2
@@ -85,7 +85,7 @@ mkdir -p "$work/elsewhere/tmp"
   umask 077
   quietly env TMPDIR="$work/elsewhere/tmp" TZ=Pacific/Kiritimati LANG=C LC_ALL=C Deploy/release.sh --output "$two" "${release[@]}"
 )
-# Swift leaves locks and folders of its own names.
+# Swift leaves locks and folders with other names.
 left=$(find "$work/elsewhere/tmp" -maxdepth 1 -name 'tmp.*')
 [ -z "$left" ] || fail "Deploy/release.sh leaves $left"
 diff -r "$one" "$two" || fail "two releases of the same programs differ"
@@ -93,7 +93,7 @@ diff <(cd "$one" && find . -printf '%m %p\n' | sort) <(cd "$two" && find . -prin
 passed "a second one in another folder has the same bytes"
 
 (cd "$one" && sha256sum --quiet --strict -c SHA256SUMS) || fail "a checksum is wrong"
-[ "$(wc -l <"$one/SHA256SUMS")" -eq "$(($(find "$one" -type f | wc -l) - 2))" ] || fail "SHA256SUMS does not name every file"
+[ "$(wc -l <"$one/SHA256SUMS")" -eq "$(($(find "$one" -type f | wc -l) - 2))" ] || fail "SHA256SUMS does not list every file"
 keyring=$one/repository/odograph-archive-keyring.gpg
 quietly gpgv --keyring "$keyring" "$one/SHA256SUMS.asc" "$one/SHA256SUMS"
 index=$one/repository/dists/bookworm
@@ -125,7 +125,7 @@ for package in packages:
             name = re.split(r"[ (:|]", entry.strip())[0]
             if name not in names:
                 faults.append(f"{name}, which {os.path.basename(package)} depends on, is missing")
-# The package of each shared library that a program names, as this machine has it.
+# Packages of the shared libraries that a program loads, as installed on this machine.
 for program in ("odographd", "odograph"):
     dump = subprocess.check_output(["readelf", "-d", f"{programs}/{program}"], text=True)
     linked = {by_identifier[relation["relatedSpdxElement"]]["name"] for relation in bill["relationships"]
@@ -138,7 +138,7 @@ for program in ("odographd", "odograph"):
 identifiers = set(by_identifier) | {bill["SPDXID"]}
 for relation in bill["relationships"]:
     if not {relation["spdxElementId"], relation["relatedSpdxElement"]} <= identifiers:
-        faults.append(f"a relation to a package that is not there: {relation}")
+        faults.append(f"a relation to an unknown package: {relation}")
 related = {relation["relatedSpdxElement"] for relation in bill["relationships"]} | {
     relation["spdxElementId"] for relation in bill["relationships"]}
 faults += [f"{identifier} has no relation" for identifier in by_identifier if identifier not in related]
@@ -153,8 +153,8 @@ for program in odographd odograph; do
   quietly "$work/odograph-$version/bin/$program" --version
 done
 grep -q "^# Odograph $version" "$one/release-notes.md" || fail "the release notes have no title"
-grep -q "^### " "$one/release-notes.md" || fail "the release notes name no change"
-passed "tarball and release notes are there"
+grep -q "^### " "$one/release-notes.md" || fail "the release notes list no change"
+passed "tarball and release notes are complete"
 
 for program in odographd odograph; do
   archive=oci-archive:$one/$program-$version-$architecture.oci.tar
@@ -176,7 +176,7 @@ for key, value in expected.items():
 if image["architecture"] != architecture or config["Labels"]["org.opencontainers.image.version"] != version:
     sys.exit(f"it is for {image['architecture']}, of version {config['Labels']}")
 PYTHON
-  # The program is in the last layer, unchanged.
+  # The last layer contains the unchanged program.
   layer=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["layers"][-1]["digest"].split(":")[1])' "$work/image/manifest.json")
   tar -xzOf "$work/image/$layer" "usr/bin/$program" | cmp - "$programs/$program" || fail "the image has another $program"
   rm -r "$work/image"
@@ -189,10 +189,10 @@ grep -q 'throw-away key' "$work/log" || fail "Deploy/release.sh does not warn of
 served=$work/served
 mkdir "$served"
 cp -r "$one/repository" "$served/good"
-# Signed by somebody else.
+# Signed with another key.
 cp -r "$work/other/repository" "$served/other-key"
 copy=0
-# changed NAME: one more copy of the repository, to be changed.
+# changed NAME: copies the repository, for a modification.
 changed() { cp -r "$one/repository" "$served/$1"; copy=$served/$1/dists/bookworm; }
 changed packages
 sed -i 's/^Package: odographd$/&\nEssential: yes/' "$copy/main/binary-$architecture/Packages"
@@ -213,22 +213,22 @@ root=$work/root
 # fresh_root [OPTION...]: a Debian 12 in $root.
 fresh_root() {
   quietly mmdebstrap --quiet --variant=minbase "$@" bookworm "$root"
-  # What the machine's own network needs, and no proxy to itself.
+  # No proxy for loopback. Settings for the machine's network remain.
   echo 'Acquire::http::Proxy::127.0.0.1 "DIRECT";' >"$root/etc/apt/apt.conf.d/90loopback"
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"
 }
-# in_root COMMAND: a line of shell, in namespaces of its own, on the machine's network.
+# in_root COMMAND: runs a line of shell in separate namespaces, on the machine's network.
 in_root() {
   unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env -i PATH="$PATH" \
     DEBIAN_FRONTEND=noninteractive HOME=/root LC_ALL=C.UTF-8 no_proxy=127.0.0.1 bash -euc "$1"
 }
-# install_from NAME PROGRAMS: follows Deploy/packages.md with that repository, and compares what it installs.
+# install_from NAME PROGRAMS: follows Deploy/packages.md with that repository, and compares the installed programs.
 install_from() {
   local commands=0 line program noted
   while read -r line; do
     line=${line//https:\/\/packages.example.org\/odograph/http:\/\/127.0.0.1:$port\/$1}
-    # Nobody is there to answer.
+    # Installs without interaction.
     line=${line/apt-get install/apt-get install -y --no-install-recommends}
     quietly in_root "$line"
     commands=$((commands + 1))
@@ -247,7 +247,8 @@ fresh_root
 passed "a fresh Debian 12"
 quietly in_root "apt-get update && apt-get install -y --no-install-recommends bash-completion curl man-db"
 
-# refused NAME PATTERN [COMMAND]: apt refuses that repository, with a message that matches. It has its own lists.
+# refused NAME PATTERN [COMMAND]: expects that apt refuses a repository, with a message that matches. It uses separate
+# package lists.
 refused() {
   local name=$1 pattern=$2 command=${3:-true} said=$work/refused.$1
   cp "$keyring" "$root/tmp/keyring.gpg"
@@ -264,7 +265,7 @@ refused other-key 'NO_PUBKEY'
 refused release 'BADSIG'
 refused unsigned "is not signed"
 refused packages 'Hash Sum mismatch|unexpected size'
-# The index is valid; only the package is not.
+# The index is valid, but the package is not.
 refused package 'Hash Sum mismatch' \
   "cd /tmp && apt-get -o Dir::Etc::SourceList=/tmp/package.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=/tmp/lists-package download odographd"
 
@@ -276,7 +277,7 @@ for program in odographd odograph; do
   grep -q '^NAME' "$work/page" || { cat "$work/page" >&2; fail "no manual page of $program"; }
   in_root "MANPAGER=cat man $program-$(if [ "$program" = odographd ]; then echo run; else echo watch; fi)" | grep -q '^NAME' ||
     fail "no manual pages of the commands of $program"
-  # As bash-completion loads it at the first Tab.
+  # Loads the completion as bash-completion does at the first Tab.
   in_root ". /usr/share/bash-completion/bash_completion; _completion_loader $program || true; complete -p $program" >"$work/page" 2>&1 ||
     { cat "$work/page" >&2; fail "bash completes nothing for $program"; }
   for file in "zsh/vendor-completions/_$program" "fish/vendor_completions.d/$program.fish"; do
@@ -297,7 +298,7 @@ for program in odographd odograph; do
 done
 quietly Deploy/release.sh --output "$work/both" --no-images --packages "$packages" --resolved "$resolved" --key "$work/key.asc"
 cp -r "$work/both/repository" "$served/both"
-# The kernel starts programs of arm64 with qemu until the end of this script.
+# The kernel starts arm64 programs with qemu until the end of this script.
 binfmt=/proc/sys/fs/binfmt_misc
 if [ ! -e "$binfmt/qemu-aarch64" ]; then
   if [ ! -e "$binfmt/register" ]; then

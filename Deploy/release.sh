@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Makes a release in one folder: Debian packages in a signed apt repository, container images, tarballs, an SBOM, release
-# notes and checksums. The same programs, key and commit give the same bytes; container images also depend on the mirror's packages.
+# Makes a release in one folder: Debian packages in a signed apt repository, container images, tarballs, an SBOM, release notes
+# and checksums. The same programs, key and commit give the same bytes; container images also depend on the mirror's packages.
 #
 # usage: Deploy/release.sh --output DIR [--key KEY] [--programs DIR | --packages DIR] [--architectures LIST]
 #          [--build-path DIR] [--resolved FILE] [--no-images]
 #   --output         a new or empty folder
 #   --key            a file with the exported secret key, or a key of your GnuPG keyring (default: a throw-away key)
-#   --programs       package odographd and odograph from there, stripped, for this architecture
-#   --packages       release the packages from there, of all their architectures
-#   --architectures  what to build without --programs and --packages (default: "amd64 arm64"); arm64 takes Deploy/arm64.sh
-#   --build-path     where Swift builds (default: .build-static)
-#   --resolved       the versions of the Swift packages in the programs (default: Package.resolved)
+#   --programs       package odographd and odograph of this folder (stripped) for this architecture
+#   --packages       release the packages of this folder, for all their architectures
+#   --architectures  architectures to build without --programs and --packages (default: "amd64 arm64"); arm64 uses Deploy/arm64.sh
+#   --build-path     folder for Swift's build (default: .build-static)
+#   --resolved       versions of the Swift packages in the programs (default: Package.resolved)
 #   --no-images      make no container images
-# DIR becomes:
-#   repository/                             served as it is by any web server; odograph-archive-keyring.gpg has the public key
-#   odograph-VERSION-linux-ARCH.tar.xz      the files of both packages, the Swift runtime linked into the programs
-#   PROGRAM-VERSION-ARCH.oci.tar            container images as OCI archives, of the stages of Deploy/container/Containerfile
+# Contents of DIR:
+#   repository/                             for any web server; odograph-archive-keyring.gpg contains the public key
+#   odograph-VERSION-linux-ARCH.tar.xz      the files of both packages, with the Swift runtime linked into the programs
+#   PROGRAM-VERSION-ARCH.oci.tar            container images as OCI archives, from Deploy/container/Containerfile
 #   odograph-VERSION-ARCH.spdx.json         SBOM in SPDX 2.3
 #   release-notes.md, Package.resolved, SHA256SUMS, SHA256SUMS.asc
 # Environment: SOURCE_DATE_EPOCH, the date of all files and signatures (default: the last commit's).
@@ -35,7 +35,7 @@ usage() {
 }
 fail() { echo "release: $1" >&2; exit 1; }
 step() { printf '== %s (%s s)\n' "$1" "$SECONDS" >&2; }
-# from_here PATH: a path of the caller, whose folder is another.
+# from_here PATH: resolves a path from the caller's folder.
 from_here() { case $1 in /*) echo "$1" ;; *) echo "$here/$1" ;; esac; }
 
 native=$(dpkg --print-architecture)
@@ -59,14 +59,14 @@ if [ -e "$output" ] && [ -n "$(ls -A "$output")" ]; then fail "$output is not em
 [ -z "$images" ] || [ "$(id -u)" -eq 0 ] || fail "container images need root for chroot; run it with sudo, or with --no-images"
 install_packages "${release_packages[@]}" >&2
 
-# Nothing of the caller's surroundings gets into the files.
+# The files do not depend on the caller's environment.
 umask 022
 export LC_ALL=C.UTF-8 TZ=UTC
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || true)}
 [ -n "$epoch" ] || fail "the date of the release is unknown outside of a git repository; set SOURCE_DATE_EPOCH"
 export SOURCE_DATE_EPOCH=$epoch
 if [ -n "$(git status --porcelain --untracked-files=no 2>/dev/null || true)" ]; then
-  echo "release: warning: the source has changes that are in no commit; nobody can repeat this release from its commit" >&2
+  echo "release: warning: the source has uncommitted changes; this release cannot be reproduced from its commit" >&2
 fi
 version=$(sed -n 's/^#define ODOGRAPH_VERSION "\(.*\)"$/\1/p' Sources/CBuild/include/CBuild.h)
 
@@ -98,7 +98,7 @@ if [ -z "$key" ] || [ -f "$(from_here "$key")" ]; then
     echo "release: warning: signed with a throw-away key, for tests only; --key names a key for publishing" >&2
   fi
 fi
-# A signature may not be older than its key.
+# A signature must not be older than its key.
 signed=$("${gpg[@]}" --with-colons --list-secret-keys "$key" 2>/dev/null |
   awk -F: -v epoch="$epoch" '$1 ~ /^(sec|ssb)$/ && $6 > epoch { epoch = $6 } $1 == "sec" { found = 1 } END { if (found) print epoch }')
 [ -n "$signed" ] || fail "GnuPG has no secret key \"$key\"; gpg --list-secret-keys shows those that it has"
@@ -124,7 +124,7 @@ else
     elif [ "$native $architecture" = "amd64 arm64" ]; then
       Deploy/arm64.sh --output "$made" >/dev/null
     else
-      fail "packages for $architecture cannot be built on $native; build them there, and give all of them with --packages"
+      fail "packages for $architecture cannot be built on $native; build them on $architecture, and pass all packages with --packages"
     fi
   done
   cp "$made"/*.deb "$pool"
@@ -134,7 +134,7 @@ chmod 0644 "$pool"/*
 cp "$resolved" "$output/Package.resolved"
 chmod 0644 "$output/Package.resolved"
 mapfile -t architectures < <(for package in "$pool"/*.deb; do dpkg-deb -f "$package" Architecture; done | sort -u)
-# package_of PROGRAM ARCHITECTURE: the one package file.
+# package_of PROGRAM ARCHITECTURE: prints the path of the only package.
 package_of() {
   local found=("$pool/$1_$version"-*"_$2.deb")
   [ -e "${found[0]}" ] || fail "no package of $1 for $2"
@@ -143,7 +143,7 @@ package_of() {
 }
 
 # --- Tarballs and SBOM -----------------------------------------------------------------------------------------
-# archive FOLDER NAME...: a tar of what FOLDER has by these names, independent of who made it, when and where.
+# archive FOLDER NAME...: writes a tar of these files, independent of user, time and place.
 archive() { tar -C "$1" --sort=name --format=gnu --mtime="@$epoch" --owner=0 --group=0 --numeric-owner -cf - "${@:2}"; }
 for architecture in "${architectures[@]}"; do
   step "tarball and SBOM for $architecture"
@@ -208,7 +208,7 @@ done
 
 # --- Notes and checksums ---------------------------------------------------------------------------------------
 step "release notes and checksums"
-# What changed: the section of this version, or, before its first release, what is not released yet.
+# Changes: the section of this version, or the unreleased changes before its first release.
 section=$version
 grep -q "^## $version" CHANGELOG.md || section=Unreleased
 awk -v section="$section" '/^## / { inside = ($2 == section); next } inside' CHANGELOG.md >"$work/changes"

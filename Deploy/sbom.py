@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the SBOM of a release in SPDX 2.3 (JSON): what both programs of an architecture contain and load.
+"""Prints the SBOM of a release in SPDX 2.3 (JSON): linked and loaded components of both programs of an architecture.
 
 usage: Deploy/sbom.py --resolved Package.resolved ODOGRAPHD.deb ODOGRAPH.deb
   --resolved   the versions of the Swift packages in the programs
 Environment: SOURCE_DATE_EPOCH, the date of the document
 
 Names, licences and what each program contains come from Deploy/THIRD-PARTY.md, revisions of Swift packages from
-Package.resolved, Debian's libraries from the packages' dependencies. It fails where these sources contradict each other:
+Package.resolved, Debian's libraries from the packages' dependencies. Fails if these sources contradict each other:
 another version, a Swift package or a library without a row, a licence without an SPDX expression.
 """
 import argparse
@@ -21,7 +21,7 @@ import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = ("odographd", "odograph")
-# SPDX expressions of the licences that the table describes in words.
+# SPDX expressions for licences that the table describes in prose.
 EXPRESSIONS = {
     "Apache-2.0 with Runtime Library Exception": "Apache-2.0 WITH Swift-exception",
     "Apache-2.0 (with the parser llhttp, MIT)": "Apache-2.0 AND MIT",
@@ -51,7 +51,7 @@ def expression(licence):
 
 
 def contained_in(cell):
-    """The programs that a cell of the column "in" names."""
+    """Returns the programs in a cell of the column "in"."""
     programs = PROGRAMS if cell.startswith("both") else tuple(re.findall(r"`(\w+)`", cell))
     return programs or fail(f'"{cell}" in Deploy/THIRD-PARTY.md names no program')
 
@@ -90,7 +90,7 @@ def field(package, name):
 
 
 def dependencies(package):
-    """The packages that it depends on, of alternatives the first, each with the versions that will do."""
+    """Returns the packages that a package depends on, with version constraints; of alternatives, only the first."""
     found = {}
     for relation in ("Pre-Depends", "Depends"):
         for entry in filter(None, field(package, relation).split(",")):
@@ -202,7 +202,7 @@ def main():
         for name, versions in sorted(dependencies(path).items()):
             direct.add(name)
             comment = "Depends: " + ", ".join(f"{name} ({bound})" if bound else name for bound in versions)
-            # A name with a number is that of a shared library.
+            # Package names with a number are shared libraries.
             if name in notices.loaded:
                 _, number, licence, _ = notices.loaded[name]
                 document.relate(program, "DYNAMIC_LINK", document.debian(name, number, expression(licence)), comment)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes README's pictures of the page (Config/pictures): a simulated fleet on the real server, in light, in dark, on a phone. Takes the
-# program of .build/release, or else of .build/debug.
+# Makes README's pictures of the page (Config/pictures): a simulated fleet on the real server, in light, in dark, on a
+# phone. Uses the program of .build/release, or otherwise of .build/debug.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh

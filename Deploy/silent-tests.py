@@ -19,12 +19,12 @@ ASSERTION = re.compile(r"#expect|#require|\bIssue\.record|\bconfirm\w*\(")
 
 
 def blanked(text):
-    """The text without the contents of literals and comments; positions are unchanged."""
+    """Blanks the contents of literals and comments; positions are unchanged."""
     return QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 def end_of_block(code, start):
-    """The position after the brace that closes the one at `start`."""
+    """Returns the position after the brace that closes the one at `start`."""
     depth = 0
     for index in range(start, len(code)):
         depth += {"{": 1, "}": -1}.get(code[index], 0)
@@ -34,7 +34,7 @@ def end_of_block(code, start):
 
 
 def head(code, brace, start):
-    """The statement that a brace belongs to, back to the start of its line or the block before it."""
+    """Returns the statement of a brace, from the start of its line or the end of the previous block."""
     depth, index = 0, brace - 1
     while index > start:
         character = code[index]
@@ -56,7 +56,7 @@ KEYWORD = re.compile(r"^\s*(?:\w+:\s*)?(guard|if|else|for|while|repeat|do|catch|
 
 
 def statement(code, brace, start):
-    """The keyword of the statement whose block opens at `brace`, and its text; (None, ...) for a closure."""
+    """Returns the keyword of the statement whose block opens at `brace`, and its text; (None, ...) for a closure."""
     text = head(code, brace, start)
     # A brace inside parentheses is an argument.
     lines = text.split("\n")
@@ -71,7 +71,7 @@ def statement(code, brace, start):
 
 
 def blocks(code, start, end):
-    """(keyword, text, opening, end) of the blocks of a function that are neither closures nor other functions."""
+    """Yields (keyword, text, opening, end) for blocks of a function, without closures and nested functions."""
     index = start
     while index < end:
         if code[index] == "{":
@@ -89,7 +89,7 @@ def blocks(code, start, end):
 
 
 def own(code, start, end):
-    """The text of a block without closures and functions in it."""
+    """Returns the text of a block without nested closures and functions."""
     result, index = [], start
     while index < end:
         if code[index] == "{":
@@ -105,7 +105,7 @@ def own(code, start, end):
 
 
 def tests(code):
-    """(opening, end) of the bodies of test functions."""
+    """Yields (opening, end) for the bodies of test functions."""
     for match in re.finditer(r"@Test\b", code):
         function = re.compile(r"\bfunc\s+\w+").search(code, match.end())
         if not function:
@@ -122,7 +122,7 @@ def findings(text):
     for start, end in tests(code):
         for keyword, statement_text, opening, close in blocks(code, start + 1, end - 1):
             body = own(code, opening + 1, close - 1)
-            # Only a block whose last statement leaves it.
+            # Only blocks that end with a return.
             leaves = re.search(r"(?:^|[;\n{])\s*return\s*$", body)
             if leaves and keyword in ("else", "guard", "if", "catch") and not ASSERTION.search(body):
                 yield opening, "returns without an issue"

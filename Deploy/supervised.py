@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command, and ends it with all its descendants when a signal arrives.
+"""Runs a command, and terminates it with all its descendants when a signal arrives.
 
 usage: Deploy/supervised.py COMMAND [ARGUMENT]...
 On SIGTERM, SIGINT or SIGHUP all descendants receive SIGTERM each second, and SIGKILL after three seconds. Descendants in other process
@@ -19,7 +19,7 @@ PATIENCE, LIMIT = 3.0, 4.5
 
 
 def descendants():
-    """All processes below this one."""
+    """Returns all descendants of this process."""
     children = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -66,7 +66,7 @@ def stop():
         if now > start + PATIENCE:
             send(signal.SIGKILL, left)
         elif now >= next_signal:
-            # Not at once again: a shell that has ended its child cleans up with further commands.
+            # Repeated only after a second: a shell whose child has exited runs further commands to clean up.
             send(signal.SIGTERM, left)
             next_signal = now + 1
         time.sleep(0.05)

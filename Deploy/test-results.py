@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Reads what test runs recorded in their event streams, for Deploy/test.sh.
+"""Evaluates the event streams of test runs for Deploy/test.sh.
 
-usage: test-results.py again EVENTS        prints a filter that chooses the failed tests of a run; status 1 when the process
-                                           ended before its time, so that all of them are to be tried once more
-       test-results.py summary FOLDER      prints what was skipped and why, what failed or passed at the second try only, with
-                                           what these said, and as the last line "N passed, N failed, N skipped"; status 1
-                                           when something failed, when more than one test passed at the second try only, or
-                                           when one was skipped although Deploy/test.sh installs what it needs
+usage: test-results.py again EVENTS        prints a filter for the failed tests of a run; status 1 if the process crashed, so
+                                           that all tests must be repeated
+       test-results.py summary FOLDER      prints skipped tests with their reasons, tests that failed or passed only at the second
+                                           try with their issues, and finally "N passed, N failed, N skipped"; status 1 if a test
+                                           failed, if more than one passed only at the second try, or if one was skipped
+                                           although Deploy/test.sh installs its packages
 
-FOLDER holds RUN.1, the events of a run, RUN.2, those of its second try, and "checks": lines "passed|failed|skipped|said
-NAME: TEXT" of what is no Swift test.
+FOLDER contains RUN.1, the events of a run, RUN.2, those of its second try, and "checks": lines "passed|failed|skipped|said
+NAME: TEXT" of checks other than Swift tests.
 """
 
 import json
@@ -17,11 +17,11 @@ import pathlib
 import re
 import sys
 
-# As Tests/TestSupport/Need.swift says it.
+# As printed by Tests/TestSupport/Need.swift.
 INSTALLED_HERE = "needs the Debian packages"
-# Tests that may pass at the second try only.
+# Largest number of tests that may pass only at the second try.
 FLAKY_LIMIT = 1
-# Of what a test said as it failed: enough to find the cause from the end of a log.
+# Limits for the issues of a failed test: enough to find the cause at the end of a log.
 ISSUES_SHOWN = 6
 ISSUE_LENGTH = 800
 
@@ -33,8 +33,8 @@ class Run:
         self.results = {}  # passed, failed or skipped
         self.reasons = {}
         self.has_ended = False
-        self.issues = {}  # what failed in a test, in order
-        self.not_started = set()  # failed, as the process ended before
+        self.issues = {}  # issues by test, in order
+        self.not_started = set()  # failed because the process ended earlier
         functions, suites, started = [], {}, set()
         for line in path.read_text().splitlines():
             try:
@@ -63,7 +63,7 @@ class Run:
             if name in self.results:
                 continue
             above = [reason for suite, reason in suites.items() if name.startswith(suite + "/")]
-            # What has not ended went down with the process, or never had its turn.
+            # Tests that have not ended were interrupted by a crash, or were never started.
             self.results[name] = "skipped" if above else "failed"
             if not above and name not in started:
                 self.not_started.add(name)
@@ -89,7 +89,7 @@ def summary(folder):
     for path in sorted(folder.glob("*.[12]")):
         run = Run(path)
         if not run.has_ended:
-            print(f"the process of the {path.stem} tests ended before its time{' again' * (path.suffix == '.2')}")
+            print(f"the process of the {path.stem} tests crashed{' again' * (path.suffix == '.2')}")
         for name, result in run.results.items():
             # A test may be skipped in one build and run in another.
             if result == "skipped" and name in results:
@@ -126,7 +126,7 @@ def summary(folder):
             for issue in issues.get(name, [])[:ISSUES_SHOWN]:
                 print(f"    {issue[:ISSUE_LENGTH]}")
     for reason in missing:
-        print(f"fails, as this script installs what was missing: {reason}")
+        print(f"fails, as this script installs the missing packages: {reason}")
     if len(second) > FLAKY_LIMIT:
         print(f"fails, as {len(second)} tests passed at the second try only; at most {FLAKY_LIMIT} may")
     print(", ".join(f"{len(chosen(result))} {result}" for result in ("passed", "failed", "skipped")))

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Installs what the tests need, checks formatting and scripts, builds without warnings, runs every test.
+# Installs the packages for the tests, checks formatting and scripts, builds without warnings, and runs all tests.
 #
 # usage: Deploy/test.sh [--full]
 #        Deploy/test.sh SUITE [FILTER]
-#   SUITE    only this test target, as in Tests (PositioningTests): it is built with the modules that it needs, in .build-suites/SUITE,
-#            and FILTER selects its tests by a regular expression; nothing is installed, and no other check runs
-#   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the tables of what
-#            works with RabbitMQ and NATS, what computes in the build that is shipped, the packages in a fresh Debian and in
-#            containers, a release (needs root), Home Assistant (of PyPI, some minutes)
+#   SUITE    only this test target of Tests (such as PositioningTests), built with its dependencies in .build-suites/SUITE; FILTER
+#            selects tests by a regular expression; no package is installed, and no other check runs
+#   --full   also long tests: 30 s of the rig at full rate, the complete chaos suites, the feature tables of RabbitMQ and NATS,
+#            numeric tests in the release configuration, packages in a fresh Debian and in containers, a release (requires
+#            root), Home Assistant (from PyPI, some minutes)
 # Environment:
-#   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
+#   ODOGRAPH_SHARED   the folder with the recordings (default: beside the repository); tests are skipped if it is missing
 #
-# Five lanes go on side by side: the tests that talk to daemons and then the documentation, two of those that mostly wait for time
-# to pass, the longest of them and then the sensor rig, and all other tests with the static build. The modules that do
-# nothing but compute are optimized in all of them. The summary at the end lists the skipped tests with their reasons, the tests that
-# passed only at the second attempt, and the failed ones. The last line has the numbers of tests passed, failed and skipped. The
-# run fails if a test failed, if more than one passed only at the second attempt, or if a skipped test needs only packages that
-# this script installs. SIGTERM stops the run with all its processes within five seconds.
+# Five lanes run in parallel: tests with daemons and then the documentation, two lanes of tests that mostly wait, the longest tests
+# and then the sensor rig, and all other tests with the static build. Modules that only compute are optimized in all of them. The
+# summary at the end lists skipped tests with their reasons, tests that passed only at the second attempt, and failed tests. The
+# last line contains the numbers of passed, failed and skipped tests. The run fails if a test failed, if more than one passed only
+# at the second attempt, or if a test was skipped although this script installs its packages. SIGTERM stops the run with all its
+# processes within 5 s.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# A shell reacts to a signal only after its command has ended, which may take minutes.
+# A shell handles a signal only after its command has ended, which may be minutes later.
 if [ -z "${ODOGRAPH_SUPERVISED:-}" ]; then
   ODOGRAPH_SUPERVISED=yes exec Deploy/supervised.py Deploy/test.sh "$@"
 fi
@@ -33,13 +33,13 @@ case "${1:-}" in
   *Tests) suite=$1 ;;
   *) echo "usage: Deploy/test.sh [--full | SUITE [FILTER]]" >&2; exit 64 ;;
 esac
-# The tests do not need debug information. The index stays: the tests are found in it.
+# The tests need no debug information. The index is required, since it lists the tests.
 build_options=(-debug-info-format none)
 export ODOGRAPH_FULL=$full ODOGRAPH_OPTIMIZED=1 NO_COLOR=1
 if [ -n "$suite" ]; then
   targets=$(grep -oE '"[A-Za-z]+Tests"' Package.swift | tr -d '"' | sort -u)
   grep -qx "$suite" <<<"$targets" || { printf 'test: no test target %s; the targets are:\n%s\n' "$suite" "$targets" >&2; exit 64; }
-  # The tests of whole programs look for them where they are built by default.
+  # Tests of complete programs look for them in the default build folder.
   case $suite in
     IntegrationTests | AgentLiveTests) folder=.build ;;
     *) folder=.build-suites/$suite; export ODOGRAPH_TESTED=$suite ;;
@@ -71,7 +71,8 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# lane NAME COMMAND...: runs beside the others, in its own process group. Its end is reported with the lanes that still run.
+# lane NAME COMMAND...: runs in parallel, in a separate process group. Its end is reported with the lanes that still
+# run.
 lane() {
   local name=$1
   shift
@@ -92,18 +93,18 @@ in_lane() {
   return "$status"
 }
 
-# joined NAME: waits for a lane, and shows what it said.
+# joined NAME: waits for a lane, and prints its output.
 joined() {
   wait "${lanes[$1]}" || failed=1
   unset "lanes[$1]"
   cat "$results/$1.said"
 }
 
-# check NAME COMMAND...: counts it as one test. What it skips it says in a line "skipped: REASON".
+# check NAME COMMAND...: counts as one test. The command reports skipped parts in lines "skipped: REASON".
 check() {
   local name=$1 status=0 said
   shift
-  # Two lanes may check at once.
+  # Two lanes may run a check at the same time.
   said=$(mktemp "$results/said.XXXXXX")
   "$@" >"$said" 2>&1 || status=$?
   cat "$said"
@@ -116,9 +117,9 @@ check() {
   return $status
 }
 
-# run_tests NAME CONFIGURATION ARGUMENT...: the chosen tests one after the other. What failed gets one more try by itself,
-# listed in the summary: the tests talk to real daemons and an emulated machine, which may starve on an overloaded host. More
-# than one such test fails the run. After a crash all tests are repeated.
+# run_tests NAME CONFIGURATION ARGUMENT...: runs the selected tests serially. Failed tests are repeated once and
+# listed in the summary: they use real daemons and an emulated machine, which can be too slow on an overloaded host.
+# More than one such test fails the run. After a crash all tests are repeated.
 run_tests() {
   local name=$1 again
   local -a runner=(".build/$2/odographPackageTests.xctest" --testing-library swift-testing --no-parallel
@@ -126,10 +127,10 @@ run_tests() {
   shift 2
   if "${runner[@]}" --event-stream-output-path "$results/$name.1" "$@" 2>&1 | grep --line-buffered -v '^◇'; then return; fi
   if again=$(python3 Deploy/test-results.py again "$results/$name.1"); then
-    echo "== once more, by themselves: $again"
+    echo "== repeating the failed tests: $again"
     set -- --filter "$again"
   else
-    echo "== the test process ended before its time; once more, all of them"
+    echo "== the test process crashed; repeating all tests"
   fi
   "${runner[@]}" --event-stream-output-path "$results/$name.2" "$@" 2>&1 | grep --line-buffered -v '^◇'
 }
@@ -138,10 +139,10 @@ step "packages"
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${rig_packages[@]}" \
   "${packaging_test_packages[@]}"
 check "readers of Parquet" install_python python Tests/Parquet/requirements.txt
-check "a reader of DBC files" install_python cantools Tests/CANTools/requirements.txt
-check "a reader of MCAP" install_python mcap Tests/MCAP/requirements.txt
+check "reader of DBC files" install_python cantools Tests/CANTools/requirements.txt
+check "reader of MCAP" install_python mcap Tests/MCAP/requirements.txt
 check "schemathesis" install_python schemathesis Tests/Schemathesis/requirements.txt
-check "a browser's driver" install_python web Tests/WebTests/requirements.txt
+check "browser driver" install_python web Tests/WebTests/requirements.txt
 if [ -n "$full" ]; then install_packages "${window_packages[@]}"; fi
 if [ -n "$full" ]; then check "Home Assistant" install_python home-assistant Tests/Consumers/home-assistant.txt; fi
 
@@ -168,14 +169,15 @@ computing=(
   SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests
   TracesTests
 )
-# The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print, and days
-# that `check` estimates.
+# The longest tests with daemons: drives and logs through gpsd, days of messages, output of examples, and estimates of
+# `check` for days.
 longest=(
   AccuracyThroughGPSDTests AgentDiagnosticsTests DocumentationTests GPSDReplayTests OwnTracksDayTests WireContractTests
 )
-# Those that wait for minutes to pass, and use seconds of the processor; and the page in its browser, which is as long.
+# Tests that wait for minutes and use only seconds of processor time, and the page in its browser, which lasts as
+# long.
 waiting=(AgentTraceTests PageTests StatusTests)
-# Clusters of brokers wait for each other, and others for restarts.
+# Clusters of brokers, whose nodes wait for each other, and tests that wait for restarts.
 clusters=(
   AgentTripKillTests BrokerTableTests ClusterAccessTests ClusterChaosTests ClusterTableTests FleetBeaconsTests ModemTests
   ParkedReceiverTests SimulatedClusterTests WatchdogTests
@@ -187,12 +189,12 @@ documentation() {
   check Deploy/quickstarts-check.sh Deploy/quickstarts-check.sh --programs .build/debug || status=1
   return $status
 }
-# With the lowest priority, as all that computes: daemons and their tests are not to wait for it.
+# Lowest priority for computations, so that daemons and their tests are not delayed.
 compute() {
   local status=0
   renice -n 19 "$BASHPID" >/dev/null
   if [ -n "$full" ]; then
-    step "what computes, as it is shipped"
+    step "numeric tests in the release configuration"
     ODOGRAPH_TESTED="${computing[*]}" check "optimized build" \
       swift build --build-tests -c release -Xswiftc -enable-testing || return
     run_tests optimized release || status=1
@@ -209,8 +211,8 @@ compute() {
   check Deploy/first-vehicle.sh Deploy/first-vehicle.sh --programs .build/debug || status=1
   return $status
 }
-# Behind those that talk to daemons, and before what computes: an example that is interrupted is to end within its time. The rig's
-# emulated machine comes after them, and is not to wait for others.
+# Lower priority than tests with daemons, but higher than computations: an interrupted example must exit in time. The
+# emulated machine of the rig follows with normal priority.
 go_through_longest() {
   local status=0
   (
@@ -240,7 +242,7 @@ joined waiting
 joined clusters
 step "integration tests, the longest, and the sensor rig"
 joined longest
-step "what computes"
+step "unit tests and static build"
 joined compute
 
 if [ -n "$full" ]; then

@@ -3,8 +3,8 @@
 
 usage: Deploy/time-types.py [FOLDER]     (default: Sources)
 Times have the types MonotonicTime (deadlines), Timestamp (since boot) and UTCTime (civil), so that the compiler detects a mixture of
-the clocks. Reports declarations of the type Int64 whose name is that of a time, such as now, deadline or connectedAt, except those in
-ALLOWED. Exit status 1 if something was found, or if an entry of ALLOWED matches nothing."""
+the clocks. Reports declarations of the type Int64 with the name of a time, such as now, deadline or connectedAt, except those in
+ALLOWED. Exit status 1 if there are findings, or if an entry of ALLOWED matches nothing."""
 
 import pathlib
 import re

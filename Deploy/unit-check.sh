@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Checks what systemd and udev make of the units and rules, without either running: each unit's exposure (at most 1.5 and 2.1),
-# its syntax, the back-off of restarts, and who may open and set an IIO device once the rules have been applied.
+# Checks units and udev rules without a running systemd or udev: the exposure of each unit (at most 1.5 and 2.1), its
+# syntax, the back-off of restarts, and the permissions of an IIO device after applying the rules.
 #
 # usage: Deploy/unit-check.sh
-# Prints the exposure. The rules are tried as root only, on a /sys made for it in a mount namespace.
+# Prints the exposure. The rules are tested only as root, with a fake /sys in a mount namespace.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
 install_packages nodejs python3-seccomp systemd udev util-linux >&2
 
-# 0.2 of the agent's are PrivateUsers=no, without which the users of its sockets cannot be distinguished, and 0.4 the calls that read
-# whether the clock is synchronized and give a socket to another group of the user. Neither can do more without a capability.
+# The agent's exposure includes 0.2 for PrivateUsers=no, which is needed to distinguish the users of its sockets, and
+# 0.4 for the calls that read the clock's synchronization and give a socket to another group of the user. Without
+# capabilities, neither can do more.
 limit=1.5 agent_limit=2.1
 unit=Deploy/systemd/odographd.service
 server=Deploy/systemd/odograph-serve.service
@@ -35,7 +36,7 @@ awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && 
   fail "the web server's exposure is above $limit"
 }
 
-# The programs that the units name are in the package; here they stand for themselves.
+# Placeholders for the programs of the units, which the package contains.
 mkdir -p "$work/root"/{usr/bin,usr/lib/odographd,etc/systemd/system,bin}
 for program in usr/bin/odographd usr/bin/odograph usr/bin/install usr/lib/odographd/back-off bin/kill; do
   printf '#!/bin/sh\n' >"$work/root/$program"
@@ -46,16 +47,16 @@ for target in sysinit basic shutdown multi-user network-online; do
   printf '[Unit]\nDescription=%s\n' "$target" >"$work/root/etc/systemd/system/$target.target"
 done
 systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odographd.service odograph-serve.service >"$work/verify" 2>&1 ||
-  { cat "$work/verify" >&2; fail "systemd does not take them"; }
-if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on them"; fi
+  { cat "$work/verify" >&2; fail "systemd-analyze verify fails"; }
+if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd-analyze verify has remarks"; fi
 echo "ok  systemd-analyze verify has no remarks"
 
 # Users of the local sockets are distinguished only without a user namespace.
-grep -qx PrivateUsers=no Deploy/systemd/odographd.service || fail "the rules of [gpsd_server] access see no users"
+grep -qx PrivateUsers=no Deploy/systemd/odographd.service || fail "the rules of [gpsd_server] access require PrivateUsers=no"
 
-# The calls that features of the agent need, under the filter of the unit; and one that it is for.
-# Debian's own Python has its package of seccomp.
-/usr/bin/python3 -B - "$unit" "$work/socket" <<'PYTHON' || fail "the filter of system calls forbids what the agent needs"
+# Calls that features of the agent need must be allowed by the unit's filter, and others forbidden.
+# Debian's own Python has its seccomp package.
+/usr/bin/python3 -B - "$unit" "$work/socket" <<'PYTHON' || fail "the system call filter does not meet the agent's needs"
 import ctypes, os, sys
 sys.path.insert(0, "Deploy")
 import confine
@@ -68,26 +69,27 @@ os.chown(sys.argv[2], -1, os.getgid())
 if confine.libc.settimeofday(ctypes.create_string_buffer(16), None) == 0:
     sys.exit("settimeofday is permitted")
 PYTHON
-echo "ok  the clock's state may be read, and a socket given to a group"
+echo "ok  the filter permits reading the clock's state and changing a socket's group"
 
-# The drop-in of radio.wifi gives one capability and nothing else.
+# The drop-in of radio.wifi grants one capability and nothing else.
 cp -r "$work/root" "$work/radio"
 mkdir "$work/radio/etc/systemd/system/odographd.service.d"
 cp Deploy/systemd/radio.conf "$work/radio/etc/systemd/system/odographd.service.d"
 systemd-analyze verify --man=no --recursive-errors=no --root="$work/radio" odographd.service >"$work/verify" 2>&1 ||
-  { cat "$work/verify" >&2; fail "systemd does not take it with radio.conf"; }
-if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd remarks on it with radio.conf"; fi
-# exposed ROOT: what the unit's exposure is made of.
+  { cat "$work/verify" >&2; fail "systemd-analyze verify fails with radio.conf"; }
+if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd-analyze verify has remarks on radio.conf"; fi
+# exposed ROOT: lists the causes of the unit's exposure.
 exposed() {
   systemd-analyze security --offline=true --no-pager --root="$work/$1" odographd.service | awk '$1 == "✗" { print $2 }' | sort
 }
 more=$(comm -13 <(exposed root) <(exposed radio) | tr '\n' ' ')
 [ "$more" = "AmbientCapabilities= CapabilityBoundingSet=~CAP_NET_ADMIN " ] || fail "radio.conf exposes $more"
-echo "ok  radio.conf gives CAP_NET_ADMIN and nothing else"
+echo "ok  radio.conf grants CAP_NET_ADMIN and nothing else"
 
-# The rules for ModemManager name the agent's user and one action each, and the package puts none where it has an effect.
+# The rules for ModemManager grant one action each to the agent's user. The package installs them in a folder without
+# effect.
 for rules in modem:Location cells:Device.Control; do
-  node - "Deploy/modem/${rules%%:*}.rules" "org.freedesktop.ModemManager1.${rules#*:}" <<'END' || fail "${rules%%:*}.rules gives another right"
+  node - "Deploy/modem/${rules%%:*}.rules" "org.freedesktop.ModemManager1.${rules#*:}" <<'END' || fail "${rules%%:*}.rules grants another permission"
 const [file, wanted] = process.argv.slice(2);
 const rules = [];
 const polkit = { Result: { YES: "yes" }, addRule: (rule) => rules.push(rule) };
@@ -99,10 +101,10 @@ const given = ["odographd", "root", "nobody"].flatMap((user) => actions.concat("
 process.exit(given.length === 1 && given[0] === `odographd ${wanted}` ? 0 : 1);
 END
 done
-if grep -E 'polkit-1|dbus-1' Deploy/debian/odographd.*; then fail "the package changes the rules of every machine"; fi
-echo "ok  the rules for ModemManager give one user one action each, and wait to be installed"
+if grep -E 'polkit-1|dbus-1' Deploy/debian/odographd.*; then fail "the package installs polkit or D-Bus rules"; fi
+echo "ok  the rules for ModemManager grant one action each to one user, and are not active by default"
 
-# The waits before the first, second ... start, as told to a sleep that does not.
+# Delays before the first, second ... start, as passed to a fake sleep.
 mkdir "$work/bin"
 # shellcheck disable=SC2016 # the script's own
 printf '#!/bin/sh\necho "$1" >>"%s"\n' "$work/waits" >"$work/bin/sleep"
@@ -112,18 +114,18 @@ waits=$(tr '\n' ' ' <"$work/waits")
 [ "$waits" = "2 4 8 16 32 64 120 120 " ] || fail "the waits between starts are $waits"
 touch -d '-11 minutes' "$work/starts"
 PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null
-[ "$(wc -l <"$work/waits")" -eq 8 ] || fail "after ten quiet minutes it still waits"
+[ "$(wc -l <"$work/waits")" -eq 8 ] || fail "a start after 10 min without a failure is delayed"
 echo nonsense >"$work/starts"
 PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null
-[ "$(cat "$work/starts")" = 1 ] || fail "a damaged count is kept"
-echo "ok  starts after failures wait 2, 4, 8, 16, 32, 64, 120, 120 s; ten quiet minutes begin anew"
+[ "$(cat "$work/starts")" = 1 ] || fail "a damaged count is not reset"
+echo "ok  starts after failures are delayed by 2, 4, 8, 16, 32, 64, 120, 120 s; 10 min without a failure reset the delay"
 
 if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
-  echo "skipped: the udev rules are tried by root only, where it may make a mount namespace"
+  echo "skipped: the test of the udev rules requires root and mount namespaces"
   exit 0
 fi
 
-# A /sys with a chip and a timer trigger, in a mount namespace; udev's own test applies the rules to it.
+# A fake /sys with a chip and a timer trigger, in a mount namespace. `udevadm test` applies the rules to it.
 device=$work/sys/devices/platform/i2c-1/iio:device7 trigger=$work/sys/devices/iio_sysfs_trigger/trigger3
 mkdir -p "$device"/{buffer,scan_elements,trigger,events,power} "$trigger" "$work/sys/bus/iio/devices"
 for file in name in_accel_x_raw in_accel_sampling_frequency sampling_frequency_available current_timestamp_clock \
@@ -151,11 +153,11 @@ number=$(awk -F : '$1 == "odographd" { print $3 }' "$work/group")
 unshare --mount bash -euc '
   mount --bind "$1/group" /etc/group
   mount -t tmpfs tmpfs /run
-  # Only these rules.
+  # Only the rules of this project.
   for folder in /etc/udev/rules.d /lib/udev/rules.d; do
     if [ -d "$folder" ]; then mount --bind "$1/rules" "$folder"; fi
   done
-  # Links of device nodes are made even so.
+  # udevadm creates links to device nodes nevertheless.
   mount -t tmpfs tmpfs /dev
   mknod -m 0666 /dev/null c 1 3
   mount --bind "$1/sys" /sys
@@ -165,20 +167,20 @@ unshare --mount bash -euc '
       udevadm test --action="$action" "$(readlink -f "$device")" || [ "$action" = remove ]
     done
   done
-' bash "$work" >"$work/udev" 2>&1 || { tail -n 30 "$work/udev" >&2; fail "udev does not take the rules"; }
-if grep -iE 'rules:[0-9]+.*(invalid|unknown|ignoring|failed)' "$work/udev" >&2; then fail "udev remarks on the rules"; fi
-# told TEXT TIMES
-told() { [ "$(grep -c "$1" "$work/udev")" -eq "$2" ] || { grep rules: "$work/udev" >&2; fail "udev does not say \"$1\" $2 times"; }; }
+' bash "$work" >"$work/udev" 2>&1 || { tail -n 30 "$work/udev" >&2; fail "udevadm test fails"; }
+if grep -iE 'rules:[0-9]+.*(invalid|unknown|ignoring|failed)' "$work/udev" >&2; then fail "udev has remarks on the rules"; fi
+# told TEXT TIMES: expects a number of lines with a text in udev's output.
+told() { [ "$(grep -c "$1" "$work/udev")" -eq "$2" ] || { grep rules: "$work/udev" >&2; fail "udev does not print \"$1\" $2 times"; }; }
 told "iio:device7: .*GROUP $number" 2
 told 'iio:device7: .*MODE 0660' 2
 told "^run: '/usr/lib/odographd/iio-access /sys/devices/platform/i2c-1/iio:device7'" 2
 told "^run: '/usr/lib/odographd/iio-access /sys/devices/iio_sysfs_trigger/trigger3'" 2
-echo "ok  udev gives the device node to the group, and calls for the files in /sys, at add and change"
+echo "ok  at add and change, udev gives the device node to the group, and runs iio-access for the files in /sys"
 
-# A group that every Debian has, in the agent's place.
+# The group nogroup, which every Debian has, instead of the agent's.
 for folder in "$device" "$trigger"; do Deploy/udev/iio-access "$folder" nogroup; done
 given=$(cd "$work/sys" && find devices -type f -group nogroup -perm -g=w -printf '%f\n' | sort | tr '\n' ' ')
 [ "$given" = "current_timestamp_clock current_trigger enable in_accel_sampling_frequency in_accel_x_en length sampling_frequency watermark " ] ||
   fail "the files that the group may write are: $given"
-[ -z "$(find "$work/sys" -group nogroup -not -perm -g=w)" ] || fail "more was given than is needed"
+[ -z "$(find "$work/sys" -group nogroup -not -perm -g=w)" ] || fail "more files were given than needed"
 echo "ok  the group may write: $given"

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// crypt(3) with memory of its own, as its 32 kB are no value to hand around. `hash` has CRYPT_OUTPUT_SIZE bytes. 1 when it is made; 0 for a
-// setting that the library does not know, a password that is too long for it, and where memory is missing. Nothing of the password stays.
+// crypt(3) with separate memory, since its 32 kB are too large for a value. `hash` has CRYPT_OUTPUT_SIZE bytes.
+// Returns 1 on success; 0 for an unsupported setting, a password that is too long, and if memory is insufficient.
+// Clears all copies of the password.
 static inline int odograph_crypt(const char *password, const char *setting, char *hash) {
   struct crypt_data *data = calloc(1, sizeof *data);
   if (!data) return 0;
@@ -13,11 +14,11 @@ static inline int odograph_crypt(const char *password, const char *setting, char
   int fits = length > 0 && length < CRYPT_OUTPUT_SIZE;
   if (fits) memcpy(hash, made, length + 1);
   memset(data, 0, sizeof *data);
-  __asm__ __volatile__("" : : "r"(data) : "memory");  // the memory is cleared though nobody reads it
+  __asm__ __volatile__("" : : "r"(data) : "memory");  // prevents the compiler from removing the memset
   free(data);
   return fits;
 }
-// A setting for yescrypt with random salt of the system's. `setting` has CRYPT_GENSALT_OUTPUT_SIZE bytes.
+// Creates a setting for yescrypt with random salt of the system. `setting` has CRYPT_GENSALT_OUTPUT_SIZE bytes.
 static inline int odograph_crypt_setting(unsigned long cost, char *setting) {
   return crypt_gensalt_rn("$y$", cost, NULL, 0, setting, CRYPT_GENSALT_OUTPUT_SIZE) != NULL;
 }

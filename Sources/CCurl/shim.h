@@ -1,9 +1,9 @@
 #pragma once
-// What it checks is a macro's argument; here it is a parameter.
+// Disables compile-time checks of the macros, whose arguments are parameters here.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-// Swift cannot call functions whose arguments vary: one for each kind of argument.
+// Swift cannot call variadic functions: one function for each type of argument.
 static inline CURLcode odograph_curl_set_number(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);
 }
@@ -46,7 +46,7 @@ static inline const char *odograph_curl_content_type(CURL *handle) {
   return type;
 }
 
-// Letters: who they go to, and the text, piece by piece.
+// Letters: recipients, and the text in pieces.
 static inline CURLcode odograph_curl_set_recipients(CURL *handle, struct curl_slist *value) {
   return curl_easy_setopt(handle, CURLOPT_MAIL_RCPT, value);
 }

@@ -1,7 +1,7 @@
 // Written by Deploy/page-files.sh.
 #include "CFleetPage.h"
 
-// The files are part of the program, so that one file is all that is installed: no folder to find, none to forget.
+// The files are embedded, so that the program needs no data folder.
 static const unsigned char alerts_js[] = {
 #embed "page/alerts.js"
 };

@@ -16,14 +16,14 @@
 #include <unistd.h>
 #include <wchar.h>
 
-// Swift's Glibc module is compiled without _GNU_SOURCE, which hides these. They are declared here, once, with
-// the signatures of pthread_setname_np(3), of the XSI strerror_r(3), of wcwidth(3) and of unshare(2).
+// Swift's Glibc module is compiled without _GNU_SOURCE, which hides these functions. They are declared here with the
+// signatures of pthread_setname_np(3), the XSI strerror_r(3), wcwidth(3) and unshare(2).
 int pthread_setname_np(unsigned long thread, const char *name);
 int __xpg_strerror_r(int code, char *buffer, size_t size);
 int wcwidth(wchar_t character);
 int unshare(int flags);
 
-// Flags are enums on some C libraries and macros on others; Swift imports constants alike.
+// Flags are enums in some C libraries and macros in others. Swift imports constants in the same way everywhere.
 static const int odograph_efd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
 static const int odograph_sfd_flags = SFD_NONBLOCK | SFD_CLOEXEC;
 static const int odograph_tfd_flags = TFD_NONBLOCK | TFD_CLOEXEC;
@@ -32,13 +32,14 @@ static const int odograph_clone_newns = 0x00020000;
 static const unsigned long odograph_ms_private = MS_REC | MS_PRIVATE;
 static const unsigned long odograph_ms_bind = MS_BIND | MS_REC;
 
-// Whether something keeps the wall clock right, by adjtimex(2); -1 where that may not be called.
+// Returns 1 if the wall clock is synchronized, by adjtimex(2); -1 if the call is not permitted.
 static inline int odograph_clock_is_synchronized(void) {
   struct timex state = {0};
   return adjtimex(&state) < 0 ? -1 : (state.status & STA_UNSYNC) == 0;
 }
 
-// Whether a folder is in memory and only this user writes into it; no where it cannot be told. Swift's Glibc module has no statfs(2).
+// Returns 1 if a folder is in memory and only this user writes into it; 0 also if this is unknown. Swift's Glibc
+// module has no statfs(2).
 static inline int odograph_is_in_memory(const char *path) {
   struct statfs system;
   struct stat folder;
@@ -47,23 +48,23 @@ static inline int odograph_is_in_memory(const char *path) {
   return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
 }
 
-// ptrace(2) takes variable arguments. These stop one thread of another process, and let it go on.
+// Wrappers of ptrace(2), which is variadic. They stop one thread of another process, and resume it.
 static inline long odograph_ptrace_stop(int thread) {
   long result = ptrace(PTRACE_SEIZE, thread, 0, 0);
   return result == 0 ? ptrace(PTRACE_INTERRUPT, thread, 0, 0) : result;
 }
 static inline long odograph_ptrace_release(int thread) { return ptrace(PTRACE_DETACH, thread, 0, 0); }
-// renameat2(2) with RENAME_EXCHANGE, which not every C library has.
+// renameat2(2) with RENAME_EXCHANGE, which some C libraries lack.
 static inline long odograph_exchange(const char *path, const char *other) {
   return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, 1U << 1);
 }
-// The same with RENAME_NOREPLACE.
+// renameat2(2) with RENAME_NOREPLACE.
 static inline long odograph_rename_new(const char *path, const char *name) {
   return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, name, 1U << 0);
 }
 static const int odograph_wait_all = 0x40000000;  // __WALL
 
-// SocketCAN. A kernel without CAN has these headers all the same.
+// SocketCAN. These headers also exist for a kernel without CAN.
 #include <errno.h>
 #include <linux/can.h>
 #include <linux/can/error.h>
@@ -74,13 +75,13 @@ static const int odograph_wait_all = 0x40000000;  // __WALL
 #include <sys/socket.h>
 #include <time.h>
 
-// A raw CAN socket that is bound to no interface yet, or the negative errno.
+// Opens a raw CAN socket that is not bound to an interface. Returns a negative errno on failure.
 static inline int odograph_can_socket(void) {
   int descriptor = socket(AF_CAN, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, CAN_RAW);
   return descriptor < 0 ? -errno : descriptor;
 }
-// Lets the frames of `count` filters through (identifier and mask in turn, with the flags of linux/can.h), FD frames too, and
-// the controller's errors where they are asked for; stamps each frame. 0 or the negative errno.
+// Admits frames that match `count` filters (identifier and mask alternately, with the flags of linux/can.h), also FD
+// frames, and the controller's error frames if requested. Enables time stamps. Returns 0 or a negative errno.
 static inline int odograph_can_prepare(int descriptor, const uint32_t *filters, int count, uint32_t errors) {
   struct can_filter list[CAN_RAW_FILTER_MAX];
   if (count > CAN_RAW_FILTER_MAX) return -E2BIG;
@@ -88,25 +89,25 @@ static inline int odograph_can_prepare(int descriptor, const uint32_t *filters, 
   if (setsockopt(descriptor, SOL_CAN_RAW, CAN_RAW_FILTER, list, (socklen_t)(count * sizeof list[0])) < 0) return -errno;
   if (setsockopt(descriptor, SOL_CAN_RAW, CAN_RAW_ERR_FILTER, &errors, sizeof errors) < 0) return -errno;
   int on = 1, room = 1 << 20;
-  // Old kernels have no FD; then there are no such frames either. The rest is worth having and not needed.
+  // Old kernels have no FD, and then no FD frames. The other options are optional.
   setsockopt(descriptor, SOL_CAN_RAW, CAN_RAW_FD_FRAMES, &on, sizeof on);
   setsockopt(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
   setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
   return 0;
 }
-// Binds to an interface by its index. 0 or the negative errno.
+// Binds to an interface by its index. Returns 0 or a negative errno.
 static inline int odograph_can_bind(int descriptor, unsigned index) {
   struct sockaddr_can address = {.can_family = AF_CAN, .can_ifindex = (int)index};
   return bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
 }
-// Whether an interface is up (netdevice(7)). Any socket will do.
+// Returns 1 if an interface is up (netdevice(7)), with any socket.
 static inline int odograph_interface_is_up(int descriptor, const char *name) {
   struct ifreq request = {0};
   strncpy(request.ifr_name, name, IFNAMSIZ - 1);
   return ioctl(descriptor, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
 }
-// One frame, as struct can_frame or canfd_frame has it, into at least CANFD_MTU bytes. Returns its size or the negative errno; `stamp` is
-// the kernel's civil time of it in ns, 0 where there is none.
+// Reads a frame as struct can_frame or canfd_frame into at least CANFD_MTU bytes. Returns its size or a negative
+// errno. `stamp` is the kernel's civil time of the frame in ns; 0 if there is none.
 static inline long odograph_can_receive(int descriptor, void *frame, int64_t *stamp) {
   union { char bytes[128]; struct cmsghdr align; } control;
   struct iovec part = {frame, CANFD_MTU};

@@ -18,7 +18,7 @@ static _Thread_local struct {
   mosquitto_reader reader;
   void *context;
   mosquitto_ready_bytes *ready;
-  // The call that is being redirected.
+  // The redirected call.
   void *ssl;
   int descriptor;
 } current;
@@ -50,7 +50,7 @@ static int redirected_ssl_read(void *ssl, void *buffer, int count) {
   return (int)current.reader(current.context, buffer, (size_t)count);
 }
 
-// The library goes on to the next packet by itself while there is any of it here.
+// The library continues with the next packet automatically while bytes are pending here.
 static int redirected_ssl_pending(const void *ssl) {
   if (current.reader && current.ready->count > 0) return (int)current.ready->count;
   return real_ssl_pending(ssl);
@@ -67,7 +67,7 @@ ssize_t mosquitto_reads_receive(void *buffer, size_t count) {
   return real_ssl_read(current.ssl, buffer, count > INT_MAX ? INT_MAX : (int)count);
 }
 
-// A module's segment that the dynamic linker made read-only after it had filled it.
+// A segment of a module that the dynamic linker has made read-only after relocation.
 struct protected_segment {
   ElfW(Addr) base, start, end;
 };
@@ -94,7 +94,7 @@ static bool replace(void **slot, void *function, const struct protected_segment 
   return true;
 }
 
-// glibc has added the module's base to most addresses in its dynamic section, on some processors to none.
+// glibc adds the module's base to most addresses in its dynamic section, but on some processors to none.
 static ElfW(Addr) absolute(ElfW(Addr) address, const struct link_map *map) {
   return address < map->l_addr ? address + map->l_addr : address;
 }
@@ -106,7 +106,7 @@ static void redirect(void) {
   if (!known || !dladdr1(known, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return;
   const ElfW(Sym) *symbols = NULL;
   const char *names = NULL;
-  // Tables of relocations: address, bytes and bytes of an entry.
+  // Relocation tables: address, size, and size of an entry in bytes.
   struct {
     ElfW(Addr) start;
     size_t size, entry;
@@ -136,7 +136,7 @@ static void redirect(void) {
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
     if (!tables[t].start || !tables[t].entry) continue;
     for (size_t offset = 0; offset + tables[t].entry <= tables[t].size; offset += tables[t].entry) {
-      // The first two members of Rel and Rela are the same.
+      // Rel and Rela have the same first two members.
       const ElfW(Rel) *relocation = (const ElfW(Rel) *)(tables[t].start + offset);
 #if __ELF_NATIVE_CLASS == 64
       size_t symbol = ELF64_R_SYM(relocation->r_info);

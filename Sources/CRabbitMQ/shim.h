@@ -8,45 +8,47 @@
 #include <openssl/x509_vfy.h>
 #include <string.h>
 
-// Swift cannot call functions whose arguments vary: one for each way to prove who one is.
+// Swift cannot call variadic functions: one function for each authentication method.
 static inline amqp_rpc_reply_t odograph_amqp_login_password(
     amqp_connection_state_t state, const char *vhost, int heartbeat, const char *user, const char *password) {
   return amqp_login(state, vhost, AMQP_DEFAULT_MAX_CHANNELS, AMQP_DEFAULT_FRAME_SIZE, heartbeat,
                     AMQP_SASL_METHOD_PLAIN, user, password);
 }
-// Who the certificate names is logged in: RabbitMQ does not look at the identity, and the library cannot send an empty one.
+// Authenticates as the subject of the certificate: RabbitMQ ignores the identity, but the library cannot send an
+// empty one.
 static inline amqp_rpc_reply_t odograph_amqp_login_certificate(
     amqp_connection_state_t state, const char *vhost, int heartbeat) {
   return amqp_login(state, vhost, AMQP_DEFAULT_MAX_CHANNELS, AMQP_DEFAULT_FRAME_SIZE, heartbeat,
                     AMQP_SASL_METHOD_EXTERNAL, "certificate");
 }
 
-// Whom to believe where there is no file of authorities: the system's, or a folder's. 1 where that is possible.
+// Selects trusted authorities if there is no file: the system's, or those of a folder. Returns 1 on success.
 static inline int odograph_amqp_trust(amqp_socket_t *socket, const char *folder) {
   SSL_CTX *context = amqp_ssl_socket_get_context(socket);
   if (!context) return 0;
   return folder ? SSL_CTX_load_verify_locations(context, NULL, folder) : SSL_CTX_set_default_verify_paths(context);
 }
 
-// Which name the certificate has to carry: the library's own check knows no addresses. 1 where that is possible.
+// Sets the name that the certificate must contain; the library's own check does not support addresses. Returns 1 on
+// success.
 static inline int odograph_amqp_expect(amqp_socket_t *socket, const char *host) {
   SSL_CTX *context = amqp_ssl_socket_get_context(socket);
   X509_VERIFY_PARAM *rules = context ? SSL_CTX_get0_param(context) : NULL;
   if (!rules) return 0;
   amqp_ssl_socket_set_verify_hostname(socket, 0);
   int done = X509_VERIFY_PARAM_set1_ip_asc(rules, host) == 1 || X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1;
-  // A name is no address, which the handshake would take for an error of its own.
+  // A host name is not an address: clears this parse error, which the handshake would otherwise report.
   ERR_clear_error();
   return done;
 }
 
-// The library knows no newer TLS by name than 1.2. 1 where that is possible.
+// The library has no name for TLS versions above 1.2. Returns 1 on success.
 static inline int odograph_amqp_oldest(amqp_socket_t *socket, int isThirteen) {
   SSL_CTX *context = amqp_ssl_socket_get_context(socket);
   return context && SSL_CTX_set_min_proto_version(context, isThirteen ? TLS1_3_VERSION : TLS1_2_VERSION) == 1;
 }
 
-// Why the broker has closed a channel or the connection: its number and its words; 0 where it has not.
+// Code and text with which the broker has closed a channel or the connection; 0 if it has not.
 static inline int odograph_amqp_closed(amqp_method_t method, amqp_bytes_t *words) {
   *words = amqp_empty_bytes;
   if (!method.decoded) return 0;
@@ -63,7 +65,7 @@ static inline int odograph_amqp_closed(amqp_method_t method, amqp_bytes_t *words
   return 0;
 }
 
-// A whole number or a truth among the headers of a message; `otherwise` where there is none of that name.
+// Returns an integer or Boolean in the headers of a message; `otherwise` if there is no header of that name.
 static inline int64_t odograph_amqp_header(const amqp_basic_properties_t *properties, const char *name, int64_t otherwise) {
   if (!(properties->_flags & AMQP_BASIC_HEADERS_FLAG)) return otherwise;
   for (int i = 0; i < properties->headers.num_entries; i++) {
@@ -84,7 +86,7 @@ static inline int64_t odograph_amqp_header(const amqp_basic_properties_t *proper
   return otherwise;
 }
 
-// Declares a queue of a kind, as in "quorum", that outlives nodes and readers.
+// Declares a durable queue of a type such as "quorum".
 static inline amqp_rpc_reply_t odograph_amqp_declare(
     amqp_connection_state_t state, amqp_channel_t channel, const char *queue, const char *kind) {
   amqp_table_entry_t entry = {amqp_cstring_bytes("x-queue-type"), {AMQP_FIELD_KIND_UTF8}};
@@ -94,17 +96,17 @@ static inline amqp_rpc_reply_t odograph_amqp_declare(
   return amqp_get_rpc_reply(state);
 }
 
-// Asks whether a queue is there; the broker closes the channel with 404 where it is not.
+// Checks that a queue exists. Otherwise the broker closes the channel with 404.
 static inline amqp_rpc_reply_t odograph_amqp_find(
     amqp_connection_state_t state, amqp_channel_t channel, const char *queue) {
   amqp_queue_declare(state, channel, amqp_cstring_bytes(queue), 1, 0, 0, 0, amqp_empty_table);
   return amqp_get_rpc_reply(state);
 }
 
-// A macro with a cast, which Swift does not see.
+// A macro with a cast, which Swift does not import.
 static const amqp_method_number_t odograph_amqp_cancel_method = AMQP_BASIC_CANCEL_METHOD;
 
-// With names as C has them, and the answer at once.
+// Takes C strings, and waits for the response.
 static inline amqp_rpc_reply_t odograph_amqp_bind(
     amqp_connection_state_t state, amqp_channel_t channel, const char *queue, const char *exchange, const char *pattern) {
   amqp_queue_bind(state, channel, amqp_cstring_bytes(queue), amqp_cstring_bytes(exchange), amqp_cstring_bytes(pattern),

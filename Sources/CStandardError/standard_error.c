@@ -12,7 +12,7 @@
 static int kept = -1, reader = -1, writer = -1;
 static atomic_bool is_over;
 
-// What was read last, for the handler.
+// Data of the last read, for the handler.
 static unsigned char piece[1 << 16];
 static _Atomic size_t piece_size;
 static atomic_bool is_reading;
@@ -36,20 +36,21 @@ static void write_whole(int descriptor, const unsigned char *bytes, size_t size)
   }
 }
 
-// Only functions that signal-safety(7) allows.
+// Uses only functions that signal-safety(7) permits.
 static void on_crash(int number, siginfo_t *info, void *context) {
   (void)context;
   int error = errno;
   for (int i = 0; i < crash_count; i++) sigaction(crashes[i], &before[i], NULL);
   for (int i = 0; i < 100 && atomic_load(&is_reading); i++) pause_for(1);
-  // Part of it may be in the log already: twice is better than not at all.
+  // A part may already be in the log; a duplicate is better than a loss.
   write_whole(kept, piece, atomic_load(&piece_size));
   unsigned char bytes[1024];
   ssize_t count;
   while ((count = read(reader, bytes, sizeof bytes)) > 0) write_whole(kept, bytes, (size_t)count);
   dup2(kept, STDERR_FILENO);
   errno = error;
-  // A fault comes again after the return, as the instruction does; a signal that somebody sent would not.
+  // A fault is raised again after the return, since its instruction is repeated. A signal sent by another process
+  // would not be.
   if (info->si_code <= 0) raise(number);
 }
 
@@ -64,7 +65,7 @@ bool standard_error_capture(void) {
   }
   kept = real;
   reader = ends[0];
-  // No library waits for the log: what the pipe does not hold is lost.
+  // Libraries never wait for the log: data that exceed the pipe are lost.
   writer = ends[1];
   atomic_store(&is_over, false);
   atomic_store(&piece_size, 0);
@@ -78,7 +79,7 @@ bool standard_error_capture(void) {
 int standard_error_descriptor(void) { return kept >= 0 ? kept : STDERR_FILENO; }
 
 ssize_t standard_error_read(const unsigned char **bytes) {
-  // A crash follows its message within this time, and finds it in the pipe or in the piece.
+  // A crash follows its message within this time. The message is then in the pipe or in the last data.
   if (atomic_load(&piece_size) > 0) pause_for(20);
   atomic_store(&piece_size, 0);
   while (true) {
@@ -103,7 +104,7 @@ void standard_error_restore(void) {
   if (kept < 0) return;
   dup2(kept, STDERR_FILENO);
   atomic_store(&is_over, true);
-  // For the one who waits.
+  // Wakes the waiting reader.
   if (write(writer, "\n", 1) < 0) return;
 }
 

@@ -15,10 +15,10 @@ struct Position {
   uint32_t line = 1, column = 1;
 };
 
-// Thrown where toml++ 3.3 only asserts what its grammar let through, as for `[.a]` and `a = [ }`.
+// Replaces assertions of toml++ 3.3 for input that its grammar admits, such as `[.a]` and `a = [ }`.
 struct Refusal {
   const char *assertion;
-  // Line 0 where the parser is at no character: the end of the text.
+  // Line 0 if the parser is at no character, which is the end of the text.
   Position position;
 
   const char *problem() const {
@@ -38,7 +38,7 @@ template <typename Character>
 
 [[noreturn]] [[maybe_unused]] void refuse(const char *assertion, std::nullptr_t) { throw Refusal{assertion, {0, 0}}; }
 
-// The parser's current character is a member of that name; everywhere else, this is found.
+// Default for the parser's current character, which has this name within the parser.
 [[maybe_unused]] constexpr std::nullptr_t cp = nullptr;
 
 }  // namespace
@@ -52,8 +52,8 @@ template <typename Character>
 #define TOML_ENABLE_UNRELEASED_FEATURES 0
 #define TOML_MAX_NESTED_VALUES CTOML_DEPTH_LIMIT
 
-// Its tables of characters end in "unreachable" for most letters beyond ASCII (U+00E9 is not a space, but that is not said):
-// undefined behaviour, in place of no.
+// The character tables of toml++ end in "unreachable" for most letters beyond ASCII (U+00E9 is not a space, but the
+// table does not contain it), which is undefined behavior instead of false.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return {}
@@ -93,7 +93,7 @@ Position end_of(std::string_view text) {
   return position;
 }
 
-// Behind the string that begins at `from`; the end of the text when it does not end.
+// Returns the position after the string that starts at `from`; the end of the text if the string does not end.
 size_t behind_string(std::string_view text, size_t from) {
   const char quote = text[from];
   const bool is_long = from + 2 < text.size() && text[from + 1] == quote && text[from + 2] == quote;
@@ -103,7 +103,7 @@ size_t behind_string(std::string_view text, size_t from) {
     } else if (text[at] == quote) {
       if (!is_long) return at + 1;
       size_t count = 1;
-      // The last three of up to five quotes end it.
+      // Up to five quotes may end a string; the last three are its end.
       while (count < 5 && at + count < text.size() && text[at + count] == quote) count++;
       if (count >= 3) return at + count;
     } else if (text[at] == '\n' && !is_long) {
@@ -113,8 +113,8 @@ size_t behind_string(std::string_view text, size_t from) {
   return text.size();
 }
 
-// Where a key has more parts than CTOML_DEPTH_LIMIT; the end of the text for nowhere. Each part is a table in a table,
-// which toml++ 3.3 takes down by recursion.
+// Returns the position of a key with more parts than CTOML_DEPTH_LIMIT; the end of the text if there is none. Each
+// part is a nested table, which toml++ 3.3 destroys by recursion.
 size_t deep_key(std::string_view text) {
   int dots = 0;
   for (size_t at = 0; at < text.size();) {
@@ -201,7 +201,7 @@ void parse(Document &document, std::string_view text) {
     const Position position = refusal.position.line > 0 ? refusal.position : end_of(text);
     return document.fail(refusal.problem(), position);
   }
-  // Members in the order of their keys, which may be apart from their table's: depth 0 has no node of its own.
+  // Members are in the order of their keys, which may be separate from their table's: depth 0 has no node of its own.
   append(document, document.root, nullptr, 0);
   document.list.erase(document.list.begin());
   for (auto &entry : document.list) entry.depth--;

@@ -1,9 +1,10 @@
-"""Kills `odograph serve` again and again while alerts are due, and looks at what the receivers have processed.
+"""Kills `odograph serve` repeatedly while alerts are pending, and checks which ones the receivers have processed.
 
 usage: kills.py ODOGRAPH BROKER_PORT FOLDER VEHICLES ROUNDS KILLS [SEED]
-VEHICLES have ROUNDS alerts each of two rules, which begin and end: VEHICLES * ROUNDS * 4 transitions. One rule tells a webhook each at once;
-the other gathers alerts, and tells the webhook and a mail server. They are decided while both are away, with some kills; then they come,
-and the rest of the KILLS are sent while they are delivered. Prints "name,number" lines; faults go to standard error, status 1.
+Each of VEHICLES has ROUNDS alerts of two rules, which begin and end: VEHICLES * ROUNDS * 4 transitions. One rule sends each alert
+immediately to a webhook. The other groups alerts for the webhook and a mail server. Alerts are raised while both receivers are down,
+with some of the KILLS. Then the receivers start, and the other kills happen during delivery. Prints "name,number" lines; faults go to
+standard error, with status 1.
 """
 
 import base64
@@ -25,7 +26,7 @@ SEED = int(sys.argv[7]) if len(sys.argv) > 7 else random.randrange(1 << 32)
 RANDOM = random.Random(SEED)
 SECRET = "a secret of some length"
 HERE = pathlib.Path(__file__).parent
-# Of each of the two rules.
+# Alerts per rule and transition.
 EXPECTED = VEHICLES * ROUNDS * 2
 FAULTS = []
 
@@ -45,14 +46,14 @@ class Server:
 
     def kill(self):
         if self.child.poll() is not None:
-            FAULTS.append(f"the server has ended by itself: {self.child.returncode}")
+            FAULTS.append(f"the server has exited: {self.child.returncode}")
         self.child.send_signal(signal.SIGKILL)
         self.child.wait()
         self.kills += 1
         self.start()
 
     def takes_signals(self):
-        """Whether it has come so far that it ends in order: it reads SIGTERM itself, and so blocks it."""
+        """True if the server handles SIGTERM: it blocks the signal after its start, and reads it."""
         status = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
         blocked = next(line for line in status.splitlines() if line.startswith("SigBlk"))
         return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1
@@ -61,7 +62,7 @@ class Server:
         until(self.takes_signals, "the server's start")
         self.child.terminate()
         if (status := self.child.wait(timeout=60)) != 143:
-            FAULTS.append(f"the server ends with {status}")
+            FAULTS.append(f"the server exits with {status}")
 
 
 def configure(url, mail):
@@ -100,7 +101,7 @@ def status(level, seq):
 
 
 def tell(level, seq):
-    """All vehicles tell their battery."""
+    """Publishes a status with a battery level for all vehicles."""
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda number: subprocess.run(
             ["mosquitto_pub", "-p", PORT, "-q", "1", "-r", "-t", f"odograph/v1/demo/v{number}/status", "-m", status(level, seq)],
@@ -122,13 +123,13 @@ def until(condition, what, limit=600):
     end = time.monotonic() + limit
     while not condition():
         if time.monotonic() > end:
-            raise SystemExit(f"seed {SEED}: {what} did not come about; {FAULTS}\n" + (FOLDER / "serve.log").read_text()[-3000:])
+            raise SystemExit(f"seed {SEED}: {what}: timed out; {FAULTS}\n" + (FOLDER / "serve.log").read_text()[-3000:])
         time.sleep(0.05)
 
 
 def main():
     print(f"seed,{SEED}")
-    configure("http://127.0.0.1:9/alerts", "smtp://127.0.0.1:9")  # nobody listens there
+    configure("http://127.0.0.1:9/alerts", "smtp://127.0.0.1:9")  # closed port
     begun = time.monotonic()
     server = Server()
     for turn in range(ROUNDS * 2):
@@ -148,7 +149,7 @@ def main():
         server.start()
         left = KILLS - server.kills
         for number in range(left):
-            # Spread over what is left to deliver, so that each kill meets some of it.
+            # Kills are spread over the remaining deliveries, so that each one interrupts some of them.
             goal = due * (left - number) // (left + 1)
             until(lambda: count("SELECT count(*) FROM messages") <= goal or server.child.poll() is not None, f"kill {number}")
             time.sleep(RANDOM.random() * 0.1)
@@ -162,7 +163,7 @@ def main():
 
 
 def mailed():
-    """What letters say, each once: keys in order by vehicle, as (number, transition), how many there were in all, and how many came again."""
+    """Returns the alerts of unique letters as (number, transition) by vehicle, their number, and the number of repeated letters."""
     order, seen, total, again = collections.defaultdict(list), set(), 0, 0
     for line in (FOLDER / "letters").read_text().splitlines():
         head, body = json.loads(line)["text"].split("\r\n\r\n", 1)
@@ -175,19 +176,19 @@ def mailed():
         for vehicle, number, transition in re.findall(r"  behind: demo/(\S+?): .*\[[0-9a-f]+-(\d+):(\w+)\]$", text, re.M):
             order[vehicle].append((int(number), transition))
             total += 1
-        # A letter names 500 alerts, and counts the rest.
+        # A letter lists 500 alerts and counts the others.
         total += sum(int(number) for number in re.findall(r"^and (\d+) more$", text, re.M))
     return order, total, again
 
 
 def check_order(order, wanted):
-    """Each vehicle's alerts of a rule began and ended in turn, and each once."""
+    """Checks that each vehicle's alerts of a rule began and ended alternately, and once each."""
     transitions = {"began": 0, "ended": 1}
     for name, told in order.items():
         if told != sorted(told, key=lambda item: (item[0], transitions[item[1]])):
             FAULTS.append(f"{name}: out of order: {told}")
         if len(told) != wanted or len(set(told)) != wanted:
-            FAULTS.append(f"{name}: {len(told)} in place of {wanted}")
+            FAULTS.append(f"{name}: {len(told)} instead of {wanted}")
 
 
 def judge(server, due, deciding, delivering):
@@ -209,11 +210,11 @@ def judge(server, due, deciding, delivering):
     if len(times) != 2 * EXPECTED:
         FAULTS.append(f"{len(times)} of {2 * EXPECTED} were processed")
     if any(number != 1 for counts in (messages, times) for number in counts.values()):
-        FAULTS.append("an alert or its end was processed twice")
+        FAULTS.append("an alert or its end was processed more than once")
     check_order(order, ROUNDS * 2)
     letters, lines, letters_again = mailed()
     if lines != EXPECTED:
-        FAULTS.append(f"letters tell {lines} of {EXPECTED}")
+        FAULTS.append(f"letters contain {lines} of {EXPECTED}")
     if VEHICLES <= 500:
         check_order(letters, ROUNDS * 2)
     for name, number in [("kills", server.kills), ("messages due", due), ("processed", len(times)), ("again", again),

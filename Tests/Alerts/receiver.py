@@ -1,9 +1,9 @@
-"""A receiver of alerts that fails a third of the time, in every way in which receivers do, and processes each key once.
+"""A receiver of alerts that fails for a third of the requests in different ways, and processes each key once.
 
 usage: receiver.py LOG [SHARE [SECRET]]
-Fails SHARE of requests (default 0.333): with a status of 5xx, by silence until the sender gives up, by a closed connection, and by
-an answer that is lost after the message was processed. Prints "ready PORT"; LOG gets a line of JSON for each message processed, and
-for each that came again.
+Fails SHARE of requests (default 0.333): with a 5xx status, without a response until the sender times out, with a closed connection,
+and with a response that is lost after processing. Prints "ready PORT". LOG gets a line of JSON for each message, including repeated
+ones.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import time
 LOG = open(sys.argv[1], "a", buffering=1)
 SHARE = float(sys.argv[2]) if len(sys.argv) > 2 else 1 / 3
 SECRET = sys.argv[3].encode() if len(sys.argv) > 3 else b""
-SILENCE = 1.5  # seconds, longer than the sender waits
+SILENCE = 1.5  # seconds, longer than the sender's timeout
 LOCK = threading.Lock()
 PROCESSED = set()
 COUNTS = {"requests": 0, "failed": 0}
@@ -68,8 +68,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         stamp = self.headers.get("Odograph-Timestamp", "")
         made = "sha256=" + hmac.new(SECRET, stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(made, self.headers.get("Odograph-Signature", "")):
-            return "its signature is wrong"
-        return None if abs(time.time() - int(stamp)) < 300 else "it is too old"
+            return "wrong signature"
+        return None if abs(time.time() - int(stamp)) < 300 else "too old"
 
     def answer(self, status, body):
         try:

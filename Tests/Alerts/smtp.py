@@ -1,9 +1,10 @@
-"""Takes letters by SMTP on a loopback port of its own, one connection at a time.
+"""An SMTP server for letters on a free loopback port.
 
 usage: smtp.py LOG MODE [CERTIFICATE KEY]
-MODE: plain has no encryption; starttls demands it before a letter; tls is encrypted from the start; refuse takes none; unwanted
-refuses one that it has read; slow says after seven seconds that it has taken one; stuck says nothing to MAIL; failing fails a third of the time: before the letter, behind it, by a closed
-connection, and by an answer that is lost after the letter was taken. Prints "ready PORT"; LOG gets a line of JSON for each letter.
+MODE: plain has no encryption; starttls requires it before a letter; tls is encrypted from the start; refuse rejects every MAIL
+command; unwanted rejects letters after reading them; slow responds to a letter after 7 s; stuck does not respond to MAIL; failing
+fails for a third of the letters: before or after the text, with a closed connection, or with a response that is lost after the
+letter was accepted. Prints "ready PORT". LOG gets a line of JSON for each letter.
 """
 
 import base64

@@ -1,4 +1,4 @@
-// Counts allocations by standing before the C library's: a test program that links this calls these instead. Only for tests.
+// Counts allocations by replacing the C library's functions in programs that link this. For tests only.
 #include "AllocationCounter.h"
 #include <errno.h>
 #include <stddef.h>

@@ -22,7 +22,7 @@ def decode(message, node, data):
 
 
 for path, frames in zip(sys.argv[1::2], sys.argv[2::2]):
-    # Signals of different branches overlap on purpose.
+    # Signals of different branches may overlap.
     database = cantools.database.load_file(path, encoding="utf-8", strict=False)
     by_identifier = {
         message.frame_id | (0x80000000 if message.is_extended_frame else 0): message for message in database.messages

@@ -114,7 +114,7 @@ import Testing
     let short = help.short(width: 300)
     #expect(
       short.contains { $0.contains("walk1, walk2, ") && $0.hasSuffix("  On foot") } && short.count <= 23)
-    // One that is in no group has its own line.
+    // A command without a group has its own line.
     #expect(short.contains { $0.hasPrefix("  walk20 ") && $0.hasSuffix("  Goes somewhere") })
   }
 

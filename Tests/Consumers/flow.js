@@ -1,5 +1,6 @@
-// Checks a Node-RED flow and runs its function nodes with messages: {"topic","payload"} a line on standard input, or {"tick":ms}, the
-// time at which its timers fire. Prints what reaches its debug nodes, a line each. usage: node flow.js FLOW.json
+// Checks a Node-RED flow and runs its function nodes with messages: lines {"topic","payload"} on standard input, or
+// {"tick":ms}, the time at which its timers fire. Prints a line for each message that reaches a debug node. usage:
+// node flow.js FLOW.json
 const fs = require("fs");
 
 const flow = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
@@ -13,15 +14,15 @@ for (const node of flow) {
   const name = `${node.id}:`;
   require_(known.includes(node.type), `${name} ${node.type} is not a node of Node-RED's core`);
   if (["tab", "mqtt-broker"].includes(node.type)) continue;
-  require_(nodes.get(node.z)?.type === "tab", `${name} it is on no tab`);
-  require_(Array.isArray(node.wires) && node.x > 0 && node.y > 0, `${name} it has no wires or place`);
-  for (const id of node.wires.flat()) require_(nodes.has(id), `${name} a wire leads to ${id}, which is not there`);
+  require_(nodes.get(node.z)?.type === "tab", `${name} not on a tab`);
+  require_(Array.isArray(node.wires) && node.x > 0 && node.y > 0, `${name} no wires or position`);
+  for (const id of node.wires.flat()) require_(nodes.has(id), `${name} a wire leads to the unknown node ${id}`);
   if (node.type === "mqtt in") {
-    require_(nodes.get(node.broker)?.type === "mqtt-broker", `${name} it has no broker`);
+    require_(nodes.get(node.broker)?.type === "mqtt-broker", `${name} no broker`);
     require_(node.datatype === "json" && /^odograph\/v1\/\+\/\+\/[a-z/]+$/.test(node.topic), `${name} ${node.topic}`);
   }
   if (node.type === "function") {
-    require_(node.outputs === node.wires.length, `${name} it has other wires than outputs`);
+    require_(node.outputs === node.wires.length, `${name} numbers of wires and outputs differ`);
     const kept = new Map();
     const context = { get: (key) => kept.get(key), set: (key, value) => kept.set(key, value) };
     const code = new Function("msg", "context", node.func);
@@ -37,11 +38,12 @@ function matches(filter, topic) {
 function reach(node, msg) {
   if (node.type === "debug") return console.log(JSON.stringify(msg[node.complete]));
   let results = node.type === "function" ? node.run(msg) : msg;
-  // As Node-RED has it: a message is for the first output; a list has one for each; within it a list is a row of messages.
+  // As in Node-RED, a message is for the first output, a list has an entry for each output, and a nested list
+  // contains several messages.
   if (!Array.isArray(results)) results = [results];
   results.forEach((result, output) => {
     for (const each of [result].flat().filter(Boolean)) {
-      // Each node gets a copy of its own.
+      // Each node gets its own copy.
       for (const id of node.wires[output]) reach(nodes.get(id), structuredClone(each));
     }
   });

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs Home Assistant's core with its MQTT integration at a broker, until vehicles have announced themselves and said where they
-are. usage: home_assistant.py PORT. Prints a JSON line for each entity: its id, state and attributes."""
+"""Runs Home Assistant's core with its MQTT integration, until it has discovered vehicles with a position and a speed.
+usage: home_assistant.py PORT. Prints a JSON line for each entity: its id, state and attributes."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ async def start(folder):
         await registry.async_load(hass)
     await restore_state.async_load(hass)
     await hass.config_entries.async_initialize()
-    # These listen on a port, and have no part in this.
+    # These components would listen on a port, and are not needed.
     hass.config.components |= {"http", "file_upload"}
     await async_setup_component(hass, "homeassistant", {})
     hass.set_state(core.CoreState.running)
@@ -55,7 +55,7 @@ async def main(port):
         await hass.async_stop(force=True)
 
 
-# What other integrations lack is of no interest.
+# Messages about missing parts of other integrations are not of interest.
 logging.basicConfig(level=logging.CRITICAL, stream=sys.stderr)
 logging.getLogger("homeassistant.components.mqtt").setLevel(logging.WARNING)
 asyncio.run(main(int(sys.argv[1])))

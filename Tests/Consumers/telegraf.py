@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Holds a Telegraf configuration against the schemas: its TOML, its topics, and that each path is a member of the message that
-the topic carries, of the type that is said. Telegraf itself is not run. usage: telegraf.py FILE. Prints "paths,N"."""
+"""Compares a Telegraf configuration with the schemas: TOML, topics, and for each path a member of the topic's message with the
+same type. Telegraf itself does not run. usage: telegraf.py FILE. Prints "paths,N"."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ TYPES = {"float": {"number", "integer"}, "int": {"integer"}, "string": {"string"
 
 
 def member(schema, path):
-    """The schema of a member by its GJSON path, and whether every message has it; None when there is none."""
+    """Returns the schema of a member by its GJSON path, and True if it is required; None if the member does not exist."""
     node, is_required = schema, True
     for part in re.split(r"(?<!\\)\.", path):
         name = part.replace("\\.", ".")
@@ -34,13 +34,13 @@ def check(consumer, contract):
     for topic in consumer["topics"]:
         name = schema_name(topic)
         if name not in contract.schemas:
-            yield f"{topic}: no message has this topic", 0
+            yield f"{topic}: not a topic of the contract", 0
             continue
         schema = contract.schemas[name]
         for parsing in consumer["topic_parsing"]:
             levels = topic.count("/")
             if parsing["topic"] != topic or any(parsing[key].count("/") != levels for key in ("measurement", "tags")):
-                yield f"{topic}: topic_parsing has other levels", 0
+                yield f"{topic}: topic_parsing has a different number of levels", 0
         for part in consumer["json_v2"]:
             fields = [(field["path"], field) for field in part["field"]]
             if "timestamp_path" in part:
@@ -54,7 +54,7 @@ def check(consumer, contract):
                 if not kinds <= TYPES[field["type"]]:
                     yield f"{topic}: {path} is {kinds} and not {field['type']}", 1
                 if not found[1] and not field.get("optional"):
-                    yield f"{topic}: {path} may be absent, so it is optional", 1
+                    yield f"{topic}: {path} may be absent and must be optional", 1
                 yield None, 1
 
 
@@ -62,7 +62,7 @@ def main(path):
     consumers = tomllib.loads(pathlib.Path(path).read_text())["inputs"]["mqtt_consumer"]
     contract, count, problems = Contract(), 0, []
     if len({consumer["client_id"] for consumer in consumers}) < len(consumers):
-        problems.append("two consumers have one client_id: the broker lets only one of them in")
+        problems.append("two consumers have the same client_id; the broker accepts only one of them")
     for consumer in consumers:
         for problem, paths in check(consumer, contract):
             count += paths

@@ -1,4 +1,4 @@
-"""Finds the examples that the documentation shows: fenced blocks of Markdown, and those in each command's --help."""
+"""Finds the examples of the documentation: fenced blocks of Markdown, and the examples in each command's --help."""
 
 import dataclasses
 import json
@@ -12,21 +12,21 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass
 class Block:
-    place: str  # file:line, or the command whose help it is
+    place: str  # file:line, or the command of a help text
     language: str
     detail: str  # the rest of the fence's line
     text: str
 
 
 def pages():
-    """What people read, apart from results and the log of changes."""
+    """Yields the pages of the documentation, without results and the change log."""
     for pattern in ("README.md", "CONTRIBUTING.md", "Config/**/*.md", "Deploy/**/*.md", "Sources/**/*.md"):
         yield from sorted(REPOSITORY.glob(pattern))
 
 
 def of_page(path):
-    """The blocks of code of a page; a fence without a language is a fault. What is only indented is a configuration when
-    it begins like one, else commands."""
+    """Returns the code blocks of a page and its faults. A fence without a language is a fault. Indented blocks are
+    configurations if they start with a table, and otherwise commands."""
     lines = path.read_text().split("\n") + [""]
     name = path.relative_to(REPOSITORY)
     fence, start, faults, blocks = None, 0, [], []
@@ -52,7 +52,7 @@ def of_page(path):
 
 
 def of_help(program):
-    """The examples of a program's commands; a command without abstract, example or exit codes is a fault."""
+    """Returns the examples of a program's commands and its faults: commands without abstract, example or exit codes."""
     dump = subprocess.run([program, "--experimental-dump-help"], capture_output=True, check=True, text=True)
     blocks, faults, seen = [], [], set()
 
@@ -66,7 +66,7 @@ def of_help(program):
         ):
             if not there:
                 faults.append(f"{name} --help: no {part}")
-        # A command that continues on the next line is one example.
+        # A command with continuation lines is one example.
         text = re.sub(r" *\\\n *", " ", textwrap.dedent(examples.group(1))) if examples else ""
         lines = text.strip().split("\n") if text else []
         fresh = [line for line in lines if line not in seen]

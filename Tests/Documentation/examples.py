@@ -1,8 +1,8 @@
-"""Runs every command, configuration and piece of Swift that the documentation shows.
+"""Runs every command, configuration and Swift example of the documentation.
 
-Words after a block's language say more of it. After sh: `status=1,2`, the statuses that its commands have, and NAME=VALUE, what
-is in the environment meanwhile, for a world in which something is wrong. `text said` shows what the commands before it have
-printed: each of its lines is found there, "…" being anything.
+Words after a block's language are options. After sh: `status=1,2`, the expected exit statuses, and NAME=VALUE, variables of the
+environment, for examples of errors. `text said` contains the output of the previous commands: each of its lines must occur in it,
+and "…" matches any text.
 
 usage: examples.py PROGRAMS-DIR POSTGRES-URL   prints "language,count" lines; faults go to standard error, status 1
 """
@@ -25,18 +25,18 @@ import world
 sys.path.insert(0, str(blocks.REPOSITORY / "Tests/WireContract"))
 import contract  # noqa: E402
 
-# Only these are run: nothing that the documentation shows may change the machine that tests it.
+# Only these programs run, since no example may change the machine that runs the test.
 HARMLESS = {"./certificates.sh", "cat", "echo", "grep", "jq", "mosquitto_pub", "mosquitto_rr", "mosquitto_sub", "odograph",
             "odographd", "sqlite3"}
-# These change what others see, or open the same store: one after the other.
+# Commands that change shared state or open the same store run serially.
 ALONE = re.compile(r"\b(regions|config|command|odographd|mosquitto_\w+)\b")
 
-# Each reads a program from standard input.
+# Interpreters, which read a program from standard input.
 INTERPRETERS = {"python": ["/usr/bin/python3", "-"], "javascript": ["node", "-"], "sql": ["sqlite3", "-bail", ":memory:"]}
 
 
 class Exceptions:
-    """The list of what is not run."""
+    """The list of examples that do not run."""
 
     def __init__(self):
         text = (pathlib.Path(__file__).parent / "not-run.txt").read_text()
@@ -53,8 +53,8 @@ class Exceptions:
 
 
 def stranger(command):
-    """The first program in a command line that is not harmless, or a file outside its folder that it would write; None when
-    there is nothing of the kind."""
+    """Returns the first program in a command line that is not harmless, or a file outside its folder that it would write;
+    otherwise None."""
     words = shlex.shlex(command, posix=True, punctuation_chars="|&;<>()")
     words.whitespace_split = True
     is_first, is_target = True, False
@@ -68,7 +68,7 @@ def stranger(command):
                 return word
             is_target = False
         elif is_first and not re.fullmatch(r"[A-Z_]+=.*", word):
-            # Of the servers that curl may ask, only this one is here.
+            # curl may access only the server of this test.
             is_harmless = word in HARMLESS or word == "curl" and "http://fleet.example:8080/" in command
             if not is_harmless or "$(" in command or "`" in command:
                 return word
@@ -90,7 +90,7 @@ class Examples:
         return self.world.room(str(self.rooms), beside)
 
     def together(self, place):
-        """All of a page happens in one room, in order, as its reader does it."""
+        """Returns the folder for all examples of a page, which run in order."""
         beside = blocks.REPOSITORY / place.partition(":")[0]
         return self.room(beside.parent if beside.is_relative_to(blocks.REPOSITORY / "Config") else None)
 
@@ -106,9 +106,10 @@ class Examples:
             if word := stranger(command):
                 return f"{block.place}: {command.strip()}: {word} may change this machine; list it in not-run.txt, or as harmless"
             self.count("commands")
-            # A program of ours notes its own status; this is for all others, and grep may find nothing.
+            # The programs of this project record their statuses themselves. This is for all others; grep may find no
+            # match.
             fine = "01" if "grep" in command else "0"
-            # What curl fetches goes through jq, which does not see that nothing came.
+            # curl's output goes to jq, which does not fail if it is empty.
             script.append(("set -o pipefail; " if command.startswith("curl ") else "") + self.world.here(command))
             if "odograph" not in command.split("#")[0] and not expected:
                 script.append(f'status=$?; [[ {fine} = *$status* ]] || echo "$status other" >>"$STATUS_LOG"')
@@ -121,18 +122,18 @@ class Examples:
                 if status not in expected:
                     return f"{block.place}: {command}: status {status}, not {block.detail}\n{ran.stdout}"
                 continue
-            # A comparison may differ, and this machine has no sensors for the agent's check.
+            # Comparisons may differ, and `odographd check` finds no sensors on this machine.
             fine = {"0"} | ({"1"} if " diff" in command else set()) | ({"2"} if command.startswith("odographd check") else set())
             if status not in fine:
                 return f"{block.place}: {command}: status {status}\n{ran.stdout}"
         return None
 
     def text(self, block, room):
-        """What the block before has printed, where it is shown."""
+        """Compares a block with the output of the previous one."""
         said = (room / ".said").read_text()
         for line in block.text.splitlines():
             if not re.search(".*".join(re.escape(part) for part in line.split("…")), said):
-                return f"{block.place}: not said: {line}\n{said}"
+                return f"{block.place}: not printed: {line}\n{said}"
         self.count("outputs")
         return None
 
@@ -145,11 +146,11 @@ class Examples:
 
     def configuration(self, path, place, is_profile, room):
         if is_profile:
-            # Any command reads it; a name that no profile has is refused with those that there are.
+            # Any command reads the file. An unknown profile is an error that lists the existing ones.
             command = ["odograph", "check", "--profile-file", path, "--profile", "none such"]
             good = lambda status, output: "there is no profile" in output or "it has " in output  # noqa: E731
         elif path.name == "serve.toml":
-            # What lasts is kept beside the configuration, so that a copy is tried.
+            # The server stores data beside its configuration, so that this starts it with a copy.
             path = pathlib.Path(shutil.copy(path, room / "tried-serve.toml"))
             command = ["odograph", "serve", "--config", path, "--listen", "127.0.0.1:0", "--seconds", "0"]
             good = lambda status, output: status == 0  # noqa: E731
@@ -172,13 +173,13 @@ class Examples:
             message = json.loads(block.text)
         except ValueError as error:
             return f"{block.place}: {error}"
-        # The page's programs read it by the name of its message.
+        # Programs of the page read the message from a file with its name.
         (room / f"{block.detail}.json").write_text(block.text)
         problems = self.contract.problems(block.detail, message)
         return f"{block.place}: " + "; ".join(problems) if problems else None
 
     def program(self, block, room):
-        """One that a page shows whole; what it prints is compared with the page's block of csv."""
+        """Runs a complete program of a page, and compares its output with the page's block of csv."""
         self.count("programs in " + block.language)
         ran = subprocess.run(INTERPRETERS[block.language], input=self.world.here(block.text), cwd=room,
                              env=self.world.environment(room), capture_output=True, text=True, timeout=300)
@@ -186,11 +187,11 @@ class Examples:
             return f"{block.place}: status {ran.returncode}\n{ran.stderr}"
         printed = room / ".to-print"
         if printed.exists() and ran.stdout.strip() != printed.read_text().strip():
-            return f"{block.place}: prints\n{ran.stdout}in place of\n{printed.read_text()}"
+            return f"{block.place}: prints\n{ran.stdout}instead of\n{printed.read_text()}"
         return None
 
     def csv(self, block, room):
-        """What the programs after it on the page print."""
+        """Stores the expected output of the following programs of a page."""
         (room / ".to-print").write_text(block.text)
 
     def swift(self, block, room):
@@ -201,21 +202,21 @@ class Examples:
         self.counts[what] = self.counts.get(what, 0) + 1
 
     def session(self, found):
-        """What is wrong with the blocks of a page, one after the other."""
+        """Runs the blocks of a page in order, and returns their faults."""
         kinds = {"sh": self.shell, "text said": self.text, "toml": self.toml, "json": self.json, "swift": self.swift,
                  "csv": self.csv, **dict.fromkeys(INTERPRETERS, self.program)}
         room = self.together(found[0].place)
         faults = []
         for block in found:
             whole = f"{block.language} {block.detail}"
-            # An exception for a language is none for a block of it that is compared.
+            # An exception for a language does not apply to its blocks with a comparison.
             if block.detail and whole not in kinds and self.exceptions.cover(whole):
                 continue
             kind = kinds.get(whole) or kinds.get(block.language)
             if kind:
                 faults.append(kind(block, room))
             elif not self.exceptions.cover(block.language):
-                faults.append(f"{block.place}: nobody runs {block.language!r}; teach examples.py, or say why not")
+                faults.append(f"{block.place}: no runner for {block.language!r}; add one to examples.py, or list it in not-run.txt with a reason")
         return list(filter(None, faults))
 
     def run(self, found):
@@ -226,7 +227,7 @@ class Examples:
         faults = []
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             results = [pool.submit(self.session, page) for page in pages.values() if page not in alone]
-            # On an overloaded machine a vehicle may be too late once: what failed gets another try, in another room.
+            # On an overloaded machine a vehicle may be late. A failed page is repeated once in another folder.
             for page in alone:
                 if self.session(page):
                     faults += self.session(page)
@@ -236,7 +237,7 @@ class Examples:
             self.count("configurations")
             place = str(path.relative_to(blocks.REPOSITORY))
             faults += filter(None, [self.configuration(path, place, path.name == "profile.toml", self.room())])
-        faults += [f"not-run.txt: nothing needs {entry!r}" for entry in set(self.exceptions.entries) - self.exceptions.used]
+        faults += [f"not-run.txt: unused entry {entry!r}" for entry in set(self.exceptions.entries) - self.exceptions.used]
         return faults
 
 

@@ -1,6 +1,6 @@
-"""Holds Deploy/THIRD-PARTY.md against Package.swift and against what the built programs load.
+"""Compares Deploy/THIRD-PARTY.md with Package.swift and with the libraries that the programs load.
 
-usage: licences.py PROGRAMS-DIR   names what is missing there, status 1
+usage: licences.py PROGRAMS-DIR   prints missing names, with status 1
 """
 
 import pathlib
@@ -12,7 +12,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 def needed(program):
-    """The shared libraries that a program names itself, without version and without the Swift toolchain's own."""
+    """Yields the shared libraries that a program loads, without versions and without the Swift toolchain's."""
     dump = subprocess.check_output(["readelf", "-d", program], text=True)
     for name in re.findall(r"\(NEEDED\).*\[(.*?)\.so", dump):
         if not re.match(r"lib(swift|Foundation|_Foundation|dispatch|BlocksRuntime)", name):
@@ -30,7 +30,7 @@ def main(programs):
         names |= set(needed(pathlib.Path(programs, program)))
     missing = [name for name in sorted(names) if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
     for name in missing:
-        print(f"Deploy/THIRD-PARTY.md does not name {name}", file=sys.stderr)
+        print(f"Deploy/THIRD-PARTY.md does not list {name}", file=sys.stderr)
     print(f"named,{len(names) - len(missing)}")
     return 1 if missing else 0
 

@@ -1,11 +1,11 @@
-"""Runs the commands of one page of Config/quickstarts on the machine that Deploy/quickstarts-check.sh has prepared.
+"""Runs the commands of one page of Config/quickstarts in the namespaces of Deploy/quickstarts-check.sh.
 
-Blocks `sh quickstart` run with bash -e, one after the other; each line of a block `text printed` is in the output of the block
-before, "…" being anything. Plain `sh` blocks do not run here: not-run.txt has the reasons. `systemctl`, `apt-get` and `podman` are
-replaced: they start the page's services without systemd and containers, and print what they cannot do.
+Blocks `sh quickstart` run with bash -e in order. Each line of a block `text printed` must occur in the output of the previous
+block, and "…" matches any text. Plain `sh` blocks do not run here: not-run.txt has the reasons. `systemctl`, `apt-get` and `podman` are
+replaced: they start the page's services without systemd and containers, and print steps that they skip.
 
 usage: quickstarts.py WORK-DIR PROGRAMS-DIR PAGE   status 1 if a command fails
-       quickstarts.py service WORK-DIR ARGUMENT...   what the replaced programs do
+       quickstarts.py service WORK-DIR ARGUMENT...   runs a replaced program
 """
 
 import datetime
@@ -42,11 +42,11 @@ def wait_for(port, process=None):
             if process and process.poll() is not None:
                 break
         time.sleep(0.05)
-    raise SystemExit(f"nothing listens on port {port}")
+    raise SystemExit(f"no program listens on port {port}")
 
 
 def receiver(device):
-    """A receiver on its way north, one fix a second, at a pseudo-terminal named DEVICE."""
+    """Simulates a receiver that moves north, with one fix per second, on a pseudo-terminal named DEVICE."""
     terminal, line = os.openpty()
     tty.setraw(line)
     pathlib.Path(device).symlink_to(os.ttyname(line))
@@ -60,7 +60,7 @@ def receiver(device):
                          f"GPGGA,{now:%H%M%S}.00,48{minutes:07.4f},N,01134.5294,E,1,09,0.9,520.0,M,47.0,M,,"):
                 sum_ = functools.reduce(operator.xor, body.encode())
                 os.write(terminal, f"${body}*{sum_:02X}\r\n".encode())
-            # Sentences that gpsd has not read while it had the receiver closed are of no use.
+            # Discards sentences that gpsd did not read while it had closed the receiver.
             time.sleep(1)
             if second % 20 == 19:
                 termios.tcflush(line, termios.TCIFLUSH)
@@ -108,11 +108,11 @@ class Services:
 
     def gpsd(self):
         settings = dict(re.findall(r'^(\w+)="(.*)"$', pathlib.Path("/etc/default/gpsd").read_text(), re.M))
-        # gpsd writes to the system's log if it leads its session.
+        # gpsd logs to syslog if it is a session leader.
         self.start("gpsd", ["sh", "-c", f"gpsd -N {settings.get('GPSD_OPTIONS', '')} {settings['DEVICES']}; true"], 2947)
 
     def odographd(self):
-        # LoadCredential of the unit.
+        # Replaces LoadCredential of the unit.
         for path in pathlib.Path("/etc/odographd").glob("credentials/*"):
             copy = pathlib.Path("/run/credentials/odographd.service") / f"mqtt_{path.name}"
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ class Services:
         for name in names:
             state = subprocess.run(["dpkg-query", "-W", "-f", "${Status}", name], capture_output=True, text=True).stdout
             if state != "install ok installed":
-                raise SystemExit(f"apt-get {action}: {name} is not installed; Deploy/quickstarts-check.sh is to install it")
+                raise SystemExit(f"apt-get {action}: {name} is not installed; add it to Deploy/quickstarts-check.sh")
         print(f"not run: apt-get {action} {' '.join(names)} | the check installs these packages at its start")
 
     def prometheus(self):
@@ -155,7 +155,7 @@ class Services:
         print("not run: prometheus | one request to the target of its configuration instead")
 
     def grafana(self):
-        """Runs each query of the dashboards, and looks for each metric."""
+        """Runs each query of the dashboards, and checks that each metric exists."""
         import yaml
 
         for provider in yaml.safe_load(pathlib.Path("/etc/grafana/provisioning/dashboards/odograph.yaml").read_text())["providers"]:
@@ -175,7 +175,7 @@ class Services:
                 text = text.replace("${%s:sqlstring}" % name, value)
             text = re.sub(r"\$__timeFilter\((\w+)\)", r"\1 BETWEEN now() - interval '1 day' AND now() + interval '1 minute'", text)
             if "$" in text:
-                raise SystemExit(f"a variable or macro that is not known here: {text}")
+                raise SystemExit(f"unknown variable or macro: {text}")
             ran = subprocess.run(["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "postgres://grafana@localhost/fleet", "-c", text],
                                  capture_output=True, text=True, env={**os.environ, "PGPASSWORD": "change me"})
             if ran.returncode:
@@ -210,7 +210,7 @@ class Services:
         print("not run: telegraf, influxdb | not in Debian 12; the configuration was compared with the schemas")
 
     def podman(self, *words):
-        """Starts the services of compose.yaml as processes of this machine, with its files, secrets and variables."""
+        """Starts the services of compose.yaml as processes, with its files, secrets and variables."""
         import yaml
 
         compose = yaml.safe_load(pathlib.Path("compose.yaml").read_text())
@@ -234,7 +234,7 @@ class Services:
                 text = pathlib.Path("Containerfile").read_text()
                 stage = re.search(r"^FROM base AS gpsd\n(.*)", text, re.M | re.S)[1]
                 command = [word for kind in ("ENTRYPOINT", "CMD") for word in json.loads(re.search(rf"^{kind} (.*)$", stage, re.M)[1])]
-                # Not for other machines: this network has none.
+                # Without -G, which is for other machines; this network has none.
                 self.start("gpsd", ["sh", "-c", shlex.join(word for word in command if word != "-G") + "; true"], 2947)
             else:
                 pathlib.Path("/etc/odographd/odograph.toml").write_text('preset = "car"\n')
@@ -250,7 +250,7 @@ def source(board):
 
 
 class Given:
-    """What each page says is given."""
+    """The prerequisites of each page."""
 
     def __init__(self, services):
         self.services = services
@@ -316,7 +316,7 @@ class Given:
 
 
     def journal(self):
-        """Publishes what a drive of seconds does not have: the schemas' examples of trips and events, and a status with a battery."""
+        """Publishes messages that a drive of seconds lacks: the schemas' examples of trips and events, and a status with a battery."""
         for _ in range(60):
             now = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%dT%H:%M:%S.000Z}"
             for schema, topic in (("trip", "trip"), ("driving-event", "driving/event"), ("status", "status")):
@@ -330,7 +330,7 @@ class Given:
 
 
 class Extra:
-    """What a page's text says beyond its commands; each function raises if it is wrong."""
+    """Checks of a page's text beyond its commands; each function raises an error if the text is wrong."""
 
     def mosquitto_password(self):
         password = pathlib.Path("van-1.password").read_text().strip()
@@ -342,12 +342,12 @@ class Extra:
         lamp = subprocess.run(["mosquitto_pub", "-V", "5", "-q", "1", "-u", "lamp", "-P", "secret", "-t", "lamp/1", "-m", "on"],
                               capture_output=True, text=True)
         if lamp.stderr:
-            raise SystemExit(f"the user that was there before: {lamp.stderr}")
-        print("the vehicle publishes for itself only, and earlier users publish as before")
+            raise SystemExit(f"the existing user: {lamp.stderr}")
+        print("the vehicle publishes in its own topics only, and existing users publish as before")
 
 
 def reasons():
-    """The reason for each command that does not run, by the beginning of its line."""
+    """Returns the reasons for commands that do not run, by the beginning of the line."""
     text = (HERE.parent / "not-run.txt").read_text()
     return [line.split(" | ") for line in text.splitlines() if " | " in line]
 
@@ -369,7 +369,7 @@ def follow(work, page):
             if kind == "sh quickstart":
                 for line in block.text.splitlines():
                     print(f"{page}: {time.monotonic() - began:4.0f} s  {line}", flush=True)
-                # Programs in the background keep their output away from the pipe that is read here to its end.
+                # Programs in the background would keep a pipe open, so that their output goes to a file.
                 with open(services.work / "printed", "w+") as printed:
                     ran = subprocess.run(["bash", "-e", "-c", block.text], stdin=subprocess.DEVNULL, stdout=printed,
                                          stderr=subprocess.STDOUT, timeout=90)

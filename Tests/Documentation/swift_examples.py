@@ -1,4 +1,4 @@
-"""Compiles and runs the Swift examples. What an example prints must be what its comments `// prints …` promise."""
+"""Compiles and runs the Swift examples. The output of an example must be that of its comments `// prints …`."""
 
 import json
 import pathlib
@@ -9,21 +9,22 @@ from blocks import REPOSITORY
 
 
 class Compiler:
-    """Links examples with the modules as the package's build left them."""
+    """Links examples with the modules of the package's build."""
 
     def __init__(self, programs, folder):
         build = pathlib.Path(programs)
         target = json.loads(subprocess.check_output(["swift", "-print-target-info"]))["target"]["unversionedTriple"]
         headers = [*REPOSITORY.glob("Sources/C*/")]
-        # Of modules in C the package manager writes the map itself.
+        # The package manager writes module maps for C modules without one.
         maps = sorted(build.glob("C*.build/module.modulemap"))
         flags = subprocess.check_output("pkg-config --cflags libcurl libpq libnl-genl-3.0".split(), text=True).split()
         libraries = subprocess.check_output(
             "pkg-config --libs expat libcurl libgps libiio libmosquitto libnl-genl-3.0 libpq librabbitmq libsystemd openssl sqlite3 zlib".split(),
             text=True).split()
-        # The agent's own is no library: an object of it that has a symbol by chance would want all that it is linked with.
+        # Without the agent's modules, which are no libraries: a used object of them would require all their
+        # dependencies.
         modules = {path.name for path in (REPOSITORY / "Sources").iterdir()} - {"AgentCore", "odograph", "odographd"}
-        # Of swift-collections, what our modules link.
+        # Modules of swift-collections that the libraries link.
         modules |= {"DequeModule", "InternalCollectionsUtilities"}
         objects = [path for module in sorted(modules) for path in self.objects(build / f"{module}.build")]
         self.archive = pathlib.Path(folder) / "libmodules.a"
@@ -35,14 +36,14 @@ class Compiler:
 
     @staticmethod
     def objects(folder):
-        """The objects of a module's present sources: those of moved and deleted files stay in the folder."""
+        """Returns the objects of a module's current sources; the folder may also contain those of moved and deleted files."""
         listing = folder / "sources"
         sources = listing.read_text().splitlines() if listing.exists() else []
         names = {pathlib.PurePath(source.strip("'")).name for source in sources}
         return [path for path in folder.rglob("*.o") if not names or path.name.removesuffix(".o") in names]
 
     def fault(self, block, source, room, environment):
-        """What is wrong with an example; None when it does as it says."""
+        """Returns the fault of an example; None if there is none."""
         path = room / "main.swift"
         path.write_text(source)
         compiled = subprocess.run(["swiftc", path, "-o", room / "example", *self.arguments],
@@ -52,10 +53,10 @@ class Compiler:
         try:
             ran = subprocess.run([room / "example"], cwd=room, env=environment, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
-            return f"{block.place}: does not end"
+            return f"{block.place}: timed out"
         if ran.returncode:
-            return f"{block.place}: ended with {ran.returncode}:\n{ran.stdout}{ran.stderr}"
+            return f"{block.place}: exited with {ran.returncode}:\n{ran.stdout}{ran.stderr}"
         promised = re.findall(r"// prints (.*)$", block.text, re.M)
         if promised and ran.stdout.splitlines() != promised:
-            return f"{block.place}: prints\n{ran.stdout}rather than\n" + "\n".join(promised)
+            return f"{block.place}: prints\n{ran.stdout}instead of\n" + "\n".join(promised)
         return None

@@ -1,5 +1,5 @@
-"""A small world in which the documented commands run as they stand: a broker that also speaks TLS, a vehicle that listens,
-and the files that the examples name. What they call broker.example is here."""
+"""Environment in which the documented commands run unchanged: a broker with and without TLS, a vehicle that accepts commands,
+and the files of the examples. The name broker.example is replaced by the address of the broker."""
 
 import base64
 import contextlib
@@ -16,9 +16,9 @@ import time
 import urllib.request
 import zlib
 
-# These go on until they are stopped, unless they are told when to end; the world stops them.
+# Commands that run until they are stopped, unless they have a time limit. This test stops them.
 ENDLESS = "watch tail stats record serve simulate run replay trips events"
-PATIENCE = 3  # seconds that those run
+PATIENCE = 3  # seconds that these commands run
 LIMIT = 120  # seconds for all others
 TOKEN = "a-token-of-the-documentation-123"
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ class World:
         self.programs = pathlib.Path(programs)
         self.postgres = postgres
         self.children = []
-        # The last lets nobody in.
+        # The last port refuses all clients.
         self.port, self.tls_port, self.closed_port = free_port(), free_port(), free_port()
         for name in ("bin", "config/odograph", "etc", "run", "state"):
             (self.folder / name).mkdir(parents=True)
@@ -50,7 +50,7 @@ class World:
         self._alerts()
 
     def _alerts(self):
-        """The alerts' file as a server makes it, with the alert that the documentation names."""
+        """Creates the alerts' database with the alert of the documentation."""
         (self.folder / "etc/alerts.toml").write_text(f'[alerts]\nstore = "{self.folder}/state/alerts.sqlite"\n[rules.low]\nwhen = "battery"\nbelow = 0.2\n')
         self._start([self.programs / "odograph", "serve", "--config", self.folder / "etc/alerts.toml", "--listen", "127.0.0.1:0",
                      "--host", "127.0.0.1", "--port", str(self.port)], "alerts.log")
@@ -65,7 +65,7 @@ class World:
                 " VALUES (17, 'battery-low', 'delivery', 'van-1', '', 'warning', 'battery at 14 %', 1763932446000000000)")
 
     def _server(self):
-        """Serves the recorded fleet to programs with the token of the documentation."""
+        """Starts a server of the recorded fleet with the token of the documentation."""
         shutil.copy(self.folder / "state/fleet.sqlite", self.folder / "state/served.sqlite")
         digest = hashlib.sha256(TOKEN.encode()).hexdigest()
         (self.folder / "etc/api.toml").write_text(f'[tokens.backend]\nrole = "operate"\nsha256 = "{digest}"\n')
@@ -77,7 +77,7 @@ class World:
         self._until(lambda: urllib.request.urlopen(ready, timeout=5).status == 200, "the server")
 
     def _receiver(self):
-        """Takes alerts, each at once."""
+        """Starts a receiver of alerts that never fails."""
         script = REPOSITORY / "Tests/Alerts/receiver.py"
         self._start(["/usr/bin/python3", script, self.folder / "received", "0"], "receiver.log")
         self._until(lambda: (self.folder / "receiver.log").read_text().startswith("ready"), "the receiver of alerts")
@@ -129,31 +129,31 @@ class World:
             f'[default]\nbroker = "mqtt://127.0.0.1:{self.port}"\n\n'
             f'[work]\nbroker = "mqtt://127.0.0.1:{self.port}"\nfleet = "delivery"\n'
         )
-        # mosquitto's own clients, too, have a file for what they are always told.
+        # mosquitto's clients read default options from files.
         for client in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
             (self.folder / f"config/{client}").write_text(f"-p {self.port}\n")
 
     def _shims(self):
-        """The programs under their names, stopped after a while where they would not end, their statuses noted."""
+        """Creates wrappers of the programs that record their statuses and stop endless commands after a while."""
         for program in ("odograph", "odographd"):
             shim = self.folder / "bin" / program
             shim.write_text(
                 f"#!/bin/bash\nlimit={LIMIT} stopped=124\n"
                 f'for word in {ENDLESS}; do [ "$1" = "$word" ] && limit={PATIENCE} stopped=0; done\n'
                 f'case "$1 $2" in "beacons serve" | "trace wait") limit={PATIENCE} stopped=0 ;; esac\n'
-                # A drive whose length is given ends by itself.
+                # A drive with a duration ends automatically.
                 f'[ -n "$ODOGRAPH_SIMULATION_DURATION" ] && limit={LIMIT} stopped=124\n'
-                # Several run at once.
+                # Several servers run in parallel.
                 f'[ "$1" = serve ] && set -- "$@" --listen 127.0.0.1:0\n'
-                # These ask the vehicle that listens; others run beside it.
+                # These commands query the running vehicle; others use their own folders.
                 f'case "$1" in status | support) export RUNTIME_DIRECTORY="${{RUNTIME_DIRECTORY:-{self.folder}/run}}" ;; esac\n'
-                # Longer than any of them waits at its end for what its broker has not acknowledged.
+                # Longer than any command waits for acknowledgements at its end.
                 f'timeout -k 40 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
                 f'[ "$status" -eq 124 ] && status=$stopped\n'
                 f'echo "$status {program} $*" >>"$STATUS_LOG"\nexit "$status"\n'
             )
             shim.chmod(0o755)
-        # What an example picks out of JSON must be there: jq says null of a name that is wrong. It may pick nothing.
+        # Values that jq selects must exist: it prints null for a wrong name. An empty selection is permitted.
         shim = self.folder / "bin/jq"
         shim.write_text(
             f'#!/bin/bash\n"{shutil.which("jq")}" -e "$@"\nstatus=$?\n'
@@ -162,7 +162,7 @@ class World:
         shim.chmod(0o755)
 
     def _vehicle(self):
-        # van-2 has driven before, so that it has a store.
+        # An earlier drive creates the store of van-2.
         subprocess.run(
             [self.programs / "odographd", "run", "--config", self.folder / "etc/odograph.toml", "--set", "input.speed=0",
              "--set", "simulation.duration=5"],
@@ -172,7 +172,7 @@ class World:
         self._until(self._is_online, "the vehicle")
         self._trips()
         self._trace()
-        # It watches something already, and has been told something.
+        # The vehicle already has a region, a changed setting and a recording.
         for words in (
             ["regions", "push", "-"],
             ["config", "set", "location.distance_filter=0"],
@@ -186,9 +186,9 @@ class World:
             )
 
     def _trace(self):
-        """Trace 3 of van-1: two seconds of an accelerometer that lies still, told in two pieces and recorded."""
+        """Records trace 3 of van-1 in two pieces: two seconds of an accelerometer at rest."""
         def column(numbers):
-            # A column of runs of 128: predicted by the number before, each as eight bytes behind the escape.
+            # A column of runs of 128 values: differences to the previous value, each as an escape and eight bytes.
             codes, last = b"", 0
             for number in numbers:
                 codes += struct.pack("<Q", (2 * (number - last) if number >= last else 2 * (last - number) - 1))
@@ -219,7 +219,7 @@ class World:
             raise SystemExit("no trace was recorded")
 
     def _trips(self):
-        """What the schemas' examples say of trips and driving events, recorded as of van-1."""
+        """Records the schemas' examples of trips and driving events as messages of van-1."""
         recorder = subprocess.Popen(
             [self.programs / "odograph", "record", self.folder / "state/fleet.sqlite", "--host", "127.0.0.1", "--port", str(self.port),
              "--fleet", "delivery", "--vehicle", "van-1", "--kind", "trip", "--kind", "driving/event", "--count", "4", "--timeout", "60"],
@@ -252,10 +252,10 @@ class World:
             except OSError:
                 pass
             time.sleep(0.1)
-        raise SystemExit(f"{name} did not come up:\n" + "".join(p.read_text() for p in self.folder.glob("*.log")))
+        raise SystemExit(f"{name} did not start:\n" + "".join(p.read_text() for p in self.folder.glob("*.log")))
 
     def here(self, text):
-        """An example with this world's addresses."""
+        """Replaces the addresses in an example by those of this environment."""
         plain, tls = f"127.0.0.1:{self.port}", f"localhost:{self.tls_port}"
         for name, place in (
             ("mqtt://broker.example:1883", f"mqtt://{plain}"),
@@ -263,7 +263,7 @@ class World:
             ("mqtt://10.0.0.5", f"mqtt://{plain}"),
             ("mqtt://closed.example", f"mqtt://127.0.0.1:{self.closed_port}"),
             ("mqtt://silent.example", "mqtt://127.0.0.1:1"),
-            # Nobody signs a certificate for this machine that its system believes.
+            # The system does not trust the certificate of this test.
             ("mqtts://ann@broker.example", f"mqtts://ann@{tls} --ca {self.folder}/ca.pem"),
             ("mqtts://broker.example", f"mqtts://{tls}"),
             ("postgres://fleet@db.example/fleet", self.postgres),
@@ -277,7 +277,7 @@ class World:
         return text
 
     def room(self, name, beside=None):
-        """A folder of its own for a page or for a command's help, with the files that examples name, and those beside it."""
+        """Creates the folder of a page or of a command's help, with the files of the examples, and those beside the page."""
         room = self.folder / "rooms" / name
         room.mkdir(parents=True)
         for path in beside.iterdir() if beside else []:
@@ -285,9 +285,9 @@ class World:
                 shutil.copy(path, room)
         for recording in ("fleet.sqlite", "odograph.sqlite"):
             shutil.copy(self.folder / "state/fleet.sqlite", room / recording)
-        # Each example finds the alert open.
+        # The alert is open at the start of each example.
         shutil.copy(self.folder / "state/alerts.sqlite", room / "alerts.sqlite")
-        # What examples play stands where it does in the source.
+        # Recordings of the examples have the same path as in the source.
         shutil.copytree(REPOSITORY / "Config/examples", room / "Config/examples")
         (room / "odograph.toml").write_text((self.folder / "etc/odograph.toml").read_text())
         square = [[11.5, 48.1], [11.6, 48.1], [11.6, 48.2], [11.5, 48.2], [11.5, 48.1]]
@@ -328,7 +328,7 @@ class World:
 
 
 def sentence(second):
-    """A second of a drive to the north, as a receiver writes it."""
+    """Returns the NMEA sentence of a second of a drive to the north."""
     minutes = 8.2458 + second * 0.006
     body = f"GPRMC,0800{second:02},A,48{minutes:07.4f},N,01134.5294,E,21.6,0.0,211126,,,A"
     check = 0

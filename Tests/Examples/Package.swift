@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, as any program outside of this repository has. Elsewhere than here it wants to know where odograph is:
-//   .package(url: "https://…/odograph", from: "…")
+// A separate package, like any program outside of this repository. Outside of it, use the address of odograph:
+// .package(url: "https://…/odograph", from: "…")
 let odograph = Context.environment["ODOGRAPH_PACKAGE"] ?? "../.."
 
 let package = Package(
   name: "examples",
   dependencies: [.package(name: "odograph", path: odograph)],
   targets: [
-    // A database of the backend's own.
+    // The database of the backend.
     .systemLibrary(name: "CSQLite3", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .executableTarget(
       name: "motion-example",

@@ -1,6 +1,6 @@
-"""Runs the five examples for real: gpsd fed with a drive, a broker and a vehicle of their own, a SQLite database.
+"""Runs the five examples with a gpsd that replays a drive, a separate broker and vehicle, and a SQLite database.
 
-usage: check.py EXAMPLES-DIR PROGRAMS-DIR   prints a line for each example that does as it says; status 1 with what was wrong
+usage: check.py EXAMPLES-DIR PROGRAMS-DIR   prints a line for each example that works; status 1 with the fault
 """
 
 import os
@@ -15,7 +15,7 @@ import threading
 import time
 import tty
 
-LIMIT = 60  # seconds for what would otherwise hang
+LIMIT = 60  # timeout in seconds
 PATH = os.environ["PATH"] + ":/usr/sbin"
 
 
@@ -31,7 +31,7 @@ def until(condition, what):
         if condition():
             return
         time.sleep(0.05)
-    raise SystemExit(f"{what} did not come about")
+    raise SystemExit(f"{what}: timed out")
 
 
 def listens(port):
@@ -43,7 +43,7 @@ def listens(port):
 
 
 class Child:
-    """A process with the lines that it printed, ended by its own id."""
+    """A process and its printed lines."""
 
     def __init__(self, *words, **options):
         self.lines = []
@@ -61,7 +61,7 @@ class Child:
         except SystemExit:
             pass
         if not said():
-            raise SystemExit(f"{self.process.args} did not say {words!r} {count} times, but:\n{''.join(self.lines[-20:])}")
+            raise SystemExit(f"{self.process.args} did not print {words!r} {count} times, but:\n{''.join(self.lines[-20:])}")
 
     def stop(self, kill=False):
         if self.process.poll() is None:
@@ -70,7 +70,7 @@ class Child:
 
 
 def drive(leads):
-    """The sentences of a drive: eastward at 10 m/s for 80 s, a fix each second, after sentences that gpsd learns the receiver by."""
+    """Yields the sentences of a drive: eastward at 10 m/s for 80 s, a fix each second, after sentences for gpsd's detection of the receiver."""
     def sentence(body):
         check = 0
         for byte in body.encode():
@@ -93,23 +93,23 @@ class World:
         self.children = []
 
     def start(self, *words, **environment):
-        # Buffered output would come when it is too late.
+        # Unbuffered lines arrive in time.
         child = Child("stdbuf", "-oL", *words, env={**os.environ, "PATH": PATH, **environment})
         self.children.append(child)
         return child
 
     def gpsd(self, seconds, leads):
-        """A gpsd that is told a drive once, with a pause of so many seconds after each sentence; its port.
+        """Starts a gpsd and replays a drive once, with a pause in seconds after each sentence. Returns the process and its port.
 
-        gpsfake would do it too, but asks without rest whether gpsd lives once its log has ended, and a SIGTERM in the midst of
-        asking leaves it waiting for good: 5 of 12 did not end.
+        gpsfake polls gpsd continuously after the end of its log, and a SIGTERM during a poll can block it forever: 5 of 12 runs
+        did not exit.
         """
         master, slave = os.openpty()
         tty.setraw(slave)
         terminal, port = os.ttyname(slave), free_port()
-        # A gpsd that was started by root is somebody else by the time it opens its receiver.
+        # A gpsd that was started by root opens its receiver as another user.
         os.chmod(terminal, 0o666)
-        # Shared memory of its own, as gpsfake does it: by default every gpsd of root's has the same.
+        # Separate shared memory, as in gpsfake: by default all gpsd processes of root share it.
         daemon = self.start("gpsd", "-N", "-b", "-S", port, terminal, GPSD_SHM_KEY=hex(0x47700000 + port))
         until(lambda: listens(port), "gpsd")
 
@@ -117,7 +117,7 @@ class World:
             return any(os.path.realpath(file) == terminal for file in pathlib.Path(f"/proc/{daemon.process.pid}/fd").iterdir())
 
         def play():
-            # With the first client; before, nobody would read it.
+            # Waits for the first client, since gpsd opens the receiver then.
             while not opened():
                 time.sleep(0.05)
             for line in drive(leads):
@@ -130,14 +130,14 @@ class World:
     def location(self):
         gpsd, port = self.gpsd(0.005, leads=400)
         example = self.start(self.examples / "location-example", f"gpsd://127.0.0.1:{port}")
-        # 800 m, told every 25; gpsd may want some of the first to learn the receiver.
+        # 800 m with a line every 25 m. gpsd may need some of the first sentences to detect the receiver.
         example.says("at 48.0", count=20)
         gpsd.stop()
         example.says("no location: the receiver is not available")
         example.stop()
 
     def begin_regions(self):
-        """At life speed, because between fixes the receiver may sleep. It goes on beside the others."""
+        """Starts the regions example in real time, since the receiver may sleep between fixes. It runs in parallel with the others."""
         _, port = self.gpsd(0.5, leads=10)
         center = 11.5 + 300 / 74496.0
         return self.start(self.examples / "regions-example", 48, center, 60, f"gpsd://127.0.0.1:{port}")
@@ -178,7 +178,7 @@ class World:
         words = (self.examples / "backend-example", broker, "examples", path)
         example = self.start(*words)
         example.says("stored", count=3)
-        # What was not acknowledged comes again.
+        # Unacknowledged messages are delivered again.
         example.stop(kill=True)
         before = self.stored(path)
         time.sleep(2)
@@ -190,7 +190,7 @@ class World:
             raise SystemExit(f"the backend had {len(before)} rows and has {len(after)}")
         numbers = [seq for _, seq in after]
         if len(set(after)) != len(after) or numbers != sorted(numbers):
-            raise SystemExit("the backend stored something twice or out of order")
+            raise SystemExit("the backend stored a message twice or out of order")
 
     @staticmethod
     def stored(path):

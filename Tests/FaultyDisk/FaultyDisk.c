@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-// A VFS over the default one ("The OS Backend", sqlite.org/vfs.html) whose files fail when told to.
+// A VFS over the default one ("The OS Backend", sqlite.org/vfs.html) with simulated faults of its files.
 
 struct faulty_file {
   sqlite3_file base;
@@ -34,7 +34,7 @@ void faulty_disk_break(
 
 void faulty_disk_repair(void) { faulty_disk_break("", FAULTY_DISK_WRITE, SQLITE_OK, 0, 0); }
 
-// The code that an operation fails with; SQLITE_OK when it does not.
+// Returns the error code of an operation; SQLITE_OK without a fault.
 static int failure(const char *path, enum FaultyDiskOperation operation) {
   int code = SQLITE_OK;
   pthread_mutex_lock(&lock);
@@ -91,7 +91,7 @@ static int shm_lock(sqlite3_file *f, int offset, int n, int flags) {
 static void shm_barrier(sqlite3_file *f) { METHODS(f)->xShmBarrier(REAL(f)); }
 static int shm_unmap(sqlite3_file *f, int flag) { return METHODS(f)->xShmUnmap(REAL(f), flag); }
 
-// Version 2: without memory-mapped pages, past which no read is seen.
+// Version 2 has no memory-mapped pages, which would bypass reads.
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = file_close,

@@ -1,4 +1,4 @@
--- A recording in PostgreSQL as `odograph record` made it before version 3 (up to 2026-11-22), without the partitions of days.
+-- A recording of `odograph record` in PostgreSQL before version 3 (up to 2026-11-22), without daily partitions.
 CREATE SCHEMA odograph;
 CREATE TABLE odograph.schema_version (version integer NOT NULL, hypertables boolean NOT NULL);
 INSERT INTO odograph.schema_version VALUES (2, false);

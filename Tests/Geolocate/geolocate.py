@@ -1,6 +1,6 @@
-"""Answers as a service at /v1/geolocate does, or as none should, on a loopback port of its own.
+"""A fake geolocation service at /v1/geolocate on a free loopback port, with valid and invalid responses.
 
-usage: geolocate.py LOG [CERTIFICATE KEY]   with both, by TLS
+usage: geolocate.py LOG [CERTIFICATE KEY]   with TLS if both are given
 The scene is the first folder of the path, as in /nan/v1/geolocate. Prints a line "ready PORT" when it listens; LOG gets a line of JSON
 for each request: path, headers and body.
 """
@@ -26,7 +26,7 @@ def text(location, accuracy="40", more=""):
 
 
 HERE = '{"lat": 48.137, "lng": 11.5755}'
-# By scene: status, headers, body.
+# Status, headers and body by scene.
 SCENES = {
     "good": (200, {}, json.dumps(TOWN)),
     "unknown": (404, {}, json.dumps(NOT_FOUND)),
@@ -119,13 +119,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def recovers(self, scene):
-        """Busy twice, then well."""
+        """Busy twice, then successful."""
         with LOCK:
             ASKED[scene] = ASKED.get(scene, 0) + 1
         self.plain("busy" if ASKED[scene] < 3 else "good")
 
     def turns(self, scene):
-        """Well at first, then on the other side of the world."""
+        """Correct positions at first, then antipodes."""
         with LOCK:
             ASKED[scene] = ASKED.get(scene, 0) + 1
         self.plain("good" if ASKED[scene] < 3 else "antipodes")

@@ -106,7 +106,7 @@ private typealias Session = LocalProtocols.GPSDSession
           }
         }
       }
-      // The end of the line ends what is incomplete.
+      // The end of the line ends an incomplete request.
       _ = session.receive("\n".utf8)
       #expect(session.receive("?VERSION;\n".utf8) == session.greet())
     }

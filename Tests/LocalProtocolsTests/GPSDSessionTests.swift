@@ -77,7 +77,7 @@ import VehicleData
     ("?FOO;\n", [error("Unrecognized request '?FOO'")]), ("?;\n", [error("Unrecognized request '?'")]),
     ("?=;\n", [error("Unrecognized request '?='")]),
     ("?\u{1B}\"é;\n", [error(#"Unrecognized request '?\u001b\"é'"#)]),
-    // What is not a request is ignored up to the end of the line.
+    // Invalid input is ignored up to the end of the line.
     ("hello ?VERSION;\n?DEVICES;\n", [devices]), ("\n;\r\n \t;", []), ("", []),
   ]) mutating func answersRequests(request: String, answers: [String]) {
     #expect(self.answers(request) == answers)

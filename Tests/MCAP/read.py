@@ -1,4 +1,4 @@
-"""Reads an MCAP file with its own library, checksums and all, and prints one line of JSON a channel.
+"""Reads an MCAP file with the mcap library, verifies its checksums, and prints one line of JSON per channel.
 
 usage: read.py FILE
 """
@@ -22,11 +22,11 @@ def main(path):
             )
             entry["count"] += 1
             if not set(value) <= known or message.sequence != entry["count"] - 1:
-                sys.exit(f"{channel.topic}: {value} does not fit its schema, or is out of sequence")
+                sys.exit(f"{channel.topic}: {value} does not match its schema, or is out of sequence")
         file.seek(0)
         summary = make_reader(file, validate_crcs=True).get_summary()
         file.seek(0)
-        # The stream's reader checks the checksum of the data.
+        # StreamReader verifies the checksum of the data.
         records = sum(1 for _ in StreamReader(file, validate_crcs=True).records)
     for entry in channels.values():
         print(json.dumps(entry))

@@ -1,14 +1,14 @@
-"""Answers on a bus as ModemManager 1.20 does, about one modem or none.
+"""A fake ModemManager 1.20 on D-Bus, with one modem or none.
 
 usage: modemmanager.py SCENE
   lte        QMI, on LTE: a serving cell with its timing advance, a GSM neighbour with an identity, two LTE ones without
-  mbim       the same through MBIM, which tells the timing advance in steps
-  gsm        an old modem on GSM, which cannot be asked for cells; its location is switched off at first
-  neighbours who asks may not control the modem, and so sees the serving cell alone
-  forbidden  who asks may not ask where it is either
-  searching  a modem that no cell serves
+  mbim       the same through MBIM, which reports the timing advance in steps
+  gsm        an old modem on GSM without GetCellInfo; its location is off at first
+  neighbours the client may not control the modem, and gets only the serving cell
+  forbidden  the client may not query the location either
+  searching  a modem without a serving cell
   none       no modem
-The bus is that of DBUS_SYSTEM_BUS_ADDRESS. Prints a line "ready" when it answers, and "GetCellInfo" each time that it is asked.
+The bus is that of DBUS_SYSTEM_BUS_ADDRESS. Prints "ready" after its start, and "GetCellInfo" for each such call.
 """
 
 import sys
@@ -70,7 +70,7 @@ class Modem(dbus.service.Object):
         if self.scene == "gsm":
             raise Refusal(SERVICE + ".Error.Core.Unsupported", "Cannot get cell info: operation not supported")
         if self.scene == "neighbours":
-            # What the bus says by the rules of Debian's package.
+            # D-Bus error with the rules of Debian's package.
             raise Refusal("org.freedesktop.DBus.Error.AccessDenied", "Rejected send message")
         if self.scene == "forbidden":
             raise UNAUTHORIZED

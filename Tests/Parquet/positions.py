@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads the folder of `odograph export --format parquet` with pandas, pyarrow, geopandas and DuckDB, and compares all of it with
-the JSON lines of the same recording.
+"""Reads the folder of `odograph export --format parquet` with pandas, pyarrow, geopandas and DuckDB, and compares all
+values with the JSON lines of the same recording.
 
 usage: positions.py FOLDER LINES
-Prints "rows,N", "days,N" and "left out,N" (row groups that a filter by time did not read); what differs goes to standard
-error, status 1."""
+Prints "rows,N", "days,N" and "left out,N" (row groups that a filter by time did not read); differences go to standard
+error, with status 1."""
 
 import datetime
 import json
@@ -30,12 +30,12 @@ def line(text):
 
 
 def value_of(cell):
-    """A cell of pandas as Python has it."""
+    """Converts a cell of pandas to a Python value."""
     return cell.to_pydatetime() if isinstance(cell, pandas.Timestamp) else cell
 
 
 def rounded(row):
-    """With the decimals of JSON lines; Parquet has what was recorded, bit by bit."""
+    """Rounds a value to the decimals of JSON lines; Parquet contains the exact recorded value."""
     decimals = {"latitude": 9, "longitude": 9, "altitude": 3, "accuracy": 3, "speed": 3, "course": 3}
     return tuple(
         round(value, decimals[name]) if name in decimals and value is not None else value for name, value in zip(NAMES, row)
@@ -56,7 +56,7 @@ def main():
         faults.append("a row lies in the folder of another day")
     if {name: str(table.schema.field(name).type) for name in ("date", "fleet")} != {"date": "string", "fleet": "string"}:
         faults.append(f"pyarrow's partition columns are {table.schema}")
-    # Each folder has one day of one fleet, which is a text, whatever it looks like.
+    # Each folder has one day of one fleet. The name of the fleet is text, even if it looks like a number.
     typed = ds.dataset(folder, partitioning=ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive"))
     for fragment in typed.get_fragments():
         day = ds.get_partition_keys(fragment.partition_expression)["date"]
@@ -69,12 +69,12 @@ def main():
         if typed.count_rows(filter=ds.field("fleet") == fleet) != sum(row[0] == fleet for row in expected):
             faults.append(f"pyarrow has other rows of the fleet {fleet}")
 
-    # The whole folder in one call.
+    # Reads the whole folder in one call.
     whole = pq.read_table(folder)
     if sorted((rounded(row[name] for name in NAMES) for row in whole.to_pylist()), key=str) != expected:
         faults.append(f"pyarrow.parquet reads {whole.num_rows} other rows")
     frame = pandas.read_parquet(folder)
-    # An empty cell of pandas is a NaN.
+    # pandas represents an empty cell as NaN.
     found = frame[NAMES].astype(object).where(frame[NAMES].notna(), None).itertuples(index=False, name=None)
     if sorted((rounded(value_of(cell) for cell in row) for row in found), key=str) != expected:
         faults.append(f"pandas reads {len(frame)} other rows")
@@ -111,7 +111,7 @@ def main():
         if count != sum(row[0] == fleet for row in expected):
             faults.append(f"DuckDB has {count} rows of the fleet {fleet}")
 
-    # A filter by time reads no row group that its bounds exclude.
+    # A filter by time skips row groups outside of its bounds.
     times = sorted(row[2] for row in expected)
     limit = times[len(times) // 2]
     if dataset.count_rows(filter=ds.field("time") >= limit) != sum(time >= limit for time in times):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads Parquet files with pyarrow and with DuckDB, and compares every value, and every bound in the footer, with what was
-written.
+"""Reads Parquet files with pyarrow and with DuckDB, and compares every value and every bound in the footer with the
+written values.
 
 usage: tables.py FOLDER   for each N.json in it, N.parquet: {"columns": [{"name", "type", "isOptional", "values"}]}, where a
                           double is its 64 bits in hexadecimal, a time milliseconds since 1970, text itself.
-Prints "tables,N" and "values,N"; what differs goes to standard error, status 1."""
+Prints "tables,N" and "values,N"; differences go to standard error, with status 1."""
 
 import json
 import math
@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-# Longer texts have no place in a footer.
+# The footer contains no bounds of longer texts.
 LONGEST_BOUND = 1024
 TYPES = {"double": pa.float64(), "time": pa.timestamp("ms", tz="UTC"), "text": pa.string()}
 
@@ -29,7 +29,7 @@ def expected(column):
 
 
 def bits(value):
-    """Equal only for the same value: minus zero is none, and any NaN is as good as another."""
+    """True for the same value: -0.0 differs from 0.0, and all NaN are equal."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else struct.pack(">d", value)
     return value
@@ -40,7 +40,7 @@ def same(left, right):
 
 
 def bounds(metadata, index, column, values):
-    """What the footer says of a column in each row group, against its values."""
+    """Compares the statistics of a column in the footer with its values, for each row group."""
     start = 0
     for group in range(metadata.num_row_groups):
         chunk = metadata.row_group(group).column(index)

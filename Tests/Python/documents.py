@@ -1,4 +1,4 @@
-"""The documents of the repository that the tests compare the package with."""
+"""Documents of the repository for comparisons with the package."""
 
 import json
 import pathlib
@@ -12,6 +12,6 @@ SCHEMAS = {path.stem: json.loads(path.read_text()) for path in sorted((REPOSITOR
 
 
 def blocks(page, language):
-    """The texts of the blocks of a page in one language."""
+    """Returns the blocks of a page in one language."""
     text = (REPOSITORY / page).read_text()
     return re.findall(rf"^```{re.escape(language)}\n(.*?)^```$", text, re.M | re.S)

@@ -23,7 +23,7 @@ def _name(path):
 
 
 def of(schema, message, root=None, part=None, path=()):
-    """Yields the name of a changed member, what was changed, and the message with the change."""
+    """Yields the name of a changed member, the kind of change, and the changed message."""
     root = root or schema
     part = message if part is None else part
     if "$ref" in schema:
@@ -38,7 +38,7 @@ def of(schema, message, root=None, part=None, path=()):
         rule = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
         if not isinstance(rule, dict):
             continue
-        # Other members may then be required, which the error names in place of this one.
+        # The change may make other members required. The error then names one of them instead.
         yield "", f"without {_name((*path, name))}", _set(message, (*path, name), _set)
         yield from _value(rule, message, root, part[name], (*path, name))
 
@@ -48,7 +48,7 @@ def _value(rule, message, root, value, path):
         rule = root["$defs"][rule["$ref"].removeprefix("#/$defs/")]
     name = _name(path)
     others = [None, True, 7.5, "wrong", [], -1e9, 1e12, ""]
-    # The package leaves geometries of GeoJSON as they are.
+    # The package does not check GeoJSON geometries.
     if not any(option.get("type") == "object" for option in rule.get("oneOf", [])):
         others.append({"wrong": True})
     for bound, step in (("minimum", -1), ("maximum", 1), ("exclusiveMinimum", 0)):

@@ -40,7 +40,7 @@ def resolved(schema, root):
 
 
 def parts(hint):
-    """The classes of records in an annotation."""
+    """Returns the record classes in an annotation."""
     if isinstance(hint, type) and issubclass(hint, odograph.Record):
         yield hint
     for argument in typing.get_args(hint):

@@ -1,4 +1,4 @@
-"""Tracks and ways are decoded as documented; damaged ones are refused."""
+"""Tests of decoding tracks and ways, also damaged ones."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ PAGE = "Config/schemas/README.md"
 
 
 def encoded(numbers):
-    """The differences of numbers in the polyline's number format."""
+    """Encodes the differences of numbers in the polyline format."""
     text = ""
     for number, before in zip(numbers, [0, *numbers]):
         bits = ~((number - before) << 1) if number < before else (number - before) << 1

@@ -1,4 +1,4 @@
-"""Predictions agree with the documented ones, which PredictionFormsTests compares with the vehicle's own."""
+"""Comparison of predictions with the documented ones, which PredictionFormsTests compares with the vehicle's."""
 
 import json
 import math
@@ -20,14 +20,14 @@ def written(time):
 
 
 def report(seconds, latitude=48.0, longitude=11.0, **predict):
-    """A location some seconds after noon."""
+    """Returns a location some seconds after noon."""
     message = {"time": written(NOON + timedelta(seconds=seconds)), "latitude": latitude, "longitude": longitude,
                "epoch": "6f1d0a41c08e7b52", "seq": 1}
     return message | ({"predict": predict} if predict else {})
 
 
 def metres(a, b, c, d):
-    """Distance of two near positions on a sphere."""
+    """Returns the distance of two close positions on a sphere in metres."""
     east = ((d - b + 180) % 360 - 180) * math.cos(math.radians(a))
     return math.hypot(c - a, east) * 111_320
 

@@ -1,6 +1,6 @@
-"""Recordings, and the three documented examples, with messages of the agent.
+"""Tests of reading recordings, and of the three documented examples, with messages of the agent.
 
-Deploy/python-check.sh makes the folder ODOGRAPH_PYTHON_WORLD: `port` of a broker, `messages.jsonl` of the agent,
+Deploy/python-check.sh creates the folder ODOGRAPH_PYTHON_WORLD: `port` of a broker, `messages.jsonl` of the agent,
 `fleet.sqlite` with them and the schemas' examples, and its exports `positions` (Parquet) and `positions.jsonl`.
 """
 
@@ -173,7 +173,7 @@ class ExampleTests(unittest.TestCase):
                 client = mqtt.Client(CallbackAPIVersion.VERSION2)
                 client.connect("127.0.0.1", int(port))
                 client.loop_start()
-                # Five seconds of delay: the vehicle is shown ten seconds after its report, 100 m to the north.
+                # With a delay of 5 s, the vehicle is shown 10 s after its report, 100 m to the north.
                 reported = datetime.now(UTC) - timedelta(seconds=10)
                 message = SCHEMAS["location"]["examples"][1] | {
                     "time": reported.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Publishes messages of JSON lines to a broker, as `odographd run --print` writes them, and those of the schemas' examples.
+"""Publishes the JSON lines of `odographd run --print` and the schemas' examples to a broker.
 
-usage: world.py PORT LINES       publish them
-       world.py --count LINES    print their number
+usage: world.py PORT LINES       publish the messages
+       world.py --count LINES    print the number of messages
 The examples are from the vehicle examples/van-2.
 """
 
@@ -16,7 +16,7 @@ import odograph
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
-# Recorded kinds; the others are requests and answers, of which the recorder has no kind.
+# Recorded kinds. The others are requests and responses, which the recorder does not store.
 KINDS = ["altitude", "driving-event", "location", "track", "trip", "vehicle"]
 
 
@@ -26,7 +26,7 @@ def messages(lines):
         yield record["topic"], record["payload"], record.get("retain", False)
     for name in KINDS:
         for number, example in enumerate(SCHEMAS[name]["examples"]):
-            # Two examples may have the same number.
+            # Two examples may have the same sequence number.
             payload = example | {"seq": 1000 * KINDS.index(name) + number + 1}
             yield f"{odograph.ROOT}/examples/van-2/{SCHEMAS[name]['title']}", payload, False
 

@@ -2,7 +2,7 @@ import Platform
 import Sensors
 import SensorsRadio
 
-/// Demands scans of a radio for some time, and prints what comes: a process for tests to run where the radios are.
+/// Requests scans of a radio for some time and prints the events. Tests run it on the machine with the radios.
 ///
 /// usage: RadioChild wifi:INTERFACE|modem INTERVAL SECONDS
 @main struct RadioChild {

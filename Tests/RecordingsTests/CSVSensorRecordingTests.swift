@@ -62,7 +62,7 @@ import Testing
     #expect(error.description.contains("column lat"))
   }
 
-  @Test func demandLeavesKindsOut() throws {
+  @Test func sensorsWithoutDemandAreSkipped() throws {
     var recording = try self.recording("t,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n")
     recording.setDemand(.off, for: .accelerometer)
     let rotation = Vector3(4, 5, 6)

@@ -14,7 +14,7 @@ import Testing
       path: scratch.write("<?xml version=\"1.0\"?>\n<gpx version=\"1.1\">\n\(body)\n</gpx>", to: "track.gpx"))
   }
 
-  @Test func readsWhatThePointsSay() throws {
+  @Test func readsTheValuesOfPoints() throws {
     let fixes = try fixes(
       of: recording(
         """
@@ -46,7 +46,7 @@ import Testing
     #expect(fixes.map(\.time) == [nil, nil])
   }
 
-  @Test func timeThatRunsBackwardsHoldsTheTimeLine() throws {
+  @Test func backwardTimesDoNotReverseTheTimeLine() throws {
     let point = { (time: String) in "<wpt lat='1' lon='2'><time>2025-06-02T04:54:\(time)Z</time></wpt>" }
     let fixes = try fixes(of: recording(point("10") + point("05") + point("11")))
     #expect(fixes.map(\.timestamp.seconds) == [0, 0, 1])
@@ -68,7 +68,7 @@ import Testing
     #expect(error.file.hasSuffix("track.gpx"))
   }
 
-  /// Points that cannot be used, among ones that can.
+  /// Unusable points between usable ones are skipped and counted.
   @Test(arguments: [
     ("<trkpt lat='1' lon='2'/>", "has no time"), ("<trkpt lat='1'/>", "lacks a numeric"),
     ("<trkpt lat='91' lon='2'/>", "91.0"), ("<trkpt lat='1' lon='2'><time>noon</time></trkpt>", "<time> is"),
@@ -94,8 +94,8 @@ import Testing
     #expect(throws: RecordingError.self) { _ = try fixes(of: GPXRecording(path: path)) }
   }
 
-  /// Entities that multiply themselves must not fill the memory.
-  @Test func entitiesThatMultiplyAreRefused() throws {
+  /// Nested entities that expand exponentially are rejected, and do not fill the memory.
+  @Test func expandingEntitiesAreRefused() throws {
     let entities = (1...12).map { level in
       "<!ENTITY e\(level) \"\(String(repeating: "&e\(level - 1);", count: 10))\">"
     }

@@ -27,7 +27,7 @@ import Testing
     #expect(first.time == UTCTime(rfc3339: "2025-06-02T04:54:07Z"))
     #expect(first.timestamp == Timestamp(nanoseconds: 0))
     #expect(first.mode == .threeDimensional)
-    // The longer of the two positions counts.
+    // The position with more digits is used.
     #expect(abs(try #require(first.coordinate).latitude - (48 + 9.81040 / 60)) < 1e-12)
     #expect(first.altitudeMeanSeaLevel == 100.5)
     #expect(first.altitudeEllipsoidal == 147.5)
@@ -43,7 +43,7 @@ import Testing
     #expect(second.timestamp == Timestamp(nanoseconds: 1_000_000_000))
   }
 
-  /// Whatever a sentence repeats, one that says there is no fix outweighs it.
+  /// A sentence without a fix takes precedence over values that it repeats.
   @Test(arguments: [
     "GPRMC,120000,V,4809.8,N,01133.8,E,1.0,2.0,020625,,,A",
     "GPRMC,120000,A,4809.8,N,01133.8,E,1.0,2.0,020625,,,N",
@@ -81,7 +81,7 @@ import Testing
     #expect(fix.altitudeEllipsoidal == nil)
   }
 
-  @Test func aDateIsCountedOnPastMidnight() throws {
+  @Test func theDateAdvancesAtMidnight() throws {
     let gga = { (time: String) in "GPGGA,\(time),4809.8,N,01133.8,E,1,04,1.0,4.0,M,,M,," }
     let start = UTCTime(rfc3339: "2024-02-28T10:00:00Z")
     let dated = try fixes(of: recording([gga("235959.5"), gga("000000.5")], startDate: start))
@@ -103,14 +103,14 @@ import Testing
     #expect(fixes.map(\.timestamp.nanoseconds) == [0, 1_000_000_000, 86_402_000_000_000])
   }
 
-  @Test func timeThatRunsBackwardsHoldsTheTimeLine() throws {
+  @Test func backwardTimesDoNotReverseTheTimeLine() throws {
     let rmc = { (time: String) in "GPRMC,\(time),A,4809.8,N,01133.8,E,1.0,2.0,020625,,,A" }
     let fixes = try fixes(of: recording([rmc("120010"), rmc("120012"), rmc("120005"), rmc("120013")]))
     #expect(fixes.map(\.timestamp.seconds) == [0, 2, 2, 3])
     #expect(fixes[2].time == UTCTime(rfc3339: "2025-06-02T12:00:05Z"))
   }
 
-  @Test func aReceiverWithoutTimeIsToldApartByRepetition() throws {
+  @Test func fixesWithoutTimeAreSeparatedByRepetition() throws {
     let fixes = try fixes(
       of: recording([
         "GPGGA,,,,,,0,,,,M,,M,,", "GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,,,,M,,M,,",
@@ -164,7 +164,7 @@ import Testing
     #expect(recording.skipped?.count == 2 && recording.skipped?.first.contains("broken.nmea:4:") == true)
   }
 
-  @Test func aFileWithoutSoundSentencesIsAnError() throws {
+  @Test func aFileWithoutValidSentencesIsAnError() throws {
     let broken = nmea(["GPGGA,1"]).replacing("GGA", with: "GGB")
     for (name, text) in [("empty", ""), ("prose", "no sentence\nhere\n"), ("broken", broken)] {
       let path = try scratch.write(text, to: name)
@@ -175,13 +175,13 @@ import Testing
     }
   }
 
-  @Test func aLastLineThatWasCutOffIsPassedOver() throws {
+  @Test func aTruncatedLastLineIsIgnored() throws {
     let sound = nmea(["GPRMC,120000,A,4809.8,N,01133.8,E,1.0,2.0,020625,,,A"])
     let path = try scratch.write(sound + "$GPRMC,120001,A,4809.8,N,0113", to: "cut.nmea")
     #expect(try fixes(of: NMEARecording(path: path)).count == 1)
   }
 
-  @Test func aLineWithoutEndIsAnErrorThatNamesIt() throws {
+  @Test func anEndlessLineIsAnErrorWithItsNumber() throws {
     let sound = nmea(["GPRMC,120000,A,4809.8,N,01133.8,E,1.0,2.0,020625,,,A"])
     let path = try scratch.write(sound.utf8 + [UInt8](repeating: 65, count: 200_000), to: "long.nmea")
     let error = try #require(recordingError { try fixes(of: NMEARecording(path: path)) })
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test(arguments: ["/nowhere/at/all.nmea", "/", "/dev/null"])
-  func whatIsNoFileIsAnError(path: String) {
+  func aMissingFileIsAnError(path: String) {
     #expect(throws: RecordingError.self) { _ = try NMEARecording(path: path) }
   }
 

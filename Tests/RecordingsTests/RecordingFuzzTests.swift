@@ -6,7 +6,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Whatever a file holds, reading it ends, with events or with an error, and in order of time.
+/// Damaged recordings. Reading always ends, with events or an error, and events are in order of time.
 @Suite struct RecordingFuzzTests {
   private static let rounds = 150
 
@@ -77,8 +77,8 @@ import Testing
     }
   }
 
-  /// Sentences that are sound but hold nonsense get past the checksum.
-  @Test func soundSentencesOfNonsense() throws {
+  /// Sentences with random fields and a valid checksum.
+  @Test func validSentencesWithRandomFields() throws {
     try fuzz(.random(in: 0...UInt64.max)) { generator in
       let types = ["RMC", "GGA", "GNS", "GLL", "GSA", "GSV", "VTG", "ZDA", "XXX"]
       let values = [
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// A file (8 MB) larger than the memory that may be used is read as it streams by.
+  /// A file of 8 MB is read in blocks, with less than 6 MB of additional memory.
   @Test func aLargeFileIsReadInBlocks() throws {
     let scratch = try ScratchFolder()
     let path = try scratch.write("", to: "large.nmea")
@@ -105,7 +105,7 @@ import Testing
     for _ in 0..<10 { try handle.write(contentsOf: block) }
     try handle.close()
     let before = residentMegabytes()
-    // All of one moment: one fix.
+    // All positions have the same time: one fix.
     #expect(try fixes(of: NMEARecording(path: path)).count == 1)
     #expect(residentMegabytes() - before < 6)
   }

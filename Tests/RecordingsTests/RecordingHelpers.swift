@@ -2,7 +2,7 @@ import Recordings
 import Sensors
 import TestSupport
 
-/// Every event of a recording.
+/// Returns all events of a recording.
 func events(of recording: some SensorRecording) throws -> [SensorEvent] {
   var recording = recording
   var events: [SensorEvent] = []
@@ -10,17 +10,17 @@ func events(of recording: some SensorRecording) throws -> [SensorEvent] {
   return events
 }
 
-/// Every fix of a recording.
+/// Returns all fixes of a recording.
 func fixes(of recording: some SensorRecording) throws -> [PositionFix] {
   try events(of: recording).flatMap { event -> [PositionFix] in
     if case .position(let block) = event { block } else { [] }
   }
 }
 
-/// An NMEA log of sentences without `$` and checksum.
+/// Returns an NMEA log of sentences without `$` and checksum.
 func nmea(_ bodies: [String]) -> String { bodies.map(GPSDFixture.sentence).joined() }
 
-/// The error of a recording when it is read to its end; nil when there was none.
+/// Returns the error of reading a recording; nil if there is none.
 func recordingError(_ read: () throws -> some Any) -> RecordingError? {
   do {
     _ = try read()

@@ -47,7 +47,7 @@ import Testing
     #expect(endless.next() == .position([]))
   }
 
-  @Test func aPacedReplaySaysAllAndThatItIsOver() throws {
+  @Test func aPacedReplayReportsAllEventsAndItsEnd() throws {
     let heard = Locked<[SensorEvent]>([])
     let done = try EventDescriptor()
     let replay = try PacedReplay(samples([5, 6, 7]), speed: .infinity)
@@ -61,16 +61,16 @@ import Testing
     let events = heard.withLock { $0 }
     let times = events.flatMap { $0.times(of: .gyroscope) }
     #expect(times.count == 3)
-    // The intervals are the recording's; the first sample happens at the start, on the device's time line.
+    // The intervals are those of the recording. The first sample is placed at the start, on the device's time line.
     #expect(times.map { $0.seconds(since: times[0]) } == [0, 1, 2])
     #expect(times.allSatisfy { $0 <= Timestamp.now.advanced(bySeconds: 3) })
     guard case .status(let first)? = events.first, case .active = first.state else {
-      Issue.record("the first event is not that it is active: \(events.first as Any)")
+      Issue.record("the first event is not an active status: \(events.first as Any)")
       return
     }
   }
 
-  @Test func aReplayThatIsNotWantedIsSilent() throws {
+  @Test func aReplayWithoutDemandIsSilent() throws {
     let heard = Locked<[SensorEvent]>([])
     let done = try EventDescriptor()
     let replay = try PacedReplay(samples([5, 6, 7]), speed: .infinity)
@@ -83,7 +83,7 @@ import Testing
     #expect(heard.withLock { $0.allSatisfy { if case .status = $0 { true } else { false } } })
   }
 
-  @Test func stoppingALifeSpeedReplayDoesNotWaitForItsEnd() throws {
+  @Test func stoppingAPacedReplayDoesNotWaitForItsEnd() throws {
     let replay = try PacedReplay(samples([0, 100_000]))
     let started = try EventDescriptor()
     try replay.start { _ in started.signal() }
@@ -94,7 +94,7 @@ import Testing
     #expect(count.withLock { $0 } == 0)
   }
 
-  @Test func anUnreadableRecordingIsSaidAndThenFinished() throws {
+  @Test func anUnreadableRecordingIsReportedAndFinishes() throws {
     let path = try scratch.write("t,gx,gy,gz\n0,1,2,3\n1,1,2,x\n", to: "broken.csv")
     let heard = Locked<[SourceStatus.State]>([])
     let done = try EventDescriptor()
@@ -109,14 +109,14 @@ import Testing
     let states = heard.withLock { $0 }
     #expect(states.count == 3)
     guard case .unavailable(let reason)? = states.dropFirst().first else {
-      Issue.record("the fault was not said: \(states)")
+      Issue.record("the fault was not reported: \(states)")
       return
     }
     #expect(reason.contains("broken.csv:3: column gz"))
   }
 }
 
-/// Which events of a recording are told in one go.
+/// Grouping of a recording's events into deliveries.
 @Suite struct ReplayScheduleTests {
   private func scan(_ milliseconds: Int64) -> SensorEvent {
     .inertial([
@@ -134,7 +134,7 @@ import Testing
     return groups.map { $0.due / 1_000_000 }
   }
 
-  @Test func whatComesAtAboutTheSameTimeIsToldTogether() {
+  @Test func eventsWithinTheLatencyAreDeliveredTogether() {
     let times: [Int64] = [480, 490, 980, 990, 1000]
     let calm = SensorDemand.rate(hertz: 100, latency: .milliseconds(500))
     #expect(dues([.accelerometer: calm], times) == [500, 1000])
@@ -142,7 +142,7 @@ import Testing
     #expect(dues([.accelerometer: calm, .gyroscope: .rate(hertz: 9, latency: .zero)], times) == times)
   }
 
-  @Test func nobodyWakesForWhatNobodyWants() {
+  @Test func noWakeUpsForSensorsWithoutDemand() {
     let times = (0..<50).map { Int64($0) * 100 }
     #expect(dues([.accelerometer: .off], times).count <= 11)
     #expect(dues([.accelerometer: .rate(hertz: 100, latency: .zero)], times) == times)

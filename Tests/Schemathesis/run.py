@@ -1,6 +1,6 @@
-"""Asks a server all that its OpenAPI document allows: run.py CONFIGURATION ADDRESS EXAMPLES PHASES TOKEN.
+"""Sends requests to a server according to its OpenAPI document: run.py CONFIGURATION ADDRESS EXAMPLES PHASES TOKEN.
 
-Each request has the token, but those that look whether it is asked for.
+Each request has the token, except those that check its requirement.
 """
 
 import os
@@ -8,19 +8,19 @@ import sys
 import tempfile
 
 configuration, address, examples, phases, token = sys.argv[1:]
-# What it keeps between runs is of no use here.
+# Data of earlier runs are not used.
 os.chdir(tempfile.mkdtemp())
 os.execv(
     sys.executable,
     [
-        # By its module, as the program beside the interpreter names the folder that it was installed into.
+        # By its module, since the installed script contains the path of its folder.
         sys.executable, "-m", "schemathesis.cli", "--config-file", configuration, "run", address + "/openapi.json",
         "--url", address, "--max-examples", examples, "--no-color", "--phases", phases,
-        # hypothesis fails by itself now and then (SystemError) with more than one.
+        # With several workers hypothesis sometimes fails (SystemError).
         "--workers", "1",
-        # A failure is found again by its seed, which stands in the output.
+        # The output contains the seed, which reproduces a failure.
         "--generation-database", ":memory:",
-        # Streams stay open, and have tests of their own.
+        # Streams stay open, and have separate tests.
         "--exclude-operation-id", "stream",
         "--request-timeout", "40",
         "--header", f"Authorization: Bearer {token}",

@@ -10,7 +10,7 @@ internal import TestSupport
 /// real hardware, a chip delivers nothing until a client opens its buffer, and then whole blocks of the size that the client
 /// requested. Values have the resolution and the noise of a common 16-bit chip.
 public final class EmulatedIIOD: Sendable {
-  /// What the sensors measure at one moment, in the axes of the device.
+  /// A measurement of all sensors at one moment, in the axes of the device.
   public struct Reading: Sendable {
     /// Specific force in m/s²; a level device at rest measures +9.81 along z.
     public var specificForce: Vector3
@@ -31,13 +31,13 @@ public final class EmulatedIIOD: Sendable {
     }
   }
 
-  /// One device of the context.
+  /// A device of the context.
   public struct Chip: Sendable {
     public var name: String
     public var kinds: [SensorKind]
     /// Sampling frequencies in Hz that the driver offers.
     public var frequencies: [Double]
-    /// Whether the chip has a buffer; without one its attributes are polled.
+    /// True if the chip has a buffer. Attributes of a chip without a buffer are polled.
     public var isBuffered: Bool
 
     public init(
@@ -55,7 +55,7 @@ public final class EmulatedIIOD: Sendable {
     Chip("baro", [.barometer], isBuffered: false),
   ]
 
-  /// One opening of a buffer.
+  /// Opening of a buffer by a client.
   public struct Capture: Sendable {
     public var chip: String
     public var kinds: Set<SensorKind>
@@ -71,7 +71,7 @@ public final class EmulatedIIOD: Sendable {
 
   fileprivate struct State {
     var motion: @Sendable (Double) -> Reading
-    /// Zero of the motion's time, ns on the boot clock.
+    /// Start of the motion's time, ns on the boot clock.
     var zero = Timestamp.now.nanoseconds
     var captures: [Capture] = []
     var polls = 0
@@ -128,23 +128,23 @@ public final class EmulatedIIOD: Sendable {
     close(listener)
   }
 
-  /// Replaces the motion; its time starts at zero now.
+  /// Replaces the motion; its time restarts at zero.
   public func play(_ motion: @escaping @Sendable (Double) -> Reading) {
     state.withLock { ($0.motion, $0.zero) = (motion, Timestamp.now.nanoseconds) }
   }
 
-  /// All openings of buffers since the start, oldest first.
+  /// Openings of buffers since the start, oldest first.
   public var captures: [Capture] { state.withLock(\.captures) }
 
-  /// Readings of single attributes since the start, as of a barometer without a buffer.
+  /// Number of reads of single attributes since the start, for example of a barometer without a buffer.
   public var pollCount: Int { state.withLock(\.polls) }
 
-  /// Whether a buffer with this kind of sensor is open: the sensor is powered.
+  /// True if a buffer with this kind of sensor is open. Then the sensor is powered.
   public func isCapturing(_ kind: SensorKind) -> Bool {
     captures.contains { $0.isOpen && $0.kinds.contains(kind) }
   }
 
-  /// The sampling frequency in Hz of the open buffer with this kind of sensor; nil without one.
+  /// The sampling frequency in Hz of the open buffer with this kind of sensor; nil if none is open.
   public func frequency(of kind: SensorKind) -> Double? {
     captures.last { $0.isOpen && $0.kinds.contains(kind) }?.hertz
   }
@@ -169,14 +169,14 @@ extension EmulatedIIOD.Chip {
     var identifier: String
     var kind: SensorKind?
     var axis: Int
-    /// SI units, or kPa and gauss as the kernel has them, in one step.
+    /// Value of one step in SI units, or in the kernel's kPa and gauss.
     var scale: Double
 
     var bytes: Int { kind == nil ? 8 : 2 }
     var format: String { kind == nil ? "le:S64/64&gt;&gt;0" : "le:S16/16&gt;&gt;0" }
   }
 
-  /// In the order of the scan; the time stamp is the last.
+  /// Channels in the order of the scan; the time stamp is the last one.
   var channels: [Channel] {
     var channels: [Channel] = []
     for kind in kinds {
@@ -229,7 +229,7 @@ extension EmulatedIIOD {
       + chips.enumerated().map { $1.xml($0) }.joined() + "</context>"
   }
 
-  /// The value of one channel at a moment of the boot clock, in the kernel's units, with noise.
+  /// The value of one channel at a time of the boot clock, in the kernel's units, with noise.
   fileprivate func value(
     of channel: Chip.Channel, at nanoseconds: Int64, _ motion: (Double) -> Reading, zero: Int64
   ) -> Double {
@@ -247,7 +247,7 @@ extension EmulatedIIOD {
 
 // MARK: Connections
 
-/// One client.
+/// Connection of a client.
 private final class IIODConnection: Sendable {
   private let descriptor: Int32
   private let server: EmulatedIIOD
@@ -260,9 +260,9 @@ private final class IIODConnection: Sendable {
     var mask: String
     var blockSize: Int
     var hertz: Double
-    /// ns on the boot clock.
+    /// Start time in ns on the boot clock.
     var start: Int64
-    /// Samples that were delivered or dropped.
+    /// Number of samples that were delivered or dropped.
     var position = 0
 
     var stride: Int {
@@ -274,7 +274,7 @@ private final class IIODConnection: Sendable {
     func time(of sample: Int) -> Int64 { start + Int64(Double(sample) * 1e9 / hertz) }
   }
 
-  /// Blocks that the kernel holds while the client is late.
+  /// Number of blocks that the kernel buffers for a slow client.
   private static let depth = 64
 
   init(_ descriptor: Int32, _ server: EmulatedIIOD) { (self.descriptor, self.server) = (descriptor, server) }
@@ -344,7 +344,8 @@ private final class IIODConnection: Sendable {
     stream = nil
   }
 
-  /// Waits for the next block at real pace, and sends it. A block that does not fill in time is dropped, as by iiod.
+  /// Waits in real time for the next block, and sends it. As in iiod, a block that does not fill before the timeout
+  /// is dropped.
   private func read(_ stream: inout Stream?, _ timeout: Double) -> Bool {
     guard var current = stream else { return send("-9\n") }
     let now = Timestamp.now.nanoseconds
@@ -439,14 +440,14 @@ private final class IIODConnection: Sendable {
 
   private func send(_ text: String) -> Bool { LoopbackSocket.sendAll(descriptor, Array(text.utf8)[...]) }
 
-  /// Returns false when the client closes the connection first.
+  /// Returns false if the client closes the connection first.
   private func waitUntil(_ time: Int64) -> Bool {
     while true {
       let left = time - Timestamp.now.nanoseconds
       guard left > 0 else { return true }
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       let ready = poll(&entry, 1, Int32(clamping: left / 1_000_000 + 1))
-      // A client that closes its side, or asks for something else meanwhile, does not wait any more.
+      // A client that closes its side or sends another request no longer waits.
       if ready > 0 {
         var byte: UInt8 = 0
         guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) > 0 else { return false }

@@ -2,7 +2,7 @@ internal import Foundation
 package import Spatial
 package import TestSupport
 
-/// A vehicle's hardware at real pace: a receiver behind a real gpsd, and the chips of an emulated iiod.
+/// A vehicle's hardware in real time: a receiver connected to a real gpsd, and the chips of an emulated iiod.
 package final class LiveVehicle {
   package static let start = Coordinate(latitude: 48.1374, longitude: 11.5755)
 
@@ -10,7 +10,7 @@ package final class LiveVehicle {
   package let sensors: EmulatedIIOD
   private let begin = Date().timeIntervalSince1970
 
-  /// The vehicle is level and at rest, faces north and has a fix.
+  /// Starts with a level vehicle at rest that faces north and has a fix.
   package init() throws {
     receiver = try LiveReceiver(at: Self.epoch(0, speed: 0), language: .ubx)
     sensors = try EmulatedIIOD()
@@ -21,7 +21,7 @@ package final class LiveVehicle {
     ["input.mode": "hardware", "gpsd.port": "\(receiver.port)", "iio.contexts": sensors.uri]
   }
 
-  /// How often gpsd was watched since the start.
+  /// Number of times that a client watched gpsd since the start.
   package var watches: Int { receiver.watched(from: begin, to: Date().timeIntervalSince1970).times }
 
   private static func epoch(_ metersEast: Double, speed: Double) -> LiveReceiver.Epoch {
@@ -30,7 +30,7 @@ package final class LiveVehicle {
       latitude: place.latitude, longitude: place.longitude, speed: speed, course: 90)
   }
 
-  /// East at 20 m/s from the next second on, then at rest.
+  /// Drives east at 20 m/s from the next second, then stops.
   package func drive(seconds: Int) {
     let epochs =
       (0..<seconds).map { Self.epoch(20 * Double($0), speed: 20) }
@@ -38,13 +38,14 @@ package final class LiveVehicle {
     receiver.play(epochs, from: Int(Date().timeIntervalSince1970) + 1)
   }
 
-  /// Level and at rest.
+  /// Holds the vehicle level and at rest.
   package func rest() { sensors.play { _ in EmulatedIIOD.Reading() } }
 
-  /// Repeated every 24 s: a turn to the right and back, a shake, an impact on the left, and a roll onto the side and back.
+  /// Gestures repeated every 24 s: a turn to the right and back, a shake, an impact on the left, and a roll onto the
+  /// side and back.
   package static func gestures(_ time: Double) -> EmulatedIIOD.Reading {
     let phase = time.truncatingRemainder(dividingBy: 24)
-    // Angles and rates of a trapezoid in time: up from `begin`, down from `end`.
+    // Angle and rate of a trapezoid in time: it rises from `begin` and falls from `end`.
     func turn(_ begin: Double, _ end: Double, seconds: Double, degrees: Double) -> (
       angle: Double, rate: Double
     ) {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import VehicleData
 
-/// The service on a bus of its own, with `monitor-sensor` of iio-sensor-proxy and `dbus-send` as clients.
+/// The service on a private D-Bus daemon, with `monitor-sensor` of iio-sensor-proxy and `dbus-send` as clients.
 @Suite struct SensorProxyTests {
   private let folder: TemporaryDirectory
   private let bus: ChildProcess
@@ -26,7 +26,7 @@ import VehicleData
     }
   }
 
-  /// Starts a service, and waits until it has its name.
+  /// Starts a service, and waits until it owns its name.
   private func service(_ changed: @escaping @Sendable (SensorProxyService.Change) -> Void) throws
     -> SensorProxyService
   {
@@ -71,11 +71,11 @@ import VehicleData
       service.update(SensorProxyState(hasAccelerometer: true, orientation: orientation))
       #expect(waitUntil { monitor.output.contains("orientation changed: \(text)") }, "\(monitor.output)")
     }
-    // Flat, the last orientation remains.
+    // In a flat position the last orientation remains valid.
     service.update(SensorProxyState(hasAccelerometer: true, orientation: .faceUp))
     service.update(SensorProxyState(hasAccelerometer: false))
     #expect(waitUntil { monitor.output.contains("Accelerometer disappeared") }, "\(monitor.output)")
-    // A client that vanishes releases its claims.
+    // The claims of a client that disappears are released.
     monitor.kill()
     #expect(waitUntil { demand.withLock { $0.last == SensorProxyDemand() } }, "\(demand.withLock { $0 })")
   }
@@ -155,7 +155,7 @@ import VehicleData
     #expect(error.description == refused && all[1] == .connected)
   }
 
-  /// A program that finds the name finds the sensors, too.
+  /// The name is requested only with the first sensor, so that a client that sees the name also finds sensors.
   @Test func theNameIsRequestedWithTheFirstSensor() throws {
     let changes = Locked<[SensorProxyService.Change]>([])
     let service = try SensorProxyService(address: address) { change in changes.withLock { $0.append(change) }
@@ -178,7 +178,7 @@ import VehicleData
     #expect(missing?.description == "connect to unix:path=/nonexistent: no bus is running")
   }
 
-  /// The claims end with the bus. The service is on the next bus without a restart, and so are its values.
+  /// Claims end with the bus. The service reconnects to the next bus with its current values.
   @Test func theServiceReconnectsAfterTheBusRestarts() throws {
     let changes = Locked<[SensorProxyService.Change]>([])
     let service = try service { change in changes.withLock { $0.append(change) } }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the guest of the sensor rig: a Debian kernel and an initramfs.
+# Builds the guest of the sensor rig: a Debian kernel and an initramfs.
 #   build-image.sh [OUTDIR]                     writes OUTDIR/vmlinux and OUTDIR/initramfs.cpio
-#   build-image.sh --pack DIR FILE [OUTDIR]     packs DIR, with the libraries its programs need, as an overlay
-# Nothing is installed. What is there already and still fits is kept.
+#   build-image.sh --pack DIR FILE [OUTDIR]     packs DIR and the libraries of its programs as an overlay
+# Installs no packages. Reuses existing files that are still current.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,13 +14,14 @@ for tool in apt-get dpkg gcc strip cpio ldd xz flock /usr/bin/busybox /usr/sbin/
     command -v "$tool" >/dev/null || fail "$tool is missing: install the packages in $here/packages.txt"
 done
 
-# pack DIR FILE: an archive as the kernel takes it, with the same bytes for the same content.
+# pack DIR FILE: writes an archive for the kernel, with identical bytes for identical content.
 pack() {
     (cd "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z | cpio --null -o -H newc -R 0:0 --reproducible --quiet) >"$2"
 }
 
-# add_libraries ROOT: copies to ROOT what the ELF programs in it load, to the place where the loader looks first.
-# Debian's /lib is a link to /usr/lib, in the guest too, so every path is written under /usr.
+# add_libraries ROOT: copies the libraries of all ELF programs in ROOT to the first folder of the loader's search
+# path.
+# Debian's /lib is a link to /usr/lib, also in the guest, so that all paths are in /usr.
 add_libraries() {
     local root=$1 file library target
     while IFS= read -r -d '' file; do
@@ -45,7 +46,7 @@ merge_usr() {
     done
 }
 
-# The package of the kernel that linux-image-amd64 stands for; nothing when apt does not know it.
+# Prints the kernel package that linux-image-amd64 depends on; prints nothing if apt has no such package.
 newest_kernel() {
     apt-cache depends linux-image-amd64 2>/dev/null |
         awk '$1 == "Depends:" && $2 ~ /^linux-image/ && !found {print $2; found = 1}'
@@ -59,7 +60,7 @@ download_kernel() {
 build() {
     local out=$1 stamp work kernel_package deb vmlinuz offset release name lock
     mkdir -p "$out"
-    # Tests that run side by side all come here first.
+    # Parallel tests all run this first.
     exec {lock}>"$out/lock"
     flock "$lock"
     stamp=$(find "$here/build-image.sh" "$here/guest" -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum | cut -d' ' -f1)
@@ -69,22 +70,22 @@ build() {
         return
     fi
     work=$(mktemp -d "$out/build.XXXXXX")
-    # The path is wanted now, not when the trap runs.
+    # The path is expanded now, since it is a local variable.
     # shellcheck disable=SC2064
     trap "rm -rf '$work'" EXIT
 
-    # The kernel. Whichever 6.1 is current is kept beside the image, so that a rebuild needs no network.
+    # The kernel package of the current 6.1 is stored beside the image, so that a rebuild needs no network.
     deb=$(find "$out" -maxdepth 1 -name 'linux-image-*.deb' | sort | tail -n 1)
     if [ -z "$deb" ]; then
-        # A machine on which nothing was missing has perhaps never fetched its package lists.
+        # The machine may never have fetched its package lists.
         kernel_package=$(newest_kernel)
         if [ -z "$kernel_package" ]; then
             apt-get -qq update >&2
             kernel_package=$(newest_kernel)
         fi
-        [ -n "$kernel_package" ] || fail "apt knows no linux-image-amd64, even after apt-get update"
+        [ -n "$kernel_package" ] || fail "apt finds no linux-image-amd64, even after apt-get update"
         if ! download_kernel "$kernel_package" "$work" >&2; then
-            # The list may be older than the archive.
+            # The package list may be older than the archive.
             apt-get -qq update >&2
             kernel_package=$(newest_kernel)
             download_kernel "$kernel_package" "$work" >&2
@@ -96,12 +97,13 @@ build() {
     vmlinuz=$(echo "$work"/kernel/boot/vmlinuz-*)
     release=${vmlinuz##*/vmlinuz-}
 
-    # QEMU starts an uncompressed kernel directly (PVH); unpacking it in the guest takes longer than all the rest.
+    # QEMU starts an uncompressed kernel directly (PVH). Decompressing it in the guest would last longer than the rest
+    # of the boot.
     offset=$(LC_ALL=C grep -abo $'\xFD7zXZ' "$vmlinuz" | head -n 1 | cut -d: -f1)
     [ -n "$offset" ] || fail "no xz payload in $vmlinuz"
-    # The payload is followed by its size, which xz takes for damage after it has written everything.
+    # The payload is followed by its size. xz reports this as damage after it has written all data.
     tail -c +"$((offset + 1))" "$vmlinuz" | xz -dc >"$work/vmlinux" 2>/dev/null || true
-    [ "$(head -c 4 "$work/vmlinux")" = $'\x7fELF' ] || fail "the payload of $vmlinuz is no ELF kernel"
+    [ "$(head -c 4 "$work/vmlinux")" = $'\x7fELF' ] || fail "the payload of $vmlinuz is not an ELF kernel"
 
     local root=$work/root
     mkdir -p "$root"/{dev,proc,sys,tmp,run,root,modules,etc} "$root"/usr/{bin,sbin,lib,lib64,local/bin}
@@ -116,7 +118,7 @@ build() {
     done < <(cat "$here/guest/modules" "$here/guest/modules-wifi")
     cp "$here/guest/modules" "$root/modules/order"
     cp "$here/guest/modules-wifi" "$root/modules/order-wifi"
-    # Debugging information is two thirds of these.
+    # Debug information is two thirds of the modules' size.
     strip --strip-debug "$root"/modules/*.ko
     cp /usr/sbin/iiod /usr/sbin/hostapd /usr/sbin/iw "$root/usr/sbin/"
     cp /usr/bin/iio_attr /usr/bin/iio_info /usr/bin/iio_readdev "$root/usr/bin/"
@@ -149,7 +151,7 @@ pack_overlay() {
     cp -a "$directory/." "$work/"
     merge_usr "$work"
     add_libraries "$work"
-    # Libraries that the guest has already only cost time at boot.
+    # Libraries that the guest already has would only slow down the boot.
     while read -r name; do
         if [ -e "$work/$name" ] && [ ! -e "$directory/$name" ]; then rm "$work/$name"; fi
     done <"$out/libraries"

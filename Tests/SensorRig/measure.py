@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures a running rig: plays a ramp through iiod and looks at every sample that arrives.
+"""Measures a running rig: plays a ramp through iiod and checks every received sample.
 
 measure.py IIOD_PORT CONTROL_PORT [--rate HZ] [--seconds S] [--samples-per-block N] [--clock NAME] [--sensors a,b]
            [--kernel-time]
 
-Fails when a sample is missing, doubled, out of order, not the raw value played or off in time, or when a
-sensor still has power ten seconds after the last reader has left. --kernel-time allows for timestamps that the kernel
-took, which show the load of the machine.
+Fails if a sample is missing, duplicated, out of order, or has a wrong raw value or time, and if a sensor still has power 10 s
+after the last reader has disconnected. --kernel-time permits the larger errors of timestamps by the kernel, which depend on the
+load of the machine.
 """
 import argparse
 import os
@@ -20,7 +20,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from rigctl import Rig  # noqa: E402
 
-# IIO device, channel, columns of the recording, IIO units in one unit of the column
+# IIO device, channel, columns of the recording, IIO units per unit of the column
 SENSORS = {
     "accel": ("accel_3d", "accel_x", ("ax", "ay", "az"), 1.0),
     "gyro": ("gyro_3d", "anglvel_x", ("gx", "gy", "gz"), 1.0),
@@ -30,13 +30,13 @@ SENSORS = {
 
 
 def ramp(bits, rows, number):
-    """The raw values of axis `number`: no two rows alike, every axis distinct, and within the field."""
+    """Returns the raw values of axis `number`: different in each row and for each axis, and within the field."""
     step = 1 if bits == 16 else 10007
     return [(row + 1) * step * (-1) ** number + 7 * number for row in range(rows)]
 
 
 def recording(rate, rows, raw, scales):
-    """The ramps as CSV. `raw`: raw values by sensor and axis; `scales`: IIO units in one raw step."""
+    """Returns the ramps as CSV. `raw`: raw values by sensor and axis; `scales`: IIO units per raw step."""
     columns, cells = ["t"], [[f"{i / rate:.9f}" for i in range(rows)]]
     for sensor, axes in raw.items():
         _, _, names, unit = SENSORS[sensor]
@@ -46,25 +46,25 @@ def recording(rate, rows, raw, scales):
 
 
 def attribute(uri, arguments):
-    """Runs iio_attr and returns what it prints."""
+    """Runs iio_attr and returns its output."""
     done = subprocess.run(["iio_attr", "-u", uri, *arguments], check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
 def decode(data, axes, bits, stamped):
     """Yields (raw values, timestamp) of every scan."""
-    # The timestamp begins at a multiple of its eight bytes.
+    # The offset of the timestamp is a multiple of 8 bytes.
     size = (24 if axes == 3 else 16) if stamped else 4 * axes
     for at in range(0, len(data) - size + 1, size):
         raw = struct.unpack_from(f"<{axes}i", data, at)
         if bits == 16:
-            # The upper half is not the sign: the driver copies 32 bits, so it holds what follows in the report.
+            # The upper half is not the sign: the driver copies 32 bits, including the next bytes of the report.
             raw = tuple((value & 0xFFFF ^ 0x8000) - 0x8000 for value in raw)
         yield raw, struct.unpack_from("<q", data, at + size - 8)[0] if stamped else 0
 
 
 def check(sensor, scans, raw, period_ns, kernel_time, stamped):
-    """Compares what was captured with what was played; prints a line; returns whether all is well."""
+    """Compares captured samples with played ones, and prints a line. Returns True if they agree."""
     rows = len(raw[0])
     row_of = {value: row for row, value in enumerate(raw[0])}
     played = [(row_of[values[0]], values, stamp) for values, stamp in scans if values[0] in row_of]
@@ -72,7 +72,7 @@ def check(sensor, scans, raw, period_ns, kernel_time, stamped):
     doubled = len(played) - (rows - missing)
     disordered = sum(b[0] <= a[0] for a, b in zip(played, played[1:]))
     wrong = sum(values != tuple(axis[row] for axis in raw) for row, values, _ in played)
-    # Against the ideal grid, to the rounding of the recording's times to whole nanoseconds.
+    # Compared with the ideal grid. The times of the recording are rounded to whole nanoseconds.
     off = [abs((stamp - played[0][2]) - (row - played[0][0]) * period_ns) for row, _, stamp in played] or [0]
     good = missing == 0 and doubled == 0 and disordered == 0 and wrong == 0
     good = good and (kernel_time or (stamped and max(off) <= 2))
@@ -103,7 +103,7 @@ def main():
     try:
         for sensor in sensors:
             device, channel, _, _ = SENSORS[sensor]
-            # Without a timestamp in its reports the compass has none in IIO either, and then no clock to choose.
+            # Without timestamps in its reports, the magnetometer has none in IIO either, and no selectable clock.
             listing = subprocess.run(["iio_attr", "-u", uri, "-d", device], capture_output=True, text=True, check=False)
             stamped[sensor] = "current_timestamp_clock" in listing.stdout
             if stamped[sensor]:
@@ -126,7 +126,7 @@ def main():
             print(line)
         print(f"played in {time.monotonic() - busy[0]:.1f} s")
     finally:
-        # Not killed: iio_readdev then keeps back what its stdout has buffered.
+        # SIGTERM instead of SIGKILL, with which iio_readdev would lose buffered output.
         for process, _ in readers.values():
             process.terminate()
         for process, _ in readers.values():

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Starts and stops the virtual-hardware machine.
-#   rig.sh start --port PORT --control PORT [option ...]   returns when it answers; prints "pid=N boot_s=S console=FILE"
-#   rig.sh run   --port PORT --control PORT [option ...]   the same in the foreground, until SIGTERM or SIGINT
-#   rig.sh stop PID                                        ends what start began
+#   rig.sh start --port PORT --control PORT [option ...]   returns when the rig responds; prints "pid=N boot_s=S console=FILE"
+#   rig.sh run   --port PORT --control PORT [option ...]   runs in the foreground until SIGTERM or SIGINT
+#   rig.sh stop PID                                        stops a started rig
 # --port       loopback port of the guest's iiod
 # --control    loopback port of the text protocol (README.md)
-# --overlay D  files to add to the guest's root; libraries of the programs in it come along. May be repeated
+# --overlay D  files to add to the guest's root, with the libraries of programs among them; may be repeated
 # --create S   options for the emulated device, e.g. "bits=16 timestamp=kernel"
-# --append S   more for the kernel's command line
-# --forward H:G  another loopback port H that reaches port G of the guest. May be repeated
-# --watch PID  end when this process does; give the test runner's, so that a crash leaves nothing behind
-# --lifetime S end after S seconds in any case (default 1800)
-# --image DIR  where build-image.sh keeps kernel and initramfs
-# --state DIR  where the console and the errors go; else a temporary directory, removed when the rig is stopped
+# --append S   additional kernel parameters
+# --forward H:G  forward loopback port H to port G of the guest; may be repeated
+# --watch PID  stop with this process, for example the test runner, so that no rig is left after a crash
+# --lifetime S stop after S seconds in any case (default 1800)
+# --image DIR  folder of build-image.sh with kernel and initramfs
+# --state DIR  folder for console and errors (default: a temporary folder, removed at stop)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -47,8 +47,8 @@ parse() {
     if [ -z "$port" ] || [ -z "$control" ]; then usage; fi
 }
 
-# The version that iiod answers with, or nothing within two seconds. Before the guest listens, QEMU accepts the
-# connection all the same and closes it or stays silent.
+# Prints iiod's version, or nothing within 2 s. Before the guest accepts connections, QEMU accepts them and closes
+# them or stays silent.
 ask_iiod() {
     # shellcheck disable=SC2016
     timeout 2 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "VERSION\r\n" >&3 && IFS= read -r line <&3 && echo "$line"' \
@@ -61,7 +61,7 @@ run() {
     "$here/build-image.sh" "$image"
     initrd=$image/initramfs.cpio
     if [ ${#overlays[@]} -gt 0 ]; then
-        # The kernel unpacks archives one after the other; each has to begin at a multiple of four bytes.
+        # The kernel unpacks archives one after the other. Each must start at a multiple of 4 bytes.
         cp "$initrd" "$state/initramfs.cpio"
         for overlay in "${overlays[@]}"; do
             number=$((number + 1))
@@ -74,7 +74,7 @@ run() {
     local ended=no arguments="console=ttyS0 quiet panic=1 mitigations=off $append"
     trap 'ended=yes; if [ -n "$qemu" ]; then kill "$qemu" 2>/dev/null || true; fi' TERM INT HUP
     [ -z "$create" ] || arguments+=" rig.create=$(tr ' ,' ',+' <<<"$create")"
-    # pdeathsig: were this script killed, nobody else would end QEMU. One core: the tests need the other.
+    # pdeathsig terminates QEMU if this script is killed. One core, since the tests need the other one.
     setpriv --pdeathsig KILL qemu-system-x86_64 -accel tcg -machine pc -smp 1 -m 768 -no-user-config -nodefaults \
         -display none -no-reboot -kernel "$image/vmlinux" -initrd "$initrd" -append "$arguments" \
         -serial "file:$state/console" -nic "user,model=virtio-net-pci,$forward" </dev/null &
@@ -83,18 +83,18 @@ run() {
     while [ "$ended" = no ] && kill -0 "$qemu" 2>/dev/null; do
         if [ "$watch" != 0 ] && ! kill -0 "$watch" 2>/dev/null; then ended=yes; fi
         if [ "$SECONDS" -ge "$end" ]; then
-            echo "rig.sh: ended after its lifetime of $lifetime s" >&2
+            echo "rig.sh: stopped after its lifetime of $lifetime s" >&2
             ended=yes
         fi
-        # In the background, so that a signal is acted upon at once.
+        # In the background, so that signals are handled immediately.
         sleep 0.5 &
         wait $! || true
     done
     kill "$qemu" 2>/dev/null || true
     wait "$qemu" || true
     rm -f "$state/initramfs.cpio"
-    # A guest that ended by itself has something to tell.
-    [ "$ended" = yes ] || fail "the guest ended by itself, see $state/console"
+    # If the guest stops unexpectedly, its console contains the reason.
+    [ "$ended" = yes ] || fail "the guest stopped unexpectedly, see $state/console"
     [ "$temporary" = no ] || rm -r "$state"
 }
 
@@ -109,7 +109,7 @@ make_state() {
 
 start() {
     local begin pid answer number
-    # Were another rig on these ports, it would answer in the place of the new one.
+    # Another rig on these ports would respond instead of the new one.
     for number in "$port" "$control"; do
         if (exec 3<>"/dev/tcp/127.0.0.1/$number") 2>/dev/null; then fail "port $number is in use"; fi
     done
@@ -128,11 +128,11 @@ start() {
         if [ $((${EPOCHREALTIME/./} - begin)) -gt $((boot_timeout_s * 1000000)) ]; then
             kill "$pid"
             cat "$state"/* >&2 || true
-            fail "no answer within $boot_timeout_s s"
+            fail "no response within $boot_timeout_s s"
         fi
         sleep 0.1
     done
-    # QEMU has it in memory by now.
+    # QEMU has loaded the file into memory.
     rm -f "$state/initramfs.cpio"
     printf 'pid=%d boot_s=%.1f console=%s\n' "$pid" "$((${EPOCHREALTIME/./} - begin))e-6" "$state/console"
 }
@@ -140,7 +140,7 @@ start() {
 stop() {
     local pid=$1
     [[ $pid =~ ^[0-9]+$ ]] || usage
-    # Only what is a rig: the number may long belong to another process.
+    # Checks that the process is a rig, since its ID may have been reused.
     { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -q 'rig\.sh run ' || return 0
     kill "$pid"
     while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done

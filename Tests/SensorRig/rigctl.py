@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Commands the sensor rig over its text protocol (README.md).
+"""Controls the sensor rig over its text protocol (README.md).
 
 rigctl.py PORT status | log | power-log | follow
 rigctl.py PORT play FILE [delay=SECONDS]     loads a CSV recording ("-": stdin) and plays it
-rigctl.py PORT wait                          until the recording has ended
-rigctl.py PORT powered-down [SECONDS]        until every sensor is off; fails after SECONDS (default 10)
+rigctl.py PORT wait                          waits until the recording has ended
+rigctl.py PORT powered-down [SECONDS]        waits until every sensor is off; fails after SECONDS (default 10)
 rigctl.py PORT put FILE PATH [MODE]          copies a file into the guest
-rigctl.py PORT exec COMMAND...               runs a command there; its output, its exit code
+rigctl.py PORT exec COMMAND...               runs a command in the guest, with its output and exit code
 rigctl.py PORT sync-clock                    sets the guest's wall clock to this machine's
 rigctl.py PORT OTHER...                      any other command of the protocol, e.g. remove, create bits=16
 """
@@ -17,11 +17,11 @@ import time
 
 
 class RigError(Exception):
-    """The rig answered "error ..."."""
+    """An "error ..." response of the rig."""
 
 
 class Rig:
-    """One connection to the rig."""
+    """A connection to the rig."""
 
     def __init__(self, port, timeout=60):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -29,7 +29,7 @@ class Rig:
         self.file = self.socket.makefile("rwb")
 
     def line(self):
-        """The next line of the answer."""
+        """Returns the next line of the response."""
         text = self.file.readline()
         if not text:
             raise RigError("the rig closed the connection")
@@ -58,7 +58,7 @@ class Rig:
         self.command(("play " + options).strip())
 
     def status(self):
-        """Lines of "name key=value ..." as a list of (name, dictionary)."""
+        """Returns lines "name key=value ..." as a list of (name, dictionary)."""
         result = []
         for line in self.command("status"):
             name, *pairs = line.split()
@@ -66,12 +66,12 @@ class Rig:
         return result
 
     def wait(self):
-        """Returns when no recording plays."""
+        """Waits until no recording is played."""
         while dict(self.status())["source"]["state"] != "idle":
             time.sleep(0.2)
 
     def powered_down(self, seconds):
-        """Whether all sensors are off, now or within the given time."""
+        """Returns True if all sensors are off, now or within the given time."""
         deadline = time.monotonic() + seconds
         while any(v["power"] != "off" for name, v in self.status() if name == "sensor"):
             if time.monotonic() > deadline:
@@ -84,7 +84,7 @@ class Rig:
         self.command(f"put {path} {mode:o} {len(data)}", data)
 
     def sync_clock(self):
-        """Sets the guest's wall clock; right to about the round trip."""
+        """Sets the guest's wall clock, accurate to about the round-trip time."""
         self.command(f"settime {time.time_ns()}")
 
     def execute(self, command, out=sys.stdout, err=sys.stderr):

@@ -7,9 +7,9 @@ import Testing
 
 @testable import SensorsCAN
 
-/// A source over a socket pair that carries `struct can_frame` as the kernel does.
+/// A CAN source on a socket pair that carries `struct can_frame` as the kernel does.
 @Suite(.timeLimit(.minutes(2))) struct CANSourceTests {
-  /// The other end of a bus.
+  /// The remote end of a CAN bus.
   private final class Wire: Sendable {
     private let ends = Locked<(ours: Int32, theirs: Int32)>((-1, -1))
 
@@ -24,7 +24,7 @@ import Testing
       ends.withLock { $0 = (ours, theirs) }
     }
 
-    /// What the source opens: once, until the wire is cut and plugged in again.
+    /// Returns the source's socket, once until the wire is cut and plugged in again.
     func open() throws(SourceError) -> CANSocket {
       let descriptor = ends.withLock { ends in
         defer { ends.theirs = -1 }
@@ -43,7 +43,7 @@ import Testing
       #expect(write(descriptor, bytes, bytes.count) == bytes.count)
     }
 
-    /// A frame that the source has sent; nil when none comes.
+    /// Returns a frame that the source has sent; nil if none arrives in time.
     func receive(seconds: Double) -> CANFrame? {
       let descriptor = ends.withLock { $0.ours }
       guard waitUntilReadable([descriptor], seconds: seconds) != nil else { return nil }
@@ -77,7 +77,7 @@ import Testing
 
   private static let speed: [UInt8] = [0xFF, 0x00, 0x32, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
 
-  @Test func framesBecomeReadingsOnTheMachinesTimeLineAndNothingIsSent() throws {
+  @Test func framesBecomeReadingsAndNoneIsSent() throws {
     let wire = try Wire()
     let (source, recorder) = try source(wire, j1939: true)
     defer { source.stop() }
@@ -93,7 +93,7 @@ import Testing
     #expect(wire.receive(seconds: 0.5) == nil)
   }
 
-  @Test func aBusThatGoesAwayIsSaidAndTakenUpAgain() throws {
+  @Test func aLostBusIsReportedAndResumed() throws {
     let wire = try Wire()
     let (source, recorder) = try source(wire, j1939: true)
     defer { source.stop() }
@@ -111,7 +111,7 @@ import Testing
     #expect(waitUntil { !recorder.vehicle.isEmpty })
   }
 
-  /// A lost interface is as silent as a parked vehicle: the ignition goes off.
+  /// A lost interface is silent like the bus of a parked vehicle: the ignition is reported as off.
   @Test func aLostInterfaceEndsTheIgnition() throws {
     let wire = try Wire()
     let (source, recorder) = try source(
@@ -128,11 +128,11 @@ import Testing
     #expect(waitUntil(atMost: 60) { hasReported("OFF") }, "\(recorder.vehicle)")
   }
 
-  @Test func aControllerThatIsOffTheBusIsSaidWithTheRemedy() throws {
+  @Test func busOffIsReportedWithARemedy() throws {
     let wire = try Wire()
     let (source, recorder) = try source(wire, j1939: true)
     defer { source.stop() }
-    // CAN_ERR_BUSOFF, then a frame.
+    // An error frame with CAN_ERR_BUSOFF, then a data frame.
     wire.send(0x40, [UInt8](repeating: 0, count: 8), kind: .error)
     #expect(waitUntil { recorder.statuses.count == 2 })
     guard case .unavailable(let reason) = recorder.statuses[1].state else {
@@ -145,14 +145,14 @@ import Testing
     #expect(recorder.statuses[2].state == .active(rates: [:]))
   }
 
-  /// A control unit that answers: the engine runs at 800 a minute, and the wheels at 50 km/h.
+  /// A simulated control unit: engine speed 800 1/min, vehicle speed 50 km/h.
   @Test func anAwakeBusIsAskedAndAnswers() throws {
     let wire = try Wire()
     let (source, recorder) = try source(
       wire, ["Vehicle.Speed", "Vehicle.VehicleIdentification.VIN"], obd: .standard)
     defer { source.stop() }
-    #expect(wire.receive(seconds: 1) == nil, "a silent bus was asked")
-    // Somebody else is awake.
+    #expect(wire.receive(seconds: 1) == nil, "a request was sent on a silent bus")
+    // Another node sends: the bus is awake.
     wire.send(0x316, [1, 2, 3])
     var asked: Set<[UInt8]> = []
     let hasAll = waitUntil {
@@ -176,7 +176,7 @@ import Testing
     #expect(recorder.vehicle.contains { $0.value == .text("1FTFW1ET1EKE12345") })
   }
 
-  @Test func aMachineWithoutTheInterfaceSaysWhatHelps() throws {
+  @Test func aMissingInterfaceIsReportedWithARemedy() throws {
     let configuration = CANConfiguration(
       signals: [CANConfiguration.Signal(path: "Vehicle.Speed")], isJ1939: true)
     let source = try CANSource(CANBus(interface: "nocan0", configuration: configuration))
@@ -196,11 +196,11 @@ import Testing
   }
 
   @Test(arguments: [(EAFNOSUPPORT, "this kernel has no CAN"), (EPERM, "AF_CAN"), (EMFILE, "limits")])
-  func whatKeepsASocketFromOpeningIsNamed(code: Int32, says: String) {
+  func socketErrorsAreReportedWithACause(code: Int32, says: String) {
     #expect("\(CANSocket.noCAN("can0", code: code))".contains(says))
   }
 
-  @Test func framesAreAsTheKernelHasThem() {
+  @Test func framesHaveTheKernelsForm() {
     for frame in [
       CANFrame(CANFrame.Identifier(0x123), data: [1, 2, 3]),
       CANFrame(CANFrame.Identifier(0x1F33_4455, isExtended: true), data: []),
@@ -211,13 +211,13 @@ import Testing
     }
     #expect(
       CANFrame(CANFrame.Identifier(0x123), data: [9]).kernelBytes.prefix(9) == [0x23, 1, 0, 0, 1, 0, 0, 0, 9])
-    // More than fits, and another size.
+    // More data than fits, and a wrong size.
     #expect(CANFrame(kernel: [0x23, 1, 0, 0, 9] + [UInt8](repeating: 0, count: 11)) == nil)
     #expect(CANFrame(kernel: [1, 2, 3]) == nil)
   }
 
-  /// As CAN_RAW_FILTER wants them. The flag of errors in a mask would let error frames through and nothing else.
-  @Test func filtersAreAsTheKernelWantsThem() {
+  /// Values in the form of CAN_RAW_FILTER. The error flag in a mask would admit error frames only.
+  @Test func filtersHaveTheKernelsForm() {
     #expect(CANFilter(CANFrame.Identifier(0x123)).kernelValues == [0x123, 0xC000_07FF])
     #expect(J1939Identifier.filter(group: 65_265).kernelValues == [0x80FE_F100, 0xC3FF_FF00])
     #expect(OBDAddressing.standard.answers.kernelValues == [0x7E8, 0xC000_07F8])
@@ -239,7 +239,7 @@ import Testing
     #expect(CANInterface.all(in: directory.file("nothing")).isEmpty)
   }
 
-  @Test func whatIsHeardSaysWhatIsSpoken() {
+  @Test func trafficIdentifiesTheProtocols() {
     var traffic = CANTraffic()
     #expect("\(traffic)" == "silent")
     traffic.observe(CANFrame(CANFrame.Identifier(4, isExtended: true), data: [], kind: .error))

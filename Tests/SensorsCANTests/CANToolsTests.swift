@@ -3,20 +3,21 @@ import SensorsCAN
 import TestSupport
 import Testing
 
-/// Compares the values of random signals in random frames with those of cantools.
+/// Comparison with cantools: values of random signals in random frames.
 @Suite struct CANToolsTests {
   private struct Sample {
     var message: DBCMessage
     var data: [UInt8]
   }
 
-  /// A signal of a random place in eight bytes, as cantools accepts it.
+  /// Returns a signal at a random position in eight bytes, in a form that cantools accepts.
   private static func signal(_ name: String, _ random: inout SplitMix) -> (line: String, isFloat: Bool) {
     let isBig = random.next() % 2 == 0
     let isFloat = random.next() % 8 == 0
     let length = isFloat ? 32 : Int(random.next() % 64) + 1
     let first = Int(random.next() % UInt64(65 - length))
-    // The same bits in the numbering of each order: Motorola's begins at the top of a byte.
+    // The same bits in the numbering of each byte order. Motorola numbering starts at the most significant bit of a
+    // byte.
     let start = isBig ? first / 8 * 8 + 7 - first % 8 : first
     let sign = random.next() % 2 == 0 ? "+" : "-"
     let factor = ["1", "0.01", "-2.5", "0.00390625", "1000"][Int(random.next() % 5)]
@@ -35,7 +36,7 @@ import Testing
       let identifier = number % 2 == 0 ? 0x8000_0000 | UInt32(number) * 1000 : UInt32(number)
       text += "BO_ \(identifier) M\(number): 8 E\n"
       let (line, isFloat) = Self.signal("S\(number)", &random)
-      // Every third message is multiplexed where there is room for it.
+      // Every third message is multiplexed if there are free bits.
       text += line + "\n"
       if isFloat { types += "SIG_VALTYPE_ \(identifier) S\(number) : 1;\n" }
     }
@@ -67,7 +68,7 @@ import Testing
     #expect(try compare(samples, with: result.output) >= 3600)
   }
 
-  /// `ODOGRAPH_DBC_FILES=2000` compares more files.
+  /// Comparison of whole random files. `ODOGRAPH_DBC_FILES=2000` raises their number.
   @Test(.needs(.canTools)) func randomFilesAgreeWithCantools() throws {
     var random = SplitMix.announced()
     let count = ProcessInfo.processInfo.environment["ODOGRAPH_DBC_FILES"].flatMap { Int($0) } ?? 60

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Logs as candump writes them.
+/// Reader of candump's log files.
 @Suite struct CandumpTests {
   private func line(_ text: String) -> CandumpLine? { CandumpLine(Array(text.utf8)[...]) }
 
@@ -16,7 +16,7 @@ import Testing
       entry.frame == CANFrame(CANFrame.Identifier(0x44), data: [0x2A, 0x36, 0x6C, 0x2B, 0xBA]))
   }
 
-  /// Each line, and what it says: identifier, extended or not, kind, data.
+  /// A line, and its identifier, extended format, kind and data length.
   @Test(arguments: [
     ("(1.5) can0 1F334455#1122334455667788", 0x1F33_4455, true, CANFrame.Kind.data, 8),
     ("(1.5) can0 123#", 0x123, false, .data, 0), ("(1.5) can0 123#R8", 0x123, false, .remoteRequest, 0),
@@ -45,7 +45,7 @@ import Testing
   private static let speed = CANConfiguration(
     signals: [CANConfiguration.Signal(path: "Vehicle.Speed")], isJ1939: true)
 
-  /// CCVS1 with 50 km/h, at a time.
+  /// Returns a line with CCVS1 (50 km/h) at a time in seconds.
   private func frame(_ time: Double, _ interface: String = "can0") -> String {
     "(\(1_700_000_000 + Int(time)).\(Int(time * 10) % 10)00000) \(interface) 18FEF100#FF0032FFFFFFFFFF\n"
   }
@@ -70,7 +70,7 @@ import Testing
     #expect(readings.allSatisfy { $0.value == .number(50) && $0.path == "Vehicle.Speed" })
   }
 
-  @Test func besideATrackItIsPlacedByItsCivilTime() throws {
+  @Test func aLogBesideATrackUsesItsCivilTime() throws {
     let zero = UTCTime(nanoseconds: 1_700_000_001_000_000_000)
     #expect(try events(frame(0) + frame(1) + frame(4), zero: zero).map(\.timestamp.seconds) == [0, 3])
   }
@@ -81,14 +81,14 @@ import Testing
     #expect(try events(text, interface: "can0").map(\.timestamp.seconds) == [0])
   }
 
-  @Test func timesThatRunBackStandStill() throws {
+  @Test func backwardTimesRepeatTheLastTime() throws {
     #expect(try events(frame(0) + frame(5) + frame(3) + frame(6)).map(\.timestamp.seconds) == [0, 5, 6])
   }
 
-  @Test func aDamagedLineIsNamedWithTheRemedy() throws {
+  @Test func aDamagedLineIsReportedWithARemedy() throws {
     let error = #expect(throws: RecordingError.self) { try events(frame(0) + "(1.5) can0 12\n" + frame(2)) }
     #expect(error?.line == 2 && error?.remedy.contains("candump -l") == true)
-    // One that was cut off is the end.
+    // A last line that was cut off is the end.
     #expect(try events(frame(0) + "(1.5) can0 12").count == 1)
     #expect(throws: RecordingError.self) { try events("") }
     #expect(throws: RecordingError.self) { try events(frame(0), interface: "can7") }

@@ -65,7 +65,7 @@ import Testing
     #expect(database.messages[1].signals[0].format == .float)
   }
 
-  @Test func signalsAreTakenOutOfFrames() throws {
+  @Test func signalsAreDecodedFromFrames() throws {
     let engine = try read(Self.file).messages[0]
     func value(_ name: String, _ data: [UInt8]) -> Double? {
       engine.signals.first { $0.name == name }.flatMap { signal in
@@ -76,7 +76,7 @@ import Testing
     #expect(value("Speed", data) == 50)
     #expect(value("Temperature", data) == -80)
     #expect(value("Odometer", data) == 1000)
-    // Other multiplexed signals, and a frame that is too short.
+    // Signals of another multiplexor value, and a frame that is too short.
     #expect(value("Fuel", data) == nil)
     #expect(value("Fuel", [0, 0, 0, 2, 100]) == 50)
     #expect(value("Odometer", Array(data.prefix(5))) == nil)

@@ -3,7 +3,7 @@ import SensorsCAN
 import Spatial
 import Testing
 
-/// SAE J1939: groups, what is not available, and what comes in several frames.
+/// SAE J1939: parameter groups, values that are not available, and the transport protocol.
 @Suite struct J1939Tests {
   private func decoder(_ paths: String...) throws -> CANDecoder {
     try CANDecoder(
@@ -17,8 +17,8 @@ import Testing
 
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
-  /// Files name the null address as the sender of what anybody may send.
-  @Test func aMessageOfTheNullAddressIsAnybodys() throws {
+  /// DBC files name the null address as the sender of messages that any node may send.
+  @Test func aMessageOfTheNullAddressMatchesAnySource() throws {
     let file = """
       BO_ 2566844926 CCVS: 8 E
        SG_ Speed : 8|16@1+ (0.00390625,0) [0|250] "km/h" E
@@ -41,7 +41,7 @@ import Testing
       (0x18FE_F100, 65_265, 0x00, nil), (0x0CF0_0400, 61_444, 0x00, nil), (0x18EA_17FE, 0xEA00, 0xFE, 0x17),
       (0x18EC_FF31, 0xEC00, 0x31, nil), (0x0CFE_6CEE, 65_132, 0xEE, nil),
     ] as [(UInt32, UInt32, UInt8, UInt8?)])
-  func identifiersSayGroupAndSource(raw: UInt32, group: UInt32, source: UInt8, destination: UInt8?) throws {
+  func identifiersNameGroupAndSource(raw: UInt32, group: UInt32, source: UInt8, destination: UInt8?) throws {
     let identifier = try #require(J1939Identifier(CANFrame.Identifier(raw, isExtended: true)))
     #expect(identifier.group == group && identifier.source == source && identifier.destination == destination)
     #expect(J1939Identifier.filter(group: group).admits(CANFrame.Identifier(raw, isExtended: true)))
@@ -76,28 +76,28 @@ import Testing
   }
 
   @Test(arguments: [[0xFF, 0xFF], [0x00, 0xFE], [0x00, 0xFB]] as [[UInt8]])
-  func whatIsNotAvailableOrAnErrorHasNoValue(bytes: [UInt8]) throws {
+  func unavailableAndErrorValuesAreUnknown(bytes: [UInt8]) throws {
     var decoder = try decoder("Vehicle.Speed")
     let data = [0xFF] + bytes + [UInt8](repeating: 0xFF, count: 5)
-    // What was never known is not told to be unknown.
+    // A value that was never available is not reported as lost.
     #expect(decoder.process(frame(0x18FE_F100, data), at: time(0)).isEmpty)
     _ = decoder.process(frame(0x18FE_F100, [0xFF, 0, 1, 0, 0, 0, 0, 0]), at: time(0.5))
     let readings = decoder.process(frame(0x18FE_F100, data), at: time(1))
     #expect(readings.map(\.path) == ["Vehicle.Speed"] && readings[0].value == nil)
-    // The largest that is one.
+    // The largest valid value.
     #expect(
       decoder.process(frame(0x18FE_F100, [0xFF, 0xFF, 0xFA, 0, 0, 0, 0, 0]), at: time(2))[0].value
         == .number(64_255.0 / 256))
   }
 
-  @Test func aShortFrameSaysNothing() throws {
+  @Test func aShortFrameHasNoValues() throws {
     var decoder = try decoder("Vehicle.Speed")
     #expect(decoder.process(frame(0x18FE_F100, [0, 0]), at: time(1)).isEmpty)
     #expect(decoder.process(CANFrame(CANFrame.Identifier(0x100), data: [0, 0, 0, 0]), at: time(1)).isEmpty)
   }
 
-  /// The wheels go before the tachograph, and this before nothing.
-  @Test func theBetterGroupIsTakenWhileItIsHeard() throws {
+  /// Sources in order of preference: wheel speed, tachograph, none.
+  @Test func theBetterGroupIsUsedWhileItIsReceived() throws {
     var decoder = try decoder("Vehicle.Speed")
     let (wheels, tachograph) = (
       frame(0x18FE_F100, [0xFF, 0x00, 0x32, 0, 0, 0, 0, 0]),
@@ -113,7 +113,8 @@ import Testing
 
   private static let vin = Array("1FTFW1ET1EKE12345*".utf8)
 
-  /// The vehicle identification as it is broadcast: announced, then seven bytes a frame.
+  /// Returns the frames of a broadcast (BAM) of the vehicle identification number: the announcement, then seven bytes
+  /// each.
   private func broadcast(_ data: [UInt8] = vin, group: UInt32 = 65_260) -> [CANFrame] {
     let packets = (data.count + 6) / 7
     let announcement = frame(
@@ -142,7 +143,7 @@ import Testing
     #expect(readings.map(\.value) == [.text("1FTFW1ET1EKE12345")])
   }
 
-  @Test func whatIsMissingOutOfOrderOrLateIsGivenUp() throws {
+  @Test func incompleteTransfersAreDropped() throws {
     var frames = broadcast()
     frames.remove(at: 2)
     #expect(try read(frames).isEmpty)
@@ -151,12 +152,12 @@ import Testing
     #expect(try read(frames).isEmpty)
     #expect(try read(broadcast(), step: 0.8).isEmpty)
     #expect(try read(broadcast(group: 65_259)).isEmpty)
-    // A second announcement begins anew.
+    // A second announcement restarts the transfer.
     #expect(try read(broadcast().prefix(2) + broadcast()).count == 1)
     #expect(try read(broadcast(Array("1FTFW1ET1EKE1234?*".utf8))).isEmpty)
   }
 
-  @Test func nobodyHasTheIdentificationReadUnlessItIsNamed() throws {
+  @Test func theIdentificationIsReadOnlyOnRequest() throws {
     var decoder = try decoder("Vehicle.Speed")
     #expect(!decoder.filters.contains { $0.admits(CANFrame.Identifier(0x18EC_FF00, isExtended: true)) })
     #expect(broadcast().flatMap { decoder.process($0, at: time(1)) }.isEmpty)

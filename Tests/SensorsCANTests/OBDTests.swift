@@ -4,7 +4,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// OBD-II: answers, the transport of long ones, and when something is asked at all.
+/// OBD-II: responses, multi-frame transport, and the conditions for requests.
 @Suite struct OBDTests {
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
@@ -24,7 +24,7 @@ import Testing
 
   // MARK: Answers
 
-  /// The answer of service 01, the path and its value.
+  /// A response of service 01, its path and value.
   @Test(
     arguments: [
       ([0x03, 0x41, 0x0D, 0x32], "Vehicle.Speed", 50.0),
@@ -46,7 +46,7 @@ import Testing
       return
     }
     #expect(abs(number - value) < 1e-9)
-    // What nobody wants is not told.
+    // A signal that was not requested is not reported.
     var other = try self.decoder(path == "Vehicle.Speed" ? "Vehicle.OBD.RunTime" : "Vehicle.Speed")
     #expect(other.process(answer(data), at: time(1)).isEmpty)
   }
@@ -59,7 +59,7 @@ import Testing
     #expect(decoder.process(answer([0x03, 0x41, 0x0D, 0x32]), at: time(2)).isEmpty)
   }
 
-  @Test func whatIsNoAnswerSaysNothing() throws {
+  @Test func otherFramesAreIgnored() throws {
     var decoder = try decoder("Vehicle.Speed")
     for data: [UInt8] in [
       [0x03, 0x7F, 0x01, 0x12], [0x01, 0x41], [0x02, 0x41, 0x0D], [0x00], [0x08, 0x41],
@@ -72,7 +72,7 @@ import Testing
 
   // MARK: Long answers
 
-  /// Service 09, 02: the identification number of 17 letters in three frames.
+  /// Returns the response of service 09, PID 02: the identification number of 17 characters in three frames.
   private func identification(_ text: String = "1FTFW1ET1EKE12345") -> [CANFrame] {
     let message: [UInt8] = [0x49, 0x02, 0x01] + Array(text.utf8)
     return [
@@ -81,7 +81,7 @@ import Testing
     ]
   }
 
-  @Test func theIdentificationNumberIsPutTogetherAndAskedOn() throws {
+  @Test func theIdentificationNumberIsReassembledWithFlowControl() throws {
     var decoder = try decoder("Vehicle.VehicleIdentification.VIN")
     let frames = identification()
     let first = decoder.decode(frames[0], at: time(0))
@@ -100,7 +100,7 @@ import Testing
         == CANFrame.Identifier(0x18DA_10F1, isExtended: true))
   }
 
-  @Test func longMessagesWithoutOrderAreGivenUp() {
+  @Test func multiFrameMessagesOutOfOrderAreDropped() {
     func read(_ frames: [CANFrame], step: Double = 0.01) -> [[UInt8]] {
       var receiver = ISOTPReceiver()
       return frames.enumerated().compactMap { number, frame in
@@ -117,11 +117,11 @@ import Testing
     #expect(read([frames[0], frames[2]]).isEmpty)
     #expect(read([frames[0], frames[1], frames[1]]).isEmpty)
     #expect(read(frames, step: 1.1).isEmpty)
-    // A first frame of what fits into one, and one that is short.
+    // First frames whose message would fit into a single frame, and a short one.
     #expect(read([answer([0x10, 0x05, 1, 2, 3, 4, 5, 6])]).isEmpty)
     #expect(
       read([CANFrame(CANFrame.Identifier(0x7E8), data: [0x10, 0x14, 0x49])] + frames.dropFirst()).isEmpty)
-    // Numbers go round after 15, and the longest message there is fits.
+    // Sequence numbers wrap after 15. The longest possible message is accepted.
     let length = 4095
     let first = CANFrame(CANFrame.Identifier(0x7E8), data: [0x1F, 0xFF, 0, 0, 0, 0, 0, 0])
     let rest = (1...(length - 6 + 6) / 7).map { answer([0x20 | UInt8($0 % 16), 1, 2, 3, 4, 5, 6, 7]) }
@@ -151,8 +151,8 @@ import Testing
     "Vehicle.Speed", "Vehicle.Powertrain.CombustionEngine.Speed", "Vehicle.LowVoltageBattery.CurrentVoltage",
   ]
 
-  /// Runs a requester against a vehicle for some seconds, ten looks a second.
-  /// - Returns: when each request was sent, and its parameter.
+  /// Runs a requester against a vehicle for some seconds, at 10 Hz.
+  /// - Returns: the time and parameter of each request.
   private func run(
     _ requester: inout OBDRequester, from start: Double = 0, seconds: Double, isBusAwake: Bool = false,
     voltage: Double? = nil, engineSpeed: Double? = nil, speed: Double = 0
@@ -176,11 +176,11 @@ import Testing
     return sent
   }
 
-  @Test func nothingIsSentOntoASilentBus() {
+  @Test func noRequestsOnASilentBus() {
     var requester = OBDRequester(.standard, paths: Self.paths)
     #expect(run(&requester, seconds: 3600).isEmpty)
     #expect(requester.nextDeadline == nil)
-    // A battery that rests at 12.6 V says no more.
+    // A battery at rest (12.6 V) does not indicate a running engine.
     #expect(run(&requester, from: 3600, seconds: 600, voltage: 12.6).isEmpty)
   }
 
@@ -207,15 +207,15 @@ import Testing
     #expect(charging.count > 2000)
   }
 
-  @Test func theVoltageOfAChargingAlternatorBeginsIt() {
+  @Test func aChargingVoltageStartsRequests() {
     var requester = OBDRequester(.standard, paths: Self.paths)
     #expect(run(&requester, seconds: 10, voltage: 14.1, engineSpeed: 800).count > 30)
-    // Half a minute after it has ended nothing is asked any more.
+    // Requests stop 30 s after the engine has stopped.
     _ = run(&requester, from: 10, seconds: 40, voltage: 12.4, engineSpeed: 0)
     #expect(run(&requester, from: 50, seconds: 600, voltage: 12.4, engineSpeed: 0).isEmpty)
   }
 
-  /// A bus that stays awake after the engine was switched off is asked ever more rarely, so that it may fall asleep.
+  /// If the bus stays awake after the engine has stopped, requests become ever rarer, so that it can go to sleep.
   @Test func anAwakeBusWithoutAnEngineIsAskedRarely() {
     var requester = OBDRequester(.standard, paths: Self.paths)
     let sent = run(&requester, seconds: 3600, isBusAwake: true, engineSpeed: 0)
@@ -225,8 +225,8 @@ import Testing
     #expect(pauses.allSatisfy { $0 >= 4.9 } && (pauses.last ?? 0) >= 299)
   }
 
-  /// A parked vehicle whose bus stirs every half minute is not asked each time.
-  @Test func aBusThatStirsNowAndThenIsLeftInPeace() {
+  /// A parked vehicle whose bus wakes every 30 s is not queried each time.
+  @Test func aParkedBusThatWakesBrieflyIsNotQueried() {
     var requester = OBDRequester(.standard, paths: Self.paths)
     var count = 0
     for minute in 0..<120 {

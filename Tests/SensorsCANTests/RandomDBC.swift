@@ -36,14 +36,14 @@ struct RandomDBC {
     default:
       let top = addMultiplexor("M", identifier, &free)
       addBranches(identifier, length, of: top, depth: Int(random.next() % 3), isOnly: false)
-      // A second multiplexor of every frame.
+      // A second multiplexor, present in every frame.
       let second = addMultiplexor("M", identifier, &free)
       addBranches(identifier, length, of: second, depth: 0, isOnly: false)
     }
     text += "\n"
   }
 
-  /// The bits that signals of one branch may still use; the byte orders count bits differently, so each has its half.
+  /// Free bits for the signals of one branch. The byte orders number bits differently, so each has its own half.
   private struct Free {
     var little = 0
     var big: Int
@@ -98,7 +98,7 @@ struct RandomDBC {
     if below(8) == 0 { tail += "CM_ SG_ \(identifier) \(name) \"BO_ 1 M: 8 E\n SG_ broken\";\n" }
   }
 
-  /// - Parameter isOnly: whether the message has one multiplexor, which needs no `SG_MUL_VAL_`.
+  /// - Parameter isOnly: true if the message has one multiplexor, which needs no `SG_MUL_VAL_`.
   private mutating func addBranches(
     _ identifier: UInt32, _ length: Int, of multiplexor: String?, depth: Int, isOnly: Bool
   ) {
@@ -132,7 +132,7 @@ struct RandomDBC {
     }
   }
 
-  /// Breaks lines at random blanks outside of texts.
+  /// Breaks lines at random blanks outside of quoted text.
   private mutating func spread(_ text: String) -> String {
     var (result, isText, isEscaped) = ("", false, false)
     for character in text {

@@ -4,7 +4,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Which signal is served by what, in which unit, and what is made of others.
+/// Mapping of signals to their sources and units, and derived signals.
 @Suite struct SignalTests {
   private static let file = """
     BO_ 256 Engine: 8 E
@@ -45,7 +45,7 @@ import Testing
     return values
   }
 
-  @Test func unitsBecomeThoseOfTheSpecification() throws {
+  @Test func valuesAreConvertedToVSSUnits() throws {
     var decoder = try decoder([
       "Vehicle.Speed = Engine.Speed", "Vehicle.Powertrain.CombustionEngine.ECT = Heat",
       "Vehicle.Powertrain.CombustionEngine.Speed = Revolutions",
@@ -60,7 +60,7 @@ import Testing
     #expect(values["Vehicle.Powertrain.CombustionEngine.Speed"] == .number(800))
   }
 
-  @Test func whatIsOutOfRangeOrNotAvailableHasNoValue() throws {
+  @Test func valuesOutOfRangeAreUnknown() throws {
     var decoder = try decoder([
       "Vehicle.Powertrain.CombustionEngine.Speed = Revolutions",
       "Vehicle.Powertrain.Transmission.CurrentGear = Gear",
@@ -79,12 +79,12 @@ import Testing
     #expect(read(&decoder, [0, 0, raw, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text(name))
   }
 
-  @Test func aPathThatOnlyTheFileKnowsIsToldAsItIs() throws {
+  @Test func aPathOfTheFileOnlyIsReportedUnchanged() throws {
     var decoder = try decoder(["Vehicle.Private.Weight = Weight"])
     #expect(read(&decoder, [0, 0, 0, 7, 0, 0, 0, 0])["Vehicle.Private.Weight"] == .number(70))
   }
 
-  /// A wish, and what its error says.
+  /// A signal setting, and a part of its error message.
   @Test(arguments: [
     ("Vehicle.Speed = Velocity", "no signal Velocity"),
     ("Vehicle.Speed = Speed", "in the messages Engine (line 1), Other (line 9)"),
@@ -95,7 +95,7 @@ import Testing
     ("Vehicle.Sped", "did you mean Vehicle.Speed? Otherwise name its signal in can.dbc"),
     ("Vehicle.TravelledDistance", "did you mean Vehicle.TraveledDistance?"),
   ])
-  func whatCannotBeServedIsSaidWithTheRemedy(signal: String, says: String) throws {
+  func unavailableSignalsAreReportedWithARemedy(signal: String, says: String) throws {
     let error = #expect(throws: SourceError.self) { try decoder([signal]) }
     #expect("\(try #require(error))".contains(says), "\(String(describing: error))")
   }
@@ -111,17 +111,16 @@ import Testing
       ("Vehicle.Speed", "Vehicle.Speed", nil), ("Vehicle.Speed=A.B", "Vehicle.Speed", "A.B"),
       ("Vehicle.Speed =  A ", "Vehicle.Speed", "A"),
     ] as [(String, String, String?)])
-  func wishesAreRead(text: String, path: String, source: String?) {
+  func signalSettingsAreParsed(text: String, path: String, source: String?) {
     #expect(CANConfiguration.Signal(parsing: text) == CANConfiguration.Signal(path: path, source: source))
   }
 
   @Test(arguments: [
     "", "Speed", "Vehicle", "Vehicle.", "vehicle.Speed", "Vehicle.Speed =", "Vehicle. = A", "= A",
   ])
-  func whatIsNoWishIsRefused(text: String) { #expect(CANConfiguration.Signal(parsing: text) == nil) }
+  func invalidSignalsAreRefused(text: String) { #expect(CANConfiguration.Signal(parsing: text) == nil) }
 
-  /// The file goes before J1939, and that before requests.
-  @Test func theFileGoesBeforeJ1939AndThatBeforeRequests() throws {
+  @Test func aFilePrecedesJ1939WhichPrecedesRequests() throws {
     let decoder = try decoder(
       ["Vehicle.Speed = Engine.Speed", "Vehicle.TraveledDistance", "Vehicle.OBD.RunTime"], j1939: true,
       obd: .standard)
@@ -134,7 +133,7 @@ import Testing
     #expect(frame?.data[2] == 0x1F)
   }
 
-  @Test func numbersComeTenTimesASecondAtMost() throws {
+  @Test func numbersAreReportedAtTenHertzAtMost() throws {
     var decoder = try decoder(["Vehicle.Speed = Engine.Speed"])
     let count = (0..<1000).count {
       !read(&decoder, [100, 0, 0, 0, 0, 0, 0, 0], at: Double($0) * 0.01).isEmpty
@@ -142,13 +141,13 @@ import Testing
     #expect((95...105).contains(count))
   }
 
-  // MARK: Made of others
+  // MARK: Derived signals
 
   private static let derived = [
     "Vehicle.IsMoving", "Vehicle.Powertrain.CombustionEngine.IsRunning", "Vehicle.LowVoltageSystemState",
   ]
 
-  @Test func movingRunningAndTheStateAreMadeOfSpeeds() throws {
+  @Test func ignitionAndMotionAreDerivedFromSpeeds() throws {
     var decoder = try decoder(
       Self.derived + [
         "Vehicle.Speed = Engine.Speed", "Vehicle.Powertrain.CombustionEngine.Speed = Revolutions",
@@ -160,7 +159,7 @@ import Testing
     #expect(values["Vehicle.Powertrain.CombustionEngine.IsRunning"] == .flag(true))
     #expect(values["Vehicle.LowVoltageSystemState"] == .text("ON"))
     #expect(read(&decoder, [0xE8, 0x03, 0, 0, 0, 0x20, 0x03, 0], at: 2)["Vehicle.IsMoving"] == .flag(true))
-    // An engine that stops at a light does not switch anything off, and what is as it was is not told again.
+    // An engine that stops at a traffic light leaves the ignition on. Unchanged values are not reported again.
     values = read(&decoder, [0, 0, 0, 0, 0, 0, 0, 0], at: 3)
     #expect(values["Vehicle.Powertrain.CombustionEngine.IsRunning"] == .flag(false))
     #expect(values["Vehicle.LowVoltageSystemState"] == nil)
@@ -179,8 +178,8 @@ import Testing
     #expect(moving?.value == .flag(true))
   }
 
-  /// Control units that are asked once in forty seconds are not switched off in between.
-  @Test func silenceBetweenRequestsIsNoOff() throws {
+  /// With requests every 40 s, the ignition is not reported as off in between.
+  @Test func silenceBetweenRequestsDoesNotEndTheIgnition() throws {
     var decoder = try decoder(Self.derived + ["Vehicle.Speed = Engine.Speed"])
     decoder.observe(requestInterval: 40)
     #expect(read(&decoder, [0, 0, 0, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text("ACC"))
@@ -188,7 +187,7 @@ import Testing
     #expect(decoder.advance(to: Timestamp(seconds: 51)).contains { $0.value == .text("OFF") })
   }
 
-  @Test func whatTheFileSaysIsNotMade() throws {
+  @Test func valuesOfTheFileAreNotDerived() throws {
     var decoder = try decoder(["Vehicle.LowVoltageSystemState = Ignition", "Vehicle.Speed = Engine.Speed"])
     #expect(read(&decoder, [0xE8, 0x03, 0, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text("OFF"))
   }
@@ -210,7 +209,7 @@ import Testing
     return value
   }
 
-  /// Files of which the requested signal is readable, whatever else is in them.
+  /// Files with unusual or damaged parts, in which the requested signal is readable.
   @Test(arguments: [
     needed
       + "BO_ 2566843134 VI: 200 E\n SG_ Vin : 0|1600@1+ (1,0) [0|0] \"\" E\n SG_ Far : 1200|8@1+ (1,0) [0|0] \"\" E\n",
@@ -227,7 +226,7 @@ import Testing
     #expect(try speed(file) == 72)
   }
 
-  /// The signal of the branch that the frame carries.
+  /// The multiplexor value of a frame selects the branch of its signal.
   @Test func aNameInExclusiveBranchesIsReadOfEach() throws {
     let file = Self.switched + " SG_ Speed m1 : 16|16@1+ (0.1,0) [0|0] \"m/s\" E\n"
     #expect(try speed(file, [0x20, 0x1C, 10, 0, 0, 0, 0, 0]) == 72)
@@ -251,7 +250,7 @@ import Testing
     }
   }
 
-  /// A needed signal that is unreadable is refused with its line and reason.
+  /// An unreadable signal that is required is refused with its line and reason.
   @Test(arguments: [
     (
       "BO_ 256 Chassis: 200 E\n SG_ Speed : 0|1600@1+ (1,0) [0|0] \"\" E",

@@ -41,7 +41,7 @@ import Testing
     #expect(fix.speed == nil && fix.horizontalError == nil && fix.course == 270)
   }
 
-  @Test func theSkyIsThatOfTheSameReceiverAndGrowsOld() {
+  @Test func theSkyIsOfTheSameReceiverAndExpires() {
     var assembler = GPSDFixAssembler()
     let start = Timestamp(nanoseconds: 0)
     assembler.update(GPSDSky(device: "a", satellitesUsed: 5, satellitesVisible: 9), at: start)
@@ -53,7 +53,7 @@ import Testing
     #expect(late.satellitesUsed == nil && late.horizontalDilution == nil && late.sky == nil)
   }
 
-  /// Some receivers report dilutions and satellites separately.
+  /// Dilutions and satellites may arrive in separate reports.
   @Test func theFixHasTheSatellites() {
     var assembler = GPSDFixAssembler()
     let start = Timestamp(nanoseconds: 0)
@@ -66,8 +66,8 @@ import Testing
         == SatelliteSky(satellites: satellites, dilution: DilutionOfPrecision(vertical: 2)))
   }
 
-  /// gpsd 3.22 makes 19 m of a dilution of one, or 4.75 m with corrections.
-  @Test func anErrorThatGPSDMadeOfTheDilutionIsTakenApart() {
+  /// gpsd 3.22 reports an error of 19 m (with corrections 4.75 m) times the dilution of precision.
+  @Test func anErrorDerivedFromDilutionIsRecognized() {
     var assembler = GPSDFixAssembler()
     let time = Timestamp(nanoseconds: 0)
     func fix(_ eph: Double, status: Int = 1) -> PositionFix {
@@ -75,17 +75,17 @@ import Testing
       (report.eph, report.status) = (eph, status)
       return assembler.fix(report, at: time)
     }
-    // A stated error that happens to be a multiple once is left alone ...
+    // A single error that happens to be such a multiple is not attributed to the dilution,
     #expect(!fix(14.44).isHorizontalErrorFromDilution)
     #expect([8.0, 19, 7.77].allSatisfy { !fix($0).isHorizontalErrorFromDilution })
-    // ... and so is one that stays the same.
+    // nor is one that remains constant.
     #expect((0..<10).allSatisfy { _ in !fix(14.44).isHorizontalErrorFromDilution })
     #expect([14.25, 16.15].map { fix($0).horizontalDilution } == [nil, nil])
     let known = fix(17.1)
     #expect(known.isHorizontalErrorFromDilution && known.horizontalDilution == 0.9)
     #expect(known.horizontalError == 17.1)
     #expect(fix(4.038, status: 2).horizontalDilution == 0.85)
-    // With the dilution in hand there is nothing to guess.
+    // With a known dilution no guess is needed.
     assembler.update(GPSDSky(horizontalDilution: 0.8), at: time)
     #expect(fix(15.2).horizontalDilution == 0.8 && fix(15.2).isHorizontalErrorFromDilution)
     #expect(!fix(2.5).isHorizontalErrorFromDilution)

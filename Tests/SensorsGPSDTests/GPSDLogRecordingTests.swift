@@ -94,7 +94,7 @@ import Testing
     #expect(fixes.allSatisfy { $0.receiver == "/dev/a" })
   }
 
-  @Test func aLastReportThatWasCutOffIsPassedOver() throws {
+  @Test func aTruncatedLastReportIsIgnored() throws {
     #expect(try fixes(tpv("01.000") + "{\"class\":\"TPV\",\"mo").count == 1)
   }
 

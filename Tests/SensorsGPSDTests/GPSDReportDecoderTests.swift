@@ -60,7 +60,7 @@ import Testing
     #expect(fix.eph == 5 && fix.epv == 9)
   }
 
-  @Test func aSkyOfDilutionsOnlySaysNothingOfSatellites() {
+  @Test func aSkyOfDilutionsOnlyHasNoSatellites() {
     #expect(
       decode(#"{"class":"SKY","hdop":0.9,"satellites":[{"PRN":1,"used":true},{"PRN":2,"used":false}]}"#)
         == .sky(

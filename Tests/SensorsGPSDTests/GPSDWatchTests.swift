@@ -6,7 +6,7 @@ import Testing
 
 @testable import SensorsGPSD
 
-/// The decisions of a source, in virtual time.
+/// Decisions of a gpsd source about connections and reports, in virtual time.
 @Suite struct GPSDWatchTests {
   private static let always = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
@@ -19,12 +19,12 @@ import Testing
       watch = GPSDWatch(source: "gpsd", device: device, backoff: Backoff(floor: 1, base: 1, limit: 30))
     }
 
-    /// The reasons of the outages.
+    /// Reasons of the outages.
     var reasons: [String] {
       said.compactMap { if case .unavailable(let reason) = $0 { reason } else { nil } }
     }
 
-    /// What it does, without what it says.
+    /// Returns the actions on an event, without reports of the status.
     mutating func at(_ seconds: Double, _ event: GPSDWatch.Event) -> [GPSDWatch.Action] {
       watch.handle(event, at: .start.advanced(bySeconds: seconds), using: &generator).filter { action in
         guard case .report(let state) = action else { return true }
@@ -40,7 +40,7 @@ import Testing
 
   private static let active = SourceStatus.State.active(rates: [:])
 
-  @Test func nothingIsDoneUntilSomethingIsWanted() {
+  @Test func noConnectionWithoutDemand() {
     var story = Story()
     #expect(story.at(0, .demand(.off)) == [])
     #expect(story.said == [.idle])
@@ -53,7 +53,7 @@ import Testing
     #expect(story.said == [.idle, Self.active, .idle])
   }
 
-  @Test func anOutageIsSaidOnceHoweverManyAttemptsItTakes() throws {
+  @Test func anOutageIsReportedOnceForAllAttempts() throws {
     var story = Story()
     #expect(story.at(0, .demand(Self.always)) == [.connect])
     var now = 0.0
@@ -125,7 +125,7 @@ import Testing
       story.reasons == [
         "gpsd has no receiver /dev/gps0; set gpsd.device to one of: /dev/ttyACM0, /dev/ttyUSB1"
       ])
-    // It is plugged in.
+    // The receiver is plugged in.
     _ = story.at(now, .connected)
     _ = story.at(now, .listed(paths: ["/dev/gps0", "/dev/ttyACM0"]))
     _ = story.at(now, .reported(device: "/dev/gps0"))
@@ -146,7 +146,7 @@ import Testing
       ])
   }
 
-  @Test func aConnectionThatHeldResetsTheBackoff() throws {
+  @Test func aStableConnectionResetsTheBackoff() throws {
     var story = Story()
     _ = story.at(0, .demand(Self.always))
     for attempt in 0..<10 {
@@ -160,7 +160,7 @@ import Testing
     #expect(abs((story.deadline(1010) ?? 0) - 1011) < 1e-9)
   }
 
-  @Test func silenceIsSaidAndTheConnectionMadeAnew() throws {
+  @Test func silenceIsReportedAndTheConnectionReopened() throws {
     var story = Story()
     _ = story.at(0, .demand(Self.always))
     _ = story.at(0, .connected)
@@ -181,7 +181,7 @@ import Testing
     #expect(story.said.last == Self.active && story.said.count == 3)
   }
 
-  @Test func onlyTheReceiverThatWasHeardIsMissed() {
+  @Test func onlyAReceiverThatHasReportedIsMissed() {
     var story = Story()
     _ = story.at(0, .demand(Self.always))
     _ = story.at(0, .connected)
@@ -224,12 +224,12 @@ import Testing
     (.rate(hertz: .nan, latency: .zero), false),
     (.rate(hertz: 0.1, latency: .zero), true),
   ])
-  func demandsAtTheirEdges(demand: SensorDemand, connects: Bool) {
+  func extremeDemandsAreHandled(demand: SensorDemand, connects: Bool) {
     var story = Story()
     #expect(story.at(0, .demand(demand)) == (connects ? [.connect] : []))
   }
 
-  @Test func aNewDemandBeginsAnInterruptedAttemptAnew() {
+  @Test func aNewDemandRestartsAnInterruptedAttempt() {
     var story = Story()
     #expect(story.at(0, .demand(Self.always)) == [.connect])
     #expect(story.at(1, .demand(.rate(hertz: 5, latency: .zero))) == [.connect])
@@ -237,7 +237,7 @@ import Testing
     #expect(story.said == [.idle])
   }
 
-  @Test func aLossWhileNothingIsWantedIsNoOutage() {
+  @Test func aLossWithoutDemandIsNoOutage() {
     var story = Story()
     _ = story.at(0, .demand(Self.always))
     _ = story.at(1, .demand(.off))

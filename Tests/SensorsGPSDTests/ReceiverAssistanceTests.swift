@@ -25,7 +25,7 @@ import Testing
     return fix
   }
 
-  /// The bytes are those that pyubx2 1.2.50 writes for the same values.
+  /// Expected bytes from pyubx2 1.2.50 for the same values.
   @Test func theFramesAreUBX() throws {
     let time = try #require(UTCTime(rfc3339: "2026-11-23T11:40:05.250Z"))
     let frames = UBloxAssistance.frames(aid(at: 0, time: time), age: 2)
@@ -38,8 +38,8 @@ import Testing
     #expect(UBloxAssistance.frames(aid(at: 0), age: 0).count == 1)
   }
 
-  /// Table: what gpsd said, and how many frames follow an aid of second 10 at second 20.
-  @Test func onlyWhoUnderstandsItAndHasNoFixIsTold() {
+  /// Devices and fixes that gpsd reported, and the number of frames at second 20 for an aid of second 10.
+  @Test func anAidIsSentOnlyToSupportedReceiversWithoutFix() {
     func count(
       _ devices: [GPSDDevice], _ fixes: [GPSDFix], only: String? = nil, at seconds: Double = 20,
       _ more: (inout ReceiverAssistance) -> Void = { _ in }
@@ -53,7 +53,7 @@ import Testing
     }
     let (other, lost) = ("/dev/ttyACM1", fix(mode: 1))
     #expect(count([device()], [lost]) == 1)
-    // Nobody knows yet.
+    // The device or its fix is still unknown.
     #expect(count([device()], []) == 0 && count([], [lost]) == 0)
     #expect(count([device("NMEA0183")], [lost]) == 0 && count([device(nil)], [lost]) == 0)
     #expect(count([device()], [lost], only: "/dev/ttyS1") == 0)
@@ -61,13 +61,13 @@ import Testing
     #expect(count([device(), device(isActive: false)], [lost]) == 0)
     #expect(count([device()], [lost]) { $0.reset() } == 0)
     #expect(count([device(), device(path: other)], [lost, fix(mode: 1, path: other)]) == 2)
-    // What is old tells nothing, nor does what lies ahead, nor what is no place.
+    // Aids that are too old, in the future or without a valid position are not sent.
     #expect(count([device()], [lost], at: 71) == 0 && count([device()], [lost], at: 9) == 0)
     #expect(count([device()], [lost]) { $0.update(aid(at: 15, accuracy: .nan)) } == 1)
   }
 
-  /// A receiver begins its search anew each time.
-  @Test func itIsToldOnceInTenMinutes() {
+  /// An aid restarts the receiver's search, so it is sent at most every 10 minutes.
+  @Test func anAidIsSentEveryTenMinutes() {
     var assistance = ReceiverAssistance(device: nil)
     assistance.observe(device())
     assistance.observe(fix(mode: 1))

@@ -9,7 +9,7 @@ import Testing
   private final class Reports {
     var choice = ReceiverChoice()
 
-    /// Returns whether the report of a receiver is used.
+    /// Returns true if the report of a receiver is used.
     func at(
       _ seconds: Double, _ receiver: String, error: Double? = 3, hasFix: Bool = true,
       mode: FixMode = .threeDimensional
@@ -53,7 +53,7 @@ import Testing
     #expect(try abs(#require(change) - 0.5 - ReceiverChoice.comparison) <= 1)
   }
 
-  /// Each one reports while the other one is silent.
+  /// Two receivers report alternately.
   @Test(arguments: [5.0, 10, 30]) func slowReceiversDoNotAlternate(interval: Double) {
     let reports = Reports()
     var used: [Bool] = []
@@ -62,7 +62,7 @@ import Testing
       #expect(reports.at((Double(report) + 0.5) * interval, "b") != used.last || report < 2)
     }
     #expect(Set(used.dropFirst(2)).count == 1)
-    // The used one ends.
+    // The receiver in use disappears.
     let last = 40 * interval
     let other = used.last == true ? "b" : "a"
     #expect(!reports.at(last + interval, other) && reports.at(last + 3 * interval, other))
@@ -72,7 +72,7 @@ import Testing
     let reports = Reports()
     for second in 0..<300 {
       #expect(reports.at(Double(second), "a", error: 8))
-      // The advantage ends before each comparison is over.
+      // The advantage ends before each comparison is complete.
       #expect(!reports.at(Double(second) + 0.5, "b", error: second % 29 == 0 ? 5 : 2))
     }
   }
@@ -118,7 +118,7 @@ import Testing
     #expect(reports.at(3, "a") && reports.choice.notice == nil)
   }
 
-  /// In the on phases of a duty cycle, the other receiver reports first.
+  /// At the start of each on phase of a duty cycle, the other receiver reports first.
   @Test func pausesBetweenConnectionsAreNoSilence() {
     let reports = Reports()
     #expect(reports.at(0, "a") && !reports.at(0.5, "b"))
@@ -129,7 +129,7 @@ import Testing
       #expect(reports.at(time + 1, "a", hasFix: false) && !reports.at(time + 2, "b"))
       #expect(reports.at(time + 3, "a"))
     }
-    // It has failed during a pause.
+    // The receiver failed during a pause.
     reports.choice.pause()
     #expect(!reports.at(2000, "b") && !reports.at(2004, "b") && reports.at(2005, "b"))
   }
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func missingErrorsFollowFromDilutionAndMode() {
-    /// Returns whether a receiver with an error of 8 m is replaced by one that reports none.
+    /// Returns true if a receiver with an error of 8 m is replaced by one that reports no error.
     func isReplaced(mode: FixMode, dilution: Double? = nil, error: Double) -> Bool {
       let reports = Reports()
       for second in 0..<60 {

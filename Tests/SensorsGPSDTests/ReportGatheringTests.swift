@@ -5,7 +5,7 @@ import Testing
 
 @testable import SensorsGPSD
 
-/// When reports are looked at that may wait, and the times they are given, in virtual time.
+/// Schedule for reading delayed reports, and their time stamps, in virtual time.
 @Suite struct ReportGatheringTests {
   private static let civil = UTCTime(secondsSince1970: 1_795_248_000)
 
@@ -13,7 +13,7 @@ import Testing
   private func at(_ seconds: Double) -> MonotonicTime { .start.advanced(bySeconds: seconds) }
 
   @Test(arguments: [(1.0, nil), (1.9, nil), (2, 2), (7.5, 7.5), (10, 10), (60, 10)] as [(Double, Double?)])
-  func looksAsRarelyAsMayBe(latency: Double, wait: Double?) {
+  func readsAsRarelyAsTheLatencyAllows(latency: Double, wait: Double?) {
     var gathering = ReportGathering()
     gathering.setDemand(demand(latency), at: at(100))
     #expect(gathering.pause(at: at(100)) == wait.map { at(100 + $0) })
@@ -25,15 +25,15 @@ import Testing
     }
   }
 
-  /// Reports of ten seconds, read at once, have the times at which they came.
-  @Test func whatWaitedHasTheTimeAtWhichItCame() {
+  /// Reports of ten seconds that are read together have the times of their arrival.
+  @Test func delayedReportsHaveTheirArrivalTime() {
     var gathering = ReportGathering()
     func report(_ second: Double, takenAt taken: Double) -> Double {
       gathering.arrival(
         of: Self.civil.advanced(bySeconds: second), from: "", takenAt: Timestamp(seconds: 1000 + taken)
       ).seconds - 1000
     }
-    // As they come, some sooner, some later: each has its own time.
+    // Reports that are read immediately, with varying delays, have their own times.
     for (second, late) in [(0.0, 0.2), (1, 0.35), (2, 0.2)] {
       #expect(abs(report(second, takenAt: second + late) - (second + late)) < 1e-6)
     }
@@ -69,7 +69,7 @@ import Testing
     #expect([5.0, 4, 6].map { gathering.delivery(of: Timestamp(seconds: $0)).seconds } == [5, 5, 6])
   }
 
-  /// A receiver without satellites has no time, and its reports arrive when they are read.
+  /// A receiver without satellites reports no time. Its reports get the time at which they are read.
   @Test func aReportWithoutTimeChangesNoOther() {
     var gathering = ReportGathering()
     gathering.setDemand(demand(10), at: .start)
@@ -82,11 +82,11 @@ import Testing
     }
   }
 
-  @Test func aClockThatJumpsOrSaysNothingIsTakenAtItsComing() {
+  @Test func reportsWithAnImplausibleTimeUseTheArrivalTime() {
     var gathering = ReportGathering()
     gathering.setDemand(demand(10), at: .start)
     _ = gathering.arrival(of: Self.civil, from: "", takenAt: Timestamp(seconds: 10))
-    // 1024 weeks on, back again, and without a time; never before the one before.
+    // A time stamp 1024 weeks ahead, a return to the correct time, and a missing one. Arrival times never decrease.
     for (time, taken) in [
       (Self.civil.advanced(bySeconds: 619_315_200), 20.0), (Self.civil.advanced(bySeconds: 2), 21), (nil, 22),
     ] as [(UTCTime?, Double)] {

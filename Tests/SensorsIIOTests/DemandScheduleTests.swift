@@ -6,12 +6,12 @@ import Testing
 @Suite struct DemandScheduleTests {
   private static let all = SensorKind.iioKinds
 
-  @Test func nothingIsWantedAtFirst() {
+  @Test func noDemandAtFirst() {
     let phase = DemandSchedule().phase(at: Timestamp(seconds: 0), kinds: Self.all, naturalHertz: 50)
     #expect(phase.kinds.isEmpty && phase.until == nil)
   }
 
-  @Test func theFastestAndTheMostImpatientDemandCount() {
+  @Test func theHighestRateAndShortestLatencyApply() {
     var schedule = DemandSchedule()
     schedule.set(
       .rate(hertz: 100, latency: .milliseconds(200)), for: .accelerometer, at: Timestamp(seconds: 0))
@@ -43,7 +43,7 @@ import Testing
     var schedule = DemandSchedule()
     schedule.set(
       .dutyCycle(on: .seconds(2), period: .seconds(10)), for: .magnetometer, at: Timestamp(seconds: 100))
-    // The same demand again does not start the cycle anew.
+    // An unchanged demand does not restart the cycle.
     schedule.set(
       .dutyCycle(on: .seconds(2), period: .seconds(10)), for: .magnetometer, at: Timestamp(seconds: 103))
     let phase = schedule.phase(at: Timestamp(seconds: 100 + time), kinds: Self.all, naturalHertz: 50)
@@ -52,7 +52,7 @@ import Testing
     if isOn { #expect(phase.hertz == 50) }
   }
 
-  @Test func oddDemandsDoNoHarm() {
+  @Test func invalidDemandsAreHandled() {
     var schedule = DemandSchedule()
     schedule.set(.dutyCycle(on: .seconds(2), period: .zero), for: .gyroscope, at: Timestamp(seconds: 0))
     schedule.set(.dutyCycle(on: .zero, period: .seconds(1)), for: .accelerometer, at: Timestamp(seconds: 0))

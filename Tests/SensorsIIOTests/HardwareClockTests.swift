@@ -8,13 +8,13 @@ import Testing
 @Suite struct HardwareClockTests {
   private static let second: Int64 = 1_000_000_000
 
-  @Test func thisMachinesBootClockIsTakenAsItIs() {
+  @Test func theBootClockIsUsedUnchanged() {
     var clock = HardwareClock(setTo: .boottime, otherwise: RemoteClock(), latency: 0.5)
     clock.observe(newest: 5, arrival: Timestamp(nanoseconds: 9), period: 1)
     #expect(clock.timestamp(5) == Timestamp(nanoseconds: 5))
   }
 
-  /// A hub's clock starts with the hub or shows civil time, whatever the setting.
+  /// The clock of a sensor hub counts from the hub's start or shows civil time, regardless of the setting.
   @Test(
     arguments: [-3_000_000_000, -40, -4, 1, 1_780_000_000 as Int64],
     [HardwareClock.Setting.boottime, .monotonic])
@@ -37,7 +37,7 @@ import Testing
     #expect(hub.isForeign)
   }
 
-  /// A hub that started two seconds after the kernel: the first block alone does not reveal it.
+  /// A hub that started 2 s after the kernel. The first block alone does not reveal it.
   @Test func followsAHubThatIsSlightlyBehind() {
     let hub = RemoteClock()
     var clock = HardwareClock(setTo: .boottime, otherwise: hub, latency: 0.5)
@@ -51,14 +51,14 @@ import Testing
     }
   }
 
-  /// A busy machine reads blocks late, and a suspend delays one by an hour; the stamps remain those of the driver.
+  /// A busy machine reads blocks late, and a suspend delays one by an hour. Time stamps remain those of the driver.
   @Test(arguments: [HardwareClock.Setting.boottime, .monotonic])
   func lateBlocksOfThisMachinesClockAreExact(setting: HardwareClock.Setting) {
     let own = RemoteClock()
     var clock = HardwareClock(setTo: setting, otherwise: own, latency: 0.5)
     var generator = SeededGenerator.announced()
     for block in Int64(0)..<1000 {
-      // The block that waited for the end of the suspend is the 500th.
+      // Block 500 waits for the end of the suspend.
       let suspended = block < 500 ? 0 : 3600 * Self.second
       let measured = block * 500_000_000 + (block <= 500 ? 0 : suspended)
       let stamp = measured - (setting == .monotonic && block > 500 ? suspended : 0)
@@ -72,7 +72,7 @@ import Testing
     #expect(!own.isForeign, "seed \(generator.seed)")
   }
 
-  /// A hub that sleeps with the machine: its clock has not advanced.
+  /// The clock of a hub stops during a suspend of the machine.
   @Test func aHubsClockIsFollowedAfterASuspend() {
     let hub = RemoteClock()
     var clock = HardwareClock(setTo: .boottime, otherwise: hub, latency: 0.5)
@@ -96,7 +96,7 @@ import Testing
     #expect(clocks.clock(of: "lsm6dsox", setTo: "boottime") === clocks.clock(of: nil, setTo: "boottime"))
   }
 
-  /// Any 64 bits may arrive as a stamp.
+  /// Any 64-bit value may arrive as a time stamp.
   @Test func anyStampIsAccepted() {
     for stamp in [Int64.min, .min + 1, -1, 0, .max - 1, .max] {
       for setting in [HardwareClock.Setting.boottime, .monotonic] {
@@ -130,7 +130,7 @@ import Testing
     #expect((2_000_000...15_000_000).contains(shift))
   }
 
-  /// The first block was held up: the estimate comes down, and time never runs back while it does.
+  /// The first block arrives late. The estimate decreases with later blocks, and time stamps stay in order.
   @Test func aLateStartIsCorrectedInOrder() {
     let remote = RemoteClock()
     var clock = HardwareClock(following: remote)
@@ -150,7 +150,7 @@ import Testing
     #expect(remote.corrections > 0)
   }
 
-  /// 50 µs/s for a day: the time lag stays within the tolerance and a window's drift.
+  /// A drift of 50 µs/s for a day: the delay stays within the tolerance plus the drift of a window.
   @Test(arguments: [50, -50])
   func followsADriftingClock(microsecondsPerSecond: Int64) {
     let remote = RemoteClock()
@@ -166,8 +166,8 @@ import Testing
     #expect((1...400).contains(remote.corrections))
   }
 
-  /// Accelerometer, gyroscope and magnetometer on devices of their own, whose blocks are delayed differently: what they
-  /// took at one moment stays at one moment.
+  /// Accelerometer, gyroscope and magnetometer on separate devices with different delays: simultaneous samples keep
+  /// equal time stamps.
   @Test func devicesOfOneMachineStayTogether() {
     let remote = RemoteClock()
     var clocks = (0..<3).map { _ in HardwareClock(following: remote) }
@@ -175,7 +175,7 @@ import Testing
     var worst: Int64 = 0
     for block in Int64(0)..<3000 {
       let newest = block * 100_000_000
-      // The first blocks come late, each by its own time; later the delays of a network and 40 µs/s of drift.
+      // The first blocks have different delays; later ones have network delays and a drift of 40 µs/s.
       for device in 0..<3 {
         let late = block == 0 ? Int64(device) * 30_000_000 : 0
         let delay = late + Int64.random(in: 1_000_000...15_000_000, using: &generator) + block * 4_000
@@ -191,8 +191,8 @@ import Testing
     #expect(Set(final).count == 1, "seed \(generator.seed)")
   }
 
-  /// A machine that was started anew counts from zero: the first block of the new capture says so. A block that was
-  /// merely held up, as by a suspend, changes nothing.
+  /// A restarted machine counts from zero, which the first block of the new capture shows. A block that was only
+  /// delayed, as by a suspend, changes nothing.
   @Test func aRestartedMachineIsNoticedAndAStallIsNot() {
     let remote = RemoteClock()
     var clock = HardwareClock(following: remote)
@@ -208,8 +208,8 @@ import Testing
     #expect(remote.corrections == 1)
   }
 
-  /// A civil clock that stamps the samples is set forward during a capture: no sample lies in the future.
-  @Test(arguments: [2, 60, 86_400]) func aClockSetForwardIsFollowedAtOnce(step: Int64) {
+  /// Civil time stamps jump forward during a capture: no sample is in the future.
+  @Test(arguments: [2, 60, 86_400]) func aClockSetForwardIsFollowedImmediately(step: Int64) {
     var clock = HardwareClock(following: RemoteClock())
     for block in Int64(0)..<100 {
       let arrival = block * 500_000_000

@@ -13,7 +13,7 @@ import Testing
     var files: [String] = []
     var times: [String: Int] = [:]
 
-    /// The rates of the accelerometer in Hz, as reported one after the other; nil while it is not active.
+    /// Successively reported rates of the accelerometer in Hz; nil while it is not active.
     var rates: [Double?] {
       statuses.filter { $0.kinds.contains(.accelerometer) }.map {
         if case .active(let rates) = $0.state { rates[.accelerometer] } else { nil }
@@ -36,7 +36,7 @@ import Testing
 
   // MARK: Chips
 
-  /// A chip does not answer on its bus: it alone is unavailable, with the attribute and the reason.
+  /// A chip does not respond on its bus: only this chip is unavailable, with the attribute and the reason.
   @Test func anUnreadableChipDoesNotHideTheOthers() async throws {
     let result = try await IIOFixture.run { fixture -> (Outcome, IIOInventory) in
       try IIOChips.addIMU(fixture)
@@ -121,7 +121,7 @@ import Testing
     #expect(restriction.contains("trigger testimu-dev0 delivers no samples"), "\(restriction)")
   }
 
-  /// Nothing changes at rest; a hub's sensor reports only changes that exceed its sensitivity.
+  /// Values do not change at rest; the sensor of a hub reports only changes above its sensitivity.
   @Test(arguments: ["testimu", "accel_3d"]) func aQuietSensorIsActive(name: String) async throws {
     let result = try await IIOFixture.run { fixture -> Outcome in
       try IIOChips.addIMU(fixture, name: name)
@@ -183,7 +183,7 @@ import Testing
     #expect(result.files == [isUsed ? name : "", frequency == nil ? "" : "100"])
   }
 
-  /// The kernel refuses the trigger: the device is used without one.
+  /// The kernel rejects the trigger: the device is used without one.
   @Test func aRefusedTriggerDoesNotLoseTheSensor() async throws {
     let result = try await IIOFixture.run { fixture -> Outcome in
       try IIOChips.addIMU(fixture)

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// The IIO source on the real libiio's local backend, over hand-made hardware.
+/// The IIO source on the real libiio's local backend, with a fake sysfs.
 @Suite(.needs(.mounting)) struct IIOLocalTests {
   struct Capture: Sendable {
     var accelerometer: [InertialScan] = []
@@ -16,7 +16,7 @@ import Testing
     var statuses: [SourceStatus] = []
     var files: [String: String] = [:]
     var steps: [Bool] = []
-    /// The stamp of the first sample, or the time before it; the time after the last one.
+    /// Time stamp of the first sample or an earlier time, and a time after the last sample.
     var start: Int64 = 0
     var end: Int64 = 0
 
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func capturesExactlyWhatIsWantedAndPowersDown() async throws {
+  @Test func capturesOnlyDemandedSensorsAndPowersDown() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addIMU(fixture)
       var capture = Capture()
@@ -82,7 +82,7 @@ import Testing
     #expect(result.statuses[0].source == "local: iio:device0 (testimu)")
   }
 
-  /// A HID sensor hub ignores the clock that it is set to use: it counts from its own start, or shows civil time.
+  /// A HID sensor hub ignores its clock setting: it counts from its own start, or shows civil time.
   @Test(arguments: [5, 1_780_000_000 as Int64])
   func aHubsOwnClockIsFollowed(seconds: Int64) async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
@@ -110,8 +110,8 @@ import Testing
     #expect(times.allSatisfy { (result.start...result.end + 10_000_000_000).contains($0) }, "\(result)")
   }
 
-  /// The kernel refuses settings during a capture, which goes on after a program was killed.
-  @Test func aCaptureOfAKilledProcessIsEndedBeforeTheSettings() async throws {
+  /// The kernel rejects settings during a capture, and a capture continues after its program was killed.
+  @Test func aStaleCaptureStopsBeforeSettingsAreWritten() async throws {
     let result = try await IIOFixture.run { fixture -> [String] in
       try IIOChips.addIMU(fixture)
       try fixture.write("buffer/enable", of: 0, "1")
@@ -162,7 +162,8 @@ import Testing
     #expect(
       result.gyroscope.allSatisfy { (($0.rotationRate ?? .zero) - Vector3(0.2, -0.1, -0.3)).length < 1e-12 })
     #expect(result.gyroscope.map(\.timestamp) == result.accelerometer.map(\.timestamp))
-    // Read from its attribute, since it is not in the scan: (2000 + 500) * 10 thousandths of a degree.
+    // The temperature is read from its attribute, since it is not in the scan: (2000 + 500) · 10 thousandths of a
+    // degree.
     #expect(result.thermometer.first?.temperature == 25)
     #expect(
       result.statuses.map(\.state) == [
@@ -170,7 +171,7 @@ import Testing
       ])
   }
 
-  @Test func pollsWhatHasNoBuffer() async throws {
+  @Test func pollsSensorsWithoutABuffer() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addPolled(fixture)
       var capture = Capture()
@@ -193,7 +194,7 @@ import Testing
       return capture
     }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
-    // Gauss to µT; kilopascals to Pa; thousandths of a degree to degrees.
+    // Gauss are converted to µT, kilopascals to Pa, and thousandths of a degree to degrees.
     #expect(
       result.magnetometer.allSatisfy { (($0.magneticField ?? .zero) - Vector3(15, 30, -45)).length < 1e-9 })
     #expect(result.barometer.allSatisfy { abs($0.pressure - 101_325) < 1e-6 })
@@ -202,8 +203,8 @@ import Testing
       zip(result.magnetometer, result.magnetometer.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
   }
 
-  /// A device with scan elements whose buffer cannot be opened still has its attributes.
-  /// Raw, offset and scale of a barometer are kilopascals: (1000 + 13.25) · 0.1.
+  /// A device with scan elements whose buffer cannot be opened is polled by its attributes. Raw value, offset and
+  /// scale of a barometer give kilopascals: (1000 + 13.25) · 0.1.
   @Test func aRawPressureIsKilopascals() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addRawBarometer(fixture)
@@ -223,8 +224,8 @@ import Testing
     #expect(result.barometer.allSatisfy { abs($0.pressure - 101_325) < 1e-6 })
   }
 
-  /// A chip that is faster than its nominal rate, and a late wake-up, leave more than one read returns. The rest is read
-  /// without a wait: here, waits of 2 s for each of ten blocks would last 20 s.
+  /// A chip that is faster than its nominal rate, and a late wake-up, leave more samples than one read returns. The
+  /// rest is read without a wait: here, waits of 2 s for each of ten blocks would last 20 s.
   @Test func aBacklogIsReadWithoutWaits() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addIMU(fixture)
@@ -248,8 +249,8 @@ import Testing
     #expect(result.steps.allSatisfy { $0 }, "\(result.accelerometer.count)")
   }
 
-  /// A barometer that is not there is missed once where somebody asks for it, and else not at all.
-  @Test(arguments: [true, false]) func aMissingBarometerIsSaidOnce(isAskedFor: Bool) async throws {
+  /// A missing barometer is reported once if the settings name it, and otherwise never.
+  @Test(arguments: [true, false]) func aMissingBarometerIsReportedOnce(isAskedFor: Bool) async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addPolled(fixture)
       var capture = Capture()
@@ -312,7 +313,7 @@ import Testing
       fixture.removeDevice(0)
       capture.steps.append(
         waitUntil { recorder.statuses.contains { if case .unavailable = $0.state { true } else { false } } })
-      // Long enough for several attempts, which must not be told.
+      // Long enough for several attempts, which must not be reported.
       capture.steps.append(!waitUntil(atMost: 1.5) { recorder.statuses.count > 2 })
       try IIOChips.addIMU(fixture, number: 3)
       let second = try fixture.openPipe(of: 3)
@@ -329,19 +330,19 @@ import Testing
     #expect(states.first == .active(rates: [.accelerometer: 100]))
     #expect(states.last == .active(rates: [.accelerometer: 100]))
     guard case .unavailable(let reason) = states.dropFirst().first else {
-      Issue.record("the loss was not said: \(states)")
+      Issue.record("the loss was not reported: \(states)")
       return
     }
     #expect(reason.contains("local:"), "\(reason)")
   }
 
-  @Test func theProbeListsWhatThereIsAndNamesWhatHelps() async throws {
+  @Test func theProbeListsDevicesAndRemedies() async throws {
     let result = try await IIOFixture.run { fixture -> (IIOInventory, String) in
       try IIOChips.addIMU(fixture)
       try IIOChips.addPolled(fixture)
       var configuration = IIOConfiguration()
       configuration.mountMatrices["testmag"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
-      // The chip's own matrix goes before a configured one.
+      // The chip's own matrix takes precedence over a configured one.
       configuration.mountMatrices["testimu"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
       let inventory = try IIOProbe.inventory(configuration)
       configuration.uri = "ip:127.0.0.1:1"
@@ -362,7 +363,7 @@ import Testing
     #expect(accelerometer.frequencies == .list([12.5, 50, 100, 200]) && accelerometer.frequency == 50)
     #expect(accelerometer.isBuffered && accelerometer.mountSource == .device)
     #expect(imu.sensor(.thermometer)?.isBuffered == false)
-    // (32767 + 5) · 0.001197101 m/s², 32767 · 0.001 rad/s; a magnetometer's is of no use.
+    // (32767 + 5) · 0.001197101 m/s², 32767 · 0.001 rad/s. The range of a magnetometer is not used.
     #expect(abs((accelerometer.range ?? 0) - 39.2314) < 1e-3)
     #expect(abs((imu.sensor(.gyroscope)?.range ?? 0) - 32.767) < 1e-6)
     let magnetometer = try #require(inventory.devices.first { $0.name == "testmag" }?.sensor(.magnetometer))

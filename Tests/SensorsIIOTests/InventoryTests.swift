@@ -34,7 +34,7 @@ import Testing
     #expect(Self.plan(100, 1, isPolled: true, configuration) == [7, 7])
   }
 
-  @Test func limitsHoldAndMatchingTakesAnyName() {
+  @Test func limitsApplyAndAnyNameMatches() {
     var configuration = IIOConfiguration(uri: "ip:host")
     configuration.minimumFrequency = 10
     configuration.maximumFrequency = 200

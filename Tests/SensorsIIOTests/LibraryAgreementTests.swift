@@ -4,7 +4,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Decoding against libiio itself, on formats that it parsed from a description.
+/// Comparison of scan decoding with libiio, for formats that libiio parsed from an XML context.
 @Suite struct LibraryAgreementTests {
   private static func xml(_ formats: [String]) -> String {
     let channels = formats.enumerated().map { index, format in
@@ -55,7 +55,7 @@ import Testing
     #expect(compared == texts.count * 20)
   }
 
-  @Test func theXMLContextSaysWhatItCannotDo() throws {
+  @Test func aMissingDeviceThrows() throws {
     let context = try Context(xml: Self.xml(["le:s16/16&gt;&gt;0"]))
     #expect(throws: IIOError.self) {
       try context.withDevice("iio:device9") { _ throws(IIOError) in () }

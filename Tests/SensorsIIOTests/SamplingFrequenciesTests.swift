@@ -22,7 +22,7 @@ import Testing
       ("[1 0.5 400]", 999, 400),
       ("[0 0 1000]", 123.4, 123.4), ("[10 100 200]", 150, 200), ("", 42, 42),
     ] as [(String, Double, Double)])
-  func takesTheSmallestThatIsEnough(offered: String, wanted: Double, expected: Double) {
+  func choosesTheLowestSufficientRate(offered: String, wanted: Double, expected: Double) {
     #expect(abs(SamplingFrequencies(parsing: offered).nearest(to: wanted) - expected) < 1e-9)
   }
 

@@ -14,7 +14,7 @@ import Testing
         repeatCount: copies))
   }
 
-  /// Values worked out by hand, in the forms that drivers use.
+  /// Values calculated by hand, in formats that drivers use.
   @Test(arguments: [
     (false, true, 16, 16, 0, [0x18, 0xfc], Int64(-1000)),
     (true, true, 16, 16, 0, [0xfc, 0x18], -1000),
@@ -61,7 +61,7 @@ import Testing
     (16, 16, -1, 1),
     (16, 16, 0, 0),
   ])
-  func refusesWhatMakesNoSense(bits: Int, storage: Int, shift: Int, copies: Int) {
+  func refusesInvalidFormats(bits: Int, storage: Int, shift: Int, copies: Int) {
     #expect(
       ScanFormat(
         isBigEndian: false, isSigned: true, bits: bits, storageBits: storage, shift: shift,
@@ -69,7 +69,8 @@ import Testing
         == nil)
   }
 
-  /// Every combination of sign, order, storage, bits and shift, against a decoder that counts bit by bit.
+  /// Comparison with a decoder that works bit by bit, for all combinations of sign, byte order, storage, bits and
+  /// shift.
   @Test func agreesWithABitByBitDecoder() throws {
     var generator = SeededGenerator.announced()
     for storage in stride(from: 8, through: 64, by: 8) {

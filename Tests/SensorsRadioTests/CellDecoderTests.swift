@@ -5,7 +5,7 @@ import Testing
 
 @testable import SensorsRadio
 
-/// Cells as ModemManager tells them.
+/// Decoding of cells that ModemManager reports.
 @Suite struct CellDecoderTests {
   private func cell(_ type: UInt64, _ members: [String: DBusValue]) -> DBusValue {
     var all: [DBusValue: DBusValue] = [.text("cell-type"): .unsigned(type)]
@@ -26,7 +26,7 @@ import Testing
     CellDecoder.sightings(.list(cells), unit: unit)
   }
 
-  @Test func servingAndNeighbouringCellsAreTold() throws {
+  @Test func servingAndNeighbouringCellsAreReported() throws {
     let gsm = cell(
       2,
       ["operator-id": .text("310260"), "lac": .text("1F4"), "ci": .text("2B67"), "rx-level": .unsigned(40)])
@@ -65,7 +65,7 @@ import Testing
     #expect(try abs(#require(distance(gsm(2))) - 1107) < 1)
     #expect(distance(gsm(64)) == nil && distance(lte(["timing-advance": .unsigned(0xFFFF_FFFF)])) == nil)
     #expect(distance(lte(["timing-advance": .unsigned(1283)])) == nil)
-    // A neighbour's time is the serving cell's.
+    // A neighbour reports the timing advance of the serving cell.
     #expect(distance(lte(["serving": .flag(false)])) == nil)
     let nr = cell(
       6,
@@ -146,8 +146,8 @@ import Testing
     #expect(Modem.all(in: .list([])).isEmpty)
   }
 
-  /// Whatever a service answers in place of cells.
-  @Test func anyAnswerIsBorne() {
+  /// Arbitrary D-Bus values instead of cells.
+  @Test func arbitraryValuesAreHandled() {
     var generator = SeededGenerator.announced()
     let words = [
       "cell-type", "operator-id", "ci", "lac", "serving", "rsrp", "rscp", "rx-level", "timing-advance",

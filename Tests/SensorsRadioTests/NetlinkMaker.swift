@@ -1,6 +1,6 @@
 import SensorsRadio
 
-/// Makes netlink messages as the kernel does.
+/// Builds netlink messages in the kernel's format.
 enum NetlinkMaker {
   static let family: UInt16 = 28
 
@@ -20,17 +20,17 @@ enum NetlinkMaker {
     padded(bytes(UInt32(payload.count + 16)) + bytes(type) + bytes(UInt16(2)) + bytes(UInt64(0)) + payload)
   }
 
-  /// A message of nl80211 about an interface, which has attribute 3.
+  /// Returns an nl80211 message about an interface (attribute 3).
   static func event(command: UInt8, interface: UInt32, _ attributes: [UInt8] = []) -> [UInt8] {
     message(type: family, [command, 1, 0, 0] + attribute(3, bytes(interface)) + attributes)
   }
 
-  /// An information element that has a network's name.
+  /// Returns an information element with the name of a network.
   static func name(_ name: [UInt8]) -> [UInt8] { [0, UInt8(name.count)] + name }
 
   static func name(_ text: String) -> [UInt8] { name(Array(text.utf8)) }
 
-  /// An access point as `NL80211_CMD_NEW_SCAN_RESULTS` (34) tells it in a dump, nested in attribute 47.
+  /// Returns an access point as in a dump of `NL80211_CMD_NEW_SCAN_RESULTS` (34), nested in attribute 47.
   static func accessPoint(
     _ address: [UInt8] = [0, 0x16, 0x3E, 1, 2, 3], signal: Int32 = -6150, age: UInt32 = 400,
     elements: [UInt8] = name("shop"), beaconElements: [UInt8]? = nil, more: [UInt8] = []

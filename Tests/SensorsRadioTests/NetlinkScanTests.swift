@@ -6,7 +6,7 @@ import Testing
 
 @testable import SensorsRadio
 
-/// Messages of nl80211 as the kernel sends them, and as it does not.
+/// Valid and damaged nl80211 messages.
 @Suite struct NetlinkScanTests {
   private static let now = Timestamp(seconds: 1000)
 
@@ -18,12 +18,12 @@ import Testing
     decode(datagram).compactMap { if case .heard(let sighting) = $0 { sighting } else { nil } }
   }
 
-  @Test func anAccessPointIsToldWithSignalAndAge() throws {
+  @Test func anAccessPointIsReportedWithSignalAndAge() throws {
     let sighting = try #require(sightings(NetlinkMaker.accessPoint()).first)
     #expect(sighting.beacon.address == 0x0016_3E01_0203)
     #expect(
       sighting.signal == -61.5 && sighting.age == 0.4 && !sighting.isServing && sighting.distance == nil)
-    // The kernel's own time, where the driver gives it, counts more than its milliseconds.
+    // The kernel's time stamp, if present, takes precedence over the age in milliseconds.
     let stamped = NetlinkMaker.accessPoint(
       more: NetlinkMaker.attribute(15, NetlinkMaker.bytes(UInt64(988_000_000_000))))
     #expect(sightings(stamped).first?.age == 12)
@@ -32,7 +32,7 @@ import Testing
     #expect(sightings(early).first?.age == 0)
   }
 
-  @Test func whatIsOldOrNotOnesOwnIsLeftOut() {
+  @Test func oldAndLocallyAdministeredAreOmitted() {
     #expect(sightings(NetlinkMaker.accessPoint(age: 60_001)).isEmpty)
     for address: [UInt8] in [
       [2, 0, 0, 0, 0, 1], [1, 0, 0x5E, 0, 0, 1], [0, 0, 0, 0, 0, 0], [0, 0x16, 0x3E, 1, 2], [],
@@ -44,7 +44,7 @@ import Testing
     #expect(sightings(NetlinkMaker.accessPoint(signal: 9000)).count == 1)
   }
 
-  @Test func namesThatSayNoAreObeyed() {
+  @Test func optOutsInNamesAreRespected() {
     func isTold(_ elements: [UInt8], beacon: [UInt8]? = nil) -> Bool {
       !sightings(NetlinkMaker.accessPoint(elements: elements, beaconElements: beacon)).isEmpty
     }
@@ -54,16 +54,17 @@ import Testing
     #expect(!isTold(name("shop_nomap")) && !isTold(name("_NoMap")) && !isTold(name("a_optout_b")))
     #expect(!isTold(name("")) && !isTold(NetlinkMaker.name([0, 0, 0])))
     #expect(isTold(NetlinkMaker.name((0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 201) })))
-    // No name at all, one of 33 bytes, and one that is cut short.
+    // No name, a name of 33 bytes, and a name that is cut off.
     #expect(!isTold([]) && !isTold([1, 2, 0x82, 0x84]))
     #expect(!isTold(NetlinkMaker.name([UInt8](repeating: 65, count: 33))) && !isTold([0, 10, 65, 66]))
-    // A name that only answers to probes have is hidden in the beacon.
+    // The name is hidden in the beacon and present only in probe responses.
     #expect(!isTold(name("shop"), beacon: name("")) && !isTold(name("shop"), beacon: name("x_nomap")))
     #expect(isTold([1, 1, 0x82] + name("shop"), beacon: name("shop")))
   }
 
-  /// Whoever has them on a map learns that they are not to be there; who says nothing has not said no.
-  @Test func whoSaysNoIsNamedAsSuch() throws {
+  /// Access points that opted out (`_nomap` or a hidden name) are listed, so that maps can remove them. A missing
+  /// name is not an opt-out.
+  @Test func optedOutAccessPointsAreListed() throws {
     func optedOut(_ elements: [UInt8], beacon: [UInt8]? = nil) -> [Beacon] {
       decode(NetlinkMaker.accessPoint(elements: elements, beaconElements: beacon)).compactMap {
         if case .optedOut(let beacon) = $0 { beacon } else { nil }
@@ -81,7 +82,7 @@ import Testing
     #expect(heard.optedOut.count == StrongestBeacons.limit && heard.strongest.isEmpty)
   }
 
-  @Test func theEndOfScansAndRefusalsAreTold() {
+  @Test func endsOfScansAndRefusalsAreReported() {
     let end = NetlinkMaker.event(command: 34, interface: 4) + NetlinkMaker.event(command: 35, interface: 5)
     #expect(decode(end) == [.finished(interface: 4), .aborted(interface: 5)])
     func answer(_ code: Int32) -> [UInt8] { NetlinkMaker.message(type: 2, NetlinkMaker.bytes(code)) }
@@ -89,13 +90,13 @@ import Testing
     #expect(decode(answer(.min)) == [.answer(code: .max)])
     #expect(decode(NetlinkMaker.message(type: 3, NetlinkMaker.bytes(Int32(0)))) == [.end(code: 0)])
     #expect(decode(NetlinkMaker.message(type: 3, [])) == [.end(code: 0)])
-    // Of another family, and of another command.
+    // Messages of another family, and of another command.
     #expect(decode(NetlinkMaker.message(type: 27, [34, 1, 0, 0])).isEmpty)
     #expect(decode(NetlinkMaker.event(command: 33, interface: 4)).isEmpty)
   }
 
-  /// However many there are: the strongest, each once, the later of two.
-  @Test func aCrowdIsBounded() throws {
+  /// Of any number of access points the strongest are reported, each once with its latest sighting.
+  @Test func theNumberOfAccessPointsIsLimited() throws {
     var strongest = StrongestBeacons()
     for number in 0..<1_000_000 {
       guard let beacon = Beacon(accessPoint: 0x0016_3E00_0000 | UInt64(number)) else { continue }
@@ -111,8 +112,8 @@ import Testing
     #expect(strongest.strongest.first?.signal == -1)
   }
 
-  /// Damaged at any place, nothing is read that is not there, and what is told keeps its bounds.
-  @Test func damageIsNeverBelieved() {
+  /// Damaged messages are never read out of bounds, and reported values stay within their ranges.
+  @Test func damagedMessagesStayWithinBounds() {
     var generator = SeededGenerator.announced()
     let whole =
       (0..<6).flatMap { number in

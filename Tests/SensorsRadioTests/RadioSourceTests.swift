@@ -6,9 +6,9 @@ import Testing
 
 @testable import SensorsRadio
 
-/// When a source asks its radio, and what it says of it.
+/// Schedule and status reports of a radio source.
 @Suite(.timeLimit(.minutes(2))) struct RadioSourceTests {
-  /// A radio that answers as it is told to, and counts.
+  /// A fake radio that returns configured results and counts scans.
   private final class FakeRadio: Sendable {
     let state = Locked((count: 0, failure: SourceError?.none, notice: SourceError?.none))
 
@@ -36,7 +36,7 @@ import Testing
     recorder.events.reduce(0) { $0 + $1.count(of: .wifi) }
   }
 
-  @Test func nothingIsAskedBeforeItIsDemanded() throws {
+  @Test func noScanBeforeTheFirstDemand() throws {
     let (radio, recorder) = (FakeRadio(), EventRecorder())
     let source = try source(radio)
     try source.start { recorder.receive($0) }
@@ -51,7 +51,7 @@ import Testing
       radio.count == 1 && recorder.statuses.allSatisfy { $0.source == "wifi:wlan0" && $0.kinds == [.wifi] })
   }
 
-  @Test func aFailureIsToldOnce() throws {
+  @Test func aFailureIsReportedOnce() throws {
     let (radio, recorder) = (FakeRadio(), EventRecorder())
     radio.state.withLock { $0.failure = Self.error }
     let source = try source(radio)
@@ -64,8 +64,8 @@ import Testing
     #expect(radio.count == 1)
   }
 
-  /// What others' scans have found comes all the same.
-  @Test func aRadioThatMayNotBeAskedStillTells() throws {
+  /// Results of scans by other programs are reported even if this process may not scan.
+  @Test func scansOfOtherProgramsAreReportedWithoutPermission() throws {
     let (radio, recorder) = (FakeRadio(), EventRecorder())
     radio.state.withLock { $0.notice = Self.error }
     let source = try source(radio)
@@ -76,7 +76,7 @@ import Testing
     #expect(recorder.statuses.map(\.state) == [.unavailable(reason: "\(Self.error)")])
   }
 
-  /// A scan that waits for its radio ends with the demand, and with the source.
+  /// A waiting scan is cancelled if the demand ends or the source stops.
   @Test func aScanIsAbandonedWithItsDemand() async throws {
     let outcomes = Locked<[ScanWait.Outcome]>([])
     let silence = try EventDescriptor()
@@ -96,8 +96,8 @@ import Testing
     #expect(outcomes.withLock { $0.allSatisfy { $0 == .abandoned } } && recorder.events.isEmpty)
   }
 
-  /// What it cost is told, and nothing else: it says nothing of the radio.
-  @Test func whatABrokenOffScanCostIsHandedOver() throws {
+  /// Only the cost of a cancelled scan is reported, not a status.
+  @Test func theCostOfACancelledScanIsReported() throws {
     let source = try RadioSource(name: "wifi:wlan0", kind: .wifi) { _ throws(SourceError) in
       ScanResult(
         scan: RadioScan(
@@ -117,7 +117,7 @@ import Testing
     #expect(scans.map(\.isComplete) == [false] && scans.map(\.duration) == [1.5])
   }
 
-  @Test func anInterfaceThatIsNotThereIsSaidWithTheRemedy() throws {
+  @Test func aMissingWirelessInterfaceIsReportedWithARemedy() throws {
     let recorder = EventRecorder()
     let source = try RadioSource(.wifi(interface: "nowhere0"))
     defer { source.stop() }
@@ -137,7 +137,7 @@ import Testing
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
   private func rate(_ hertz: Double) -> SensorDemand { .rate(hertz: hertz, latency: .zero) }
 
-  @Test func aDemandIsAScanAtOnceAndThenOneEachInterval() {
+  @Test func aDemandStartsAScanImmediatelyAndThenPeriodically() {
     var schedule = ScanSchedule()
     #expect(schedule.due == nil)
     schedule.setDemand(rate(0.01), at: time(7))
@@ -149,7 +149,7 @@ import Testing
     #expect(schedule.due == time(18))
     schedule.setDemand(.off, at: time(51))
     #expect(schedule.due == nil)
-    // Anew: at once, but never two within five seconds.
+    // A new demand starts a scan immediately, but never two within 5 s.
     schedule.setDemand(rate(0.01), at: time(60))
     #expect(schedule.due == time(60))
     schedule.begin(at: time(60))
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func failuresAreTriedAgainMoreAndMoreSeldom() {
+  @Test func failuresAreRetriedWithBackoff() {
     var (schedule, generator) = (ScanSchedule(), SystemRandomNumberGenerator())
     var (now, longest) = (time(0), 0.0)
     schedule.setDemand(rate(1), at: now)

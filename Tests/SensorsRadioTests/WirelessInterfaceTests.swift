@@ -5,7 +5,7 @@ import Testing
 
 @testable import SensorsRadio
 
-/// Interfaces as the kernel lists them below /sys/class/net.
+/// Interfaces in /sys/class/net.
 @Suite struct WirelessInterfaceTests {
   @Test func wirelessOnesAreListedWithTheirState() throws {
     let folder = try TemporaryDirectory()
@@ -37,8 +37,8 @@ import Testing
         where: NetworkInterfaces.isName))
   }
 
-  /// Root has it unless a container took it away; in either case it is what the kernel says.
-  @Test func theRightToScanIsThatOfTheProcess() throws {
+  /// Root has the capability unless a container dropped it. The result is the one that the kernel reports.
+  @Test func thePermissionToScanIsThatOfTheProcess() throws {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("CapEff:") })
     let digits = try #require(line.split(separator: "\t").last)

@@ -3,13 +3,13 @@ import Spatial
 import Testing
 
 @Suite struct RadioScanTests {
-  /// Address, and whether it is one device's for good.
+  /// A MAC address, and true if it permanently belongs to one device.
   @Test(
     arguments: [
       (0x00_11_22_33_44_55, true), (0xfc_ff_ff_ff_ff_ff, true), (0, false), (0x02_11_22_33_44_55, false),
       (0x01_00_5e_00_00_01, false), (0xff_ff_ff_ff_ff_ff, false), (1 << 48, false),
     ] as [(UInt64, Bool)])
-  func anAccessPointHasAnAddressOfItsOwn(address: UInt64, isTaken: Bool) {
+  func anAccessPointRequiresAUniversalAddress(address: UInt64, isTaken: Bool) {
     let beacon = Beacon(accessPoint: address)
     #expect((beacon != nil) == isTaken)
     #expect(beacon?.address == (isTaken ? address : nil))
@@ -46,8 +46,8 @@ import Testing
     #expect(Beacon(technology, country: country, network: network, area: area, cell: cell) == nil)
   }
 
-  /// A scan of both kinds loses what is not in demand.
-  @Test func demandsAreKept() throws {
+  /// A scan with Wi-Fi and cells contains only the requested kinds.
+  @Test func scansContainOnlyDemandedKinds() throws {
     let sightings = [
       BeaconSighting(beacon: try #require(Beacon(accessPoint: 0x00_11_22_33_44_55)), signal: -60),
       BeaconSighting(beacon: try #require(Beacon(.lte, country: 262, network: 1, cell: 5)), signal: -90),
@@ -59,7 +59,7 @@ import Testing
     #expect(filter.admit(event) == event)
     filter.setDemand(.off, for: .wifi)
     guard case .radio(let rest) = filter.admit(event) else {
-      Issue.record("nothing is left")
+      Issue.record("no scan is left")
       return
     }
     #expect(rest.map(\.sightings) == [[sightings[1]]])

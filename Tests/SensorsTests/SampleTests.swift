@@ -3,7 +3,7 @@ import Spatial
 import Testing
 
 @Suite struct SampleTests {
-  @Test func aScanIsThinnedByTheDemandForEachOfItsSensors() throws {
+  @Test func aScanIsReducedToTheDemandOfEachSensor() throws {
     let force = Vector3(0, 0, standardGravity)
     let scans = (0..<10).map {
       InertialScan(
@@ -22,7 +22,7 @@ import Testing
     #expect(nothing == nil)
   }
 
-  /// Table: seconds of sleep, and of the search after it, in which nothing comes.
+  /// Seconds of sleep, and of the following search without fixes.
   @Test(arguments: [(10, 2), (59, 2), (60, 6), (5399, 6), (5400, 35)])
   func aReceiverOfARecordingSearchesAfterItsSleep(sleep: Int, search: Int) {
     var filter = DemandFilter(fixDelay: FixDelay())
@@ -35,7 +35,7 @@ import Testing
     filter.setDemand(.off, for: .positioning)
     for second in 2...(1 + sleep) { #expect(!admits(second)) }
     filter.setDemand(.rate(hertz: 1, latency: .seconds(10)), for: .positioning)
-    // Another latency does not start the search anew.
+    // A change of the latency does not restart the search.
     filter.setDemand(.rate(hertz: 1, latency: .seconds(1)), for: .positioning)
     for second in 1...search { #expect(admits(1 + sleep + second) == (second == search)) }
     #expect(admits(2 + sleep + search))

@@ -3,7 +3,7 @@ import Simulation
 import Spatial
 import Testing
 
-/// Fixes between those of a track.
+/// Interpolation of a recorded track to fixes at 1 Hz.
 @Suite struct InterpolatedTrackTests {
   private struct Track: SensorRecording {
     let name = "track"
@@ -27,7 +27,7 @@ import Testing
     return played
   }
 
-  @Test func positionsMoveEvenlyFromPointToPoint() throws {
+  @Test func positionsAreInterpolatedLinearly() throws {
     let fixes = try played([fix(0, 10, 20), fix(4, 14, 16), fix(4.5, 14, 16), fix(6.5, 10, 16)])
     #expect(fixes.map(\.timestamp.seconds) == [0, 1, 2, 3, 4, 5, 6, 6.5])
     #expect(fixes.map { $0.coordinate?.latitude } == [10, 11, 12, 13, 14, 13, 11, 10])
@@ -35,12 +35,12 @@ import Testing
     #expect(fixes[5].time == UTCTime(nanoseconds: 5_000_000_000))
   }
 
-  @Test func theShorterWayCrossesTheDateLine() throws {
+  @Test func theShorterPathCrossesTheAntimeridian() throws {
     let fixes = try played([fix(0, 0, 179), fix(2, 0, -179)])
     #expect(fixes.map { abs($0.coordinate?.longitude ?? 0) } == [179, 180, 179])
   }
 
-  @Test func pointsOfOneTimeAndWithoutAPositionAreNoFault() throws {
+  @Test func repeatedTimesAndMissingPositionsAreAccepted() throws {
     let gap = PositionFix(timestamp: Timestamp(seconds: 2), mode: .noFix)
     let fixes = try played([fix(0, 1, 1), fix(0, 2, 2), gap, fix(4, 3, 3)])
     #expect(fixes.map { $0.coordinate?.latitude } == [2, 2, nil, nil, 3])

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// That demands decide what is sampled, that time never runs back, and that equal seeds give equal drives.
+/// Effect of sensor demands on the events of a simulated drive, order of time stamps, and reproducibility by seed.
 @Suite struct SimulationDemandTests {
   private static func configuration(seed: UInt64 = 1, duration: Double?) -> SimulatedDrive.Configuration {
     var configuration = SimulatedDrive.Configuration()
@@ -38,7 +38,7 @@ import Testing
     for _ in 0..<1000 { #expect(drive.next() == copy.next()) }
   }
 
-  /// What one sensor draws at random does not depend on what is asked of another.
+  /// The random errors of one sensor do not depend on the demands on other sensors.
   @Test func sensorsDoNotDisturbEachOther() throws {
     let all = try SimulatedDrive(Self.configuration(duration: 60))
     var some = all
@@ -49,8 +49,8 @@ import Testing
     #expect(Set(kinds) == [.accelerometer, .gyroscope, .thermometer])
   }
 
-  /// So that a position that nobody has measured is not taken for one, however far it travels.
-  @Test func aSimulatedFixSaysSo() throws {
+  /// Simulated fixes name the receiver `simulated`, so that no consumer mistakes them for measurements.
+  @Test func simulatedFixesNameTheirReceiver() throws {
     let fixes = Self.events(try SimulatedDrive(Self.configuration(duration: 60))).flatMap {
       event -> [PositionFix] in
       if case .position(let fixes) = event { fixes } else { [] }
@@ -58,7 +58,7 @@ import Testing
     #expect(fixes.count > 50 && fixes.allSatisfy { $0.receiver == "simulated" })
   }
 
-  @Test func everySampleComesOnceAtItsTime() throws {
+  @Test func everySampleIsReportedOnceInOrder() throws {
     let drive = try SimulatedDrive(Self.configuration(duration: 10))
     let expected: [SensorKind: Int] = [
       .accelerometer: 1001, .gyroscope: 1001, .magnetometer: 501, .barometer: 11, .thermometer: 11,
@@ -95,7 +95,7 @@ import Testing
     #expect(end.state == .finished)
   }
 
-  @Test func timeLineBeginsWhereTold() throws {
+  @Test func theTimeLineStartsAtTheConfiguredTime() throws {
     var configuration = Self.configuration(duration: 3)
     configuration.startTimestamp = Timestamp(seconds: 5000)
     for event in Self.events(try SimulatedDrive(configuration)) {
@@ -103,7 +103,8 @@ import Testing
     }
   }
 
-  /// The rate that divides the highest one and is not below what is wanted; blocks within the latency.
+  /// The sampling rate is the lowest divisor of the highest rate that meets the demand. A block lasts at most the
+  /// latency.
   @Test(arguments: [
     (100.0, 200, 10_000_000, 20), (50, 100, 20_000_000, 5), (30, 0, 30_000_000, 1),
     (34, 1000, 20_000_000, 50), (1000, 50, 10_000_000, 5), (1, 3000, 1_000_000_000, 3),
@@ -118,23 +119,23 @@ import Testing
     #expect(zip(times, times.dropFirst()).allSatisfy { $1.nanoseconds - $0.nanoseconds == interval })
   }
 
-  @Test func whatIsOffSaysNothingAndTimePasses() throws {
+  @Test func sensorsThatAreOffReportOnlyStatus() throws {
     var drive = try SimulatedDrive(Self.configuration(duration: nil))
     for _ in 0..<50 { _ = drive.next() }
     for kind in SensorKind.allCases { drive.setDemand(.off, for: kind) }
     let start = drive.timestamp
     for second in 1...20 {
       guard case .status(let status) = drive.next() else {
-        Issue.record("a sleeping sensor spoke")
+        Issue.record("expected only statuses while all sensors are off")
         return
       }
       #expect(status.state == .idle)
-      // The first word is of the change itself.
+      // The first status is that of the change itself.
       #expect(status.timestamp.nanoseconds - start.nanoseconds == Int64(second - 1) * 1_000_000_000)
     }
     drive.setDemand(.rate(hertz: 10, latency: .zero), for: .gyroscope)
     guard case .status(let status) = drive.next(), case .inertial(let block) = drive.next() else {
-      Issue.record("no sample after waking")
+      Issue.record("no sample after the gyroscope was switched on")
       return
     }
     #expect(status.state == .active(rates: [.gyroscope: 10]))
@@ -152,7 +153,7 @@ import Testing
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
   }
 
-  /// A receiver that wakes needs a moment for its first fix, and a long one when it has slept too long.
+  /// A receiver has a fix 2 s after a short sleep (hot start) and 12 s after three hours (cold start).
   @Test(arguments: [(60.0, 2), (3 * 3600.0, 12)]) func receiverStartsHotOrCold(sleep: Double, wait: Int)
     throws
   {
@@ -178,8 +179,7 @@ import Testing
     #expect(woken.last?.mode == .threeDimensional)
   }
 
-  /// Whatever demands come at whatever moment: time does not run back, and a sensor that stays on at its
-  /// full rate loses nothing.
+  /// Random demands at random times: time stamps never decrease, and a gyroscope at its full rate loses no sample.
   @Test func timeNeverRunsBackUnderRandomDemands() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")

@@ -5,7 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// That errors are as large as said, and outages where said.
+/// Errors and outages of simulated sensors, compared with their configuration.
 @Suite struct SimulationErrorTests {
   private static func drive(
     _ duration: Double, _ change: (inout SimulatedDrive.Configuration) -> Void = { _ in }
@@ -29,7 +29,7 @@ import Testing
     (values.reduce(0) { $0 + $1 * $1 } / Double(max(1, values.count))).squareRoot()
   }
 
-  @Test func positionErrorsAreWhatTheReceiverSays() throws {
+  @Test func positionErrorsMatchTheReportedOnes() throws {
     let drive = try Self.drive(20 * 3600) { $0.seed = 3 }
     var (within, east, up, speed, course, count) = (0, [Double](), [Double](), [Double](), [Double](), 0)
     for fix in Self.fixes(of: drive) {
@@ -67,7 +67,7 @@ import Testing
     #expect(figures.3 < 1)
   }
 
-  /// One fix lies near the one before: errors drift, they do not jump.
+  /// Position errors change slowly: consecutive fixes have similar errors.
   @Test func positionErrorsDrift() throws {
     let drive = try Self.drive(3600) {
       $0.scenario = .parked
@@ -96,7 +96,7 @@ import Testing
       #expect((fix.mode == .noFix) == hidden, "at \(index) s")
       #expect((fix.coordinate == nil) == hidden)
       #expect((fix.speed == nil) == hidden)
-      // Before its first fix a receiver cannot know the time.
+      // A receiver has no time before its first fix.
       let time = UTCTime(secondsSince1970: 1_800_000_000 + Double(index))
       #expect(fix.time == (index < 12 ? nil : time))
     }
@@ -106,7 +106,7 @@ import Testing
     #expect(inTunnel.allSatisfy { $0.satellitesVisible == 0 })
   }
 
-  @Test func randomOutagesComeAsOftenAndLastAsLongAsSaid() throws {
+  @Test func randomOutagesMatchTheConfiguration() throws {
     let drive = try Self.drive(200_000) {
       $0.scenario = .parked
       $0.receiver.meanTimeBetweenOutages = 400
@@ -115,12 +115,12 @@ import Testing
     let modes = Self.fixes(of: drive).dropFirst(12).map { $0.mode == .noFix }
     let begins = zip(modes, modes.dropFirst()).filter { !$0 && $1 }.count
     let share = Double(modes.filter { $0 }.count) / Double(modes.count)
-    // 200,000 s in cycles of 400 + 20 s, each costing 20 s and half a second of reacquisition or so.
+    // 200,000 s in cycles of 400 + 20 s. Each cycle costs 20 s and about half a second of reacquisition.
     #expect((400...550).contains(begins), "\(begins)")
     #expect((0.043...0.055).contains(share), "\(share)")
   }
 
-  @Test func noLocationNeverHasAFixButAllElse() throws {
+  @Test func noLocationHasAllSensorsButNoFix() throws {
     var drive = try Self.drive(60) { $0.scenario = .noLocation }
     var kinds: Set<SensorKind> = []
     while let event = drive.next() {
@@ -132,7 +132,7 @@ import Testing
     #expect(drive.truth(at: Timestamp(seconds: 40)).speed > 5)
   }
 
-  /// Noise of a parked vehicle's sensors against the densities of its configuration, at two rates.
+  /// Noise densities of a parked vehicle's inertial sensors at two rates, compared with their configuration.
   @Test(arguments: [100.0, 25]) func inertialNoiseHasItsDensity(rate: Double) throws {
     let drive = try Self.drive(400) {
       $0.scenario = .parked
@@ -162,8 +162,8 @@ import Testing
     #expect((0.0005...0.02).contains(rotation.mean.length))
   }
 
-  /// The road shakes a moving vehicle, the engine a standing one; neither moves its mean.
-  @Test func vibrationShakesButDoesNotPush() throws {
+  /// A moving vehicle and a running engine add vibration. Its mean is zero.
+  @Test func vibrationHasNoMean() throws {
     let drive = try Self.drive(790) {
       $0.inertialErrors = .ideal
       $0.inertialErrors.roadVibration = 0.35
@@ -185,7 +185,7 @@ import Testing
     }
     #expect((0.25...0.45).contains(Self.rootMeanSquare(moving)))
     #expect(abs(Self.rootMeanSquare(idling) - 0.05 / 2.0.squareRoot()) < 0.002)
-    // The parking stop of 90 s, with the engine off.
+    // The parking stop lasts 90 s, with the engine off.
     #expect((8500...9500).contains(parked.count), "\(parked.count)")
   }
 }

@@ -5,8 +5,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// That everything a simulated drive says follows from one motion: each quantity is checked against another
-/// one by integrating or differentiating it.
+/// Consistency of a simulated drive: each quantity is compared with the integral or derivative of another one.
 @Suite struct SimulationMotionTests {
   private static func ideal(
     _ change: (inout SimulatedDrive.Configuration) -> Void = { _ in }
@@ -16,7 +15,7 @@ import Testing
     return try SimulatedDrive(configuration)
   }
 
-  @Test func drivesWithinWhatPassengersBear() throws {
+  @Test func drivesWithinLimitsOfComfort() throws {
     let drive = try Self.ideal()
     var (braking, acceleration, lateral, jerk, top, yaw, tilt, grade) = (
       0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -73,7 +72,7 @@ import Testing
     }
   }
 
-  /// Over ten kilometres the flat frame and the ellipsoid differ by less than a thousandth.
+  /// Over 10 km, the flat local frame and the ellipsoid differ by less than one part in a thousand.
   @Test func speedAndCourseAreThoseOfTheCoordinates() throws {
     let drive = try Self.ideal()
     for time in stride(from: 1.25, to: drive.lapDuration - 1, by: 2.3) {
@@ -84,7 +83,7 @@ import Testing
       let (distance, bearing) = before.coordinate.geodesic(to: after.coordinate)
       #expect(abs(distance / 0.2 - here.speed) < 0.002 * here.speed + 0.02)
       #expect(abs(signedDegrees(from: bearing, to: course)) < 0.3)
-      // The device's y axis looks where the vehicle goes.
+      // The device's y axis points in the direction of travel.
       let ahead = here.motion.quaternion.rotate(Vector3(0, 1, 0))
       #expect(abs(signedDegrees(from: atan2(ahead.x, ahead.y).degrees, to: course)) < 0.1)
     }
@@ -103,8 +102,8 @@ import Testing
     }
   }
 
-  /// Strapdown navigation on ideal samples alone: after a minute, a kilometre and several turns it is still
-  /// at the place and attitude that the truth, and the fix, name.
+  /// Strapdown navigation with ideal samples: after a minute, a kilometre and several turns, position and attitude
+  /// agree with the truth and with the fix.
   @Test(arguments: [0.0, 60, 240, 600, 770]) func inertialSamplesLeadToTheFix(start: Double) throws {
     let drive = try Self.ideal {
       $0.rates.positioning = 1
@@ -184,7 +183,7 @@ import Testing
     #expect(abs(environment.pressure(altitude: 1000) - 89_874.6) < 2)
   }
 
-  /// A device at rest, face up, reads minus one g and no rotation, give or take the street's slope.
+  /// A parked device, face up, measures 1 g upwards and no rotation, apart from the slope of the street.
   @Test func parkedVehicleRestsOnItsSlope() throws {
     var drive = try Self.ideal {
       $0.scenario = .parked
@@ -212,7 +211,7 @@ import Testing
     #expect(drive.truth(at: Timestamp(seconds: 1e6)).speed == 0)
   }
 
-  @Test func truthAnswersForEveryMoment() throws {
+  @Test func theTruthIsAvailableAtAnyTime() throws {
     let drive = try Self.ideal { $0.startTimestamp = Timestamp(seconds: 100) }
     let start = drive.truth(at: Timestamp(seconds: 100))
     #expect(drive.truth(at: Timestamp(nanoseconds: .min)) == start)
@@ -231,8 +230,8 @@ import Testing
     }
   }
 
-  /// Whatever the streets: a route is either refused by name or driven within the same bounds.
-  @Test func randomRoutesAreDrivenAsGently() throws {
+  /// Random streets: a route is either rejected with a reason or driven within the limits of comfort.
+  @Test func randomRoutesAreDrivenComfortably() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -281,7 +280,7 @@ import Testing
     #expect(jerk < 12)
   }
 
-  /// The slightest bend of a fast street, as between the points of a recorded track, is not a jolt.
+  /// Small bends of a fast street, as between the points of a recorded track, cause no jolt.
   @Test(arguments: [0.01, 0.1, 0.5, 2]) func slightBendsAreDrivenSmoothly(degrees: Double) throws {
     let frame = LocalFrame(origin: Coordinate(latitude: 50, longitude: 8))
     let end = SIMD2(1000 + 1000 * cos(degrees.radians), 1000 * sin(degrees.radians))

@@ -12,12 +12,12 @@ import Testing
     Route.Waypoint(frame.coordinate(at: SIMD2(east, north)), speedLimit: limit, stopDuration: stop)
   }
 
-  /// A closed loop around the world's seams: both hemispheres and the date line.
+  /// Closed loops, also across the equator and the antimeridian.
   private static let loops: [Route] = [
     .demo,
     Route(waypoints: [waypoint(0, 0), waypoint(300, 0), waypoint(300, 200), waypoint(0, 200)]),
     Route(waypoints: [waypoint(0, 0, limit: 20), waypoint(500, 0), waypoint(250, 400)]),
-    // A stop on a straight street, where there is no turn to stand before.
+    // A stop on a straight street, away from any turn.
     Route(waypoints: [waypoint(0, 0), waypoint(200, 0, stop: 7), waypoint(400, 0), waypoint(200, 300)]),
     Route(waypoints: [
       Route.Waypoint(Coordinate(latitude: 0.002, longitude: 179.998)),
@@ -27,7 +27,7 @@ import Testing
     ]),
   ]
 
-  /// Position, heading and curvature are each the integral of the next, without a jump, all around.
+  /// Position, heading and curvature are continuous along the whole loop, and each is the integral of the next.
   @Test(arguments: loops) func pathIsSmoothAndClosed(route: Route) throws {
     let path = try RoutePath(route)
     let step = 0.05
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func standsWhereAndAsLongAsTold() throws {
+  @Test func stopsAtWaypointsForTheConfiguredTime() throws {
     let profile = SpeedProfile(SpeedPlan(try RoutePath(.demo), style: SimulatedDrive.DrivingStyle()))
     let wanted = Route.demo.waypoints.compactMap(\.stopDuration)
     let stops = profile.standstills.prefix(wanted.count)

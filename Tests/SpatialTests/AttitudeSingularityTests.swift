@@ -2,7 +2,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// With the top straight up or down, roll and yaw turn about the same axis.
+/// Euler angles near the singularity: with the top straight up or down, roll and yaw turn about the same axis.
 @Suite struct AttitudeSingularityTests {
   private static let quarter = Double.pi / 2
 
@@ -10,10 +10,10 @@ import Testing
     signedDegrees(from: a.degrees, to: b.degrees).radians
   }
 
-  /// Into the singularity and out again, in steps down to 1e-12 rad: nothing jumps, whatever roll and yaw.
+  /// Approach to the singularity in steps down to 1e-12 rad: roll and yaw are continuous at any initial roll and yaw.
   @Test(arguments: [1.0, -1.0])
   func statelessAnglesAreContinuousIntoTheSingularity(side: Double) {
-    // Geometric approach with a ratio of 2 %, then exactly there.
+    // Geometric approach with a ratio of 2 %, then the singularity itself.
     let distances = (0..<1400).map { powerOf(0.98, $0) } + [0]
     for roll in stride(from: -3.0, through: 3, by: 1) {
       for yaw in stride(from: -3.0, through: 3, by: 1.5) {
@@ -42,10 +42,10 @@ import Testing
     (0..<exponent).reduce(1) { value, _ in value * base }
   }
 
-  /// A device held upright with 0.06° of noise on every axis: angles told near the last ones hardly move, while those
-  /// computed afresh jump all around.
+  /// A device held upright with 0.06° of noise on every axis: angles computed near the previous ones hardly change,
+  /// while angles computed without them cover the whole circle.
   @Test(arguments: [1.0, -1.0])
-  func heldUprightWithNoiseTheAnglesStay(side: Double) {
+  func anglesAreStableInANoisyUprightPosition(side: Double) {
     var generator = SplitMix.announced()
     var angles = EulerAngles(roll: 0.4, pitch: side * 1.5, yaw: -1.2)
     let upright = Attitude(
@@ -61,20 +61,20 @@ import Testing
       angles = next
     }
     #expect(widestFresh > 2)
-    // The widest of 5000 steps passes 0.6 in one run of some forty.
+    // In about one of 40 runs, the largest of 5000 steps exceeds 0.6.
     #expect(widestStep < 0.7)
     #expect(widestError < 0.0174)
   }
 
-  /// At a fixed state the answer is a continuous function of the attitude: a tenth of a millidegree changes no angle by
-  /// more than that share of the cone allows.
+  /// For fixed previous angles, the result is a continuous function of the attitude: a rotation by about 1e-7 rad
+  /// changes no angle by more than 1e-3 rad.
   @Test func smallTurnsChangeTheAnglesLittle() {
     var generator = SplitMix.announced()
     for _ in 0..<3000 {
       let previous = EulerAngles(
         roll: generator.uniform(-1...1), pitch: Self.quarter, yaw: generator.uniform(-3...3))
       let distance = generator.uniform(0...0.02)
-      // Roll within ±1.5 of the last: at the far side, ±π, any choice must be discontinuous.
+      // Roll within ±1.5 rad of the previous one: near ±π any choice is discontinuous.
       let roll = previous.roll + generator.uniform(-1.5...1.5)
       let attitude = Attitude(
         eulerAngles: EulerAngles(

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AttitudeTests {
   private static let quarter = Double.pi / 2
 
-  /// Each elementary turn changes its own Euler angle and no other.
+  /// Each elementary rotation changes its own Euler angle and no other.
   @Test(arguments: [
     (Vector3(1, 0, 0), 0.3, 0.0, 0.0),
     (Vector3(0, 1, 0), 0.0, 0.3, 0.0),
@@ -21,7 +21,7 @@ import Testing
     #expect(abs(attitude.yaw - yaw) < 1e-12)
   }
 
-  /// What each turn does to the device, in words: which device axis ends up where.
+  /// Direction in which each rotation moves an axis of the device.
   @Test(arguments: [
     // Positive pitch raises the top.
     (EulerAngles(roll: 0, pitch: 0.3, yaw: 0), Vector3(0, 1, 0), Vector3(0, 0, 1)),
@@ -36,7 +36,7 @@ import Testing
     #expect(axis.dot(towards) == 0)
   }
 
-  /// The six faces a device can rest on or be held by, and the direction of gravity in the device frame.
+  /// Six positions of a device at rest, and the direction of gravity in the device frame.
   @Test(arguments: [
     (EulerAngles(roll: 0, pitch: 0, yaw: 0), Vector3(0, 0, -1)),  // face up
     (EulerAngles(roll: .pi, pitch: 0, yaw: 0), Vector3(0, 0, 1)),  // face down
@@ -56,12 +56,12 @@ import Testing
     }
   }
 
-  /// Flat devices in a frame whose x axis points north: the table of `AttitudeReferenceFrame`.
+  /// Level devices in a frame whose x axis points north, see the table of `AttitudeReferenceFrame`.
   @Test(arguments: [(270.0, 0.0), (0, -quarter), (90, .pi), (180, quarter), (315, -quarter / 2)])
   func cardinalDirections(heading: Double, yaw: Double) throws {
     let attitude = Attitude(eulerAngles: EulerAngles(roll: 0, pitch: 0, yaw: yaw))
     #expect(abs(signedDegrees(from: heading, to: try #require(attitude.heading()))) < 1e-9)
-    // The right side points a quarter turn clockwise of the top.
+    // The right side points 90° clockwise from the top.
     let right = try #require(attitude.heading(of: Vector3(1, 0, 0)))
     #expect(abs(signedDegrees(from: heading + 90, to: right)) < 1e-9)
     #expect(attitude.heading(of: Vector3(0, 0, 1)) == nil)
@@ -107,7 +107,7 @@ import Testing
     #expect(later.quaternion.angle < 1e-12)
   }
 
-  /// The turn since then, about the axes that the device had then.
+  /// The result is the rotation since the start, about the axes of the device at the start.
   @Test func multiplyByInverseIsTheTurnInBetween() {
     let start = Attitude(quaternion: Quaternion(angle: 1.1, axis: Vector3(1, 2, 3)))
     let turn = Quaternion(angle: 0.4, axis: Vector3(0, 1, 0))

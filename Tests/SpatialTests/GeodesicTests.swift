@@ -4,7 +4,7 @@ import Testing
 @Suite struct GeodesicTests {
   /// Distances and bearings of GeographicLib's `GeodSolve -i`, to the millimetre.
   @Test(arguments: [
-    // Flinders Peak to Buninyong, the example of Vincenty's paper in its WGS 84 form.
+    // Flinders Peak to Buninyong, the example of Vincenty's paper, with WGS 84.
     (-37.95103341666667, 144.42486788888888, -37.65282113888889, 143.92649552777777, 54972.271, 306.86815),
     (0.0, 0.0, 0.0, 1.0, 111319.491, 90.0),
     (0.0, 0.0, 1.0, 0.0, 110574.389, 0.0),

@@ -6,8 +6,8 @@ import Testing
 @Suite struct MagneticModelTests {
   private static let model = MagneticModel.wmm2025
 
-  /// A few of the official test values (public domain): year, km, latitude, longitude, X Y Z H F (nT), I D (°); grid
-  /// variation and yearly changes follow.
+  /// Official test values (selection; public domain): year, altitude (km), latitude, longitude, X Y Z H F (nT), I D
+  /// (°), grid variation, yearly changes.
   private static let officialRows: [[Double]] = [
     [
       2025, 0, 80, 0, 6521.6, 145.9, 54791.5, 6523.2, 55178.5, 83.21, 1.28, 1.28, -8.3, 59.5, 31.1, -7.0,
@@ -26,7 +26,7 @@ import Testing
     ],
   ]
 
-  @Test func matchesTheOfficialValuesKeptHere() throws {
+  @Test func matchesSomeOfficialValues() throws {
     for row in Self.officialRows { try Self.check(row) }
   }
 
@@ -53,7 +53,7 @@ import Testing
     let decimals = [1, 1, 1, 1, 1, 2, 2]
     for (index, (value, places)) in zip(values, decimals).enumerated() {
       let expected = row[index + 4]
-      // What is printed is rounded, so the value may be half a last digit away.
+      // Published values are rounded: the tolerance is half of the last digit.
       let tolerance = 0.5 * pow(10, -Double(places)) + 1e-9
       #expect(
         abs(value - expected) <= tolerance,
@@ -65,7 +65,7 @@ import Testing
   @Test(arguments: [
     (2024.999, true), (2025.0, false), (2029.999, false), (2030.0, true), (2035.0, true), (1970.0, true),
   ])
-  func saysWhenItHasExpired(year: Double, isExpired: Bool) throws {
+  func reportsExpiry(year: Double, isExpired: Bool) throws {
     let place = Coordinate(latitude: 48, longitude: 11)
     let field = try #require(Self.model.field(at: place, decimalYear: year))
     #expect(field.isExpired == isExpired)
@@ -75,7 +75,7 @@ import Testing
       (field.declinationUncertainty > fresh.declinationUncertainty + 1e-3) == (abs(year - 2027.5) > 2.6))
   }
 
-  @Test func thePolesNeedNoCaseOfTheirOwn() throws {
+  @Test func theFieldIsContinuousAtThePoles() throws {
     for pole in [90.0, -90.0] {
       for longitude in stride(from: -180.0, through: 180, by: 30) {
         let at = try #require(
@@ -84,15 +84,15 @@ import Testing
           Self.model.field(
             at: Coordinate(latitude: pole * (1 - 1e-9), longitude: longitude), decimalYear: 2026))
         #expect((at.northEastDown - near.northEastDown).length < 1e-4)
-        // The horizontal field is one vector, whichever meridian it is expressed along.
+        // The horizontal field is the same vector along any meridian.
         #expect(abs(at.horizontalIntensity - (pole > 0 ? 1.83 : 16.8)) < 0.3, "\(at.horizontalIntensity)")
         #expect(at.declinationUncertainty <= 180)
       }
     }
   }
 
-  /// The field is the gradient of a potential: without curl and divergence. Checked over a small cube, this finds any
-  /// wrong term, sign or frame anywhere on Earth.
+  /// The field has neither curl nor divergence where no current flows. This check over a small cube finds any wrong term,
+  /// sign or frame anywhere on Earth.
   @Test func theFieldHasNeitherCurlNorDivergence() throws {
     func cartesian(_ latitude: Double, _ longitude: Double, _ altitude: Double) throws -> Vector3 {
       let field = try #require(
@@ -102,13 +102,13 @@ import Testing
     }
     for latitude in stride(from: -85.0, through: 85, by: 17) {
       for longitude in stride(from: -170.0, through: 170, by: 40) {
-        // Circulation around and flux out of a box 2 km wide, in µT: with frames that turn from face to face.
+        // Circulation around and flux out of a box of 2 km, in µT, with a local frame on each face.
         let step = 1000.0
         let frame = LocalFrame(origin: Coordinate(latitude: latitude, longitude: longitude))
         func shifted(_ east: Double, _ north: Double, _ up: Double) throws -> Vector3 {
           let place = frame.coordinate(at: SIMD2(east, north))
           let v = try cartesian(place.latitude, place.longitude, up)
-          // Into the frame of the centre: the meridians converge and the vertical tilts along the way.
+          // Rotation into the frame of the centre: meridians converge, and the vertical tilts with distance.
           let convergence = (place.longitude - longitude).radians * sin(latitude.radians)
           let tiltEast = (place.longitude - longitude).radians * cos(latitude.radians)
           let tiltNorth = (place.latitude - latitude).radians
@@ -122,7 +122,7 @@ import Testing
         let up = try (shifted(0, 0, step) - shifted(0, 0, -step)) / (2 * step)
         let divergence = east.x + north.y + up.z
         let curl = Vector3(north.z - up.y, up.x - east.z, east.y - north.x)
-        // The gradients themselves are about 2e-5 µT/m.
+        // The gradients are about 2e-5 µT/m.
         #expect(abs(divergence) < 2e-8, "\(latitude) \(longitude) \(divergence)")
         #expect(curl.length < 2e-8, "\(latitude) \(longitude) \(curl)")
       }
@@ -133,7 +133,7 @@ import Testing
     Coordinate(latitude: .nan, longitude: 0), Coordinate(latitude: 91, longitude: 0),
     Coordinate(latitude: 0, longitude: .infinity),
   ])
-  func refusesPlacesThatAreNone(place: Coordinate) {
+  func refusesInvalidPositions(place: Coordinate) {
     #expect(Self.model.field(at: place, decimalYear: 2026) == nil)
   }
 

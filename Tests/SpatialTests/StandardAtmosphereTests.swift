@@ -12,7 +12,7 @@ import Testing
     #expect(abs(StandardAtmosphere.altitude(pressure: pressure) - altitude) < 0.5)
   }
 
-  @Test func bothWaysAreInverse() {
+  @Test func altitudeAndPressureAreInverse() {
     for altitude in stride(from: -400.0, through: 9000, by: 123) {
       let pressure =
         StandardAtmosphere.seaLevelPressure * StandardAtmosphere.pressureRatio(altitude: altitude)

@@ -25,18 +25,18 @@ import Testing
     "", "2026", "2026-11-21", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-21T24:00:00Z",
     "2026-11-21T08:15:30", "2026-11-21T08:15:30.Z", "2026-11-21T08:15:30Zx", "２026-11-21T08:15:30Z",
   ])
-  func refusesWhatIsNotATime(text: String) {
+  func refusesInvalidTimes(text: String) {
     #expect(UTCTime(rfc3339: text) == nil)
   }
 
-  @Test func clampsWhatDoesNotFit() {
+  @Test func clampsValuesOutOfRange() {
     #expect(UTCTime(secondsSince1970: .nan).nanoseconds == 0)
     #expect(UTCTime(secondsSince1970: .infinity).nanoseconds == .max)
     #expect(Timestamp(seconds: -.infinity).advanced(bySeconds: -1).nanoseconds == .min)
   }
 }
 
-/// The same text is the same time whichever way it is handed over.
+/// Agreement of the three parsers: of a string, a part of a string, and bytes.
 @Suite struct UTCTimeReadingTests {
   @Test func textPartAndBytesAgree() {
     var generator = SplitMix.announced()
@@ -57,7 +57,7 @@ import Testing
       #expect(part == whole && UTCTime(rfc3339UTF8: bytes.span) == whole, "\(string)")
       guard let whole else { continue }
       read += 1
-      // Written in the contract's form it is the same to the millisecond.
+      // The RFC 3339 text of the result has the same time to the millisecond.
       let again = UTCTime(rfc3339: whole.rfc3339)
       #expect(
         again.map { whole.nanoseconds - $0.nanoseconds < 1_000_000 && $0 <= whole } == true, "\(string)")

@@ -3,26 +3,26 @@ import Simulation
 import Spatial
 import TestSupport
 
-/// Six axes of a common 16-bit part at ±16 g and ±2000 °/s on the road, by its raw values.
+/// Raw values of a common six-axis 16-bit sensor (±16 g, ±2000 °/s) on the road.
 struct SimulatedScans {
-  /// m/s² and rad/s.
+  /// Size of one step in m/s² and rad/s.
   static let steps = (force: 16 * standardGravity / 32_768, rate: 2000 * Double.pi / 180 / 32_768)
 
   var random: SeededGenerator
-  /// Deviation of white noise, steps.
+  /// Standard deviation of white noise in steps.
   let noise: Double
   let rate = 400.0
-  /// What the sensor said, axis by axis.
+  /// Raw sensor values by axis.
   private(set) var raw: [[Int64]] = []
   private(set) var scans: [InertialScan] = []
 
-  /// - Parameter jitter: of time stamps, microseconds, one deviation.
+  /// - Parameter jitter: standard deviation of the time stamps in µs.
   init(_ random: SeededGenerator, seconds: Double, noise: Double, jitter: Double = 5) {
     (self.random, self.noise) = (random, noise)
     var last: Int64 = 0
     for number in 0..<Int(seconds * rate) {
       let time = Double(number) / rate
-      // The road: slow turns and speeds, in steps.
+      // Slow rotations and accelerations of a drive, in steps.
       let way = [
         200 * sine(0.3 * time), 150 * sine(0.2 * time + 1), 2048, 60 * sine(0.5 * time),
         40 * sine(0.4 * time),
@@ -41,13 +41,13 @@ struct SimulatedScans {
     }
   }
 
-  /// A sine by its third period, which needs no more than that it is smooth.
+  /// A smooth approximation of the sine by a cubic polynomial.
   private func sine(_ x: Double) -> Double {
     let turn = (x / (2 * .pi)) - (x / (2 * .pi)).rounded()
     return 16 * turn * (0.5 - abs(turn))
   }
 
-  /// The sensor's own numbers of a scan.
+  /// The raw sensor values of a scan.
   static func raw(_ scan: InertialScan) -> [Int64] {
     let (force, rate) = (scan.specificForce ?? .zero, scan.rotationRate ?? .zero)
     return (0..<3).map { Int64((force[$0] / steps.force).rounded()) }

@@ -2,13 +2,14 @@ import Simulation
 import Testing
 import Traces
 
-/// The step of a sensor's raw values is found by its values, whatever they are about.
+/// Detection of a sensor's quantization step from its values.
 @Suite struct StepFinderTests {
   struct Sensor: Sendable {
     var step, rest, least: Double
   }
 
-  /// Steps of accelerometers (m/s²), gyroscopes (rad/s) and barometers (Pa), about what they rest at, with little noise and much.
+  /// Steps of accelerometers (m/s²), gyroscopes (rad/s) and barometers (Pa) around their values at rest, with little
+  /// and much noise.
   @Test(
     arguments: [
       Sensor(step: 9.80665 / 16384, rest: 9.80665, least: 7.5e-5),
@@ -30,8 +31,8 @@ import Traces
     }
   }
 
-  /// One value, however often, says nothing of steps; and values without any have none.
-  @Test func nothingIsMadeUp() {
+  /// A constant value and values without quantization yield no step.
+  @Test func constantValuesHaveNoStep() {
     var still = StepFinder(least: 0.1)
     for _ in 0..<1000 { _ = still.process(101_325) }
     #expect(still.step == nil)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Traces
 
-/// What is packed is what is read, and no bytes make reading fail.
+/// Round trips of trace blocks, and arbitrary bytes as input.
 @Suite struct TraceBlockTests {
   private func time(_ microseconds: Int64) -> Timestamp { Timestamp(nanoseconds: 1000 * microseconds) }
 
@@ -34,7 +34,7 @@ import Traces
     return fix
   }
 
-  @Test func aReportIsReadAsItWas() throws {
+  @Test func aFixIsReadUnchanged() throws {
     var bare = PositionFix(timestamp: time(6_000_000))
     bare.isHorizontalErrorFromDilution = true
     bare.satellitesVisible = 12
@@ -42,7 +42,7 @@ import Traces
     #expect(try read(reports.map { .fix($0) }) == reports.map { .fix($0) })
   }
 
-  @Test func theBusIsReadAsItWas() throws {
+  @Test func vehicleReadingsAreReadUnchanged() throws {
     let readings = [
       VehicleReading(timestamp: time(1), path: "Vehicle.Speed", value: .number(53.7), resolution: 0.1),
       VehicleReading(timestamp: time(2), path: "Vehicle.Speed", value: .number(53.8125), resolution: 1 / 256),
@@ -57,7 +57,7 @@ import Traces
     #expect(try read(readings.map { .vehicle($0) }) == readings.map { .vehicle($0) })
   }
 
-  @Test func motionGoesToItsStep() throws {
+  @Test func motionIsRoundedToItsStep() throws {
     let attitude = Quaternion(rotationVector: Vector3(0.3, -1.2, 2))
     let samples = try read([
       .motion(TraceMotion(timestamp: time(1), attitude: attitude, velocity: Vector3(13.8891, -4.5, 0.0004))),
@@ -72,7 +72,7 @@ import Traces
     #expect(second.velocity == nil)
   }
 
-  /// Parts of a scan come and go; what is not finite is left out, and the rest stays.
+  /// Scans may lack parts. Values that are not finite are omitted, all others are stored.
   @Test func scansKeepTheirParts() throws {
     let step = TraceResolution(specificForce: Vector3(repeating: 0.5), rotationRate: Vector3(repeating: 0.25))
     var scans = [
@@ -101,7 +101,7 @@ import Traces
     #expect(isTaken && !isEndless)
   }
 
-  @Test func theEndsOfTimeAreTaken() throws {
+  @Test func extremeTimesAreAccepted() throws {
     let ends = [Int64.min, .min + 1, -500, 499, .max - 1, .max]
     let samples = ends.map {
       TraceSample.pressure(.init(timestamp: Timestamp(nanoseconds: $0), pressure: -1e300))
@@ -133,7 +133,7 @@ import Traces
     }
   }
 
-  @Test func noBytesMakeItFail() {
+  @Test func arbitraryBytesNeverTrap() {
     var random = SeededGenerator.announced()
     var block = TraceBlock()
     for scan in SimulatedScans(random, seconds: 0.5, noise: 3).scans { block.append(.inertial(scan)) }
@@ -148,7 +148,7 @@ import Traces
     for _ in 0..<3000 {
       var damaged = bytes
       for _ in 0...random.next() % 4 {
-        // Most of the heads come first.
+        // Most of the damage is done to the headers.
         let reach = random.next() % 2 == 0 ? UInt64(bytes.count) : 160
         damaged[Int(random.next() % reach)] = UInt8(truncatingIfNeeded: random.next())
       }
@@ -159,7 +159,7 @@ import Traces
 
   // MARK: Files
 
-  @Test func aFileThatEndsAnywhereIsReadToItsLastWholeBlock() throws {
+  @Test func aTruncatedFileIsReadToItsLastCompleteBlock() throws {
     let head = TraceFile.Head(moment: time(77), utcOffset: -5)
     let blocks: [[UInt8]] = [[1, 2, 3], [], Array(repeating: 9, count: 700)]
     let bytes = blocks.reduce(TraceFile.bytes(head)) { $0 + TraceFile.bytes(block: $1) }

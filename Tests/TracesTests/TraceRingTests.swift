@@ -21,7 +21,7 @@ import Testing
     return try ring.blocks(times).flatMap { try #require(TraceBlock(bytes: $0)).samples }
   }
 
-  @Test func theLastSecondsAreThereAndNoMore() throws {
+  @Test func theRingRetainsTheLastSeconds() throws {
     let random = SeededGenerator.announced()
     let scans = SimulatedScans(random, seconds: 100, noise: 4).scans
     var ring = TraceRing()
@@ -34,7 +34,7 @@ import Testing
     }
     let kept = try samples(ring)
     #expect(kept.count == ring.count && kept.count >= 12_000)
-    // Every one of them, in order.
+    // The samples are complete and in order.
     let times = scans.suffix(kept.count).map(\.timestamp)
     #expect(kept.map(\.timestamp) == times)
     let span = times[400]...times[1200]
@@ -54,10 +54,10 @@ import Testing
     #expect(ring.count > 400)
   }
 
-  /// Blocks are packed each two seconds; between that a sample allocates nothing.
+  /// Blocks are packed every 2 s; appending a sample in between allocates no memory.
   @Test(
     .enabled(
-      if: isMeasured, "a debug build allocates iterators, and a sanitizer has taken the allocator's place"))
+      if: isMeasured, "a debug build allocates iterators, and a sanitizer replaces the allocator"))
   func inTheSteadyStateASampleAllocatesNothing() {
     let random = SeededGenerator.announced()
     let scans = SimulatedScans(random, seconds: 61, noise: 4).scans
@@ -70,7 +70,7 @@ import Testing
       guard index >= 400 * 40 else { continue }
       if count == 0 { without += 1 } else { most = max(most, count) }
     }
-    // Eleven blocks are packed in these 21 seconds.
+    // Eleven blocks are packed in these 21 s.
     #expect(without >= 400 * 21 - 12, "\(without) without, at most \(most)")
   }
 
@@ -84,7 +84,7 @@ import Testing
       #expect(abs(finder.resolution.rotationRate[axis] / SimulatedScans.steps.rate - 1) < 1e-9)
     }
     #expect(finder.resolution.magneticField == TraceResolution().magneticField)
-    // Another range has other steps: nothing of it is rounded to those of before.
+    // A scan with another range and step is not rounded to the previous step.
     var ring = TraceRing()
     for scan in drive.scans { ring.append(.inertial(scan)) }
     let finer = drive.scans.map { scan in
@@ -105,8 +105,8 @@ import Testing
     }
   }
 
-  /// Turned by a mounting of odd angles a sensor has no steps; then the finest are taken.
-  @Test func whereThereAreNoStepsTheFinestAreTaken() {
+  /// A mounting with odd angles leaves no step in the values; then the finest resolution is used.
+  @Test func withoutStepsTheFinestResolutionIsUsed() {
     var random = SeededGenerator.announced()
     let turn = Quaternion(rotationVector: Vector3(0.3, 0.2, -0.7))
     var finder = ResolutionFinder()
@@ -119,7 +119,7 @@ import Testing
     _ = random.next()
   }
 
-  @Test func clocksThatGoAstrayEmptyNothingTheyShouldNot() throws {
+  @Test func backwardSamplesAreRefusedAndAGapClearsTheRing() throws {
     var ring = TraceRing()
     func scan(_ seconds: Double) -> TraceSample {
       .inertial(InertialScan(timestamp: Timestamp(seconds: seconds), specificForce: Vector3(0, 0, 9.8)))
@@ -128,7 +128,7 @@ import Testing
     ring.append(scan(50))
     ring.append(scan(107))
     #expect(ring.refused == 1 && ring.count == 101)
-    // A minute on is another time line.
+    // A sample more than a minute ahead starts a new time line.
     ring.append(scan(500))
     #expect(ring.count == 1)
     ring.removeAll()

@@ -7,9 +7,10 @@ import TestSupport
 import Testing
 import Traces
 
-/// What 30 s of six axes at 400 Hz take, and that not a sample is missing.
+/// Size of 30 s of six axes at 400 Hz, without a missing sample.
 @Suite struct TraceSizeTests {
-  /// Bits of noise of so many steps, rounded: those of the normal distribution's differential entropy (C. Shannon, 1948).
+  /// Bits per value for rounded noise of a given standard deviation in steps: differential entropy of the normal
+  /// distribution (C. Shannon, 1948).
   private func bits(_ noise: Double) -> Double { log2(noise * (2 * Double.pi * M_E).squareRoot()) }
 
   @Test(arguments: [2.0, 4, 8])
@@ -20,12 +21,12 @@ import Traces
     for scan in drive.scans { ring.append(.inertial(scan)) }
     let times = try #require(ring.times)
     let blocks = ring.blocks(times)
-    // While it is written it is not packed, and each block is by itself; what is sent is packed as a whole.
+    // The ring stores separate uncompressed blocks. A file for sending contains merged and compressed blocks.
     var bytes = TraceFile.bytes(.init(moment: times.upperBound, utcOffset: 0))
     for block in TraceBlock.merged(blocks) {
       bytes += TraceFile.bytes(block: try Deflate.huffman(block.sections))
     }
-    // Six values and a time of each scan, none of which can take less than its noise.
+    // Each scan has six values and a time. None of them needs fewer bits than its noise.
     let bound = 12_000 * (6 * bits(noise) + bits(5)) / 8
     print("noise \(noise): \(bytes.count) bytes, entropy \(Int(bound)), ring \(ring.byteCount)")
     #expect(bytes.count <= 60_000 && Double(bytes.count) < 1.05 * bound + 2500, "seed \(random.seed)")

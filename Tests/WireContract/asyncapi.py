@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Checks Config/asyncapi.yaml: it is AsyncAPI 3, every reference leads somewhere, every schema is used, every parameter of
-an address is declared, every channel has an operation. Prints the path of each address below the vehicle."""
+"""Checks Config/asyncapi.yaml: valid AsyncAPI 3, no broken references, no unused schemas, all parameters of addresses declared, and
+an operation for every channel. Prints the path of each address below the vehicle."""
 
 import json
 import pathlib
@@ -26,7 +26,7 @@ def references(node):
 
 
 def resolve(document, reference):
-    """What a reference means; raises when it means nothing."""
+    """Resolves a reference; raises an error if it is broken."""
     place, _, pointer = reference.partition("#")
     node = json.loads((FOLDER / place).read_text()) if place else document
     for part in filter(None, pointer.split("/")):

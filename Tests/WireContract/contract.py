@@ -1,4 +1,4 @@
-"""The wire contract as its consumers have it: the schemas of Config/schemas, and which of them a topic goes by."""
+"""The wire contract for consumers: the schemas of Config/schemas by topic."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "Config" / "schemas"
 
 
 def schema_name(topic, root="odograph/v1"):
-    """The schema of a topic's messages; None for a topic that is none of the contract's."""
+    """Returns the schema of a topic's messages; None for other topics."""
     if not topic.startswith(root + "/"):
         return None
     parts = topic[len(root) + 1 :].split("/", 2)
@@ -34,7 +34,7 @@ class Contract:
         }
 
     def problems(self, name, message):
-        """What is wrong with a message, one line each; empty when it is as its schema says."""
+        """Returns the faults of a message, one line each; empty for a valid message."""
         if name not in self.validators:
             return [f"no schema {name}.json"]
         return [

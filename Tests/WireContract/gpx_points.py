@@ -1,4 +1,4 @@
-"""Prints the points of a GPX file as gpxpy reads them: track, latitude, longitude, elevation, time."""
+"""Prints the points of a GPX file with gpxpy: track, latitude, longitude, elevation, time."""
 
 import sys
 

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Checks messages of the OwnTracks profile, one JSON line {"topic","qos","retain","payload"} each on standard input,
-against what the format's readers expect. Prints how many there were of each type; fails on the first thirty that do not
-fit.
+against the requirements of the format's readers. Prints the number of each type. Fails with the first thirty invalid ones.
 
 usage: owntracks.py USER DEVICE"""
 
@@ -38,7 +37,7 @@ TIME = integer(946684800, 4102444800)
 LATITUDE, LONGITUDE = number(-90, 90), number(-180, 180)
 TRACKER = lambda value: text(value) and len(value) <= 2
 
-# For each type: the topic below owntracks/user/device, QoS, whether it is retained, the required fields, the others.
+# For each type: topic below owntracks/user/device, QoS, retained or not, required fields, optional fields.
 TYPES = {
     "location": dict(
         topic="", qos=1, retain=True,
@@ -48,11 +47,11 @@ TYPES = {
             cog=integer(0, 359), batt=integer(0, 100), bs=one_of(0, 1, 2, 3), tid=TRACKER,
             t=one_of("p", "c", "C", "b", "r", "u", "t", "v"), m=one_of(1, 2), conn=one_of("w", "o", "m"),
             inregions=texts, inrids=texts, created_at=TIME,
-            # A member of our own, which readers pass over.
+            # An extension of this project, which readers ignore.
             positionSource=one_of("coarse"))),
     "transition": dict(
         topic="/event", qos=1, retain=False,
-        # A recorder crashes on one without desc. wtst is when the region was made.
+        # The OwnTracks recorder crashes without desc. wtst is the creation time of the region.
         required=dict(wtst=TIME, tst=TIME, acc=integer(0, 10**8), event=one_of("enter", "leave"), desc=text),
         optional=dict(lat=LATITUDE, lon=LONGITUDE, tid=TRACKER, t=one_of("c", "b", "l"), rid=text)),
     "waypoint": dict(

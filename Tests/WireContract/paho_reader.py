@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Reads a fleet's native topics with the paho client until a message of each kind has come, and validates every one.
+"""Reads a fleet's native topics with the paho client until a message of each kind has arrived, and validates every one.
 
 usage: paho_reader.py PORT VERSION KIND...   VERSION: 5 or 3.1.1
-Prints kind,messages,properties for each kind: in MQTT 5 the content type that came along."""
+Prints kind,messages,properties for each kind. The property is the content type of MQTT 5."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Checks the schemas themselves: each is named by its $id, and has examples that are as it says. Prints "name,examples", and
-with a name as its argument that schema's examples, a JSON line each."""
+"""Checks the schemas: each has a $id with its name, and valid examples. Prints "name,examples". With a name as its argument,
+prints that schema's examples, a JSON line each."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Validates messages, one JSON line {"topic","payload"} each on standard input, as `odographd run --print` and
-`odograph tail` write them, against Config/schemas. Prints how many there were of each schema and of each object in
-them; fails on the first thirty that do not fit, and when the schemas would not notice a broken message."""
+`odograph tail` write them, against Config/schemas. Prints the number of messages of each schema and of each object in
+them. Fails with the first thirty invalid messages, and if a schema accepts a message with an introduced fault."""
 
 import collections
 import copy
@@ -12,12 +12,12 @@ from contract import Contract, schema_name
 
 
 def of_another_type(schema, value):
-    """A value that cannot be right where this one is."""
+    """Returns an invalid value in place of a valid one."""
     return {"wrong": True} if not isinstance(value, dict) else "wrong"
 
 
 def mutations(schema, message, root=None, path=""):
-    """Messages that must be refused, each with what was done to it; in objects within it, too."""
+    """Yields invalid messages with a description of their fault, also in nested objects."""
     root = root or schema
     while "$ref" in schema:
         schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
@@ -65,7 +65,7 @@ def main():
             if not contract.problems(name, broken):
                 problems.append(f"{name}.json accepts a message {what}")
         if contract.problems(name, message | {"addedInALaterVersion": 1}):
-            problems.append(f"{name}.json refuses a field that it does not know")
+            problems.append(f"{name}.json refuses an unknown field")
     for name in sorted(counts):
         print(f"{name},{counts[name]}")
     for problem in problems[:30]:

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the programs say of themselves. The version stands here; commit and day of the build are given by
-// Deploy/build-static.sh through the manifest, and are empty in a development build.
+// Version information of the programs. The version is defined here. Deploy/build-static.sh sets commit and date of
+// the build through the manifest; they are empty in a development build.
 #define ODOGRAPH_VERSION "0.1.0"
 
 const char *odograph_version(void);

@@ -3,21 +3,21 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-// Libraries write to standard error what the agent's log should have, limited. A pipe is put in the place of descriptor 2, and
-// the agent reads it. What a crash writes must not end in that pipe: a handler of the signals that end a process by its own fault
-// writes what is in it to the real standard error.
+// Libraries write messages for the agent's log to standard error. A pipe replaces descriptor 2, and the agent reads
+// it with limits. Messages of a crash must not remain in that pipe: a handler of the signals of fatal faults copies
+// its contents to the original standard error.
 
-/// Puts the pipe in place. False when there is no room for another descriptor; all is as before then.
+/// Installs the pipe. Returns false, without any change, if no descriptor is available.
 bool standard_error_capture(void);
 
-/// Where the real standard error is: descriptor 2, or what has been kept of it.
+/// Returns the original standard error: descriptor 2, or its duplicate.
 int standard_error_descriptor(void);
 
-/// Waits for something to be written, and for the end of the crash that may have written it; then reads it. What was read stays
-/// where a crash finds it until the next call. Returns -1 when it is over.
+/// Waits for data, and for the end of a crash that may have written it; then reads it. The data remain available to
+/// the crash handler until the next call. Returns -1 at the end.
 ssize_t standard_error_read(const unsigned char **bytes);
 
-/// Gives descriptor 2 back, and lets `standard_error_read` return what there still is, and then -1.
+/// Restores descriptor 2. `standard_error_read` then returns the remaining data, and finally -1.
 void standard_error_restore(void);
 
 /// Closes the pipe; `standard_error_read` must have returned -1.

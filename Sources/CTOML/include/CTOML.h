@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Debian's toml++ behind a C interface: a text in, a flat list of nodes with their positions out. No exception leaves it.
+// Debian's toml++ behind a C interface: converts a text to a flat list of nodes with their positions. Throws no
+// exceptions.
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,16 +20,16 @@ typedef enum {
   CTOML_TIME
 } ctoml_kind;
 
-// Lines and columns are counted from 1, columns in code points.
+// Lines and columns start at 1; columns are counted in code points.
 typedef struct {
   ctoml_kind kind;
-  // 0 for members of the document; members and elements follow their table or array, one deeper.
+  // 0 for members of the document; members and elements follow their table or array, with the next depth.
   uint32_t depth;
   // NULL for elements of an array.
   const char *key;
   size_t key_length;
   uint32_t key_line, key_column;
-  // Of the value; of a table, its header.
+  // Position of the value, or of the header of a table.
   uint32_t line, column;
   // CTOML_STRING
   const char *text;
@@ -40,18 +41,18 @@ typedef struct {
 } ctoml_node;
 
 typedef struct {
-  // In the order of the text.
+  // Nodes in the order of the text.
   const ctoml_node *nodes;
   size_t count;
-  // NULL when the text is TOML; otherwise why not, and where.
+  // NULL for valid TOML; otherwise the error and its position.
   const char *problem;
   uint32_t line, column;
 } ctoml_document;
 
-// Values may be nested, and a key may have parts, to this depth.
+// Maximum depth of nested values, and maximum number of parts of a key.
 enum { CTOML_DEPTH_LIMIT = 16 };
 
-// Returns NULL when there is no memory. The text need not outlive the call.
+// Returns NULL if memory is insufficient. The text may be freed after the call.
 ctoml_document *ctoml_parse(const char *text, size_t length);
 
 void ctoml_free(ctoml_document *document);

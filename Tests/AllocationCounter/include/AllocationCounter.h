@@ -1,9 +1,9 @@
 #pragma once
 #include <stdbool.h>
 
-/// Allocations of the calling thread since it began. Counts while the program's own `malloc` is in place, which a
-/// sanitizer's replaces.
+/// Number of allocations of the calling thread since its start. Zero under a sanitizer, which replaces `malloc`
+/// itself.
 long allocation_count(void);
 
-/// Whether allocations are counted.
+/// True if allocations are counted.
 bool allocation_is_counted(void);

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// As IIO names them. A name that begins another one comes after it.
+// Names of clocks in IIO. A name that is a prefix of another one follows it.
 static const struct { const char *name; int clock; } clocks[] = {
     {"realtime_coarse", CLOCK_REALTIME_COARSE}, {"realtime", CLOCK_REALTIME},
     {"monotonic_raw", CLOCK_MONOTONIC_RAW},     {"monotonic_coarse", CLOCK_MONOTONIC_COARSE},

@@ -25,7 +25,7 @@ static void send_lines(struct stream *stream, FILE *out, bool finish) {
         left -= (size_t)(end + 1 - start);
         start = end + 1;
     }
-    // A line longer than the buffer is split; an unfinished last line gets its end here.
+    // A line longer than the buffer is split. An incomplete last line is terminated.
     if (left == sizeof stream->text || (finish && left > 0)) {
         fprintf(out, "%c %.*s\n", stream->tag, (int)left, start);
         left = 0;
@@ -54,7 +54,7 @@ static int signal_number(const char *name) {
     return 0;
 }
 
-// Returns false when the connection is gone.
+// Returns false if the connection is closed.
 static bool read_request(pid_t group, FILE *in) {
     char line[64];
     if (!fgets(line, sizeof line, in)) return false;
@@ -100,7 +100,7 @@ void run_command(const char *command, FILE *in, FILE *out) {
     }
     bool connected = true;
     int status = 0;
-    // A process left in the background may hold the pipes open: the command ends when the shell does.
+    // Background processes may hold the pipes open: the command ends with its shell.
     for (bool ended = false; !ended || streams[0].fd >= 0 || streams[1].fd >= 0;) {
         struct pollfd files[3] = {{.fd = streams[0].fd, .events = POLLIN},
                                   {.fd = streams[1].fd, .events = POLLIN},

@@ -1,4 +1,4 @@
-// The guest's end of the rig: an emulated HID sensor hub and the text protocol by which the host commands it.
+// The guest's program of the rig: an emulated HID sensor hub and the text protocol for commands of the host.
 // The protocol is described in ../README.md.
 
 #include "command.h"
@@ -24,7 +24,7 @@ struct connection {
     FILE *in, *out;
 };
 
-// Reads CSV up to a line ".", so that a bad line leaves the connection in step.
+// Reads CSV up to a line ".", so that the connection remains in sync after an invalid line.
 static const char *load(struct connection *c, char *answer, size_t size) {
     struct recording recording = {0};
     const char *problem = NULL;
@@ -154,7 +154,7 @@ static const char *set_time(const char *arguments) {
     long long ns = atoll(arguments);
     struct timespec time = {ns / 1000000000, ns % 1000000000};
     if (ns <= 0 || clock_settime(CLOCK_REALTIME, &time) != 0) return "cannot set the clock";
-    // Who set it keeps it right: the kernel is to say so, as with a daemon that does.
+    // Marks the clock as synchronized, as a time daemon does, since the host sets it.
     struct timex state = {.modes = ADJ_STATUS | ADJ_MAXERROR | ADJ_ESTERROR, .maxerror = 10000, .esterror = 10000};
     if (adjtimex(&state) < 0) return "cannot mark the clock as set";
     hub_clocks_changed();

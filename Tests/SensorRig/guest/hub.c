@@ -21,11 +21,11 @@ static const int64_t NEVER = INT64_MAX;
 
 struct sensor_state {
     struct features features;
-    int64_t next_ns;       // when it reports next while no recording is playing; 0: at once
+    int64_t next_ns;       // time of the next report while no recording is played; 0: now
     int64_t row_due_ns;    // in the recording's time: rows before this are skipped
-    int32_t raw[3];        // last values, also what a poll of the sensor reads
-    int32_t reported[3];   // last reported, for the change sensitivity
-    bool fresh;            // nothing reported since power on
+    int32_t raw[3];        // last values, also returned by a poll of the sensor
+    int32_t reported[3];   // last reported values, for the change sensitivity
+    bool fresh;            // no report since power on
     int clock_file;        // the IIO device's current_timestamp_clock, or -1
     uint64_t sent, clipped;
 };
@@ -41,8 +41,8 @@ static struct {
     double idle_values[COLUMN_COUNT];
     size_t next_row;
     int64_t start_ns;   // CLOCK_MONOTONIC at the recording's first row
-    int64_t paused_ns;  // CLOCK_MONOTONIC when it was paused
-    int64_t latest_ns;  // the worst lateness of a report
+    int64_t paused_ns;  // CLOCK_MONOTONIC at the pause
+    int64_t latest_ns;  // largest delay of a report
 } hub = {.lock = PTHREAD_MUTEX_INITIALIZER, .uhid = -1, .wake = -1, .idle = true,
          .idle_values = {0, 0, 9.80665, 0, 0, 0, 20, 0, -45, 101325}};
 
@@ -52,7 +52,7 @@ static void unlock(void) { pthread_mutex_unlock(&hub.lock); }
 static const char *unlock_with(const char *problem) {
     unlock();
     uint64_t one = 1;
-    (void)!write(hub.wake, &one, sizeof one); // can only fail when it is readable already
+    (void)!write(hub.wake, &one, sizeof one); // can only fail if it is already readable
     return problem;
 }
 
@@ -84,7 +84,7 @@ static void set_report(const struct uhid_set_report_req *request) {
     } else {
         struct sensor_state *state = &hub.sensors[sensor];
         bool was_on = is_on(state);
-        // The kernel sends every field of the report, and zero in those that it has not read yet.
+        // The kernel sends every field of the report, with zero for fields that it has not read yet.
         if (wanted.power == 0) wanted.power = state->features.power;
         if (wanted.reporting == 0) wanted.reporting = state->features.reporting;
         if (wanted.interval_ms == 0) wanted.interval_ms = DEFAULT_INTERVAL_MS;
@@ -132,9 +132,9 @@ static void handle_kernel(void) {
 
 // MARK: reporting
 
-// The clock that the sensor's timestamps show. The kernel passes a HID timestamp on as it is, whatever
-// current_timestamp_clock says; following that attribute makes the hub behave like a chip whose driver takes the
-// time itself. It is read per sample since nothing tells of a change, and a client sets it just before it starts.
+// Returns the clock of the sensor's timestamps. The kernel passes HID timestamps on without regard to
+// current_timestamp_clock. Following this attribute makes the hub similar to a chip whose driver reads the time. The
+// attribute is read per sample, since the kernel does not report changes and clients set it just before a capture.
 static int timestamp_clock(enum sensor sensor) {
     if (hub.options.clock == CLOCK_FIXED) return hub.options.fixed_clock;
     struct sensor_state *state = &hub.sensors[sensor];
@@ -157,7 +157,7 @@ static bool changed_enough(struct sensor_state *state) {
     return false;
 }
 
-// Sends the sensor's current values as a sample taken at `monotonic_ns`.
+// Sends the sensor's current values as a sample of the time `monotonic_ns`.
 static void report(enum sensor sensor, int64_t monotonic_ns, int64_t now) {
     struct sensor_state *state = &hub.sensors[sensor];
     if (hub.muted || !changed_enough(state)) return;
@@ -171,7 +171,7 @@ static void report(enum sensor sensor, int64_t monotonic_ns, int64_t now) {
     if (now - monotonic_ns > hub.latest_ns) hub.latest_ns = now - monotonic_ns;
 }
 
-// A chip that converts at the recording's rate and drops what is faster than the interval it was asked for.
+// Simulates a chip that converts at the recording's rate and drops samples faster than the requested interval.
 static void play_row(const struct row *row, int64_t at, int64_t now) {
     for (int sensor = 0; sensor < SENSOR_COUNT; sensor++) {
         struct sensor_state *state = &hub.sensors[sensor];
@@ -180,7 +180,8 @@ static void play_row(const struct row *row, int64_t at, int64_t now) {
         if (!is_on(state)) continue;
         int64_t interval = (int64_t)state->features.interval_ms * 1000000;
         if (row->t_ns + interval / 10 < state->row_due_ns) continue;
-        // On the grid of the interval, so that the mean rate is right even if it is no multiple of the row's.
+        // On the grid of the interval, so that the mean rate is correct even if the interval is not a multiple of the
+        // row's spacing.
         bool behind = state->row_due_ns == INT64_MIN || row->t_ns - state->row_due_ns >= interval;
         state->row_due_ns = (behind ? row->t_ns : state->row_due_ns) + interval;
         state->next_ns = at + interval;
@@ -188,7 +189,7 @@ static void play_row(const struct row *row, int64_t at, int64_t now) {
     }
 }
 
-// Plays what is due and returns when the next row is.
+// Reports the due rows and returns the time of the next one.
 static int64_t play(int64_t now) {
     struct recording *recording = &hub.recording;
     while (hub.next_row < recording->count) {
@@ -203,7 +204,7 @@ static int64_t play(int64_t now) {
     return now;
 }
 
-// Constant values at each sensor's own interval.
+// Reports constant values at each sensor's own interval.
 static int64_t rest(int64_t now) {
     int64_t next = NEVER;
     for (int sensor = 0; sensor < SENSOR_COUNT; sensor++) {
@@ -226,7 +227,7 @@ static int64_t report_what_is_due(void) {
     if (hub.uhid < 0) return NEVER;
     int64_t now = clock_ns(CLOCK_MONOTONIC);
     if (hub.playing && !hub.paused) {
-        // Until the recording begins, rest; a sensor is then never silent.
+        // Before the recording starts, sensors report the values at rest.
         if (now >= hub.start_ns || !hub.idle) return play(now);
         int64_t next = rest(now);
         return next < hub.start_ns ? next : hub.start_ns;
@@ -236,7 +237,8 @@ static int64_t report_what_is_due(void) {
 
 static void *run(void *unused) {
     (void)unused;
-    // Above iiod and everything else in the guest: the pace of the hardware does not depend on its readers.
+    // Higher priority than iiod and all other programs of the guest: the timing of hardware does not depend on its
+    // readers.
     struct sched_param priority = {.sched_priority = 10};
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
     for (;;) {
@@ -249,7 +251,7 @@ static void *run(void *unused) {
         struct timespec timeout = {wait / 1000000000, wait % 1000000000};
         if (ppoll(files, 2, &timeout, NULL) <= 0) continue;
         uint64_t count;
-        (void)!read(hub.wake, &count, sizeof count); // empty when only the kernel had something to say
+        (void)!read(hub.wake, &count, sizeof count); // empty if only the kernel sent an event
         lock();
         handle_kernel();
         unlock();

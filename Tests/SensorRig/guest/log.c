@@ -39,7 +39,7 @@ void log_wait(size_t index) {
     int64_t until = clock_ns(CLOCK_REALTIME) + 500000000;
     struct timespec deadline = {until / 1000000000, until % 1000000000};
     pthread_mutex_lock(&lock);
-    // A false alarm, or a clock that was set meanwhile, only makes the caller look once more.
+    // A spurious wake-up or a clock change only makes the caller check again.
     if (index >= count) pthread_cond_timedwait(&added, &lock, &deadline);
     pthread_mutex_unlock(&lock);
 }

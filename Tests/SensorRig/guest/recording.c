@@ -18,7 +18,7 @@ static const char *add_header(struct recording *recording, char *line) {
         }
         for (int i = 0; i < COLUMN_COUNT; i++)
             if (strcmp(name, column_names[i]) == 0) column = i;
-        // A recording may hold a temperature, but this hub has no thermometer.
+        // A recording may contain a temperature, but this hub has no thermometer.
         if (column == UNUSED_CELL && strcmp(name, "temperature") != 0) return "unknown column";
         recording->column_of_cell[recording->cells++] = column;
     }

@@ -1,4 +1,4 @@
-// A sensor recording in CSV: the header names the columns, in any order; an empty cell is an absent value.
+// A sensor recording in CSV: the header names the columns, in any order. An empty cell is an absent value.
 #pragma once
 
 #include "sensors.h"
@@ -17,8 +17,8 @@ struct recording {
     size_t line;
 };
 
-// Takes the next line of the text. Returns NULL or, when the line is wrong, what is wrong with it (static text).
+// Parses the next line of the text. Returns NULL or an error (static text).
 const char *recording_add_line(struct recording *recording, char *line);
 void recording_free(struct recording *recording);
-// Has the row every axis of the sensor?
+// True if the row has all axes of the sensor.
 bool row_has(const struct row *row, enum sensor sensor);

@@ -5,8 +5,8 @@
 
 const char *const column_names[COLUMN_COUNT] = {"ax", "ay", "az", "gx", "gy", "gz", "mx", "my", "mz", "pressure"};
 
-// Units in which the kernel's conversion factor is exactly one, so that the scale it reports is a power of ten
-// without the rounding to 1e-9 that degrees or g suffer. Pressure is the exception: pascal, which IIO has in kPa.
+// Units for which the kernel's conversion factor is exactly one, so that the reported scale is a power of ten without
+// the rounding to 1e-9 that degrees or g cause. Pressure in pascal is the exception, since IIO uses kPa.
 const struct sensor_kind sensor_kinds[SENSOR_COUNT] = {
     [ACCEL] = {"accel", "accel_3d", 0x73, 0x0453, 3, 0, 0x11E0, 1.0, -3, -6},        // m/s²
     [GYRO] = {"gyro", "gyro_3d", 0x76, 0x0457, 3, 3, 0x12F0, 1.0, -3, -6},           // rad/s
@@ -48,7 +48,7 @@ static void field(struct descriptor *d, uint8_t kind, uint16_t usage, uint32_t m
     item(d, kind, 1, DATA_VARIABLE);
 }
 
-// A selector: the kernel finds the value of a state by the position of its usage in the collection.
+// A selector: the kernel finds the value of a state by the index of its usage in the collection.
 static void state_field(struct descriptor *d, uint16_t usage, uint16_t first_selector) {
     item(d, USAGE, 2, usage);
     item(d, LOGICAL_MINIMUM, 1, 1);
@@ -86,8 +86,8 @@ static void sensor_collection(struct descriptor *d, const struct hub_layout *lay
     for (int axis = 0; axis < kind->axes; axis++)
         field(d, INPUT, (uint16_t)(kind->field + axis), minimum, maximum, layout->bits, 1);
     if (layout->timestamp) {
-        // Milliseconds with exponent -6 are the nanoseconds that the driver wants. Eight bytes instead of one
-        // field of 64 bits: the HID core warns about fields wider than 32.
+        // Milliseconds with exponent -6 are the nanoseconds that the driver requires. Eight bytes instead of one
+        // field of 64 bits, since the HID core warns about fields wider than 32 bits.
         unit(d, 0x19, -6);
         field(d, INPUT, 0x0529, 0, UINT8_MAX, 8, 8);
     }

@@ -2,7 +2,7 @@ import Foundation
 import Spatial
 import TestSupport
 
-/// A ring around a place: at each of evenly spread bearings a distance in metres.
+/// A ring of vertices around a centre: distances in metres at evenly spaced bearings.
 func ring(around center: Coordinate, _ distances: [Double]) -> [Coordinate] {
   distances.enumerated().map { index, distance in
     center.destination(distance: distance, bearing: 360 - 360 * Double(index) / Double(distances.count))
@@ -15,7 +15,7 @@ func ring(_ corners: (Double, Double)...) -> [Coordinate] {
 }
 
 extension SplitMix {
-  /// Anywhere on the earth, evenly, or near a pole or the antimeridian.
+  /// A random coordinate: evenly distributed, near a pole, or near the antimeridian.
   mutating func coordinate() -> Coordinate {
     let latitude = asin(uniform(-1...1)).degrees
     switch Int(uniform(0...5.99)) {

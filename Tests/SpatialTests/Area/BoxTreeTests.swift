@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BoxTreeTests {
   @Test(arguments: [0, 1, 2, 3, 4, 5, 16, 17, 50, 1000])
-  func findsWhatATrialOfAllFinds(count: Int) throws {
+  func findsTheSameBoxesAsALinearSearch(count: Int) throws {
     var random = SplitMix.announced()
     let home = random.coordinate()
     func place() -> Coordinate {
@@ -39,8 +39,8 @@ import Testing
     }
   }
 
-  /// Nothing inside an area lies outside of its box, wherever on the earth and however large.
-  @Test func boxesHoldTheirAreas() throws {
+  /// The bounding box of an area contains the whole area, at any place and of any size.
+  @Test func boxesContainTheirAreas() throws {
     var random = SplitMix.announced()
     for _ in 0..<300 {
       let center = random.coordinate()

@@ -8,7 +8,7 @@ import Testing
 
   private func normal(_ x: Double) -> Double { 0.5 * erfc(-x / 2.0.squareRoot()) }
 
-  /// A square whose sides run east and north has a likelihood in closed form.
+  /// The likelihood of a square with sides to the east and north has a closed form.
   @Test(arguments: [(0.0, 0.0), (10, 0), (35, 5), (50, 0), (50, 50), (70, -20), (200, 0), (0, -300)])
   func squares(east: Double, north: Double) throws {
     let frame = LocalFrame(origin: center)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// On the boundary both sides are as likely, however the numbers fall.
+  /// At the boundary, inside and outside are equally likely, for any rounding.
   @Test func theBoundaryIsAnEvenChance() throws {
     var random = SplitMix.announced()
     for _ in 0..<200 {
@@ -69,7 +69,7 @@ import Testing
     #expect(abs(a.isFalse - b.isFalse) < 1e-14 + 0.05 * b.isFalse)
   }
 
-  @Test func circlesThatCannotBeAreRefused() {
+  @Test func impossibleCirclesAreRefused() {
     for radius in [0, -5, .nan, .infinity, 1.1e7] { #expect(Circle(center: center, radius: radius) == nil) }
     #expect(Circle(center: Coordinate(latitude: 95, longitude: 0), radius: 5) == nil)
   }

@@ -20,8 +20,8 @@ import Testing
     #expect(abs(polygon.signedDistance(from: middle) + 0.0015 * 111_200) < 0.5)
   }
 
-  /// A ring may be given in either sense, closed or not, with repeated vertices.
-  @Test func theWayOfWritingDoesNotMatter() throws {
+  /// A ring may have either orientation, be closed or open, and repeat vertices.
+  @Test func ringOrientationAndClosureDoNotMatter() throws {
     let corners = ring((10, 48), (10.02, 48), (10.02, 48.02), (10, 48.02))
     let plain = try Polygon([corners])
     for other in [corners.reversed(), corners + [corners[0]], corners.flatMap { [$0, $0] }] {
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func theAntimeridianAndThePolesAreNoPlaceApart() throws {
+  @Test func polygonsMayContainAntimeridianAndPoles() throws {
     let pacific = try Polygon([ring((179, -1), (-179, -1), (-179, 1), (179, 1))])
     #expect(holds(pacific, 180, 0) && holds(pacific, -180, 0) && holds(pacific, 179.5, 0.5))
     #expect(holds(pacific, -179.5, -0.5) && !holds(pacific, 178.9, 0) && !holds(pacific, 0, 0))
@@ -43,14 +43,14 @@ import Testing
       holds(arctic, 17, 90) && holds(arctic, 45, 86) && !holds(arctic, 45, 80.1) && holds(arctic, 0, 80.1))
     #expect(!holds(arctic, 0, -90) && !holds(arctic, 0, 79.9))
 
-    // As GeoJSON writes a polar cap: along the antimeridian to the pole and back.
+    // GeoJSON writes a polar cap with an edge along the antimeridian to the pole and back.
     let cap = try Polygon([
       ring((-180, -70), (-90, -70), (0, -70), (90, -70), (180, -70), (180, -90), (-180, -90), (-180, -70))
     ])
     #expect(cap.rings[0].count == 4)
     #expect(holds(cap, 33, -90) && holds(cap, 180, -80) && holds(cap, -1, -71) && !holds(cap, 0, -69))
 
-    // Split at the antimeridian, as RFC 7946 wants it: the seam is no boundary for the likelihood.
+    // Parts split at the antimeridian (RFC 7946): the likelihood ignores the seam.
     let split = try Polygon(parts: [
       [ring((179, -1), (180, -1), (180, 1), (179, 1))], [ring((-180, -1), (-179, -1), (-179, 1), (-180, 1))],
     ])
@@ -87,7 +87,7 @@ import Testing
     #expect(throws: problem) { try Polygon(parts: parts) }
   }
 
-  @Test func aCrossingIsNamedWithItsPlace() throws {
+  @Test func aCrossingIsReportedWithItsPosition() throws {
     do {
       _ = try Polygon([ring((10, 48), (10.01, 48.01), (10.01, 48), (10, 48.01))])
       Issue.record("a bow tie must be refused")
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// Against the geodesic to points laid densely along each edge.
+  /// Comparison with the geodesic to densely spaced points along each edge.
   @Test func distancesAgreeWithTheGeodesic() throws {
     var random = SplitMix.announced()
     for _ in 0..<60 {
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  /// By ever finer steps along the great ellipse.
+  /// The shortest distance to an edge, found in ever finer steps along the great ellipse.
   private func distance(from place: Coordinate, toEdge a: Coordinate, _ b: Coordinate) -> Double {
     let (start, end) = (SurfacePoint(a), SurfacePoint(b))
     var (low, high, best, bestFraction) = (0.0, 1.0, Double.infinity, 0.0)
@@ -140,7 +140,7 @@ import Testing
     return best
   }
 
-  /// The great ellipse is the geodesic as far as a fence is concerned.
+  /// Along the edges of a geofence, great ellipse and geodesic agree.
   @Test func edgesFollowTheGeodesic() {
     for latitude in [0.0, 20, 48, 70] {
       let a = Coordinate(latitude: latitude, longitude: 179.5)

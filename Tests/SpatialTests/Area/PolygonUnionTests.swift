@@ -3,7 +3,7 @@ import Spatial
 import TestSupport
 import Testing
 
-/// Overlapping parts and holes. The reference decides about each point by the winding of angles around it, ring by ring.
+/// Overlapping parts and holes. The reference tests each point by its winding number, ring by ring.
 @Suite struct PolygonUnionTests {
   private let east = ring((11.51, 48.09), (11.56, 48.09), (11.56, 48.11), (11.51, 48.11))
   private let inner = ring((11.53, 48.097), (11.54, 48.097), (11.54, 48.103), (11.53, 48.103))
@@ -12,14 +12,14 @@ import Testing
     polygon.contains(Coordinate(latitude: latitude, longitude: longitude))
   }
 
-  @Test func aPartTwiceIsOnePart() throws {
+  @Test func aRepeatedPartCountsOnce() throws {
     let (once, twice) = (try Polygon([east]), try Polygon(parts: [[east], [Array(east.reversed())], [east]]))
     #expect(isInside(twice, 11.535) && !isInside(twice, 11.505) && twice.rings.count == 1)
     let edge = SurfacePoint(Coordinate(latitude: 48.1, longitude: 11.5101))
     #expect(abs(twice.signedDistance(from: edge) - once.signedDistance(from: edge)) < 0.01)
   }
 
-  @Test func aPartInAPartIsNoHole() throws {
+  @Test func aPartInsideAPartIsNoHole() throws {
     let polygon = try Polygon(parts: [[east], [inner]])
     #expect(isInside(polygon, 11.535) && isInside(polygon, 11.52) && polygon.rings.count == 1)
   }
@@ -39,7 +39,7 @@ import Testing
     #expect(
       isInside(polygon, 11.55) && isInside(polygon, 11.515, 48.095) && isInside(polygon, 11.565, 48.115))
     #expect(!isInside(polygon, 11.565, 48.095) && polygon.rings.count == 1 && polygon.rings[0].count == 8)
-    // The former boundary inside the union is none.
+    // The former boundary inside the union is removed.
     let middle = SurfacePoint(Coordinate(latitude: 48.11, longitude: 11.54))
     #expect(polygon.signedDistance(from: middle) > 500)
     #expect(polygon.likelihood(at: middle, deviation: 100).isFalse < 1e-6)
@@ -48,14 +48,14 @@ import Testing
   @Test func partsWithACommonEdgeHaveNoSeam() throws {
     let next = east.map { Coordinate(latitude: $0.latitude, longitude: $0.longitude + 0.05) }
     let polygon = try Polygon(parts: [[east], [next]])
-    // The corners in the middle stay, as edges follow the shortest line.
+    // Vertices in the middle remain, since edges follow the shortest line.
     #expect(polygon.rings.count == 1 && polygon.rings[0].count == 6)
     #expect(
       polygon.likelihood(at: SurfacePoint(Coordinate(latitude: 48.1, longitude: 11.56)), deviation: 10)
         .isFalse < 1e-9)
   }
 
-  /// A part fills the hole of another, except where it has a hole itself.
+  /// A part fills the hole of another part, except for a hole of its own.
   @Test func aPartFillsTheHoleOfAnother() throws {
     let core = ring((11.534, 48.099), (11.536, 48.099), (11.536, 48.101), (11.534, 48.101))
     #expect(isInside(try Polygon(parts: [[east, inner], [inner]]), 11.535))
@@ -73,14 +73,14 @@ import Testing
         longitudes.map { Coordinate(latitude: 48.09, longitude: $0) }
           + longitudes.reversed().map { Coordinate(latitude: 48.11, longitude: $0) }
       }
-      // Two holes that cover the whole part; all have the same corners, so that their edges coincide.
+      // Two holes that cover the whole part. All have the same corners, so that their edges coincide.
       _ = try Polygon([
         strip([11.51, 11.53, 11.54, 11.56]), strip([11.51, 11.53, 11.54]), strip([11.53, 11.54, 11.56]),
       ])
     }
   }
 
-  /// Random parts with holes, of any ring order and direction, some repeated, some with a common edge.
+  /// Random parts with holes, with any order and orientation of rings, some repeated, some with a common edge.
   @Test func randomPartsAgreeWithTheReference() throws {
     var random = SplitMix.announced()
     var (compared, united) = (0, 0)
@@ -125,7 +125,7 @@ import Testing
       let count = Int(random.uniform(3...9.99))
       var part = [ring(around: middle, (0..<count).map { _ in scale * random.uniform(0.6...1) })]
       for _ in 0..<Int(random.uniform(0...2.99)) {
-        // Small enough for every shape of the outer ring.
+        // Small enough for any shape of the outer ring.
         let hole = middle.destination(
           distance: scale * random.uniform(0...0.08), bearing: random.uniform(0...360))
         part.append(ring(around: hole, (0..<4).map { _ in scale * random.uniform(0.05...0.15) }))
@@ -136,7 +136,7 @@ import Testing
     return parts
   }
 
-  /// Whether the bearings of a ring's vertices turn once around a place; rings are small, and edges straight.
+  /// True if the bearings of a ring's vertices turn once around a place. Rings are small, and edges straight.
   private static func winds(_ ring: [Coordinate], around place: Coordinate) -> Bool {
     let frame = Frame(place)
     let points = ring.map { frame.project($0) }
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  /// The gnomonic projection from the earth's centre, in metres around a place: great ellipses are straight.
+  /// Gnomonic projection from the Earth's centre, in metres around a place: great ellipses become straight lines.
   private struct Frame {
     private let up: Vector3
     private let (east, north): (Vector3, Vector3)

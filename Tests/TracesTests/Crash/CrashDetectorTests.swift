@@ -22,7 +22,7 @@ import Traces
     return crash.scans(seconds).compactMap { detector.process($0, mounting: mounting, speed: speed) }
   }
 
-  /// From all sides, in all mountings, as long as pulses of vehicles last.
+  /// Impacts from all directions, in all mountings, with pulse durations typical of vehicles.
   @Test(arguments: [0.05, 0.08, 0.12], [50.0, 100, 400, 1600])
   func aPulseIsMeasured(duration: Double, rate: Double) throws {
     var random = SeededGenerator.announced()
@@ -30,7 +30,7 @@ import Traces
       for mounting in Self.mountings {
         let size = 4 + 14 * random.nextUniform()
         let turn = direction * .pi / 180
-        // Struck from there, it is driven away.
+        // The vehicle accelerates away from the side of the impact.
         let change = Vector3(-size * sin(turn), -size * cos(turn), 0)
         var crash = SimulatedCrash(SeededGenerator(seed: random.next()))
         (crash.mounting, crash.rate) = (mounting, rate)
@@ -42,16 +42,17 @@ import Traces
         #expect(abs(signedDegrees(from: direction, to: pulse.direction)) < 5)
         #expect(abs(pulse.start.seconds - 102) < duration / 3 + 0.02 && pulse.start.seconds > 101.95)
         #expect(abs(pulse.end.seconds - 102 - duration) < 0.035)
-        // A haversine's peak is twice its mean; 10 ms of it are less by a few per cent, and by more where that is two samples.
+        // The peak of a haversine is twice its mean. Averaging over 10 ms lowers it by a few per cent, and by more at
+        // rates where 10 ms are two samples.
         #expect((0.8...1.1).contains(pulse.peak / (2 * size / duration)) || rate < 200)
         #expect(!pulse.isClipped && pulse.isInVehicleFrame)
       }
     }
   }
 
-  /// Where a pulse fades within the noise, its end is crossed more than once.
+  /// A pulse that fades into the noise crosses its end threshold several times; it is still one pulse.
   @Test(arguments: [(0.05, 1600.0), (0.2, 1600), (0.2, 400)])
-  func theEndOfACrashIsNoOther(noise: Double, rate: Double) {
+  func theEndOfAPulseIsNoSecondPulse(noise: Double, rate: Double) {
     var random = SeededGenerator.announced()
     for _ in 0..<60 {
       var crash = SimulatedCrash(SeededGenerator(seed: random.next()))
@@ -62,7 +63,7 @@ import Traces
     }
   }
 
-  @Test func whatIsNotKnownOfTheMountingIsSaid() throws {
+  @Test func anUnknownMountingIsReported() throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.mounting = Self.mountings[3]
     crash.acceleration = SimulatedCrash.pulse(Vector3(0, -8, 0), at: 2, lasting: 0.1)
@@ -71,7 +72,7 @@ import Traces
     #expect((crash.mounting.rotate(pulse.changeOfVelocity) - Vector3(0, -8, 0)).length < 0.6)
   }
 
-  /// 8 km/h within 150 ms, no sooner and no later.
+  /// The trigger is a change of velocity of 8 km/h within 150 ms.
   @Test(arguments: [(7.0, 0), (7.6, 0), (8.4, 1), (10, 1)])
   func theTriggerIsThatOfEventDataRecorders(kilometresPerHour: Double, count: Int) {
     var crash = SimulatedCrash(SeededGenerator.announced())
@@ -82,11 +83,11 @@ import Traces
   @Test(arguments: [
     (9.0, CrashPulse.Severity.light), (15, .light), (17, .moderate), (39, .moderate), (41, .severe),
   ])
-  func severityIsThatOfTheChange(kilometresPerHour: Double, severity: CrashPulse.Severity) {
+  func severityFollowsFromTheChangeOfVelocity(kilometresPerHour: Double, severity: CrashPulse.Severity) {
     #expect(CrashPulse.Severity(changeOfVelocity: kilometresPerHour / 3.6) == severity)
   }
 
-  @Test func aSensorAtItsLimitSaysSo() throws {
+  @Test func aClippedSensorIsReported() throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.range = 16 * standardGravity
     crash.acceleration = SimulatedCrash.pulse(Vector3(0, -14, 0), at: 2, lasting: 0.07)
@@ -96,8 +97,8 @@ import Traces
 
   enum Harmless: CaseIterable { case braking, pothole, kerb, knock, door, drop, bend }
 
-  /// What shakes vehicles and devices without a crash.
-  @Test(arguments: Harmless.allCases) func whatIsNoCrashIsNone(what: Harmless) {
+  /// Shaking of vehicles and devices that is not a crash.
+  @Test(arguments: Harmless.allCases) func harmlessShaking(what: Harmless) {
     var random = SeededGenerator.announced()
     for mounting in Self.mountings {
       var crash = SimulatedCrash(SeededGenerator(seed: random.next()))
@@ -108,12 +109,12 @@ import Traces
       }
       switch what {
       case .braking:
-        // Full braking with the jolt of its end.
+        // Full braking, and the jolt at its end.
         crash.acceleration = { time in
           (2..<3.5).contains(time) ? Vector3(0, -11, 0) : pulse(Vector3(0, 0.4, 0), 3.5, 0.15)(time)
         }
       case .pothole:
-        // Down, up and a blow from the front, several times.
+        // Down, up and impacts from the front, several times.
         crash.acceleration = { time in
           pulse(Vector3(0, -0.9, 3), 2, 0.03)(time) + pulse(Vector3(0.3, 0.4, -3), 2.04, 0.05)(time)
             + pulse(Vector3(-0.3, -0.8, 2.5), 2.15, 0.03)(time)
@@ -123,7 +124,7 @@ import Traces
           pulse(Vector3(0, -1.6, 2), 2, 0.06)(time) + pulse(Vector3(0, -0.9, 2), 2.3, 0.06)(time)
         }
       case .knock:
-        // 60 g of 3 ms, and back.
+        // 60 g for 3 ms, and back.
         crash.acceleration = { time in
           pulse(Vector3(0.9, 0, 0), 2, 0.003)(time) + pulse(Vector3(-0.8, 0, 0), 2.005, 0.005)(time)
         }
@@ -133,7 +134,7 @@ import Traces
           pulse(Vector3(-0.5, 0, 0.2), 2, 0.03)(time) + pulse(Vector3(0.4, 0, -0.2), 2.04, 0.05)(time)
         }
       case .drop:
-        // From a metre, on its edge, without a vehicle that moves.
+        // A drop of 1 m onto an edge, without a moving vehicle.
         speed = nil
         crash.acceleration = { time in
           (2..<2.45).contains(time)
@@ -148,8 +149,8 @@ import Traces
     }
   }
 
-  /// A fall in a vehicle that is on its way is one of the vehicle.
-  @Test func aVehicleThatFallsIsNoDroppedDevice() {
+  /// Free fall while the vehicle moves is a fall of the vehicle, not of the device.
+  @Test func aFallingVehicleIsNoDroppedDevice() {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.acceleration = { time in
       (2..<2.45).contains(time)
@@ -159,7 +160,7 @@ import Traces
     #expect(pulses(crash, speed: 20).count == 1 && pulses(crash, speed: nil).isEmpty)
   }
 
-  @Test func twoBlowsAreTwoPulses() {
+  @Test func twoImpactsAreTwoPulses() {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.acceleration = { time in
       SimulatedCrash.pulse(Vector3(0, -8, 0), at: 2, lasting: 0.08)(time)
@@ -169,7 +170,7 @@ import Traces
     #expect(found.count == 2 && found.map { $0.direction.rounded() / 90 }.map { $0.rounded() }.last == 3)
   }
 
-  @Test func scansThatCannotBeTrueAndGapsMakeNoCrash() {
+  @Test func implausibleScansAndGapsAreNoCrash() {
     var detector = CrashDetector()
     var random = SeededGenerator.announced()
     let numbers = [Double.nan, .infinity, -.infinity, 0, 1e300, -1e300, 9.8, 157]
@@ -184,7 +185,7 @@ import Traces
       guard let pulse = detector.process(scan, mounting: .identity, speed: .nan) else { continue }
       #expect(pulse.changeOfVelocity.isFinite && (0..<360).contains(pulse.direction), "seed \(random.seed)")
     }
-    // Gaps end what was added up.
+    // Gaps reset the sum.
     detector = CrashDetector()
     for step in 0..<50 {
       let scan = InertialScan(

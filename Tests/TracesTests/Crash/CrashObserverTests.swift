@@ -9,7 +9,7 @@ import Traces
 @Suite struct CrashObserverTests {
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
 
-  /// Runs a crash with a speed and a place each 200 ms.
+  /// Runs a crash with a speed and a position every 200 ms.
   private func run(
     _ crash: SimulatedCrash, seconds: Double, speed: (Double) -> Double?,
     east: (Double) -> Double = { _ in 0 }
@@ -29,7 +29,7 @@ import Traces
     return told
   }
 
-  @Test func aSummaryIsThereWithinASecondAndOnceMoreAtRest() throws {
+  @Test func aSummaryFollowsWithinASecondAndAgainAtRest() throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.mounting = Quaternion(rotationVector: Vector3(1.9, -1.1, 2.3))
     crash.acceleration = SimulatedCrash.pulse(Vector3(0, -11, 0), at: 5, lasting: 0.1)
@@ -49,9 +49,9 @@ import Traces
       try #require(last.restPosition).distance(to: Self.frame.coordinate(at: SIMD2(85, 0))) < 0.1)
   }
 
-  /// Half a turn about the vehicle's own length within a second, and it stays on its roof.
+  /// A roll by `angle` about the longitudinal axis within 1 s. The vehicle does not return to its wheels.
   @Test(arguments: [(Double.pi, true), (.pi / 2, true), (0.5, false)])
-  func aVehicleThatRollsOverIsTold(angle: Double, isRolledOver: Bool) throws {
+  func aRolloverIsReported(angle: Double, isRolledOver: Bool) throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.mounting = Quaternion(rotationVector: Vector3(0.2, 0.9, -1))
     crash.acceleration = SimulatedCrash.pulse(Vector3(-7, 0, 0), at: 5, lasting: 0.12)
@@ -63,8 +63,8 @@ import Traces
     #expect(abs(last.pulse.direction - 90) < 5)
   }
 
-  /// Without a receiver the summary has what is known, and is closed after half a minute.
-  @Test func withoutSpeedsItIsClosedLater() throws {
+  /// Without a receiver the summary lacks speeds, and the second summary follows after 30 s.
+  @Test func withoutSpeedsTheSummaryIsClosedLater() throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.acceleration = SimulatedCrash.pulse(Vector3(0, 9, 0), at: 2, lasting: 0.1)
     let told = run(crash, seconds: 40, speed: { _ in nil })
@@ -73,8 +73,8 @@ import Traces
     #expect(abs(told[0].summary.pulse.direction - 180) < 5)
   }
 
-  /// Of several blows the hardest is told, with the speed before the first.
-  @Test func theHardestBlowIsTold() throws {
+  /// The summary describes the strongest of several impacts, with the speed before the first one.
+  @Test func theStrongestImpactIsReported() throws {
     var crash = SimulatedCrash(SeededGenerator.announced())
     crash.acceleration = { time in
       SimulatedCrash.pulse(Vector3(0, -5, 0), at: 5, lasting: 0.08)(time)

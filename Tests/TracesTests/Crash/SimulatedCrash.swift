@@ -4,24 +4,25 @@ import Simulation
 import Spatial
 import TestSupport
 
-/// What a device measures in a vehicle, in exact virtual time: motion in the frame of the vehicle, seen through a mounting.
+/// Samples of a device in a crashing vehicle, in virtual time: motion in the frame of the vehicle, rotated by the
+/// mounting.
 struct SimulatedCrash {
-  /// m/s² right, forward, up of the vehicle at a second.
+  /// Acceleration to the right, forward and up in m/s², by time in seconds.
   var acceleration: (Double) -> Vector3 = { _ in .zero }
-  /// rad/s about the vehicle's axes.
+  /// Rotation rate about the vehicle's axes in rad/s, by time in seconds.
   var rotation: (Double) -> Vector3 = { _ in .zero }
-  /// From the device to the vehicle.
+  /// Rotation from the device's frame to the vehicle's.
   var mounting = Quaternion.identity
   var rate = 400.0
-  /// m/s² and rad/s, one deviation.
+  /// Standard deviation of the noise in m/s² and rad/s.
   var noise = (force: 0.05, rate: 0.003)
-  /// m/s², where an axis of the sensor ends.
+  /// Limit of each axis in m/s², beyond which the sensor clips.
   var range = Double.infinity
   var random: SeededGenerator
 
   init(_ random: SeededGenerator) { self.random = random }
 
-  /// A pulse as crashes have it: a haversine whose area is a change of velocity.
+  /// A crash pulse: a haversine whose integral is the change of velocity.
   static func pulse(_ change: Vector3, at start: Double, lasting duration: Double) -> (Double) -> Vector3 {
     { time in
       guard (start...start + duration).contains(time) else { return .zero }
@@ -31,7 +32,7 @@ struct SimulatedCrash {
   }
 
   mutating func scans(_ seconds: Double) -> [InertialScan] {
-    // The vehicle lies level at the start, its heading is any.
+    // The vehicle is level at the start. Its heading does not matter.
     var attitude = Quaternion.identity
     return (0..<Int(seconds * rate)).map { number in
       let time = Double(number) / rate

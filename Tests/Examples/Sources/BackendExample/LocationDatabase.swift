@@ -1,7 +1,7 @@
 import CSQLite3
 import Telemetry
 
-/// A table of locations. One transaction a batch.
+/// A table of locations. Each batch is one transaction.
 struct LocationDatabase {
   struct Row {
     var vehicle: String
@@ -21,7 +21,7 @@ struct LocationDatabase {
       throw Failure(description: "\(path) cannot be opened")
     }
     handle = opened
-    // Vehicle, epoch and number name a message: what comes twice is the same row.
+    // Vehicle, epoch and number identify a message: a duplicate is the same row.
     try execute(
       """
       CREATE TABLE IF NOT EXISTS location (

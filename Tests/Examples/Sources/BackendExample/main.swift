@@ -2,8 +2,8 @@ import Fleet
 import MQTT
 import Telemetry
 
-// Writes the locations of a fleet into a database. A batch is acknowledged once it is committed: what is not comes again, also after
-// this program was killed, and what comes twice is stored once.
+// Writes the locations of a fleet into a database. A batch is acknowledged after its commit.
+// Unacknowledged messages are delivered again, also after this program was killed. Duplicates are stored once.
 //
 // usage: backend-example mqtt://127.0.0.1:1883 FLEET fleet.sqlite
 
@@ -11,7 +11,7 @@ guard CommandLine.arguments.count == 4 else { fatalError("usage: backend-example
 let database = try LocationDatabase(path: CommandLine.arguments[3])
 let broker = MQTTConfiguration.consumer(of: try BrokerAddress(parsing: CommandLine.arguments[1]))
 let selection = FleetSelection(fleets: [CommandLine.arguments[2]], kinds: [.location])
-// The broker keeps this session's messages while the program is away.
+// The broker queues this session's messages while the program is not connected.
 let subscriber = try FleetSubscriber(
   broker: broker, filters: try selection.filters(), session: SubscriberSession(clientID: "backend-example"))
 
@@ -19,7 +19,7 @@ for try await batch in subscriber {
   var rows: [LocationDatabase.Row] = []
   for message in batch.messages {
     guard let address = TopicAddress(topic: message.topic) else { continue }
-    // What cannot be read is no reason to stop.
+    // Unreadable messages are skipped.
     guard
       case .location(let location)? = try? VehicleMessage.decode(path: address.path, payload: message.payload),
       let identity = location.identity

@@ -1,7 +1,7 @@
 import LiveSensors
 import Positioning
 
-// Prints where the device is, every 25 m, and what keeps it from knowing.
+// Prints the position of the device every 25 m, and why it is unavailable.
 //
 // usage: location-example gpsd://127.0.0.1:2947
 //        location-example drive.nmea

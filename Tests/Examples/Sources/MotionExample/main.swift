@@ -1,7 +1,7 @@
 import LiveSensors
 import Motion
 
-// Prints how the device is turned, once a second.
+// Prints the attitude of the device once a second.
 //
 // usage: motion-example local:           the IIO devices of this machine
 //        motion-example ip:192.168.1.20  those of an iiod
@@ -17,7 +17,7 @@ for await motion in updates {
     print("gravity", motion.gravity)
     continue
   }
-  // Without a magnetometer the frame is another, and there is no heading.
+  // Without a magnetometer the reference frame has an arbitrary azimuth, and there is no heading.
   let heading = motion.heading.map { "\(Int($0.rounded()))°" } ?? "unknown"
   print("pitch \(attitude.pitch) roll \(attitude.roll) heading \(heading) in \(motion.frame)")
 }

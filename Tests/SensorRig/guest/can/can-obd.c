@@ -1,9 +1,9 @@
-// An engine's control unit on a CAN bus, as far as OBD-II (SAE J1979, ISO 15765-4) asks it: answers requests to 7DF and 7E0 with
-// 7E8. The kernel's own ISO-TP cuts long answers into frames. Each request becomes a line on stdout.
+// Simulates an engine control unit with OBD-II (SAE J1979, ISO 15765-4) on a CAN bus: answers requests to 7DF and 7E0
+// with 7E8. The kernel's ISO-TP splits long answers into frames. Prints a line for each request.
 //   can-obd INTERFACE FILE [at=UTC_SECONDS]
-// FILE is CSV, `t,speed,rpm,voltage,fuel` (s, km/h, 1/min, V, %), without a header; a row holds until the next. An empty rpm means
-// that the ignition is off: the unit sleeps and answers nothing; any other empty cell, that it does not know the quantity. t counts
-// from `at`, else from the start. SIGHUP reads FILE again.
+// FILE is CSV, `t,speed,rpm,voltage,fuel` (s, km/h, 1/min, V, %), without a header. A row applies until the next one.
+// An empty rpm means that the ignition is off: the unit sleeps and does not answer. Any other empty cell is an
+// unsupported quantity. t counts from `at`, or from the start. SIGHUP reads FILE again.
 
 #include <errno.h>
 #include <linux/can.h>
@@ -48,7 +48,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// Empty text is NaN; false for text that is no number.
+// Parses a number; empty text is NaN. Returns false for invalid text.
 static bool parse(const char *text, double *value) {
     *value = NAN;
     if (*text == '\0') return true;
@@ -97,7 +97,7 @@ static bool load(const char *path) {
     return true;
 }
 
-// The row of this moment; the first one before its time.
+// Returns the row for the current time; the first one before its time.
 static const struct row *current(void) {
     double time = now() - begin;
     size_t index = 0;
@@ -105,7 +105,7 @@ static const struct row *current(void) {
     return &rows[index];
 }
 
-// The value's bytes by SAE J1979; 0 for a parameter that the unit does not know.
+// Encodes a value by SAE J1979. Returns its number of bytes; 0 for an unsupported parameter.
 static int encode(int parameter, const struct row *row, uint8_t *out) {
     static const struct { int parameter, quantity, bytes; double factor; } known[] = {
         {0x0C, RPM, 2, 4}, {0x0D, SPEED, 1, 1}, {0x2F, FUEL, 1, 255.0 / 100}, {0x42, VOLTAGE, 2, 1000}};
@@ -130,7 +130,7 @@ static int encode(int parameter, const struct row *row, uint8_t *out) {
     return 0;
 }
 
-// Returns the length of the answer; 0 for none.
+// Returns the length of the answer; 0 without an answer.
 static size_t answer(const uint8_t *request, size_t length, bool functional, uint8_t *out) {
     const struct row *row = current();
     if (length == 0 || isnan(row->value[RPM])) return 0;
@@ -152,7 +152,7 @@ static size_t answer(const uint8_t *request, size_t length, bool functional, uin
         size += sizeof identification - 1;
     }
     if (size > 1) return size;
-    // Asked all at once, a unit says nothing where it has nothing to say.
+    // Units do not answer a functional request for unsupported parameters.
     if (functional) return 0;
     out[0] = NEGATIVE;
     out[1] = request[0];
@@ -217,7 +217,7 @@ int main(int count, char **arguments) {
             if (i == 0) {
                 struct can_frame frame;
                 if (read(files[0].fd, &frame, sizeof frame) != sizeof frame) continue;
-                // A single frame: its first byte is the length. Longer requests are not made to all.
+                // A single frame starts with its length. There are no longer functional requests.
                 if (frame.can_dlc < 2 || frame.data[0] == 0 || frame.data[0] >= frame.can_dlc) continue;
                 length = frame.data[0];
                 memcpy(request, frame.data + 1, length);

@@ -1,7 +1,8 @@
-// Sends the frames of a candump log at its own pace.
+// Sends the frames of a candump log with their original timing.
 //   can-replay FILE [at=UTC_SECONDS] [as=INTERFACE] [loop]
-// Lines are `(SECONDS) INTERFACE ID#DATA`, as `candump -L` writes them: three hexadecimal digits of the identifier for a standard
-// frame, eight for an extended one, up to eight bytes; `ID#R` asks for a frame. The first is sent at `at`, else at once.
+// Lines are `(SECONDS) INTERFACE ID#DATA`, as written by `candump -L`: three hexadecimal digits of the identifier for
+// a standard frame, eight for an extended one, up to eight bytes; `ID#R` is a remote frame. The first frame is sent
+// at `at`, or immediately.
 
 #include <ctype.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ struct line {
 
 static int digit(char c) { return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? toupper(c) - 'A' + 10 : -1; }
 
-// ID#DATA or ID#R.
+// Parses ID#DATA or ID#R.
 static bool parse_frame(const char *text, struct can_frame *frame) {
     memset(frame, 0, sizeof *frame);
     const char *mark = strchr(text, '#');
@@ -105,7 +106,7 @@ int main(int argument_count, char **arguments) {
         perror("can-replay: cannot open a socket");
         return 1;
     }
-    // It only sends.
+    // Receives no frames.
     setsockopt(fd, SOL_CAN_RAW, CAN_RAW_FILTER, NULL, 0);
     double start = at > 0 ? at : now(), period = count > 0 ? lines[count - 1].time - lines[0].time : 0;
     size_t sent = 0;
