@@ -488,7 +488,9 @@ extension HeadingManager {
   fileprivate mutating func adopt(_ configuration: PipelineConfiguration) {
     headingFilter = configuration.heading.filter
     headingOrientation = configuration.heading.orientation
-    followsCourse = configuration.location.activity == .automotive
+    // A boat is moved sideways by wind and currents.
+    followsCourse =
+      configuration.location.activity == .automotive && configuration.navigation.vehicle != .boat
   }
 }
 

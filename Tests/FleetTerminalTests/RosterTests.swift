@@ -248,6 +248,19 @@ import VehicleData
     }
   }
 
+  @Test(arguments: [false, true]) func positionsOfASleepingVehicleBecomeStale(isRetained: Bool) throws {
+    var roster = Roster()
+    roster.receive("location", locationJSON(1, at: 0, epoch: "a", seq: 1), retained: isRetained, at: 0)
+    roster.receive("status", statusJSON("asleep", at: 0, epoch: "a", seq: 2), retained: isRetained, at: 0)
+    let van = try #require(roster.van)
+    #expect(!van.isLocationStale(at: moment(29)) && van.isLocationStale(at: moment(31)))
+    #expect(van.nextStaleChange(after: moment(1)) == moment(30).time)
+    // Awake again, it is silent because it does not move.
+    roster.receive("location", locationJSON(1, at: 60, epoch: "a", seq: 3), at: 60)
+    roster.receive("status", statusJSON("online", at: 60, epoch: "a", seq: 4), at: 60)
+    #expect(roster.van?.isLocationStale(at: moment(600)) == false)
+  }
+
   @Test func aPositionIsStaleAfterAFailureUntilTheNext() {
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: 0), at: 0)

@@ -140,6 +140,31 @@ import Testing
     #expect((3.5...5).contains(turn))
   }
 
+  /// A vehicle whose bow points 10° to the left of its direction of travel: wheels cannot do this, a boat in a current can.
+  @Test(arguments: [VehicleMotion.wheeled, .boat]) func headingsOfBoatsDoNotFollowTheCourse(
+    vehicle: VehicleMotion
+  ) throws {
+    var pipeline = try pipeline(
+      { $0.heading.filter = 0 }, { $0.navigation.vehicle = vehicle }, { $0.attitude.isEnabled = false })
+    var headings: [Double] = []
+    for second in 0..<240 {
+      var fix = PositionFix(
+        timestamp: Timestamp(seconds: Double(second)), time: Self.start.advanced(bySeconds: Double(second)),
+        mode: .threeDimensional,
+        coordinate: Coordinate(
+          latitude: 48 + Double(second) * 6.1e-5, longitude: 11 + Double(second) * 2.3e-5))
+      (fix.speed, fix.course) = (7, 14.3)
+      let samples = (0..<100).flatMap { rest(at: Double(second) + Double($0) / 100) }
+      for message in run(&pipeline, [.position([fix])] + samples) where message.kind == .heading {
+        let heading = try HeadingMessage(json: json(message))
+        headings.append(try #require(heading.trueHeading))
+      }
+    }
+    // The declination is 4.3° east.
+    let error = signedDegrees(from: 4.3, to: try #require(headings.last))
+    #expect(vehicle == .boat ? abs(error) < 1.5 : error > 5, "\(error)")
+  }
+
   @Test func demandsFollowTheConfiguration() throws {
     let all = try pipeline({ $0.inertial.rate = 50 }).demands
     #expect(all[.gyroscope] == .rate(hertz: 50, latency: .milliseconds(500)))

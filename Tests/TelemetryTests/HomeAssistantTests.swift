@@ -51,6 +51,23 @@ import VehicleData
     #expect(publications.allSatisfy { if case .payload = $0.content { true } else { false } })
   }
 
+  @Test func entitiesWithoutMessagesAreRemoved() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    let all = HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9").publications
+    let some = HomeAssistantDiscovery(
+      prefix: "ha", topics: topics, version: "9", kinds: [.location, .trip]
+    ).publications
+    #expect(some.map(\.topic) == all.map(\.topic) && some.allSatisfy(\.retain))
+    let removed = some.filter { $0.payload(identity: nil).isEmpty }.map(\.topic)
+    #expect(
+      removed
+        == [
+          "sensor/odograph_f_v/heading", "binary_sensor/odograph_f_v/moving",
+          "event/odograph_f_v/driving_event",
+        ]
+        .map { "ha/\($0)/config" })
+  }
+
   @Test func movingAndDrivingAreRetainedAndPublishedOnChange() throws {
     let topics = try TopicScheme(fleet: "f", vehicle: "v")
     var formats = MessageFormats(

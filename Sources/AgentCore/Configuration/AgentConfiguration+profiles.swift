@@ -6,8 +6,16 @@ extension AgentConfiguration {
     package var isNative: Bool
     /// OwnTracks settings; nil if the format is disabled.
     package var ownTracks: OwnTracks?
-    /// Prefix of Home Assistant discovery topics; nil if disabled.
-    package var homeAssistantPrefix: String?
+    /// Home Assistant discovery; nil if disabled.
+    package var homeAssistant: HomeAssistant?
+  }
+
+  /// Settings of Home Assistant discovery.
+  package struct HomeAssistant: Sendable, Hashable {
+    /// Prefix of the discovery topics.
+    package var prefix: String
+    /// The kinds of messages that the vehicle publishes.
+    package var kinds: Set<MessageKind>
   }
 
   /// Names in the OwnTracks format.
@@ -61,6 +69,12 @@ extension AgentConfiguration.Profiles {
         .invalidValue, place: reader.place(of: "homeassistant.prefix"),
         problem: "\"\(prefix.prefix(80))\" cannot begin a topic; leave out +, # and a slash at either end")
     }
-    homeAssistantPrefix = prefix
+    var kinds: Set<MessageKind> = []
+    if try reader.flag("location.enabled") { kinds.insert(.location) }
+    if try reader.flag("heading.enabled") { kinds.insert(.heading) }
+    if try reader.flag("trips.enabled") { kinds.insert(.trip) }
+    if try reader.texts("motion.events").contains("activity") { kinds.insert(.motion) }
+    if try !reader.texts("events.kinds").isEmpty { kinds.insert(.drivingEvent) }
+    homeAssistant = AgentConfiguration.HomeAssistant(prefix: prefix, kinds: kinds)
   }
 }

@@ -74,8 +74,8 @@ extension MessageFormats {
     }
     self.init(
       topics: topics, isNative: profiles.isNative, ownTracks: ownTracks,
-      homeAssistant: profiles.homeAssistantPrefix.map {
-        HomeAssistantDiscovery(prefix: $0, topics: topics, version: version)
+      homeAssistant: profiles.homeAssistant.map {
+        HomeAssistantDiscovery(prefix: $0.prefix, topics: topics, version: version, kinds: $0.kinds)
       })
   }
 }

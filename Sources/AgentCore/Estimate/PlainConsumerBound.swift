@@ -18,7 +18,7 @@ struct PlainConsumerBound: Hashable, Sendable {
     let profiles = configuration.profiles
     return [
       ("native", profiles.isNative), ("owntracks", profiles.ownTracks != nil),
-      ("homeassistant", profiles.homeAssistantPrefix != nil),
+      ("homeassistant", profiles.homeAssistant != nil),
     ].compactMap { $1 ? ($0, bound) : nil }
   }
 

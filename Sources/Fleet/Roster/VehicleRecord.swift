@@ -205,16 +205,18 @@ public struct VehicleRecord: Sendable {
   /// - for an offline vehicle;
   /// - with bounded reporting, from the end of the guarantee until the next position;
   /// - without, after the vehicle has reported that positions are unavailable, until the next position;
-  /// - for a retained position without an error bound that is older than `storedDuration`, or whose vehicle has
-  ///   no status.
+  /// - for a position without an error bound that is older than `storedDuration`, if it was retained or its
+  ///   vehicle is asleep;
+  /// - for a retained position whose vehicle has no status.
   ///
-  /// A live position without an error bound does not age: a vehicle with a distance filter is silent at rest.
+  /// A live position of an online vehicle without an error bound does not age: a vehicle with a distance filter
+  /// is silent at rest.
   public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
     if state == .offline { return true }
     if let prediction = validPrediction { return prediction.hasLapsed(at: now) }
     if hasLocationFailed { return true }
-    guard location.isRetained else { return false }
+    guard location.isRetained || state == .asleep else { return false }
     guard state == .online || state == .asleep else { return true }
     let age = now.time.seconds(since: location.message.time)
     return age >= Self.storedDuration || age < -Self.futureLimit
@@ -224,7 +226,9 @@ public struct VehicleRecord: Sendable {
   package func nextStaleChange(after now: Moment) -> UTCTime? {
     guard let location, state != .offline else { return nil }
     if let prediction = validPrediction { return prediction.nextChange(after: now) }
-    guard !hasLocationFailed, location.isRetained, !isLocationStale(at: now) else { return nil }
+    guard !hasLocationFailed, location.isRetained || state == .asleep, !isLocationStale(at: now) else {
+      return nil
+    }
     return location.message.time.advanced(bySeconds: Self.storedDuration)
   }
 

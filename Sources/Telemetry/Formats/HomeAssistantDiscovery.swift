@@ -9,24 +9,30 @@ package struct HomeAssistantDiscovery: Sendable {
   private let prefix: String
   private let topics: TopicScheme
   private let version: String
+  private let kinds: Set<MessageKind>
   /// Published states (on or off) of binary sensors, by key of the entity.
   private var states: [String: Bool] = [:]
 
   /// - Parameters:
   ///   - prefix: prefix of Home Assistant's discovery topics.
   ///   - version: version of the program.
-  package init(prefix: String, topics: TopicScheme, version: String) {
+  ///   - kinds: the published kinds of messages. Entities of other kinds would never have a value.
+  package init(
+    prefix: String, topics: TopicScheme, version: String, kinds: Set<MessageKind> = Set(MessageKind.allCases)
+  ) {
     self.prefix = prefix
     self.topics = topics
     self.version = version
+    self.kinds = kinds
   }
 
-  /// The retained discovery messages, one for each entity.
+  /// The retained discovery messages, one for each entity. An empty one removes an entity of a kind that is no longer
+  /// published.
   package var publications: [Publication] {
     Entity.all.map { entity in
       Publication(
         topic: topic(of: entity, "config"),
-        payload: payload(of: entity),
+        payload: kinds.contains(entity.kind) ? payload(of: entity) : [],
         lane: .state, retain: true)
     }
   }
