@@ -3,8 +3,8 @@
 
 usage: Deploy/check-prose.py [--list] [PATH...]
   --list   print every finding, also within the budget
-  PATH     files and folders; without it the product (Sources, Config, README.md, Package.swift), Tests, and Deploy with .ci/run,
-           each with its own budgets
+  PATH     files and folders; without it the product (Sources, Config, README.md, CHANGELOG.md, CONTRIBUTING.md, Package.swift),
+           Tests, and Deploy with .ci/run, each with its own budgets
 
 Checked are the forms of the first sentence of documentation comments, and words in all sentences: comments and strings of
 Swift and of the page (JavaScript, HTML, CSS), comments of C, comments, docstrings and texts of Python and shell scripts,
@@ -47,7 +47,7 @@ BUDGETS = {
     "script texts": 3.0,
 }
 # Paths that are checked together without arguments.
-GROUPS = [["Sources", "Config", "README.md", "Package.swift"], ["Tests"], ["Deploy", ".ci/run"]]
+GROUPS = [["Sources", "Config", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Package.swift"], ["Tests"], ["Deploy", ".ci/run"]]
 # This file contains the words itself. Changelogs of packages and licences have a given form.
 EXCLUDED = re.compile(r"Deploy/(check-prose\.py|debian/(changelog|copyright))$")
 
