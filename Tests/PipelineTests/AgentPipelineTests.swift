@@ -1,4 +1,5 @@
 import JSON
+import Navigation
 import Pipeline
 import Sensors
 import Spatial

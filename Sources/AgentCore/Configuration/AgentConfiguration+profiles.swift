@@ -1,4 +1,4 @@
-internal import Telemetry
+package import Telemetry
 
 extension AgentConfiguration {
   /// The enabled message formats.
