@@ -258,13 +258,17 @@ package struct EnvironmentCheck {
               remedy: "check the chip's wiring and driver, or name another device in [iio]")
           ]
         }
+        let assignments = inventory.assignments(context, wanted: context.kinds.intersection([.accelerometer]))
+        let ranges = assignments.compactMap { $0.device.sensor(.accelerometer)?.rangeProblem }.map {
+          Finding(.warning, subject, $0, remedy: "see \"Range of the accelerometer\" in hardware.md")
+        }
         guard missing.isEmpty else {
           let names = missing.map(\.rawValue).joined(separator: " and no ")
-          return [
+          return ranges + [
             Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that require it are omitted")
           ]
         }
-        return [Finding(.ok, subject, found)]
+        return ranges + [Finding(.ok, subject, found)]
       } catch {
         return [
           Finding(

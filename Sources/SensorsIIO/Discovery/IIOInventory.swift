@@ -25,6 +25,9 @@ public struct IIOInventory: Hashable, Sendable {
     public var frequency: Double?
     public var mountMatrix: MountMatrix
     public var mountSource: MountSource
+    /// The reason why a capture would have a smaller range than `IIOConfiguration.accelerometerRange` requests; nil
+    /// if it would not, or if it is unknown.
+    public var rangeProblem: String?
     /// True if a buffer can capture the sensor; otherwise it is polled.
     public var isBuffered: Bool
     /// The reason why an attribute is unknown: the driver or the chip did not answer. Nil if all were read.

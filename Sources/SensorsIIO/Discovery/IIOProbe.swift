@@ -131,6 +131,12 @@ extension IIOInventory.Sensor {
     }
     (mountMatrix, mountSource) = device.mounting(texts ?? [], configuration: configuration)
     self.problem = problem
+    if kind == .accelerometer, let demand = configuration.accelerometerRange {
+      let sensor = self
+      rangeProblem = try known { () throws(IIOError) in
+        try device.rangeProblem(of: sensor, range: sensor.range, for: demand)
+      }?.description
+    }
   }
 }
 
@@ -163,7 +169,8 @@ extension Channel {
     return plausible.contains(range) ? range : nil
   }
 
-  private func lastRawValue() throws(IIOError) -> Double? {
+  /// Returns the largest raw value; nil if unknown.
+  func lastRawValue() throws(IIOError) -> Double? {
     if let text = try attribute("raw_available"), text.contains("[") {
       let numbers = text.split { " \t\n,[]".contains($0) }.compactMap { Double($0) }
       return numbers.count == 3 && numbers[2].isFinite ? numbers[2] : nil

@@ -39,6 +39,7 @@ final class DeviceWorker: Sendable {
     /// One set of clocks for all devices, because the same machine stamps them.
     let clocks = RemoteClocks()
     let timers = TimerDemands()
+    let restrictions = DeviceRestrictions()
   }
 
   /// The attempts to capture from the buffer.
@@ -214,6 +215,7 @@ final class DeviceWorker: Sendable {
       try context.setTimer(timer, hertz: hertz)
       if demand.isNew { board.notify() }
     }
+    try setRange(of: sensors, device)
     do throws(IIOError) {
       return try BufferedCapture(
         device, in: context, sensors: sensors, hertz: hertz,
@@ -222,6 +224,19 @@ final class DeviceWorker: Sendable {
     } catch {
       guard trigger == .missing, error.operation == .startBuffer, error.code == EINVAL else { throw error }
       throw IIOError(lackingTrigger: device.object)
+    }
+  }
+
+  /// Sets the range of the accelerometer, before its scale is read.
+  private func setRange(
+    of sensors: [IIOInventory.Sensor], _ device: borrowing Device
+  ) throws(IIOError) {
+    guard let demand = configuration.accelerometerRange,
+      let sensor = sensors.first(where: { $0.kind == .accelerometer })
+    else { return }
+    let outcome = try device.setRange(of: sensor, to: demand)
+    shared.restrictions.update(device.identifier) {
+      ($0.range, $0.rangeProblem) = (outcome.range, outcome.problem)
     }
   }
 
@@ -321,6 +336,7 @@ final class DeviceWorker: Sendable {
     _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
     _ attempts: Attempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
+    try setRange(of: sensors, device)
     let hasFailed = attempts.failure != nil && sensors.contains(where: \.isBuffered)
     let retry = hasFailed ? attempts.retryAt : nil
     // Polling at the demanded rate restricts nothing.
