@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import Sensors
 
 /// A failure of IIO hardware: operation, object, reason and remedy.
 public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -94,6 +95,16 @@ extension IIOError {
       operation: .startBuffer, object: object, code: EINVAL,
       reason:
         "it has no interrupt and no timer; load iio-trig-hrtimer, and create a timer in /sys/kernel/config/iio/triggers/hrtimer"
+    )
+  }
+
+  /// Creates the error of sensors whose driver provides no buffer.
+  init(lackingBuffer kinds: [SensorKind], of object: String, _ configuration: IIOConfiguration) {
+    self.init(
+      operation: .startBuffer, object: object,
+      reason:
+        "its driver has no buffer for \(kinds.sorted().map(\.rawValue).joined(separator: ", ")); polled at "
+        + "\(SamplingFrequencies.text(configuration.pollFrequency)) Hz"
     )
   }
 

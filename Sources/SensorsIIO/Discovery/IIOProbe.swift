@@ -73,8 +73,7 @@ extension IIOInventory.Device {
     label = device.label
     sensors = []
     for kind in SensorKind.iioKinds.sorted() {
-      guard let channels = kind.channelIdentifiers.first(where: { $0.allSatisfy { device.hasChannel($0) } })
-      else { continue }
+      guard let channels = try kind.channels(of: device) else { continue }
       // A driver that does not report a scale or rate during its startup still has the sensor.
       sensors.append(
         try IIOInventory.Sensor(device, kind: kind, channels: channels, configuration: configuration))
@@ -88,6 +87,22 @@ extension IIOInventory.Device {
     case .unset: (trigger, needsTrigger) = (nil, true)
     case .set(let name): (trigger, needsTrigger) = (name, true)
     }
+  }
+}
+
+extension SensorKind {
+  /// Returns the channels of this kind that a device has; nil if it has none.
+  ///
+  /// A raw temperature or pressure without a scale has no unit, so that a sensor that must be polled has no reading.
+  fileprivate func channels(of device: borrowing CaptureDevice) throws(IIOError) -> [String]? {
+    for identifiers in channelIdentifiers where identifiers.allSatisfy({ device.hasChannel($0) }) {
+      guard self == .thermometer || self == .barometer else { return identifiers }
+      let isScaled = try device.withChannel(identifiers[0]) { channel throws(IIOError) in
+        channel.isScanElement || channel.hasAttribute("scale") || channel.hasAttribute("input")
+      }
+      if isScaled { return identifiers }
+    }
+    return nil
   }
 }
 

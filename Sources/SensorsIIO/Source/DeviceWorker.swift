@@ -156,6 +156,7 @@ final class DeviceWorker: Sendable {
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
     // A thermometer alone does not justify a stream at the rate of the chip.
+    reportPolling(of: sensors.filter { !$0.isBuffered }, device)
     var buffered = sensors.filter(\.isBuffered)
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
     if !buffered.isEmpty, attempts.isDue {
@@ -238,6 +239,18 @@ final class DeviceWorker: Sendable {
     shared.restrictions.update(device.identifier) {
       ($0.range, $0.rangeProblem) = (outcome.range, outcome.problem)
     }
+  }
+
+  /// Records whether a sensor without a buffer is polled below the rate that is demanded of it.
+  private func reportPolling(of sensors: [IIOInventory.Sensor], _ device: borrowing Device) {
+    let slow = sensors.filter { sensor in
+      guard sensor.kind != .thermometer else { return false }
+      let phase = board.phase(kinds: [sensor.kind], naturalHertz: configuration.naturalFrequency)
+      return configuration.limited(phase.hertz) > configuration.pollFrequency
+    }
+    let problem =
+      slow.isEmpty ? nil : IIOError(lackingBuffer: slow.map(\.kind), of: device.object, configuration)
+    shared.restrictions.update(device.identifier) { $0.pollingProblem = problem }
   }
 
   /// Withdraws the demand on a timer.
@@ -464,7 +477,9 @@ struct PolledSensor {
       for (axis, identifier) in sensor.channels.prefix(3).enumerated() {
         let scale = scales[axis]
         value[axis] = try device.withChannel(identifier) { channel throws(IIOError) in
-          if let raw = try channel.number("raw") { return scale(raw) }
+          // A raw value without a scale has no unit.
+          let isScaled = channel.hasAttribute("scale") || !channel.hasAttribute("input")
+          if isScaled, let raw = try channel.number("raw") { return scale(raw) }
           if let finished = try channel.number("input") { return finished * sensor.kind.unitFactor }
           throw IIOError(
             operation: .read, object: "\(device.object) \(identifier)", code: ENODEV,
