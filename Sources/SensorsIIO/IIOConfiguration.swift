@@ -17,8 +17,7 @@ public struct IIOConfiguration: Hashable, Sendable {
   /// use the first device that has the kind.
   public var devices: [SensorKind: String] = [:]
 
-  /// The mounting of a device, by identifier, name or label. Used if the device has no `mount_matrix`
-  /// attribute, or the identity, which is the default of drivers.
+  /// The mounting of a device, by identifier, name or label. It replaces the device's `mount_matrix` attribute.
   public var mountMatrices: [String: MountMatrix] = [:]
 
   /// The demand on the range of the accelerometer; nil leaves the range unchanged, which is ±2 g after the start of

@@ -390,7 +390,7 @@ import Testing
       try IIOChips.addPolled(fixture)
       var configuration = IIOConfiguration()
       configuration.mountMatrices["testmag"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
-      // The chip's own matrix goes before a configured one.
+      // A configured matrix replaces that of the chip.
       configuration.mountMatrices["testimu"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
       let inventory = try IIOProbe.inventory(configuration)
       configuration.uri = "ip:127.0.0.1:1"
@@ -409,7 +409,9 @@ import Testing
     #expect(imu.needsTrigger && imu.hasTimestamp && imu.title == "iio:device0 (testimu)")
     let accelerometer = try #require(imu.sensor(.accelerometer))
     #expect(accelerometer.frequencies == .list([12.5, 50, 100, 200]) && accelerometer.frequency == 50)
-    #expect(accelerometer.isBuffered && accelerometer.mountSource == .device)
+    #expect(accelerometer.isBuffered && accelerometer.mountSource == .configuration)
+    #expect(accelerometer.mountMatrix == MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1"))
+    #expect(inventory.contains("testimu") && inventory.contains("iio:device4") && !inventory.contains("imu"))
     #expect(imu.sensor(.thermometer)?.isBuffered == false)
     // (32767 + 5) · 0.001197101 m/s², 32767 · 0.001 rad/s; a magnetometer's is of no use.
     #expect(abs((accelerometer.range ?? 0) - 39.2314) < 1e-3)

@@ -236,9 +236,11 @@ package struct EnvironmentCheck {
   }
 
   private func iio() -> [Finding] {
-    configuration.iio.flatMap { context -> [Finding] in
+    var inventories: [IIOInventory] = []
+    let findings = configuration.iio.flatMap { context -> [Finding] in
       do {
         let inventory = try IIOProbe.inventory(context)
+        inventories.append(inventory)
         let missing = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter {
           !inventory.kinds.contains($0)
         }
@@ -276,6 +278,20 @@ package struct EnvironmentCheck {
             remedy: "or set iio.enabled = false")
         ]
       }
+    }
+    // A device of an unreachable context may have the name.
+    guard inventories.count == configuration.iio.count else { return findings }
+    return findings + mountings(inventories)
+  }
+
+  /// Returns findings about entries of `iio.mount_matrix` for devices that do not exist.
+  private func mountings(_ inventories: [IIOInventory]) -> [Finding] {
+    let entries = configuration.iio.first?.mountMatrices.keys.sorted() ?? []
+    let titles = inventories.flatMap(\.devices).map(\.title).joined(separator: ", ")
+    return entries.filter { entry in !inventories.contains { $0.contains(entry) } }.map {
+      Finding(
+        .warning, "iio.mount_matrix", "no device \($0)" + (titles.isEmpty ? "" : " among \(titles)"),
+        remedy: "use the name, label or id of a device")
     }
   }
 

@@ -79,6 +79,13 @@ public struct IIOInventory: Hashable, Sendable {
   /// The kinds that at least one device has.
   public var kinds: Set<SensorKind> { Set(devices.flatMap { $0.sensors.map(\.kind) }) }
 
+  /// Returns whether a key of the configuration is the identifier, name or label of a device.
+  package func contains(_ key: String) -> Bool {
+    devices.contains {
+      IIOConfiguration.matches(key, identifier: $0.identifier, name: $0.name, label: $0.label)
+    }
+  }
+
   /// Returns the devices to use for the requested kinds: the configured one, otherwise the first that has the
   /// kind, with preference for devices with a buffer. The temperature is that of the gyroscope's chip if it
   /// has one, because it compensates the gyroscope's bias.

@@ -222,18 +222,17 @@ extension Device {
     return texts
   }
 
-  /// Returns the mounting of a sensor: from the device's attribute, otherwise from the configuration, otherwise
+  /// Returns the mounting of a sensor: from the configuration, otherwise from the device's attribute, otherwise
   /// the identity.
   fileprivate func mounting(
     _ texts: [String?], configuration: IIOConfiguration
   ) -> (MountMatrix, IIOInventory.MountSource) {
-    let own = texts.lazy.compactMap { $0 }.compactMap { MountMatrix(parsing: $0) }.first
-    if let own, !own.isIdentity { return (own, .device) }
     let (identifier, name, label) = (identifier, name, label)
     let configured = configuration.mountMatrices.first {
       IIOConfiguration.matches($0.key, identifier: identifier, name: name, label: label)
     }
     if let configured { return (configured.value, .configuration) }
-    return (.identity, own == nil ? .identity : .device)
+    let own = texts.lazy.compactMap { $0 }.compactMap { MountMatrix(parsing: $0) }.first
+    return own.map { ($0, .device) } ?? (.identity, .identity)
   }
 }
