@@ -97,11 +97,7 @@ extension AgentConfiguration {
     pipeline.trips = try PipelineConfiguration.Trips(reader)
     traces = try Traces(reader, store: store)
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
-    if pipeline.motion.events.contains(.impact) || pipeline.traces != nil {
-      // A sensor at rest measures 1 g.
-      let required = (pipeline.motion.impact.threshold + 1) * standardGravity
-      for index in iio.indices { iio[index].accelerometerRange = .init(required: required) }
-    }
+    iio.setRange(required: pipeline.requiredRange)
     beacons = try Beacons(reader)
     if input == .hardware { pipeline.coarse.radios = radio.kinds }
     // The sensors of recorded or simulated input are discovered when it is read, so no receiver is assumed
