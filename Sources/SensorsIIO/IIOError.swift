@@ -98,6 +98,14 @@ extension IIOError {
     )
   }
 
+  /// Creates the error of a capture that delivers nothing although the sensor measures.
+  init(deadTrigger trigger: String?, of object: String) {
+    self.init(
+      operation: .readBuffer, object: object,
+      reason: (trigger.map { "trigger \($0)" } ?? "its interrupt")
+        + " delivers no samples although readings change; correct the interrupt in the device tree")
+  }
+
   /// Creates the error of sensors whose driver provides no buffer.
   init(lackingBuffer kinds: [SensorKind], of object: String, _ configuration: IIOConfiguration) {
     self.init(
@@ -106,14 +114,6 @@ extension IIOError {
         "its driver has no buffer for \(kinds.sorted().map(\.rawValue).joined(separator: ", ")); polled at "
         + "\(SamplingFrequencies.text(configuration.pollFrequency)) Hz"
     )
-  }
-
-  /// Creates the error of a capture that delivers nothing although the sensor measures.
-  init(deadTrigger trigger: String?, of object: String) {
-    self.init(
-      operation: .readBuffer, object: object,
-      reason: (trigger.map { "trigger \($0)" } ?? "its interrupt")
-        + " delivers no samples although readings change; correct the interrupt in the device tree")
   }
 
   private static func remedy(for code: Int32) -> String {

@@ -279,20 +279,10 @@ package struct EnvironmentCheck {
         ]
       }
     }
-    // A device of an unreachable context may have the name.
-    guard inventories.count == configuration.iio.count else { return findings }
-    return findings + mountings(inventories)
-  }
-
-  /// Returns findings about entries of `iio.mount_matrix` for devices that do not exist.
-  private func mountings(_ inventories: [IIOInventory]) -> [Finding] {
-    let entries = configuration.iio.first?.mountMatrices.keys.sorted() ?? []
-    let titles = inventories.flatMap(\.devices).map(\.title).joined(separator: ", ")
-    return entries.filter { entry in !inventories.contains { $0.contains(entry) } }.map {
-      Finding(
-        .warning, "iio.mount_matrix", "no device \($0)" + (titles.isEmpty ? "" : " among \(titles)"),
-        remedy: "use the name, label or id of a device")
-    }
+    return findings
+      + MountingCheck(configuration.iio).problems(in: inventories).map {
+        Finding(.warning, MountingCheck.key, $0, remedy: MountingCheck.remedy)
+      }
   }
 
   /// Checks the configured signals of the CAN bus, and whether it has traffic. Nothing is sent.
