@@ -128,13 +128,14 @@ fi
 # A fake /sys with a chip and a timer trigger, in a mount namespace. `udevadm test` applies the rules to it.
 device=$work/sys/devices/platform/i2c-1/iio:device7 trigger=$work/sys/devices/iio_sysfs_trigger/trigger3
 mkdir -p "$device"/{buffer,scan_elements,trigger,events,power} "$trigger" "$work/sys/bus/iio/devices"
-for file in name in_accel_x_raw in_accel_sampling_frequency sampling_frequency_available current_timestamp_clock \
+for file in name in_accel_x_raw in_accel_scale in_accel_scale_available in_accel_sampling_frequency sampling_frequency_available \
+  current_timestamp_clock in_anglvel_scale \
   in_accel_x_calibbias buffer/enable buffer/length buffer/watermark scan_elements/in_accel_x_en \
   trigger/current_trigger events/in_accel_mag_rising_en power/control; do
   echo 0 >"$device/$file"
 done
 chmod 0644 "$device"/*[!r] "$device"/*/* 2>/dev/null || true
-chmod 0444 "$device"/{name,in_accel_x_raw,sampling_frequency_available}
+chmod 0444 "$device"/{name,in_accel_x_raw,in_accel_scale_available,sampling_frequency_available}
 echo 100 >"$trigger/sampling_frequency"
 echo 0 >"$trigger/name"
 printf 'MAJOR=249\nMINOR=7\nDEVNAME=iio:device7\nDEVTYPE=iio_device\n' >"$device/uevent"
@@ -180,7 +181,7 @@ echo "ok  at add and change, udev gives the device node to the group, and runs i
 # The group nogroup, which every Debian has, instead of the agent's.
 for folder in "$device" "$trigger"; do Deploy/udev/iio-access "$folder" nogroup; done
 given=$(cd "$work/sys" && find devices -type f -group nogroup -perm -g=w -printf '%f\n' | sort | tr '\n' ' ')
-[ "$given" = "current_timestamp_clock current_trigger enable in_accel_sampling_frequency in_accel_x_en length sampling_frequency watermark " ] ||
+[ "$given" = "current_timestamp_clock current_trigger enable in_accel_sampling_frequency in_accel_scale in_accel_x_en length sampling_frequency watermark " ] ||
   fail "the files that the group may write are: $given"
 [ -z "$(find "$work/sys" -group nogroup -not -perm -g=w)" ] || fail "more files were given than needed"
 echo "ok  the group may write: $given"

@@ -17,9 +17,28 @@ public struct IIOConfiguration: Hashable, Sendable {
   /// use the first device that has the kind.
   public var devices: [SensorKind: String] = [:]
 
-  /// The mounting of a device, by identifier, name or label. Used if the device has no `mount_matrix`
-  /// attribute, or the identity, which is the default of drivers.
+  /// The mounting of a device, by identifier, name or label. It replaces the device's `mount_matrix` attribute.
   public var mountMatrices: [String: MountMatrix] = [:]
+
+  /// The demand on the range of the accelerometer; nil leaves the range unchanged, which is ±2 g after the start of
+  /// most drivers.
+  public var accelerometerRange: RangeDemand?
+
+  /// A demand on the range of an accelerometer: the smallest offered range of at least `requested` is set, otherwise
+  /// the largest one. Ranges with a coarser resolution are not considered. The range remains set after the capture.
+  public struct RangeDemand: Hashable, Sendable {
+    /// The requested range in m/s².
+    public var requested: Double
+    /// The range in m/s² below which a restriction is reported.
+    public var required: Double
+    /// The largest permitted step of a raw value in m/s².
+    public var resolution = 0.02
+
+    /// Creates a demand, by default for 16 g.
+    public init(requested: Double = 16 * standardGravity, required: Double) {
+      (self.requested, self.required) = (requested, required)
+    }
+  }
 
   /// The lowest and the highest rate in Hz to which a demand is limited; nil for no limit. Some chips are
   /// noisy or hot above some rate.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import Sensors
 
 /// A failure of IIO hardware: operation, object, reason and remedy.
 public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -103,6 +104,16 @@ extension IIOError {
       operation: .readBuffer, object: object,
       reason: (trigger.map { "trigger \($0)" } ?? "its interrupt")
         + " delivers no samples although readings change; correct the interrupt in the device tree")
+  }
+
+  /// Creates the error of sensors whose driver provides no buffer.
+  init(lackingBuffer kinds: [SensorKind], of object: String, _ configuration: IIOConfiguration) {
+    self.init(
+      operation: .startBuffer, object: object,
+      reason:
+        "its driver has no buffer for \(kinds.sorted().map(\.rawValue).joined(separator: ", ")); polled at "
+        + "\(SamplingFrequencies.text(configuration.pollFrequency)) Hz"
+    )
   }
 
   private static func remedy(for code: Int32) -> String {

@@ -367,7 +367,7 @@ import Testing
 }
 
 /// Collects log messages.
-private final class LogRecorder: @unchecked Sendable {
+final class LogRecorder: @unchecked Sendable {
   private let lock = NSLock()
   private var kept: [String] = []
 
@@ -376,7 +376,7 @@ private final class LogRecorder: @unchecked Sendable {
   func append(_ line: String) { lock.withLock { kept.append(line) } }
 }
 
-private struct RecordingLogHandler: LogHandler {
+struct RecordingLogHandler: LogHandler {
   let recorder: LogRecorder
   var logLevel = Logger.Level.trace
   var metadata: Logger.Metadata = [:]

@@ -211,6 +211,17 @@ import Testing
     #expect(problem(toml, flags: ["gpsd.prot=1"]) == "--set: unknown key gpsd.prot; did you mean gpsd.port?")
   }
 
+  /// Impacts exceed the range of most drivers, ±2 g.
+  @Test func impactsAndTracesRequestALargeRange() throws {
+    func demand(_ settings: String) throws -> IIOConfiguration.RangeDemand? {
+      try #require(try load("[vehicle]\nid = \"v\"\n\(settings)").iio.first).accelerometerRange
+    }
+    let impact = try #require(try demand("[motion]\nimpact_threshold = 4"))
+    #expect(impact.requested == 16 * standardGravity && impact.required == 5 * standardGravity)
+    #expect(try demand("[motion]\nevents = []\n[trace]\nenabled = true") != nil)
+    #expect(try demand("[motion]\nevents = [\"shake\"]") == nil)
+  }
+
   @Test func mountMatrixIsRead() throws {
     let toml = "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]"
     let matrix = try #require(try load(toml).iio.first?.mountMatrices["imu"])

@@ -93,6 +93,8 @@ import Testing
     #expect(clocks.clock(of: "gyro_3d", setTo: "realtime") === hub)
     let chip = clocks.clock(of: "lsm6dsox", setTo: "boottime", isOwn: true)
     #expect(chip !== hub && clocks.clock(of: "bmp280", setTo: "boottime", isOwn: true) !== chip)
+    #expect(clocks.clock(of: "lsm6dsox_accel", setTo: "boottime", isOwn: true) === chip)
+    #expect(clocks.clock(of: "lsm6dsox_gyro", setTo: "boottime", isOwn: true) === chip)
     #expect(clocks.clock(of: "lsm6dsox", setTo: "boottime") === clocks.clock(of: nil, setTo: "boottime"))
   }
 
@@ -187,7 +189,7 @@ import Testing
     }
     // A correction reaches the devices one after the other, within one round of blocks and half a period each.
     #expect(worst <= 20_000_000, "seed \(generator.seed)")
-    let final = clocks.map { $0.timestamp(0).nanoseconds }
+    let final = clocks.map { $0.timestamp(2999 * 100_000_000).nanoseconds }
     #expect(Set(final).count == 1, "seed \(generator.seed)")
   }
 
@@ -216,6 +218,91 @@ import Testing
       let newest = arrival + (block < 20 ? 0 : step * Self.second)
       clock.observe(newest: newest, arrival: Timestamp(nanoseconds: arrival + 1_000_000), period: 10_000_000)
       #expect(clock.timestamp(newest).nanoseconds <= arrival + 1_000_000 + RemoteClock.tolerance)
+    }
+  }
+
+  /// The samples of a simulated chip that stamps with its own oscillator: accelerometer and gyroscope are two devices
+  /// whose blocks arrive half a block apart.
+  private static func lags(
+    error rate: Double, latency: Double, seconds: Int64, resetEvery reset: Int64? = nil,
+    generator: inout SeededGenerator
+  ) -> [(time: Double, lag: Double, device: Int, stampStep: Double, step: Double)] {
+    let own = RemoteClocks().clock(of: "lsm6dsox_accel", setTo: "boottime", isOwn: true)
+    var clocks = (0..<2).map { _ in HardwareClock(setTo: .boottime, otherwise: own, latency: latency) }
+    let block = Int64(latency * 1e9)
+    let period: Int64 = 10_000_000
+    /// The chip's stamp of a time.
+    func stamp(_ time: Int64) -> Int64 {
+      let start = reset.map { time / ($0 * second) * $0 * second } ?? 0
+      return time + Int64(Double(time - start) * rate)
+    }
+    var results: [(time: Double, lag: Double, device: Int, stampStep: Double, step: Double)] = []
+    var last: [(stamp: Int64, time: Int64)?] = [nil, nil]
+    for half in 2...(2 * seconds * second / block) {
+      let device = Int(half % 2)
+      let end = half * block / 2
+      let delay = 2_000_000 + Int64.random(in: 0...5_000_000, using: &generator)
+      clocks[device].observe(newest: stamp(end), arrival: Timestamp(nanoseconds: end + delay), period: period)
+      for measured in stride(from: end - block + period, through: end, by: Int(period)) {
+        let own = stamp(measured)
+        let time = clocks[device].timestamp(own).nanoseconds
+        if let last = last[device] {
+          results.append(
+            (
+              Double(measured) / 1e9, Double(time - measured) / 1e9, device, Double(own - last.stamp) / 1e9,
+              Double(time - last.time) / 1e9
+            ))
+        }
+        last[device] = (own, time)
+      }
+    }
+    return results
+  }
+
+  @Test(arguments: [-0.01, -0.001, 0.001, 0.01], [0.5, 1])
+  func followsAChipWithItsOwnOscillator(error: Double, latency: Double) {
+    var generator = SeededGenerator.announced()
+    let lags = Self.lags(error: error, latency: latency, seconds: 1600, generator: &generator)
+    #expect(lags.allSatisfy { abs($0.lag) < latency + 0.7 }, "seed \(generator.seed)")
+    // The chip is recognized when the lag exceeds the latency and a quarter of a second.
+    let settled = abs(error) < 0.01 ? 1400.0 : 250
+    let worst = lags.filter { $0.time > settled }.map { abs($0.lag) }.max() ?? 1
+    #expect(worst < 0.05 + 12 * abs(error), "seed \(generator.seed)")
+    // No sample is out of order, and no hole appears.
+    let slopes = lags.map { abs($0.step / $0.stampStep - 1) }
+    #expect((slopes.max() ?? 1) <= RemoteClock.maximumSlope + 1e-5, "seed \(generator.seed)")
+  }
+
+  @Test(arguments: [-0.04, -0.03, 0.03, 0.04]) func followsAVeryInaccurateChip(error: Double) {
+    var generator = SeededGenerator.announced()
+    let lags = Self.lags(error: error, latency: 0.5, seconds: 600, generator: &generator)
+    #expect(lags.allSatisfy { abs($0.lag) < 3 }, "seed \(generator.seed)")
+    let worst = lags.filter { $0.time > 250 }.map { abs($0.lag) }.max() ?? 9
+    #expect(worst < 0.1 + 15 * abs(error), "seed \(generator.seed)")
+  }
+
+  /// The chip's counter overflows after 418 s, and the driver then sets it to the time of this machine.
+  @Test(arguments: [-0.01, 0.01]) func aCounterThatOverflowsIsFollowedAtOnce(error: Double) {
+    var generator = SeededGenerator.announced()
+    let lags = Self.lags(
+      error: error, latency: 0.5, seconds: 1600, resetEvery: 418, generator: &generator)
+    let late = lags.filter { $0.time > 250 && abs($0.lag) > 0.2 }
+    #expect(late.allSatisfy { $0.time.truncatingRemainder(dividingBy: 418) < 1 }, "seed \(generator.seed)")
+    let backward = lags.filter { $0.time > 250 && $0.step <= 0 }
+    #expect(backward.count <= 12, "seed \(generator.seed): \(backward.map(\.time))")
+  }
+
+  /// Blocks are up to a second late while the machine starts; afterwards the times are exact again within seconds.
+  @Test func aBusyStartDoesNotShiftLaterTimes() {
+    var clock = HardwareClock(following: RemoteClock())
+    var generator = SeededGenerator.announced()
+    for block in Int64(0)..<120 {
+      let newest = block * 500_000_000
+      let delay = block < 20 ? Int64.random(in: 500_000_000...1_000_000_000, using: &generator) : 1_000_000
+      clock.observe(newest: newest, arrival: Timestamp(nanoseconds: newest + delay), period: 10_000_000)
+      guard block >= 80 else { continue }
+      let error = clock.timestamp(newest).nanoseconds - newest
+      #expect((0...21_000_000).contains(error), "seed \(generator.seed), block \(block)")
     }
   }
 

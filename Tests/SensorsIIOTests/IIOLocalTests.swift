@@ -203,6 +203,55 @@ import Testing
       zip(result.magnetometer, result.magnetometer.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
   }
 
+  /// Many magnetometers have no buffer: the log and `status` report the reason for the lower rate.
+  @Test(arguments: [(20.0, nil), (100, "magnetometer")] as [(Double, String?)])
+  func pollingBelowTheDemandIsReported(hertz: Double, kind: String?) async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addPolled(fixture)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: hertz, latency: .zero), for: .magnetometer)
+      for kind in [SensorKind.barometer, .thermometer] {
+        source.setDemand(.rate(hertz: 2, latency: .zero), for: kind)
+      }
+      try source.start { recorder.receive($0) }
+      capture.steps.append(waitUntil { recorder.magnetometer.count > 3 && recorder.barometer.count > 3 })
+      source.stop()
+      capture.take(recorder)
+      return capture
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    let active = result.statuses.filter { if case .active = $0.state { true } else { false } }
+    let magnetometer = active.filter { $0.kinds == [.magnetometer] }
+    #expect(magnetometer.map(\.state) == [.active(rates: [.magnetometer: min(hertz, 25)])])
+    #expect(
+      magnetometer.map(\.restriction) == [
+        kind.map {
+          "cannot start the buffer of local: iio:device4 (testmag): its driver has no buffer for \($0); polled at 25 Hz"
+        }
+      ])
+    #expect(active.filter { $0.kinds != [.magnetometer] }.allSatisfy { $0.restriction == nil })
+  }
+
+  /// fxas21002c reports its temperature in steps of its own.
+  @Test func aRawTemperatureOrPressureWithoutScaleIsNotUsed() async throws {
+    let result = try await IIOFixture.run { fixture -> (IIOInventory, [InertialScan]) in
+      try fixture.addDevice(
+        1, name: "raw", files: ["in_temp_raw": "40", "in_pressure_raw": "1000", "in_pressure_offset": "1"])
+      try fixture.addDevice(2, name: "both", files: ["in_temp_raw": "40", "in_temp_input": "21500"])
+      let recorder = EventRecorder()
+      let source = try IIOSource()
+      source.setDemand(.rate(hertz: 1, latency: .zero), for: .thermometer)
+      try source.start { recorder.receive($0) }
+      waitUntil { !recorder.thermometer.isEmpty }
+      source.stop()
+      return (try IIOProbe.inventory(IIOConfiguration()), recorder.thermometer)
+    }
+    #expect(result.0.devices.map(\.name) == ["both"])
+    #expect(result.1.first?.temperature == 21.5)
+  }
+
   /// A device with scan elements whose buffer cannot be opened is polled by its attributes. Raw value, offset and
   /// scale of a barometer give kilopascals: (1000 + 13.25) · 0.1.
   @Test func aRawPressureIsKilopascals() async throws {
@@ -342,7 +391,7 @@ import Testing
       try IIOChips.addPolled(fixture)
       var configuration = IIOConfiguration()
       configuration.mountMatrices["testmag"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
-      // The chip's own matrix takes precedence over a configured one.
+      // A configured matrix replaces that of the chip.
       configuration.mountMatrices["testimu"] = MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1")
       let inventory = try IIOProbe.inventory(configuration)
       configuration.uri = "ip:127.0.0.1:1"
@@ -361,7 +410,9 @@ import Testing
     #expect(imu.needsTrigger && imu.hasTimestamp && imu.title == "iio:device0 (testimu)")
     let accelerometer = try #require(imu.sensor(.accelerometer))
     #expect(accelerometer.frequencies == .list([12.5, 50, 100, 200]) && accelerometer.frequency == 50)
-    #expect(accelerometer.isBuffered && accelerometer.mountSource == .device)
+    #expect(accelerometer.isBuffered && accelerometer.mountSource == .configuration)
+    #expect(accelerometer.mountMatrix == MountMatrix(parsing: "1,0,0;0,-1,0;0,0,-1"))
+    #expect(inventory.contains("testimu") && inventory.contains("iio:device4") && !inventory.contains("imu"))
     #expect(imu.sensor(.thermometer)?.isBuffered == false)
     // (32767 + 5) · 0.001197101 m/s², 32767 · 0.001 rad/s. The range of a magnetometer is not used.
     #expect(abs((accelerometer.range ?? 0) - 39.2314) < 1e-3)

@@ -132,6 +132,14 @@ extension [IIOConfiguration] {
     }
   }
 
+  /// Requests a range of the accelerometers that is sufficient for crashes.
+  ///
+  /// - Parameter required: the range in m/s² below which a restriction is reported; nil requests none.
+  mutating func setRange(required: Double?) {
+    guard let required else { return }
+    for index in indices { self[index].accelerometerRange = .init(required: required) }
+  }
+
   /// Parses "device = 1, 0, 0; 0, 1, 0; 0, 0, 1".
   private static func mountMatrix(
     _ entry: String, _ reader: ConfigurationReader

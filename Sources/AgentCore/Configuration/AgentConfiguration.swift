@@ -97,6 +97,7 @@ extension AgentConfiguration {
     pipeline.trips = try PipelineConfiguration.Trips(reader)
     traces = try Traces(reader, store: store)
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
+    iio.setRange(required: pipeline.requiredRange)
     beacons = try Beacons(reader)
     if input == .hardware { pipeline.coarse.radios = radio.kinds }
     // The sensors of recorded or simulated input are discovered when it is read, so no receiver is assumed

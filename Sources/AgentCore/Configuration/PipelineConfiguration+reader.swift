@@ -2,11 +2,19 @@ internal import Motion
 internal import Navigation
 internal import Pipeline
 internal import Positioning
+internal import Sensors
 internal import Settings
 internal import Telemetry
 internal import Traces
 
 extension PipelineConfiguration {
+  /// The range in m/s² that impacts and traces require of an accelerometer, which measures 1 g at rest; nil if
+  /// neither is enabled.
+  var requiredRange: Double? {
+    guard motion.events.contains(.impact) || traces != nil else { return nil }
+    return (motion.impact.threshold + 1) * standardGravity
+  }
+
   init(_ reader: ConfigurationReader, isRecording: Bool, isVirtual: Bool) throws(ConfigurationError) {
     self.init()
     location = try Location(reader)

@@ -236,9 +236,11 @@ package struct EnvironmentCheck {
   }
 
   private func iio() -> [Finding] {
-    configuration.iio.flatMap { context -> [Finding] in
+    var inventories: [IIOInventory] = []
+    let findings = configuration.iio.flatMap { context -> [Finding] in
       do {
         let inventory = try IIOProbe.inventory(context)
+        inventories.append(inventory)
         let missing = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter {
           !inventory.kinds.contains($0)
         }
@@ -258,13 +260,17 @@ package struct EnvironmentCheck {
               remedy: "check the chip's wiring and driver, or name another device in [iio]")
           ]
         }
+        let assignments = inventory.assignments(context, wanted: context.kinds.intersection([.accelerometer]))
+        let ranges = assignments.compactMap { $0.device.sensor(.accelerometer)?.rangeProblem }.map {
+          Finding(.warning, subject, $0, remedy: "see \"Range of the accelerometer\" in hardware.md")
+        }
         guard missing.isEmpty else {
           let names = missing.map(\.rawValue).joined(separator: " and no ")
-          return [
+          return ranges + [
             Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that require it are omitted")
           ]
         }
-        return [Finding(.ok, subject, found)]
+        return ranges + [Finding(.ok, subject, found)]
       } catch {
         return [
           Finding(
@@ -273,6 +279,10 @@ package struct EnvironmentCheck {
         ]
       }
     }
+    return findings
+      + MountingCheck(configuration.iio).problems(in: inventories).map {
+        Finding(.warning, MountingCheck.key, $0, remedy: MountingCheck.remedy)
+      }
   }
 
   /// Checks the configured signals of the CAN bus, and whether it has traffic. Nothing is sent.

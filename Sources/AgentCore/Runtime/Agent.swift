@@ -122,6 +122,7 @@ package final class Agent: Sendable {
     // The output of an agent that prints must depend on its input alone, not on this computer's health.
     if output == .broker { services.probe = SystemProbe(store: configuration.store.path) }
     if configuration.input == .hardware {
+      services.mounting = MountingCheck(configuration.iio)
       services.clock = {
         SystemTime(
           time: .now, isSynchronized: UTCTime.isSynchronized)

@@ -39,6 +39,8 @@ struct AgentLoop: ~Copyable {
     var sensorProxy: SensorProxyHost?
     /// Region events for programs on this machine; nil without sockets.
     var regionNotifier: RegionNotifier?
+    /// Search for the devices of `iio.mount_matrix`; nil if timestamps are those of recorded or simulated input.
+    var mounting: MountingCheck?
     /// Messages that are delivered first.
     var announcements: [VehicleMessage] = []
   }
@@ -275,6 +277,7 @@ struct AgentLoop: ~Copyable {
   private mutating func reportLimitations() {
     guard let due = limitationsDue, feed.now >= due else { return }
     limitationsDue = nil
+    services.mounting?.reportInBackground(to: log)
     for limitation in pipeline.limitationsByCause {
       let (output, reason) = (limitation.output, limitation.reason)
       if limitation.isUnavailable {

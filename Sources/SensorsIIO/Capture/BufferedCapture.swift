@@ -86,7 +86,8 @@ package struct BufferedCapture: ~Copyable {
     if context.isLocal, isStamped {
       clock = HardwareClock(
         setTo: clockName == "monotonic" ? .monotonic : .boottime,
-        otherwise: clocks.clock(of: device.name, setTo: clockName, isOwn: true), latency: latency)
+        otherwise: clocks.clock(of: device.name, setTo: clockName, isOwn: true),
+        latency: max(latency, Double(plan.watermark) / rate))
     } else {
       clock = HardwareClock(following: clocks.clock(of: device.name, setTo: clockName))
     }

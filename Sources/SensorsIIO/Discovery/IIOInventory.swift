@@ -25,6 +25,9 @@ public struct IIOInventory: Hashable, Sendable {
     public var frequency: Double?
     public var mountMatrix: MountMatrix
     public var mountSource: MountSource
+    /// The reason why a capture would have a smaller range than `IIOConfiguration.accelerometerRange` requests; nil
+    /// if it would not, or if it is unknown.
+    public var rangeProblem: String?
     /// True if a buffer can capture the sensor; otherwise it is polled.
     public var isBuffered: Bool
     /// The reason why an attribute is unknown: the driver or the chip did not answer. Nil if all were read.
@@ -75,6 +78,13 @@ public struct IIOInventory: Hashable, Sendable {
 
   /// The kinds that at least one device has.
   public var kinds: Set<SensorKind> { Set(devices.flatMap { $0.sensors.map(\.kind) }) }
+
+  /// Returns whether a key of the configuration is the identifier, name or label of a device.
+  package func contains(_ key: String) -> Bool {
+    devices.contains {
+      IIOConfiguration.matches(key, identifier: $0.identifier, name: $0.name, label: $0.label)
+    }
+  }
 
   /// Returns the devices to use for the requested kinds: the configured one, otherwise the first that has the
   /// kind, with preference for devices with a buffer. The temperature is that of the gyroscope's chip if it

@@ -73,8 +73,7 @@ extension IIOInventory.Device {
     label = device.label
     sensors = []
     for kind in SensorKind.iioKinds.sorted() {
-      guard let channels = kind.channelIdentifiers.first(where: { $0.allSatisfy { device.hasChannel($0) } })
-      else { continue }
+      guard let channels = try kind.channels(of: device) else { continue }
       // A driver that does not report a scale or rate during its startup still has the sensor.
       sensors.append(
         try IIOInventory.Sensor(device, kind: kind, channels: channels, configuration: configuration))
@@ -88,6 +87,22 @@ extension IIOInventory.Device {
     case .unset: (trigger, needsTrigger) = (nil, true)
     case .set(let name): (trigger, needsTrigger) = (name, true)
     }
+  }
+}
+
+extension SensorKind {
+  /// Returns the channels of this kind that a device has; nil if it has none.
+  ///
+  /// A raw temperature or pressure without a scale has no unit, so that a sensor that must be polled has no reading.
+  fileprivate func channels(of device: borrowing CaptureDevice) throws(IIOError) -> [String]? {
+    for identifiers in channelIdentifiers where identifiers.allSatisfy({ device.hasChannel($0) }) {
+      guard self == .thermometer || self == .barometer else { return identifiers }
+      let isScaled = try device.withChannel(identifiers[0]) { channel throws(IIOError) in
+        channel.isScanElement || channel.hasAttribute("scale") || channel.hasAttribute("input")
+      }
+      if isScaled { return identifiers }
+    }
+    return nil
   }
 }
 
@@ -131,6 +146,12 @@ extension IIOInventory.Sensor {
     }
     (mountMatrix, mountSource) = device.mounting(texts ?? [], configuration: configuration)
     self.problem = problem
+    if kind == .accelerometer, let demand = configuration.accelerometerRange {
+      let sensor = self
+      rangeProblem = try known { () throws(IIOError) in
+        try device.rangeProblem(of: sensor, range: sensor.range, for: demand)
+      }?.description
+    }
   }
 }
 
@@ -163,7 +184,8 @@ extension Channel {
     return plausible.contains(range) ? range : nil
   }
 
-  private func lastRawValue() throws(IIOError) -> Double? {
+  /// Returns the largest raw value; nil if unknown.
+  func lastRawValue() throws(IIOError) -> Double? {
     if let text = try attribute("raw_available"), text.contains("[") {
       let numbers = text.split { " \t\n,[]".contains($0) }.compactMap { Double($0) }
       return numbers.count == 3 && numbers[2].isFinite ? numbers[2] : nil
@@ -200,18 +222,17 @@ extension Device {
     return texts
   }
 
-  /// Returns the mounting of a sensor: from the device's attribute, otherwise from the configuration, otherwise
+  /// Returns the mounting of a sensor: from the configuration, otherwise from the device's attribute, otherwise
   /// the identity.
   fileprivate func mounting(
     _ texts: [String?], configuration: IIOConfiguration
   ) -> (MountMatrix, IIOInventory.MountSource) {
-    let own = texts.lazy.compactMap { $0 }.compactMap { MountMatrix(parsing: $0) }.first
-    if let own, !own.isIdentity { return (own, .device) }
     let (identifier, name, label) = (identifier, name, label)
     let configured = configuration.mountMatrices.first {
       IIOConfiguration.matches($0.key, identifier: identifier, name: name, label: label)
     }
     if let configured { return (configured.value, .configuration) }
-    return (.identity, own == nil ? .identity : .device)
+    let own = texts.lazy.compactMap { $0 }.compactMap { MountMatrix(parsing: $0) }.first
+    return own.map { ($0, .device) } ?? (.identity, .identity)
   }
 }

@@ -39,6 +39,7 @@ final class DeviceWorker: Sendable {
     /// One set of clocks for all devices, because the same machine stamps them.
     let clocks = RemoteClocks()
     let timers = TimerDemands()
+    let restrictions = DeviceRestrictions()
   }
 
   /// The attempts to capture from the buffer.
@@ -155,6 +156,7 @@ final class DeviceWorker: Sendable {
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
     // A thermometer alone does not justify a stream at the rate of the chip.
+    reportPolling(of: sensors.filter { !$0.isBuffered }, device)
     var buffered = sensors.filter(\.isBuffered)
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
     if !buffered.isEmpty, attempts.isDue {
@@ -214,6 +216,7 @@ final class DeviceWorker: Sendable {
       try context.setTimer(timer, hertz: hertz)
       if demand.isNew { board.notify() }
     }
+    try setRange(of: sensors, device)
     do throws(IIOError) {
       return try BufferedCapture(
         device, in: context, sensors: sensors, hertz: hertz,
@@ -223,6 +226,31 @@ final class DeviceWorker: Sendable {
       guard trigger == .missing, error.operation == .startBuffer, error.code == EINVAL else { throw error }
       throw IIOError(lackingTrigger: device.object)
     }
+  }
+
+  /// Sets the range of the accelerometer, before its scale is read.
+  private func setRange(
+    of sensors: [IIOInventory.Sensor], _ device: borrowing Device
+  ) throws(IIOError) {
+    guard let demand = configuration.accelerometerRange,
+      let sensor = sensors.first(where: { $0.kind == .accelerometer })
+    else { return }
+    let outcome = try device.setRange(of: sensor, to: demand)
+    shared.restrictions.update(device.identifier) {
+      ($0.range, $0.rangeProblem) = (outcome.range, outcome.problem)
+    }
+  }
+
+  /// Records whether a sensor without a buffer is polled below the rate that is demanded of it.
+  private func reportPolling(of sensors: [IIOInventory.Sensor], _ device: borrowing Device) {
+    let slow = sensors.filter { sensor in
+      guard sensor.kind != .thermometer else { return false }
+      let phase = board.phase(kinds: [sensor.kind], naturalHertz: configuration.naturalFrequency)
+      return configuration.limited(phase.hertz) > configuration.pollFrequency
+    }
+    let problem =
+      slow.isEmpty ? nil : IIOError(lackingBuffer: slow.map(\.kind), of: device.object, configuration)
+    shared.restrictions.update(device.identifier) { $0.pollingProblem = problem }
   }
 
   /// Withdraws the demand on a timer.
@@ -321,6 +349,7 @@ final class DeviceWorker: Sendable {
     _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
     _ attempts: Attempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
+    try setRange(of: sensors, device)
     let hasFailed = attempts.failure != nil && sensors.contains(where: \.isBuffered)
     let retry = hasFailed ? attempts.retryAt : nil
     // Polling at the demanded rate restricts nothing.
@@ -448,7 +477,9 @@ struct PolledSensor {
       for (axis, identifier) in sensor.channels.prefix(3).enumerated() {
         let scale = scales[axis]
         value[axis] = try device.withChannel(identifier) { channel throws(IIOError) in
-          if let raw = try channel.number("raw") { return scale(raw) }
+          // A raw value without a scale has no unit.
+          let isScaled = channel.hasAttribute("scale") || !channel.hasAttribute("input")
+          if isScaled, let raw = try channel.number("raw") { return scale(raw) }
           if let finished = try channel.number("input") { return finished * sensor.kind.unitFactor }
           throw IIOError(
             operation: .read, object: "\(device.object) \(identifier)", code: ENODEV,

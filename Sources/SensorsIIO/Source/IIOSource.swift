@@ -7,8 +7,8 @@ public import Sensors
 /// - Each device has its own thread and context. The thread sleeps without a demand, captures exactly the
 ///   requested channels, and destroys the buffer when the demand ends, so that the kernel can suspend the
 ///   chip.
-/// - Time stamps are those of the hardware: local ones on the boot clock, remote ones with a constant offset.
-///   The intervals between samples are exactly those stamped by the driver; see `HardwareClock`.
+/// - Time stamps are those of the hardware: local ones on the boot clock, others with an offset that follows
+///   their clock. Otherwise the intervals between samples are those stamped by the driver; see `HardwareClock`.
 /// - A chip with several kinds runs at the highest requested rate and delivers all kinds at that rate:
 ///   decimation without a filter would alias vibration into the signal.
 /// - A lost device is reported as `unavailable` once, searched for with a jittered back-off, and reported as

@@ -132,10 +132,13 @@ final class Supervisor: Sendable {
         continue
       }
       let source = "\(configuration.uri) \(assignment.device.title)"
-      let report: DeviceWorker.Report = { [reporter, discovery, wake] state, since, restriction in
+      let report: DeviceWorker.Report = { [reporter, discovery, wake, shared] state, since, restriction in
+        let restrictions = shared.restrictions
         reporter.report(
-          state, since: since, source: source, kinds: assignment.kinds, restriction: restriction,
-          device: assignment.device.name ?? assignment.device.label, ranges: assignment.ranges)
+          state, since: since, source: source, kinds: assignment.kinds,
+          restriction: restrictions.combined(of: assignment.device.identifier, with: restriction),
+          device: assignment.device.name ?? assignment.device.label,
+          ranges: restrictions.ranges(of: assignment))
         discovery.reported(assignment.kinds)
         if case .active = state { wake.signal() }
       }
