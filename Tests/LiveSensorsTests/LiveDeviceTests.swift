@@ -67,6 +67,32 @@ import Testing
     #expect(slow.overflowCount + quick.overflowCount + samples.overflowCount + device.droppedEvents == 0)
   }
 
+  /// Samples arrive in blocks that are larger than these queues.
+  @Test(arguments: [1, 4, 16]) func noCapacityIsTooSmallForAPulledRecording(capacity: Int) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 400)), speed: nil)
+    let samples = device.motion.accelerometerUpdates(capacity: capacity)
+    let updates = device.location.liveUpdates(capacity: capacity)
+    let count = Locked(0)
+    let handler = try device.motion.startGyroUpdates(capacity: capacity) { _ in count.withLock { $0 += 1 } }
+    async let all = collect(samples)
+    try device.start()
+    var (fixes, ends) = (0, 0)
+    for await update in updates {
+      if update.location != nil { fixes += 1 }
+      if fixes == 3, update.location != nil {
+        device.location.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 300)
+      }
+      if update.didFinishDeferredUpdates { ends += 1 }
+    }
+    let other = try LiveDevice(.simulation(simulation(seconds: 400)), speed: nil)
+    let expected = other.location.liveUpdates(capacity: 1000)
+    try other.start()
+    #expect(try await collect(expected).count { $0.location != nil } == fixes)
+    #expect(try await all.count == 40_001 && fixes > 300 && ends == 1)
+    try await eventually { count.withLock { $0 } == 40_001 }
+    #expect(samples.overflowCount + updates.overflowCount + handler.overflowCount == 0)
+  }
+
   /// A pulled recording waits for the recorder, which is slower.
   @Test func everySampleOfAPulledRecordingIsRecorded() async throws {
     let scratch = try ScratchFolder()

@@ -196,6 +196,33 @@ import Testing
     #expect(told.firstIndex { $0.didFinishDeferredUpdates } == 6, "after its six locations")
   }
 
+  /// The fixes of a deferral count as one element, so that a short queue does not drop the oldest of them.
+  @Test func everyFixOfALongDeferralArrives() async throws {
+    let live = LiveLocation()
+    let (updates, short) = (live.liveUpdates(), live.liveUpdates(capacity: 2))
+    let own = live.liveUpdates(LocationManager(), capacity: 2)
+    let handled = Locked<[Timestamp]>([])
+    let handler = try live.startUpdatingLocation(capacity: 2) { update in
+      if let location = update.location { handled.withLock { $0.append(location.timestamp) } }
+    }
+    drive(live, 0..<1)
+    live.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 300)
+    drive(live, 1..<300)
+    #expect(own.overflowCount == 298, "a consumer without a deferral receives single fixes")
+    drive(live, 300..<301)
+    var iterator = short.makeAsyncIterator()
+    #expect(await iterator.next()?.timestamp == Timestamp(seconds: 1))
+    live.finish()
+    // A second loop continues the batch.
+    let rest = await collect(short)
+    #expect(rest.compactMap(\.location?.timestamp) == seconds(2..<301))
+    #expect(rest.last?.didFinishDeferredUpdates == true && short.overflowCount == 1)
+    #expect(await collect(updates).compactMap(\.location?.timestamp) == seconds(0..<301))
+    #expect(updates.overflowCount == 0)
+    #expect(waitUntil { handled.withLock { $0.suffix(300) == seconds(1..<301) } })
+    withExtendedLifetime(handler) {}
+  }
+
   /// Each consumer has its own accuracy, filter and pauses. The receiver serves the most demanding one.
   @Test func consumersHaveIndependentSettings() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 45))

@@ -15,7 +15,8 @@ public import Spatial
 /// sources. `LiveDevice` in `LiveSensors` connects an object of this class to a thread and to the sources.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Default capacity of a consumer's queue in elements: two minutes at 1 Hz.
+  /// Default capacity of a consumer's queue in elements: two minutes at 1 Hz. The fixes of a deferral count as
+  /// one element.
   public static let defaultCapacity = 128
 
   private struct State {
@@ -36,8 +37,8 @@ public final class LiveLocation: Sendable {
     func push(_ outputs: [LocationServices.Output]) {
       for output in outputs {
         switch output {
-        case .update(let update, nil): updates.push(update)
-        case .update(let update, let consumer?): ownUpdates.push(update, to: consumer)
+        case .updates(let batch, nil): updates.push(batch: batch)
+        case .updates(let batch, let consumer?): ownUpdates.push(batch: batch, to: consumer)
         case .significantChange(let location): significantChanges.push(location)
         case .heading(let heading, nil): headings.push(heading)
         case .heading(let heading, let consumer?): ownHeadings.push(heading, to: consumer)

@@ -11,8 +11,8 @@ struct LocationServices: Sendable {
   enum Service: Hashable, Sendable, CaseIterable { case updates, significantChanges, headings, regions }
 
   enum Output: Hashable, Sendable {
-    /// `consumer` is nil for all consumers of the shared manager.
-    case update(LocationUpdate, consumer: Int?)
+    /// Updates of one event, in order. `consumer` is nil for all consumers of the shared manager.
+    case updates([LocationUpdate], consumer: Int?)
     case significantChange(Location)
     case heading(Heading, consumer: Int?)
     case region(RegionEvent)
@@ -214,9 +214,7 @@ struct LocationServices: Sendable {
       let consumer = individuals[index].consumer
       for event in body(&individuals[index].manager) {
         if individuals[index].request == nil {
-          outputs += LocationUpdate.updates(from: event, at: timestamp).map {
-            .update($0, consumer: consumer)
-          }
+          outputs.append(.updates(LocationUpdate.updates(from: event, at: timestamp), consumer: consumer))
           continue
         }
         switch event {
@@ -377,10 +375,9 @@ struct LocationServices: Sendable {
   func told(_ events: [LocationEvent], at timestamp: Timestamp) -> [Output] {
     events.flatMap { event -> [Output] in
       if case .significantChange(let shown) = event { return [.significantChange(shown.location)] }
-      let updates = LocationUpdate.updates(from: event, at: timestamp)
-      let outputs = updates.map { Output.update($0, consumer: nil) }
-      guard case .failed(let failure) = event else { return outputs }
-      return outputs + [.failure(failure)]
+      let updates = Output.updates(LocationUpdate.updates(from: event, at: timestamp), consumer: nil)
+      guard case .failed(let failure) = event else { return [updates] }
+      return [updates, .failure(failure)]
     }
   }
 
