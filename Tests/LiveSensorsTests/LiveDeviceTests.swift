@@ -198,6 +198,25 @@ import Testing
     #expect(!device.location.hasConsumers && !device.motion.isAccelerometerActive)
   }
 
+  /// A program that requests only device motion reaches true north.
+  @Test(.timeLimit(.minutes(1)), arguments: [20.0, nil])
+  func trueNorthPowersTheReceiverUntilItsFirstFix(speed: Double?) async throws {
+    let device = try LiveDevice(
+      .simulation(simulation(seconds: 120)), speed: speed, motion: MotionManager(frame: .xTrueNorthZVertical))
+    let motions = device.motion.deviceMotionUpdates(interval: 0.5)
+    #expect(device.motion.demands[.positioning]?.isOn == true)
+    try device.start()
+    var reasons: Set<String?> = []
+    for await motion in motions {
+      #expect((motion.frame == .xTrueNorthZVertical) == (motion.degradation == nil))
+      reasons.insert(motion.degradation)
+      if motion.frame == .xTrueNorthZVertical { break }
+    }
+    #expect(reasons.contains(nil) && device.motion.declination != nil && !device.location.hasConsumers)
+    #expect(device.motion.demands[.positioning]?.isOn != true)
+    device.stop()
+  }
+
   private func report(_ second: Int) -> String {
     #"{"class":"TPV","mode":3,"time":"2026-11-21T08:00:0\#(second).000Z","lat":48,"lon":11}"#
   }

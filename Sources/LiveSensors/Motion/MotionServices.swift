@@ -87,15 +87,20 @@ struct MotionServices: Sendable {
   /// Union of the consumers' requirements. Kinds without a consumer are off.
   var demands: [SensorKind: SensorDemand] {
     var demands = manager.demands
+    // True north follows from magnetic north and the declination of any position.
+    if manager.isDeviceMotionActive, manager.frame == .xTrueNorthZVertical, manager.declination == nil {
+      demands[.positioning] = Self.slowDemand
+    }
     for registration in registrations.values where registration.altitude != .none {
-      demands[.barometer] = Self.altitudeDemand
-      if registration.altitude == .absolute { demands[.positioning] = Self.altitudeDemand }
+      demands[.barometer] = Self.slowDemand
+      if registration.altitude == .absolute { demands[.positioning] = Self.slowDemand }
     }
     return demands
   }
 
-  /// Demand of altitude updates on barometer and receiver: the altimeter delivers one level per second.
-  private static let altitudeDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
+  /// Demand of altitude updates on barometer and receiver, because the altimeter delivers one level per second,
+  /// and of true north on the receiver.
+  private static let slowDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
   /// The frames that the discovered sensors can serve, whether they are powered or not.
   var availableAttitudeReferenceFrames: Set<AttitudeReferenceFrame> {
