@@ -359,6 +359,31 @@ import Testing
     await #expect(throws: LocationFailure.self) { try await late.value }
   }
 
+  /// Time does not advance in this test, so that no time limit is reached.
+  @Test(.timeLimit(.minutes(1))) func deniedRequestFailsImmediately() async throws {
+    let live = LiveLocation()
+    func report(_ state: SourceStatus.State, _ access: PositionAccess) {
+      live.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(seconds: 1), source: "agent", kinds: [.positioning], state: state,
+            access: access)))
+    }
+    let denial = LocationFailure.restricted(reason: "no access")
+    let early = Task { try await live.requestLocation(timeLimit: 3600) }
+    try await eventually { live.hasConsumers }
+    report(.unavailable(reason: "no access"), .denied)
+    await #expect(throws: denial) { try await early.value }
+    await #expect(throws: denial) { try await live.requestLocation(timeLimit: 3600) }
+    #expect(!live.hasConsumers)
+    // After the access was restored, a request waits for a location.
+    report(.idle, .exact)
+    let late = Task { try await live.requestLocation(timeLimit: 3600) }
+    try await eventually { live.hasConsumers }
+    drive(live, 2..<3)
+    #expect(try await late.value.timestamp == Timestamp(seconds: 2))
+  }
+
   /// A request through the shared manager is answered to the consumers of updates.
   @Test func managerRequestsAreReportedAsUpdates() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 1000))

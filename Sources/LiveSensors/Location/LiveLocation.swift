@@ -197,11 +197,12 @@ public final class LiveLocation: Sendable {
   /// Returns one location: the first one that is accurate enough, or the most accurate one at the time limit.
   /// - Parameters:
   ///   - accuracy: sufficient accuracy in m (68 %).
-  ///   - timeLimit: time limit in s.
+  ///   - timeLimit: time limit in s. If locations are denied, the function throws immediately.
   /// - Throws: `LocationFailure` if there was no location; `CancellationError` if the task is cancelled.
   public func requestLocation(accuracy: Double = 20, timeLimit: Double = 60) async throws -> Location {
     let answers = AsyncSamples(capacity: 1) { outlet in
       subscribe(\.answers, outlet) { state, consumer in
+        if let refusal = state.services.refusal { return outlet.push(.failure(refusal)) }
         state.services.add(
           consumer, accuracy: accuracy, timeLimit: timeLimit, at: self.clock?() ?? state.now)
       }

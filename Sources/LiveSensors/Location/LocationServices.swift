@@ -328,8 +328,26 @@ struct LocationServices: Sendable {
         status.access == .denied
         ? .restricted(reason: reason) : .receiverUnavailable(reason: reason)
       outputs += tell(at: status.timestamp) { $0.fail(failure) }
+      outputs += refuseRequests()
     }
     return outputs
+  }
+
+  /// The reason why a request would have no answer; nil if there may be one. A failed receiver may recover
+  /// within the time limit of a request.
+  var refusal: LocationFailure? {
+    switch manager.failure {
+    case .denied: manager.failure
+    case .restricted: availability.access == .denied ? manager.failure : nil
+    case .receiverUnavailable, .positionUnknown, .requestTimedOut, nil: nil
+    }
+  }
+
+  private mutating func refuseRequests() -> [Output] {
+    guard let refusal else { return [] }
+    let refused = individuals.filter { $0.request != nil }.map(\.consumer)
+    individuals.removeAll { $0.request != nil }
+    return refused.map { .answer(.failure(refusal), consumer: $0) }
   }
 
   /// Processes an attitude relative to magnetic north.
