@@ -143,9 +143,12 @@ final class DeviceRun: Sendable {
   var failure: (any Error)? { life.withLock { $0.failure } }
 
   func start() throws {
-    let isFirst = life.update { life in
-      defer { life.hasStarted = true }
-      return !life.hasStarted && !life.isStopping
+    let (isFirst, isStopped) = life.update { life in
+      defer { life.hasStarted = life.hasStarted || !life.isStopping }
+      return (!life.hasStarted, life.isStopping)
+    }
+    guard !isStopped else {
+      throw SourceError(place: "device", problem: "the device was stopped", remedy: "create another one")
     }
     guard isFirst else { return }
     let sources = FeedSources(feed)

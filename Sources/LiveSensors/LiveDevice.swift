@@ -20,7 +20,8 @@ public import Spatial
 ///
 /// The device runs until `stop`, the end of a recording, or the release of both the device and its last
 /// sequence. A task that iterates over a sequence retains the sequence. When the device stops, each sequence
-/// ends after its queued elements.
+/// ends after its queued elements. A device runs once: after `stop` or the end of a recording, create another
+/// one.
 public final class LiveDevice: Sendable {
   /// Samples of the accelerometer, gyroscope and magnetometer, and device motion fused from them.
   public let motion: LiveMotion
@@ -81,7 +82,8 @@ public final class LiveDevice: Sendable {
   deinit { run.release() }
 
   /// Starts the sources; repeated calls have no effect. A sensor without a consumer is not powered.
-  /// - Throws: an error of a source that cannot run, and `SystemError` if no thread can be created.
+  /// - Throws: an error of a source that cannot run, `SourceError` after `stop`, and `SystemError` if no thread
+  ///   can be created.
   public func start() throws { try run.start() }
 
   /// Starts the sources, and returns when each of them has reported its hardware, or after a time limit. No

@@ -217,6 +217,18 @@ import Testing
     device.stop()
   }
 
+  @Test(arguments: [true, false]) func stoppedDeviceCannotBeStarted(hasRun: Bool) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 60)), speed: nil)
+    if hasRun {
+      try device.start()
+      try device.start()
+    }
+    device.stop()
+    #expect { try device.start() } throws: { "\($0)".contains("create another one") }
+    await #expect(throws: SourceError.self) { try await device.discover() }
+    device.stop()
+  }
+
   private func report(_ second: Int) -> String {
     #"{"class":"TPV","mode":3,"time":"2026-11-21T08:00:0\#(second).000Z","lat":48,"lon":11}"#
   }
