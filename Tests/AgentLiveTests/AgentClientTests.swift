@@ -152,7 +152,7 @@ import Testing
     let updates = try Updates(first)
     try first.start()
     #expect(waitUntil { !updates.locations.isEmpty }, "\(updates.all) \(reduced.log)")
-    #expect(first.location.authorizationStatus == .authorized)
+    #expect(first.location.authorizationStatus == .authorized && first.location.locationServicesEnabled)
     #expect(first.location.accuracyAuthorization == .reducedAccuracy)
     #expect(
       updates.locations.allSatisfy { $0.horizontalAccuracy ?? 0 > 1000 && $0.speed == nil },

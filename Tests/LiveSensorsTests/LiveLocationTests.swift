@@ -430,6 +430,28 @@ import Testing
     #expect(live.locationServicesEnabled)
   }
 
+  /// Without a discovery, the first fix and the answer of an agent show what is available.
+  @Test func firstFixAndAgentCountAsDiscovery() {
+    let receiver = LiveLocation()
+    drive(receiver, 0..<1)
+    #expect(receiver.authorizationStatus == .authorized && receiver.locationServicesEnabled)
+    #expect(receiver.isAvailable(.regions) && !receiver.headingAvailable)
+    let agent = LiveLocation()
+    func report(_ access: PositionAccess, _ state: SourceStatus.State) {
+      agent.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(seconds: 1), source: "agent", kinds: [.positioning], state: state,
+            access: access)))
+    }
+    report(.undetermined, .unavailable(reason: "connection refused"))
+    #expect(agent.authorizationStatus == .notDetermined && !agent.locationServicesEnabled)
+    report(.reduced, .idle)
+    #expect(agent.authorizationStatus == .authorized && agent.locationServicesEnabled)
+    report(.denied, .unavailable(reason: "no access"))
+    #expect(agent.authorizationStatus == .denied && !agent.locationServicesEnabled)
+  }
+
   @Test func headingConsumersHaveIndependentFilters() async {
     let live = LiveLocation(heading: HeadingManager(headingFilter: 10))
     let (shared, all) = (live.headingUpdates(), live.headingUpdates(HeadingManager()))

@@ -237,22 +237,22 @@ public final class LiveLocation: Sendable {
   /// Availability of the location services, by the discovered hardware; see `LiveDevice.discover(within:)`.
   public var availability: ServiceAvailability { state.withLock { $0.services.availability } }
 
-  /// `notDetermined` before the discovery, and while there is no connection to an agent.
-  public var authorizationStatus: AuthorizationStatus { availability.authorizationStatus }
+  /// `notDetermined` before the discovery or the first fix, and while there is no connection to an agent.
+  public var authorizationStatus: AuthorizationStatus { state.withLock { $0.services.authorizationStatus } }
 
   /// Accuracy that an agent permits; full for other inputs.
   public var accuracyAuthorization: AccuracyAuthorization { availability.accuracyAuthorization }
 
-  /// True if a receiver was discovered.
+  /// True if a receiver was discovered, has delivered a fix, or is shared by an agent.
   public var locationServicesEnabled: Bool { isAvailable(.location) }
 
   /// True if a magnetometer and an accelerometer were discovered.
   public var headingAvailable: Bool { isAvailable(.heading) }
 
-  /// Returns whether a service is available; false before the discovery.
+  /// Returns whether a service is available; false before the discovery. The answer of an agent counts as a
+  /// discovery, and so does the receiver's first fix for services that need only a receiver.
   public func isAvailable(_ service: LocationService) -> Bool {
-    let availability = availability
-    return availability.deniedNodes != nil && availability.isAvailable(service)
+    state.withLock { $0.services.isAvailable(service) }
   }
 
   /// Adopts the result of a discovery. Later reports of the sources update it.

@@ -308,11 +308,32 @@ struct LocationServices: Sendable {
     return tell(at: timestamp) { $0.observe(state, at: timestamp) }
   }
 
+  /// Before a discovery, the receiver's first fix shows that it may be used.
+  var authorizationStatus: AuthorizationStatus {
+    lastSeen != nil && availability.deniedNodes == nil && availability.access == nil
+      && availability.isLocationEnabled ? .authorized : availability.authorizationStatus
+  }
+
+  /// Returns whether a service is available; false before a discovery, except for the services of a receiver
+  /// that has delivered a fix.
+  func isAvailable(_ service: LocationService) -> Bool {
+    let isFound =
+      switch service {
+      case .location, .deferredUpdates, .significantChanges, .regions: lastSeen != nil
+      case .heading, .motionActivity: false
+      }
+    return (availability.deniedNodes != nil || isFound) && availability.isAvailable(service)
+  }
+
   /// Adopts the result of a discovery.
   mutating func observe(_ discovered: ServiceAvailability) { availability = discovered }
 
   private mutating func observe(_ status: SourceStatus) -> [Output] {
-    if let access = status.access { availability.access = access }
+    if let access = status.access {
+      availability.access = access
+      // The answer of an agent is a discovery.
+      if access != .undetermined { availability.deniedNodes = availability.deniedNodes ?? [:] }
+    }
     guard case .unavailable(let reason) = status.state else {
       for kind in status.kinds { availability.unavailable[kind] = nil }
       return []
