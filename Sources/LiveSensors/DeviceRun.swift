@@ -185,6 +185,13 @@ final class DeviceRun: Sendable {
   private func run(_ initial: FeedSources) {
     var (sources, demands) = (initial, [SensorKind: SensorDemand]())
     if let announcement = sources.status(.active(rates: [:])) { tell(announcement) }
+    // The thread of a replay reports its sensors later than a discovery may end.
+    if case .paced(let replay) = feed {
+      tell(
+        .status(
+          SourceStatus(
+            timestamp: sources.now, source: replay.name, kinds: replay.kinds, state: .active(rates: [:]))))
+    }
     do {
       if sources.isPulled {
         try pull(&sources, &demands)

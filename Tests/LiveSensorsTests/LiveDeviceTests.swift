@@ -44,6 +44,26 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(2)), arguments: [1.0, nil])
+  func everyDiscoveryReportsTheSensorsOfASimulation(speed: Double?) async throws {
+    let configuration = simulation(seconds: 60)
+    let missing = Locked(0)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<100 {
+        group.addTask {
+          let device = try LiveDevice(.simulation(configuration), speed: speed)
+          try await device.discover()
+          if !device.motion.isDeviceMotionAvailable || !device.motion.isMagnetometerAvailable {
+            missing.withLock { $0 += 1 }
+          }
+          device.stop()
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(missing.withLock { $0 } == 0)
+  }
+
   /// A pulled recording waits for slow consumers: each receives all elements, the same as without threads.
   @Test func pulledRecordingLosesNoElement() async throws {
     let configuration = simulation(seconds: 300)
