@@ -52,9 +52,12 @@ public final class LiveDevice: Sendable {
     heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) throws {
     let contexts: [IIOConfiguration] = if case .hardware(let hardware) = input { hardware.iio } else { [] }
+    let feed = try SensorFeed(input, speed: speed)
+    // An unreadable part of a recording is reported when the replay has reached it.
+    let startTime: UTCTime? = if case .live = feed { nil } else { try? feed.startOfTime(input).time }
     self.init(
-      try SensorFeed(input, speed: speed), contexts: contexts, motion: motion, location: location,
-      monitor: monitor, heading: heading, beacons: beacons)
+      feed, startTime: startTime, contexts: contexts, motion: motion, location: location, monitor: monitor,
+      heading: heading, beacons: beacons)
   }
 
   /// Creates a device with other live sources than those of `SensorInput`.
@@ -64,17 +67,17 @@ public final class LiveDevice: Sendable {
     heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) {
     self.init(
-      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading,
-      beacons: beacons)
+      .live(sources), startTime: nil, contexts: [], motion: motion, location: location, monitor: monitor,
+      heading: heading, beacons: beacons)
   }
 
   private init(
-    _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
+    _ feed: SensorFeed, startTime: UTCTime?, contexts: [IIOConfiguration], motion: MotionManager,
+    location: LocationManager, monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     run = DeviceRun(
-      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading,
-      beacons: beacons)
+      feed, startTime: startTime, contexts: contexts, motion: motion, location: location, monitor: monitor,
+      heading: heading, beacons: beacons)
     self.motion = run.motion
     self.location = run.location
   }

@@ -133,6 +133,24 @@ import Testing
     withExtendedLifetime(fixes) {}
   }
 
+  /// A recorder that is the only consumer powers no receiver, and its samples have the times of the recording.
+  @Test(.timeLimit(.minutes(1)), arguments: [20.0, nil])
+  func recordingWithoutPositionsIsDated(speed: Double?) async throws {
+    let scratch = try ScratchFolder()
+    let configuration = simulation(seconds: 60)
+    let start = try #require(configuration.startTime)
+    let device = try LiveDevice(.simulation(configuration), speed: speed)
+    try device.start()
+    try await device.motion.recordAccelerometer(forDuration: 10, path: scratch.path + "/history")
+    let recorder = try SensorRecorder(reading: scratch.path + "/history")
+    let recorded = recorder.recordedSpan
+    let span = try #require(recorded)
+    let history = try recorder.accelerometerData(from: start, to: start.advanced(bySeconds: 60))
+    #expect(history.undatedSegments == 0 && (450...550).contains(history.samples.count))
+    #expect(span.start >= start && span.end < start.advanced(bySeconds: 60))
+    device.stop()
+  }
+
   /// A pulled recording waits for handlers, too.
   @Test func handlersOfAPulledRecordingLoseNothing() async throws {
     let device = try LiveDevice(.simulation(simulation(seconds: 60)), speed: nil)

@@ -8,8 +8,9 @@ extension LiveMotion {
   /// at the end of the source, or when the task is cancelled. If the sensor stops delivering samples, the
   /// return is delayed by at most two seconds.
   ///
-  /// Read the file with `SensorRecorder(reading:)`, also while it is written. The corresponding call of Core
-  /// Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
+  /// Read the file with `SensorRecorder(reading:)`, also while it is written. In a replay or simulation, samples
+  /// have the civil times of the recording: of its track, otherwise the machine's time at the start. The
+  /// corresponding call of Core Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
   /// - Parameters:
   ///   - seconds: duration on the clock of the samples: from the first sample, or from the call if no sample
   ///     arrives.
