@@ -123,6 +123,7 @@ final class DeviceRun: Sendable {
 
   private func discovered(_ deniedNodes: [String: SensorKind?]) {
     location.observe(availability(deniedNodes: deniedNodes))
+    motion.observe(discovered: feed.kinds)
     let waiting = life.update { life in
       life.discoveryCount += 1
       defer { life.discoveries = [] }
