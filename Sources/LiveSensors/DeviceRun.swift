@@ -38,6 +38,7 @@ final class DeviceRun: Sendable {
   let location: LiveLocation
   let readings: LiveReadings
   private let feed: SensorFeed
+  private let startTime: UTCTime?
   private let contexts: [IIOConfiguration]
   private let line: Locked<Line>
   let backlog: Backlog?
@@ -49,6 +50,8 @@ final class DeviceRun: Sendable {
 
   /// - Parameters:
   ///   - feed: the sources.
+  ///   - startTime: civil time at the start of a recording, used until its first fix; nil if unknown, and for
+  ///     hardware.
   ///   - contexts: the IIO contexts among the sources, whose permissions are checked.
   ///   - motion: the settings and state of the fusion.
   ///   - location: the settings and state of location updates.
@@ -56,10 +59,11 @@ final class DeviceRun: Sendable {
   ///   - heading: the settings and state of headings.
   ///   - beacons: the map for positions from radio beacons; nil for none.
   init(
-    _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
+    _ feed: SensorFeed, startTime: UTCTime?, contexts: [IIOConfiguration], motion: MotionManager,
+    location: LocationManager, monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     self.feed = feed
+    self.startTime = startTime
     self.contexts = contexts
     // Only a pulled recording can wait for slow consumers; other sources cannot.
     if case .recorded = feed { backlog = Backlog() } else { backlog = nil }
@@ -119,6 +123,7 @@ final class DeviceRun: Sendable {
 
   private func discovered(_ deniedNodes: [String: SensorKind?]) {
     location.observe(availability(deniedNodes: deniedNodes))
+    motion.observe(discovered: feed.kinds)
     let waiting = life.update { life in
       life.discoveryCount += 1
       defer { life.discoveries = [] }
@@ -143,9 +148,12 @@ final class DeviceRun: Sendable {
   var failure: (any Error)? { life.withLock { $0.failure } }
 
   func start() throws {
-    let isFirst = life.update { life in
-      defer { life.hasStarted = true }
-      return !life.hasStarted && !life.isStopping
+    let (isFirst, isStopped) = life.update { life in
+      defer { life.hasStarted = life.hasStarted || !life.isStopping }
+      return (!life.hasStarted, life.isStopping)
+    }
+    guard !isStopped else {
+      throw SourceError(place: "device", problem: "the device was stopped", remedy: "create another one")
     }
     guard isFirst else { return }
     let sources = FeedSources(feed)
@@ -181,7 +189,18 @@ final class DeviceRun: Sendable {
 
   private func run(_ initial: FeedSources) {
     var (sources, demands) = (initial, [SensorKind: SensorDemand]())
+    if let startTime {
+      let offset = startTime.nanoseconds &- sources.now.nanoseconds
+      line.withLock { $0.utcOffset = offset }
+    }
     if let announcement = sources.status(.active(rates: [:])) { tell(announcement) }
+    // The thread of a replay reports its sensors later than a discovery may end.
+    if case .paced(let replay) = feed {
+      tell(
+        .status(
+          SourceStatus(
+            timestamp: sources.now, source: replay.name, kinds: replay.kinds, state: .active(rates: [:]))))
+    }
     do {
       if sources.isPulled {
         try pull(&sources, &demands)

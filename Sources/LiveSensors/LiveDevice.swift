@@ -20,7 +20,8 @@ public import Spatial
 ///
 /// The device runs until `stop`, the end of a recording, or the release of both the device and its last
 /// sequence. A task that iterates over a sequence retains the sequence. When the device stops, each sequence
-/// ends after its queued elements.
+/// ends after its queued elements. A device runs once: after `stop` or the end of a recording, create another
+/// one.
 public final class LiveDevice: Sendable {
   /// Samples of the accelerometer, gyroscope and magnetometer, and device motion fused from them.
   public let motion: LiveMotion
@@ -51,9 +52,12 @@ public final class LiveDevice: Sendable {
     heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) throws {
     let contexts: [IIOConfiguration] = if case .hardware(let hardware) = input { hardware.iio } else { [] }
+    let feed = try SensorFeed(input, speed: speed)
+    // An unreadable part of a recording is reported when the replay has reached it.
+    let startTime: UTCTime? = if case .live = feed { nil } else { try? feed.startOfTime(input).time }
     self.init(
-      try SensorFeed(input, speed: speed), contexts: contexts, motion: motion, location: location,
-      monitor: monitor, heading: heading, beacons: beacons)
+      feed, startTime: startTime, contexts: contexts, motion: motion, location: location, monitor: monitor,
+      heading: heading, beacons: beacons)
   }
 
   /// Creates a device with other live sources than those of `SensorInput`.
@@ -63,17 +67,17 @@ public final class LiveDevice: Sendable {
     heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) {
     self.init(
-      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading,
-      beacons: beacons)
+      .live(sources), startTime: nil, contexts: [], motion: motion, location: location, monitor: monitor,
+      heading: heading, beacons: beacons)
   }
 
   private init(
-    _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
+    _ feed: SensorFeed, startTime: UTCTime?, contexts: [IIOConfiguration], motion: MotionManager,
+    location: LocationManager, monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     run = DeviceRun(
-      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading,
-      beacons: beacons)
+      feed, startTime: startTime, contexts: contexts, motion: motion, location: location, monitor: monitor,
+      heading: heading, beacons: beacons)
     self.motion = run.motion
     self.location = run.location
   }
@@ -81,7 +85,8 @@ public final class LiveDevice: Sendable {
   deinit { run.release() }
 
   /// Starts the sources; repeated calls have no effect. A sensor without a consumer is not powered.
-  /// - Throws: an error of a source that cannot run, and `SystemError` if no thread can be created.
+  /// - Throws: an error of a source that cannot run, `SourceError` after `stop`, and `SystemError` if no thread
+  ///   can be created.
   public func start() throws { try run.start() }
 
   /// Starts the sources, and returns when each of them has reported its hardware, or after a time limit. No

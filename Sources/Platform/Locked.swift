@@ -120,15 +120,19 @@ package final class BoundedQueue<Element: Sendable>: Sendable {
   /// - Parameter capacity: the maximum number of elements, at least 1.
   package init(capacity: Int) { self.capacity = max(1, capacity) }
 
-  /// Appends an element; a full queue drops its oldest. Ignored after `close()`.
-  package func push(_ element: Element) {
+  /// Appends an element. Ignored after `close()`.
+  /// - Returns: the oldest element, if the queue was full and dropped it.
+  @discardableResult
+  package func push(_ element: Element) -> Element? {
     state.update { state in
-      guard !state.isClosed else { return }
+      guard !state.isClosed else { return nil }
+      var oldest: Element?
       if state.waiting.count == capacity {
-        state.waiting.removeFirst()
+        oldest = state.waiting.popFirst()
         state.dropped += 1
       }
       state.waiting.append(element)
+      return oldest
     }
   }
 

@@ -44,6 +44,26 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(2)), arguments: [1.0, nil])
+  func everyDiscoveryReportsTheSensorsOfASimulation(speed: Double?) async throws {
+    let configuration = simulation(seconds: 60)
+    let missing = Locked(0)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<100 {
+        group.addTask {
+          let device = try LiveDevice(.simulation(configuration), speed: speed)
+          try await device.discover()
+          if !device.motion.isDeviceMotionAvailable || !device.motion.isMagnetometerAvailable {
+            missing.withLock { $0 += 1 }
+          }
+          device.stop()
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(missing.withLock { $0 } == 0)
+  }
+
   /// A pulled recording waits for slow consumers: each receives all elements, the same as without threads.
   @Test func pulledRecordingLosesNoElement() async throws {
     let configuration = simulation(seconds: 300)
@@ -67,6 +87,32 @@ import Testing
     #expect(slow.overflowCount + quick.overflowCount + samples.overflowCount + device.droppedEvents == 0)
   }
 
+  /// Samples arrive in blocks that are larger than these queues.
+  @Test(arguments: [1, 4, 16]) func noCapacityIsTooSmallForAPulledRecording(capacity: Int) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 400)), speed: nil)
+    let samples = device.motion.accelerometerUpdates(capacity: capacity)
+    let updates = device.location.liveUpdates(capacity: capacity)
+    let count = Locked(0)
+    let handler = try device.motion.startGyroUpdates(capacity: capacity) { _ in count.withLock { $0 += 1 } }
+    async let all = collect(samples)
+    try device.start()
+    var (fixes, ends) = (0, 0)
+    for await update in updates {
+      if update.location != nil { fixes += 1 }
+      if fixes == 3, update.location != nil {
+        device.location.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 300)
+      }
+      if update.didFinishDeferredUpdates { ends += 1 }
+    }
+    let other = try LiveDevice(.simulation(simulation(seconds: 400)), speed: nil)
+    let expected = other.location.liveUpdates(capacity: 1000)
+    try other.start()
+    #expect(try await collect(expected).count { $0.location != nil } == fixes)
+    #expect(try await all.count == 40_001 && fixes > 300 && ends == 1)
+    try await eventually { count.withLock { $0 } == 40_001 }
+    #expect(samples.overflowCount + updates.overflowCount + handler.overflowCount == 0)
+  }
+
   /// A pulled recording waits for the recorder, which is slower.
   @Test func everySampleOfAPulledRecordingIsRecorded() async throws {
     let scratch = try ScratchFolder()
@@ -85,6 +131,24 @@ import Testing
     #expect(history.samples.count == 12_001 && history.gaps.isEmpty && history.undatedSegments == 0)
     device.stop()
     withExtendedLifetime(fixes) {}
+  }
+
+  /// A recorder that is the only consumer powers no receiver, and its samples have the times of the recording.
+  @Test(.timeLimit(.minutes(1)), arguments: [20.0, nil])
+  func recordingWithoutPositionsIsDated(speed: Double?) async throws {
+    let scratch = try ScratchFolder()
+    let configuration = simulation(seconds: 60)
+    let start = try #require(configuration.startTime)
+    let device = try LiveDevice(.simulation(configuration), speed: speed)
+    try device.start()
+    try await device.motion.recordAccelerometer(forDuration: 10, path: scratch.path + "/history")
+    let recorder = try SensorRecorder(reading: scratch.path + "/history")
+    let recorded = recorder.recordedSpan
+    let span = try #require(recorded)
+    let history = try recorder.accelerometerData(from: start, to: start.advanced(bySeconds: 60))
+    #expect(history.undatedSegments == 0 && (450...550).contains(history.samples.count))
+    #expect(span.start >= start && span.end < start.advanced(bySeconds: 60))
+    device.stop()
   }
 
   /// A pulled recording waits for handlers, too.
@@ -170,6 +234,37 @@ import Testing
     _ = try await collect(motion)
     while handed.next() != nil {}
     #expect(!device.location.hasConsumers && !device.motion.isAccelerometerActive)
+  }
+
+  /// A program that requests only device motion reaches true north.
+  @Test(.timeLimit(.minutes(1)), arguments: [20.0, nil])
+  func trueNorthPowersTheReceiverUntilItsFirstFix(speed: Double?) async throws {
+    let device = try LiveDevice(
+      .simulation(simulation(seconds: 120)), speed: speed, motion: MotionManager(frame: .xTrueNorthZVertical))
+    let motions = device.motion.deviceMotionUpdates(interval: 0.5)
+    #expect(device.motion.demands[.positioning]?.isOn == true)
+    try device.start()
+    var reasons: Set<String?> = []
+    for await motion in motions {
+      #expect((motion.frame == .xTrueNorthZVertical) == (motion.degradation == nil))
+      reasons.insert(motion.degradation)
+      if motion.frame == .xTrueNorthZVertical { break }
+    }
+    #expect(reasons.contains(nil) && device.motion.declination != nil && !device.location.hasConsumers)
+    #expect(device.motion.demands[.positioning]?.isOn != true)
+    device.stop()
+  }
+
+  @Test(arguments: [true, false]) func stoppedDeviceCannotBeStarted(hasRun: Bool) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 60)), speed: nil)
+    if hasRun {
+      try device.start()
+      try device.start()
+    }
+    device.stop()
+    #expect { try device.start() } throws: { "\($0)".contains("create another one") }
+    await #expect(throws: SourceError.self) { try await device.discover() }
+    device.stop()
   }
 
   private func report(_ second: Int) -> String {

@@ -196,6 +196,33 @@ import Testing
     #expect(told.firstIndex { $0.didFinishDeferredUpdates } == 6, "after its six locations")
   }
 
+  /// The fixes of a deferral count as one element, so that a short queue does not drop the oldest of them.
+  @Test func everyFixOfALongDeferralArrives() async throws {
+    let live = LiveLocation()
+    let (updates, short) = (live.liveUpdates(), live.liveUpdates(capacity: 2))
+    let own = live.liveUpdates(LocationManager(), capacity: 2)
+    let handled = Locked<[Timestamp]>([])
+    let handler = try live.startUpdatingLocation(capacity: 2) { update in
+      if let location = update.location { handled.withLock { $0.append(location.timestamp) } }
+    }
+    drive(live, 0..<1)
+    live.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 300)
+    drive(live, 1..<300)
+    #expect(own.overflowCount == 298, "a consumer without a deferral receives single fixes")
+    drive(live, 300..<301)
+    var iterator = short.makeAsyncIterator()
+    #expect(await iterator.next()?.timestamp == Timestamp(seconds: 1))
+    live.finish()
+    // A second loop continues the batch.
+    let rest = await collect(short)
+    #expect(rest.compactMap(\.location?.timestamp) == seconds(2..<301))
+    #expect(rest.last?.didFinishDeferredUpdates == true && short.overflowCount == 1)
+    #expect(await collect(updates).compactMap(\.location?.timestamp) == seconds(0..<301))
+    #expect(updates.overflowCount == 0)
+    #expect(waitUntil { handled.withLock { $0.suffix(300) == seconds(1..<301) } })
+    withExtendedLifetime(handler) {}
+  }
+
   /// Each consumer has its own accuracy, filter and pauses. The receiver serves the most demanding one.
   @Test func consumersHaveIndependentSettings() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 45))
@@ -332,6 +359,31 @@ import Testing
     await #expect(throws: LocationFailure.self) { try await late.value }
   }
 
+  /// Time does not advance in this test, so that no time limit is reached.
+  @Test(.timeLimit(.minutes(1))) func deniedRequestFailsImmediately() async throws {
+    let live = LiveLocation()
+    func report(_ state: SourceStatus.State, _ access: PositionAccess) {
+      live.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(seconds: 1), source: "agent", kinds: [.positioning], state: state,
+            access: access)))
+    }
+    let denial = LocationFailure.restricted(reason: "no access")
+    let early = Task { try await live.requestLocation(timeLimit: 3600) }
+    try await eventually { live.hasConsumers }
+    report(.unavailable(reason: "no access"), .denied)
+    await #expect(throws: denial) { try await early.value }
+    await #expect(throws: denial) { try await live.requestLocation(timeLimit: 3600) }
+    #expect(!live.hasConsumers)
+    // After the access was restored, a request waits for a location.
+    report(.idle, .exact)
+    let late = Task { try await live.requestLocation(timeLimit: 3600) }
+    try await eventually { live.hasConsumers }
+    drive(live, 2..<3)
+    #expect(try await late.value.timestamp == Timestamp(seconds: 2))
+  }
+
   /// A request through the shared manager is answered to the consumers of updates.
   @Test func managerRequestsAreReportedAsUpdates() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 1000))
@@ -376,6 +428,28 @@ import Testing
     #expect(live.availability.reason(against: .regions) == "unplugged")
     status(.positioning, .active(rates: [:]))
     #expect(live.locationServicesEnabled)
+  }
+
+  /// Without a discovery, the first fix and the answer of an agent show what is available.
+  @Test func firstFixAndAgentCountAsDiscovery() {
+    let receiver = LiveLocation()
+    drive(receiver, 0..<1)
+    #expect(receiver.authorizationStatus == .authorized && receiver.locationServicesEnabled)
+    #expect(receiver.isAvailable(.regions) && !receiver.headingAvailable)
+    let agent = LiveLocation()
+    func report(_ access: PositionAccess, _ state: SourceStatus.State) {
+      agent.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(seconds: 1), source: "agent", kinds: [.positioning], state: state,
+            access: access)))
+    }
+    report(.undetermined, .unavailable(reason: "connection refused"))
+    #expect(agent.authorizationStatus == .notDetermined && !agent.locationServicesEnabled)
+    report(.reduced, .idle)
+    #expect(agent.authorizationStatus == .authorized && agent.locationServicesEnabled)
+    report(.denied, .unavailable(reason: "no access"))
+    #expect(agent.authorizationStatus == .denied && !agent.locationServicesEnabled)
   }
 
   @Test func headingConsumersHaveIndependentFilters() async {

@@ -103,6 +103,42 @@ import Testing
     #expect(none.reason(against: .motionActivity) != nil)
   }
 
+  /// A missing sensor is a failure as soon as it is requested; a consumer of failures powers no sensor.
+  @Test func missingSensorsAreFailures() async throws {
+    let server = try EmulatedIIOD([EmulatedIIOD.Chip("acc", [.accelerometer])])
+    let device = try device(server)
+    let failures = device.motion.failures()
+    try device.start()
+    let updates = device.motion.deviceMotionUpdates()
+    var missing: Set<SensorKind> = []
+    for await failure in failures {
+      #expect(failure.reason.contains("load the driver"), "\(failure)")
+      missing.formUnion(failure.kinds)
+      if missing.isSuperset(of: [.gyroscope, .magnetometer]) { break }
+    }
+    #expect(!missing.contains(.accelerometer))
+    // A later consumer receives the present failures.
+    #expect(await first(device.motion.failures()).first?.reason.contains("load the driver") == true)
+    withExtendedLifetime(updates) {}
+
+    let scratch = try ScratchFolder()
+    let port: UInt16 = try FreePort.next()
+    let nothing = try LiveDevice(.iio(IIOConfiguration(uri: "ip:127.0.0.1:\(port)")))
+    try nothing.start()
+    await #expect {
+      try await nothing.motion.recordAccelerometer(forDuration: 0.2, path: scratch.path + "/history")
+    } throws: {
+      ($0 as? MotionFailure).map { $0.kinds == [.accelerometer] && $0.reason.contains("\(port)") } ?? false
+    }
+    let receiver = LiveDevice(sources: [TestSource([.positioning])])
+    try await receiver.discover()
+    #expect(
+      await first(receiver.motion.failures(), 4).map(\.description).sorted()
+        == ["accelerometer", "barometer", "gyroscope", "magnetometer"].map {
+          "\($0) unavailable: no \($0) was found"
+        })
+  }
+
   /// Each consumer has its interval; the hardware runs at the shortest.
   @Test func consumersHaveIndependentIntervals() async throws {
     let server = try EmulatedIIOD()
@@ -223,8 +259,9 @@ import Testing
     let source = TestSource([.accelerometer])
     let device = LiveDevice(sources: [source])
     try device.start()
-    async let lost = device.motion.recordAccelerometer(
-      forDuration: 0.5, path: scratch.path + "/history")
+    let lost = Task {
+      try await device.motion.recordAccelerometer(forDuration: 0.5, path: scratch.path + "/history")
+    }
     try await eventually { source.demand(.accelerometer).isOn }
     let now = Timestamp.now
     source.push(
@@ -234,7 +271,11 @@ import Testing
             timestamp: now.advanced(bySeconds: 0.02 * Double($0)),
             specificForce: Vector3(0, 0, 9.81 + 0.01 * Double($0)))
         }))
-    #expect(try await lost == 0)
+    if samples > 0 {
+      #expect(try await lost.value == 0)
+    } else {
+      await #expect(throws: MotionFailure.self) { try await lost.value }
+    }
     let history = try SensorRecorder(reading: scratch.path + "/history").accelerometerData(
       from: UTCTime(nanoseconds: 0), to: UTCTime(nanoseconds: .max))
     #expect(history.samples.count == samples)

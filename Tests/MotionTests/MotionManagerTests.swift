@@ -83,14 +83,26 @@ import Testing
     #expect(manager.availableAttitudeReferenceFrames == frames)
   }
 
+  @Test(arguments: [AttitudeReferenceFrame.xTrueNorthZVertical, .xMagneticNorthZVertical])
+  func anotherFrameHasItsReason(frame: AttitudeReferenceFrame) throws {
+    let motion = try #require(
+      rest(.identity, frame: frame, kinds: [.accelerometer, .gyroscope], declination: 3, seconds: 7)
+        .deviceMotion)
+    #expect(motion.frame == .xArbitraryZVertical)
+    #expect(motion.degradation?.contains("no magnetometer") == true)
+    let complete = rest(.identity, frame: frame, kinds: Self.all, declination: 3).deviceMotion
+    #expect(complete?.frame == frame && complete?.degradation == nil)
+  }
+
   @Test func trueNorthUsesTheLocalDeclination() throws {
     var manager = rest(.identity, frame: .xTrueNorthZVertical, kinds: Self.all)
     #expect(manager.deviceMotion?.frame == .xMagneticNorthZVertical)
+    #expect(manager.deviceMotion?.degradation?.contains("no position") == true)
     let time = try #require(UTCTime(rfc3339: "2026-11-21T00:00:00Z"))
     manager.update(location: Coordinate(latitude: 37.4, longitude: -122.1), time: time)
     #expect(abs(try #require(manager.declination) - 12.8) < 0.5)
     #expect(manager.geomagneticField?.isExpired == false)
-    #expect(manager.deviceMotion?.frame == .xTrueNorthZVertical)
+    #expect(manager.deviceMotion?.frame == .xTrueNorthZVertical && manager.deviceMotion?.degradation == nil)
     #expect(abs(try #require(manager.deviceMotion?.heading) - (manager.declination ?? 0)) < 0.1)
     manager.update(location: Coordinate(latitude: .nan, longitude: 0), time: time)
     #expect(manager.declination != nil)

@@ -128,7 +128,8 @@ import Testing
       } else {
         #expect(try #require(last.rotationRate).length < 0.1 && last.attitude == nil)
       }
-      #expect((last.degradation != nil) == !sensors.isSuperset(of: [.accelerometer, .gyroscope]))
+      #expect(
+        (last.degradation != nil) == !sensors.isSuperset(of: [.accelerometer, .gyroscope, .magnetometer]))
       let json = try JSONValue(parsing: last.payload)
       let back = try AttitudeMessage(json: json)
       #expect((back.gravity != nil) == (last.gravity != nil))

@@ -85,7 +85,7 @@ import Testing
   }
 
   private func manager() -> HeadingManager {
-    var manager = HeadingManager()
+    var manager = HeadingManager(followsCourse: true)
     manager.declination = 0
     return manager
   }
@@ -141,6 +141,16 @@ import Testing
     // The heading of a hand-held device is independent of the course.
     manager.followsCourse = false
     #expect(drive(&manager, 300..<301, heading: 98)?.magneticHeading == 98)
+  }
+
+  /// A tablet in a passenger's hand reports the direction of its top, in every drive.
+  @Test(arguments: [15.0, 90, 180]) func headingOfAHandHeldDeviceIsItsTop(offset: Double) throws {
+    var manager = HeadingManager()
+    manager.declination = 0
+    let driven = drive(&manager, 0..<120, heading: 90 + offset)
+    let heading = try #require(driven)
+    #expect(heading.magneticHeading == 90 + offset && heading.headingAccuracy == 3)
+    #expect(!heading.contradictsCourse && !heading.isCalibrationWanted && manager.courseBias == 0)
   }
 
   @Test func noiseAveragesOut() {

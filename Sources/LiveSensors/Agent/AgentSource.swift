@@ -168,14 +168,6 @@ private struct AgentWorker {
   private mutating func report(_ orders: AgentSource.Orders) {
     guard let offer else { return }
     let isOn = orders.demands[.positioning]?.isOn ?? false
-    if offer.access == .denied {
-      let reason = "\(address) permits this program no positions; set gpsd_server.access"
-      tell(.positioning, .unavailable(reason: reason), .denied)
-    } else if !offer.isLocationEnabled {
-      tell(.positioning, .unavailable(reason: "\(address) has location.enabled = false"), .denied)
-    } else {
-      tell(.positioning, isOn ? .active(rates: [.positioning: 1]) : .idle, offer.access)
-    }
     for kind in AgentOffer.sampleKinds {
       if !offer.sensors.contains(kind) {
         let reason = offer.access == .exact ? "has no \(kind.rawValue)" : "permits this program no samples"
@@ -185,6 +177,15 @@ private struct AgentWorker {
       } else {
         tell(kind, .idle, nil)
       }
+    }
+    // The access is reported last, because it counts as a discovery.
+    if offer.access == .denied {
+      let reason = "\(address) permits this program no positions; set gpsd_server.access"
+      tell(.positioning, .unavailable(reason: reason), .denied)
+    } else if !offer.isLocationEnabled {
+      tell(.positioning, .unavailable(reason: "\(address) has location.enabled = false"), .denied)
+    } else {
+      tell(.positioning, isOn ? .active(rates: [.positioning: 1]) : .idle, offer.access)
     }
     // The discovery ends after the states above were reported.
     state.update { $0.isDiscovered = true }

@@ -15,7 +15,8 @@ public import Spatial
 /// sources. `LiveDevice` in `LiveSensors` connects an object of this class to a thread and to the sources.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Default capacity of a consumer's queue in elements: two minutes at 1 Hz.
+  /// Default capacity of a consumer's queue in elements: two minutes at 1 Hz. The fixes of a deferral count as
+  /// one element.
   public static let defaultCapacity = 128
 
   private struct State {
@@ -36,8 +37,8 @@ public final class LiveLocation: Sendable {
     func push(_ outputs: [LocationServices.Output]) {
       for output in outputs {
         switch output {
-        case .update(let update, nil): updates.push(update)
-        case .update(let update, let consumer?): ownUpdates.push(update, to: consumer)
+        case .updates(let batch, nil): updates.push(batch: batch)
+        case .updates(let batch, let consumer?): ownUpdates.push(batch: batch, to: consumer)
         case .significantChange(let location): significantChanges.push(location)
         case .heading(let heading, nil): headings.push(heading)
         case .heading(let heading, let consumer?): ownHeadings.push(heading, to: consumer)
@@ -196,11 +197,12 @@ public final class LiveLocation: Sendable {
   /// Returns one location: the first one that is accurate enough, or the most accurate one at the time limit.
   /// - Parameters:
   ///   - accuracy: sufficient accuracy in m (68 %).
-  ///   - timeLimit: time limit in s.
+  ///   - timeLimit: time limit in s. If locations are denied, the function throws immediately.
   /// - Throws: `LocationFailure` if there was no location; `CancellationError` if the task is cancelled.
   public func requestLocation(accuracy: Double = 20, timeLimit: Double = 60) async throws -> Location {
     let answers = AsyncSamples(capacity: 1) { outlet in
       subscribe(\.answers, outlet) { state, consumer in
+        if let refusal = state.services.refusal { return outlet.push(.failure(refusal)) }
         state.services.add(
           consumer, accuracy: accuracy, timeLimit: timeLimit, at: self.clock?() ?? state.now)
       }
@@ -235,22 +237,22 @@ public final class LiveLocation: Sendable {
   /// Availability of the location services, by the discovered hardware; see `LiveDevice.discover(within:)`.
   public var availability: ServiceAvailability { state.withLock { $0.services.availability } }
 
-  /// `notDetermined` before the discovery, and while there is no connection to an agent.
-  public var authorizationStatus: AuthorizationStatus { availability.authorizationStatus }
+  /// `notDetermined` before the discovery or the first fix, and while there is no connection to an agent.
+  public var authorizationStatus: AuthorizationStatus { state.withLock { $0.services.authorizationStatus } }
 
   /// Accuracy that an agent permits; full for other inputs.
   public var accuracyAuthorization: AccuracyAuthorization { availability.accuracyAuthorization }
 
-  /// True if a receiver was discovered.
+  /// True if a receiver was discovered, has delivered a fix, or is shared by an agent.
   public var locationServicesEnabled: Bool { isAvailable(.location) }
 
   /// True if a magnetometer and an accelerometer were discovered.
   public var headingAvailable: Bool { isAvailable(.heading) }
 
-  /// Returns whether a service is available; false before the discovery.
+  /// Returns whether a service is available; false before the discovery. The answer of an agent counts as a
+  /// discovery, and so does the receiver's first fix for services that need only a receiver.
   public func isAvailable(_ service: LocationService) -> Bool {
-    let availability = availability
-    return availability.deniedNodes != nil && availability.isAvailable(service)
+    state.withLock { $0.services.isAvailable(service) }
   }
 
   /// Adopts the result of a discovery. Later reports of the sources update it.

@@ -11,8 +11,8 @@ struct LocationServices: Sendable {
   enum Service: Hashable, Sendable, CaseIterable { case updates, significantChanges, headings, regions }
 
   enum Output: Hashable, Sendable {
-    /// `consumer` is nil for all consumers of the shared manager.
-    case update(LocationUpdate, consumer: Int?)
+    /// Updates of one event, in order. `consumer` is nil for all consumers of the shared manager.
+    case updates([LocationUpdate], consumer: Int?)
     case significantChange(Location)
     case heading(Heading, consumer: Int?)
     case region(RegionEvent)
@@ -214,9 +214,7 @@ struct LocationServices: Sendable {
       let consumer = individuals[index].consumer
       for event in body(&individuals[index].manager) {
         if individuals[index].request == nil {
-          outputs += LocationUpdate.updates(from: event, at: timestamp).map {
-            .update($0, consumer: consumer)
-          }
+          outputs.append(.updates(LocationUpdate.updates(from: event, at: timestamp), consumer: consumer))
           continue
         }
         switch event {
@@ -310,11 +308,32 @@ struct LocationServices: Sendable {
     return tell(at: timestamp) { $0.observe(state, at: timestamp) }
   }
 
+  /// Before a discovery, the receiver's first fix shows that it may be used.
+  var authorizationStatus: AuthorizationStatus {
+    lastSeen != nil && availability.deniedNodes == nil && availability.access == nil
+      && availability.isLocationEnabled ? .authorized : availability.authorizationStatus
+  }
+
+  /// Returns whether a service is available; false before a discovery, except for the services of a receiver
+  /// that has delivered a fix.
+  func isAvailable(_ service: LocationService) -> Bool {
+    let isFound =
+      switch service {
+      case .location, .deferredUpdates, .significantChanges, .regions: lastSeen != nil
+      case .heading, .motionActivity: false
+      }
+    return (availability.deniedNodes != nil || isFound) && availability.isAvailable(service)
+  }
+
   /// Adopts the result of a discovery.
   mutating func observe(_ discovered: ServiceAvailability) { availability = discovered }
 
   private mutating func observe(_ status: SourceStatus) -> [Output] {
-    if let access = status.access { availability.access = access }
+    if let access = status.access {
+      availability.access = access
+      // The answer of an agent is a discovery.
+      if access != .undetermined { availability.deniedNodes = availability.deniedNodes ?? [:] }
+    }
     guard case .unavailable(let reason) = status.state else {
       for kind in status.kinds { availability.unavailable[kind] = nil }
       return []
@@ -330,8 +349,26 @@ struct LocationServices: Sendable {
         status.access == .denied
         ? .restricted(reason: reason) : .receiverUnavailable(reason: reason)
       outputs += tell(at: status.timestamp) { $0.fail(failure) }
+      outputs += refuseRequests()
     }
     return outputs
+  }
+
+  /// The reason why a request would have no answer; nil if there may be one. A failed receiver may recover
+  /// within the time limit of a request.
+  var refusal: LocationFailure? {
+    switch manager.failure {
+    case .denied: manager.failure
+    case .restricted: availability.access == .denied ? manager.failure : nil
+    case .receiverUnavailable, .positionUnknown, .requestTimedOut, nil: nil
+    }
+  }
+
+  private mutating func refuseRequests() -> [Output] {
+    guard let refusal else { return [] }
+    let refused = individuals.filter { $0.request != nil }.map(\.consumer)
+    individuals.removeAll { $0.request != nil }
+    return refused.map { .answer(.failure(refusal), consumer: $0) }
   }
 
   /// Processes an attitude relative to magnetic north.
@@ -377,10 +414,9 @@ struct LocationServices: Sendable {
   func told(_ events: [LocationEvent], at timestamp: Timestamp) -> [Output] {
     events.flatMap { event -> [Output] in
       if case .significantChange(let shown) = event { return [.significantChange(shown.location)] }
-      let updates = LocationUpdate.updates(from: event, at: timestamp)
-      let outputs = updates.map { Output.update($0, consumer: nil) }
-      guard case .failed(let failure) = event else { return outputs }
-      return outputs + [.failure(failure)]
+      let updates = Output.updates(LocationUpdate.updates(from: event, at: timestamp), consumer: nil)
+      guard case .failed(let failure) = event else { return [updates] }
+      return [updates, .failure(failure)]
     }
   }
 

@@ -93,6 +93,18 @@ extension LiveMotion {
     try stream(capacity, absoluteAltitude).handing(to: handler)
   }
 
+  /// Failures of motion sensors, with reasons and remedies. A consumer of failures powers no sensor. A consumer
+  /// that subscribes during a failure receives that failure immediately. A missing sensor is reported when it is
+  /// requested, or by `LiveDevice.discover(within:)`.
+  public func failures(capacity: Int = defaultEventCapacity) -> AsyncSamples<MotionFailure> {
+    sequence(capacity) { outlet in
+      subscribe(MotionServices.Requirements(), outlet) { services, outlet, consumer in
+        services.failures.add(outlet, as: consumer)
+        for failure in services.currentFailures { outlet.push(failure) }
+      }
+    }
+  }
+
   // MARK: Subscriptions
 
   /// Gravity must follow rotations, so gestures require the gyroscope, too.

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Motion
 internal import Platform
+internal import Sensors
 internal import Spatial
 
 extension LiveMotion {
@@ -8,15 +9,17 @@ extension LiveMotion {
   /// at the end of the source, or when the task is cancelled. If the sensor stops delivering samples, the
   /// return is delayed by at most two seconds.
   ///
-  /// Read the file with `SensorRecorder(reading:)`, also while it is written. The corresponding call of Core
-  /// Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
+  /// Read the file with `SensorRecorder(reading:)`, also while it is written. In a replay or simulation, samples
+  /// have the civil times of the recording: of its track, otherwise the machine's time at the start. The
+  /// corresponding call of Core Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
   /// - Parameters:
   ///   - seconds: duration on the clock of the samples: from the first sample, or from the call if no sample
   ///     arrives.
   ///   - path: the history file; created if missing, extended otherwise. One writer at a time.
   /// - Returns: the number of samples lost because the storage was slower than the sensor. None are lost if
   ///   a `LiveDevice` replays a recording at the consumers' speed (`speed: nil`).
-  /// - Throws: `SystemError` if the file cannot be opened or written.
+  /// - Throws: `MotionFailure` if no sample arrived, unless the task was cancelled; `SystemError` if the file
+  ///   cannot be opened or written.
   @discardableResult
   public func recordAccelerometer(
     forDuration seconds: Double, path: String, settings: SensorRecorder.Settings = SensorRecorder.Settings()
@@ -25,7 +28,7 @@ extension LiveMotion {
       .accelerometer, settings.interval, 1, Self.defaultCapacity, \.accelerometer, backlog)
     let (utcOffset, isVirtual, clock) = (utcOffset, isVirtual, clock)
     // File writes block the thread, so they run on a dedicated thread and not on the cooperative pool.
-    let result: Result<Int, SystemError> = await withTaskCancellationHandler {
+    let result: Result<(recorded: Int, lost: Int), SystemError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         do throws(SystemError) {
           try DedicatedThread.start(name: "recorder") {
@@ -33,8 +36,8 @@ extension LiveMotion {
               let boot = try isVirtual ? BootIdentity.random : BootIdentity.ofKernel()
               var recorder = try SensorRecorder(path: path, boot: boot, settings: settings)
               var period = RecordingPeriod(seconds: seconds, start: clock?(), isVirtual: isVirtual)
-              try Self.record(samples, into: &recorder, &period, clock, utcOffset)
-              continuation.resume(returning: .success(samples.overflowCount))
+              let recorded = try Self.record(samples, into: &recorder, &period, clock, utcOffset)
+              continuation.resume(returning: .success((recorded, samples.overflowCount)))
             } catch {
               continuation.resume(returning: .failure(error))
             }
@@ -46,18 +49,28 @@ extension LiveMotion {
     } onCancel: {
       samples.stop()
     }
-    return try result.get()
+    let (recorded, lost) = try result.get()
+    if recorded == 0, !Task.isCancelled {
+      throw MotionFailure(
+        kinds: [.accelerometer],
+        reason: reason(against: .accelerometer)
+          ?? "no sample arrived; check that the input has an accelerometer")
+    }
+    return lost
   }
 
+  /// Returns the number of recorded samples.
   private static func record(
     _ samples: SampleStream<AccelerometerData>, into recorder: inout SensorRecorder,
     _ period: inout RecordingPeriod, _ clock: (@Sendable () -> Timestamp)?, _ utcOffset: () -> Int64?
-  ) throws(SystemError) {
+  ) throws(SystemError) -> Int {
+    var count = 0
     recording: while true {
       switch samples.outcome(within: period.timeout(at: clock?())) {
       case .element(let sample):
         guard period.contains(sample.timestamp) else { break recording }
         try recorder.record([sample], utcOffset: utcOffset())
+        count += 1
       case .timedOut:
         if period.isOver(at: clock?()) { break recording }
       case .closed: break recording
@@ -65,6 +78,7 @@ extension LiveMotion {
     }
     samples.stop()
     try recorder.synchronize()
+    return count
   }
 }
 

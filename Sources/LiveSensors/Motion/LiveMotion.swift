@@ -116,6 +116,12 @@ public final class LiveMotion: Sendable {
     state.withLock { $0.manager.isAvailable(.barometer) && $0.manager.isAvailable(.positioning) }
   }
 
+  /// Adopts the result of a discovery: kinds that were not discovered are failures.
+  func observe(discovered kinds: Set<SensorKind>) { state.withLock { $0.observe(discovered: kinds) } }
+
+  /// The reason why a sensor is unavailable; nil if no source has reported one.
+  func reason(against kind: SensorKind) -> String? { state.withLock { $0.unavailable[kind] } }
+
   // MARK: Consumers
 
   func startPulling(_ updates: MotionUpdates, interval: Double, latency: Double) {

@@ -22,6 +22,9 @@ struct MotionServices: Sendable {
   var detectors: [any DetectorOutlet] = []
   var altitude = SampleOutlets<AltitudeData>()
   var absoluteAltitude = SampleOutlets<AbsoluteAltitudeData>()
+  var failures = SampleOutlets<MotionFailure>()
+  /// The reason for each unavailable sensor.
+  private(set) var unavailable: [SensorKind: String] = [:]
   private(set) var isFinished = false
 
   private struct Registration: Sendable {
@@ -57,6 +60,7 @@ struct MotionServices: Sendable {
     detectors.removeAll { $0.consumer == consumer }
     altitude.remove(consumer)
     absoluteAltitude.remove(consumer)
+    failures.remove(consumer)
   }
 
   /// Starts updates that are read from the manager's properties; a second call replaces the request.
@@ -74,7 +78,7 @@ struct MotionServices: Sendable {
     isFinished = true
     var ends = accelerometer.map(\.finish) + gyro.map(\.finish) + magnetometer.map(\.finish)
     ends += deviceMotion.map(\.finish) + detectors.map(\.finish)
-    ends += altitude.removeAll() + absoluteAltitude.removeAll()
+    ends += altitude.removeAll() + absoluteAltitude.removeAll() + failures.removeAll()
     for consumer in Array(registrations.keys) { remove(consumer) }
     pulling = [:]
     return ends
@@ -87,15 +91,20 @@ struct MotionServices: Sendable {
   /// Union of the consumers' requirements. Kinds without a consumer are off.
   var demands: [SensorKind: SensorDemand] {
     var demands = manager.demands
+    // True north follows from magnetic north and the declination of any position.
+    if manager.isDeviceMotionActive, manager.frame == .xTrueNorthZVertical, manager.declination == nil {
+      demands[.positioning] = Self.slowDemand
+    }
     for registration in registrations.values where registration.altitude != .none {
-      demands[.barometer] = Self.altitudeDemand
-      if registration.altitude == .absolute { demands[.positioning] = Self.altitudeDemand }
+      demands[.barometer] = Self.slowDemand
+      if registration.altitude == .absolute { demands[.positioning] = Self.slowDemand }
     }
     return demands
   }
 
-  /// Demand of altitude updates on barometer and receiver: the altimeter delivers one level per second.
-  private static let altitudeDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
+  /// Demand of altitude updates on barometer and receiver, because the altimeter delivers one level per second,
+  /// and of true north on the receiver.
+  private static let slowDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
   /// The frames that the discovered sensors can serve, whether they are powered or not.
   var availableAttitudeReferenceFrames: Set<AttitudeReferenceFrame> {
@@ -114,13 +123,45 @@ struct MotionServices: Sendable {
         if let data = altimeter.altitudeData { altitude.push(data) }
         if let data = altimeter.absoluteAltitudeData { absoluteAltitude.push(data) }
       }
-    case .status(let status): manager.observe(status)
+    case .status(let status):
+      manager.observe(status)
+      observe(status)
     case .position, .vehicle, .radio: break
     }
   }
 
   mutating func update(altitude: Double, deviation: Double, speed: Double?, at timestamp: Timestamp) {
     altimeter.update(altitude: altitude, deviation: deviation, speed: speed, at: timestamp)
+  }
+
+  private static let kinds: Set<SensorKind> = [.accelerometer, .gyroscope, .magnetometer, .barometer]
+
+  private mutating func observe(_ status: SourceStatus) {
+    let kinds = status.kinds.intersection(Self.kinds)
+    if case .unavailable(let reason) = status.state {
+      fail(kinds, reason)
+    } else {
+      for kind in kinds { unavailable[kind] = nil }
+    }
+  }
+
+  mutating func observe(discovered kinds: Set<SensorKind>) {
+    for kind in Self.kinds.subtracting(kinds).sorted() where unavailable[kind] == nil {
+      fail([kind], "no \(kind.rawValue) was found")
+    }
+  }
+
+  private mutating func fail(_ kinds: Set<SensorKind>, _ reason: String) {
+    let changed = kinds.filter { unavailable[$0] != reason }
+    for kind in changed { unavailable[kind] = reason }
+    if !changed.isEmpty { failures.push(MotionFailure(kinds: changed, reason: reason)) }
+  }
+
+  /// The current failures, one for each reason.
+  var currentFailures: [MotionFailure] {
+    Dictionary(grouping: unavailable.keys) { unavailable[$0] ?? "" }
+      .map { MotionFailure(kinds: Set($1), reason: $0) }
+      .sorted { $0.reason < $1.reason }
   }
 
   private mutating func process(_ block: [InertialScan]) {

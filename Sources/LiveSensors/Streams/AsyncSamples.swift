@@ -3,18 +3,19 @@ internal import Platform
 /// An asynchronous sequence of one consumer's samples: every sample, in order.
 ///
 /// It queues `capacity` samples while the consumer is busy. If more arrive, the oldest are dropped and
-/// counted in `overflowCount`, so the thread of a sensor never waits for a task. If a `LiveDevice` replays a
-/// recording at the consumers' speed (`speed: nil`), the replay waits instead, and no sample is lost. The end
-/// of the loop, the cancellation of its task and the release of the sequence remove the consumer. At the end
-/// of the source, queued samples are still delivered. Use one loop per sequence: two loops would share the
-/// samples.
+/// counted in `overflowCount`, so the thread of a sensor never waits for a task. The locations of a deferral
+/// count as one sample, so that none of them is dropped alone. If a `LiveDevice` replays a recording at the
+/// consumers' speed (`speed: nil`), the replay waits while `capacity` samples are queued, and no sample is
+/// lost. The end of the loop, the cancellation of its task and the release of the sequence remove the consumer.
+/// At the end of the source, queued samples are still delivered. Use one loop per sequence: two loops would
+/// share the samples.
 public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Sample
   public typealias Failure = Never
 
   /// Limit of queued samples.
   public let capacity: Int
-  private let stream: AsyncStream<Sample>
+  private let stream: AsyncStream<[Sample]>
   private let source: Source
 
   /// - Parameter backlog: records that the consumer falls behind, so that the source can wait for it. If nil,
@@ -24,16 +25,17 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   ) {
     let capacity = Swift.max(1, capacity)
     let counts = SampleCounts(capacity: capacity, backlog: backlog)
+    // A source that waits delivers whole blocks before it does, so its queue has no limit.
     let (stream, continuation) = AsyncStream.makeStream(
-      of: Sample.self, bufferingPolicy: .bufferingNewest(capacity))
+      of: [Sample].self, bufferingPolicy: backlog == nil ? .bufferingNewest(capacity) : .unbounded)
     let finish: @Sendable () -> Void = { continuation.finish() }
     let subscription = make(
       SampleOutlet(
-        push: { sample in
-          counts.add()
-          switch continuation.yield(sample) {
+        pushBatch: { batch in
+          counts.add(batch.count)
+          switch continuation.yield(batch) {
           case .enqueued: break
-          case .dropped: counts.drop()
+          case .dropped(let oldest): counts.drop(oldest.count)
           case .terminated: counts.end()
           @unknown default: break
           }
@@ -63,19 +65,18 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   }
 
   public struct AsyncIterator: AsyncIteratorProtocol {
-    fileprivate var iterator: AsyncStream<Sample>.AsyncIterator
+    fileprivate var iterator: AsyncStream<[Sample]>.AsyncIterator
     // Retained so that the updates do not end while a loop uses the iterator.
     fileprivate let source: Source
 
-    public mutating func next() async -> Sample? { counted(await iterator.next()) }
-
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> Sample? {
-      counted(await iterator.next(isolation: actor))
+    public mutating func next() async -> Sample? {
+      if let sample = source.batch.next() { return sample }
+      return await iterator.next().flatMap(source.batch.first)
     }
 
-    private func counted(_ sample: Sample?) -> Sample? {
-      if sample != nil { source.counts.remove() }
-      return sample
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Sample? {
+      if let sample = source.batch.next() { return sample }
+      return await iterator.next(isolation: actor).flatMap(source.batch.first)
     }
   }
 
@@ -83,13 +84,38 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   fileprivate final class Source: Sendable {
     let subscription: Subscription
     let counts: SampleCounts
+    /// The started batch, which a later loop over the sequence continues.
+    let batch: StartedBatch<Sample>
     let finish: @Sendable () -> Void
 
     init(subscription: Subscription, counts: SampleCounts, finish: @escaping @Sendable () -> Void) {
       (self.subscription, self.counts, self.finish) = (subscription, counts, finish)
+      batch = StartedBatch(counts)
     }
 
     deinit { finish() }
+  }
+}
+
+/// The rest of the batch whose samples are being delivered to a consumer.
+final class StartedBatch<Sample: Sendable>: Sendable {
+  private let rest = Locked(ArraySlice<Sample>())
+  private let counts: SampleCounts
+
+  init(_ counts: SampleCounts) { self.counts = counts }
+
+  /// Removes and returns the next sample of the batch; nil at its end.
+  func next() -> Sample? {
+    let sample = rest.withLock { $0.popFirst() }
+    if sample != nil { counts.remove() }
+    return sample
+  }
+
+  /// Starts a batch and returns its first sample.
+  func first(of batch: [Sample]) -> Sample? {
+    if batch.count > 1 { rest.withLock { $0 += batch.dropFirst() } }
+    counts.remove()
+    return batch.first
   }
 }
 
@@ -111,14 +137,14 @@ final class SampleCounts: Sendable {
 
   var dropped: Int { state.withLock { $0.dropped } }
 
-  func add() { change { $0.waiting += 1 } }
+  func add(_ count: Int) { change { $0.waiting += count } }
 
   func remove() { change { $0.waiting -= 1 } }
 
-  func drop() {
+  func drop(_ count: Int) {
     change {
-      $0.waiting -= 1
-      $0.dropped += 1
+      $0.waiting -= count
+      $0.dropped += count
     }
   }
 
@@ -126,11 +152,9 @@ final class SampleCounts: Sendable {
 
   private func change(_ body: (inout State) -> Void) {
     guard let backlog else { return state.withLock { body(&$0) } }
-    // Samples arrive in blocks. A consumer counts as behind when its queue is half full, so that the rest of
-    // the queue has space for a whole block.
     state.withLock { state in
       body(&state)
-      backlog.observe(ObjectIdentifier(self), isBehind: !state.hasEnded && state.waiting * 2 > capacity)
+      backlog.observe(ObjectIdentifier(self), isBehind: !state.hasEnded && state.waiting >= capacity)
     }
   }
 }
@@ -154,7 +178,7 @@ package final class Backlog: Sendable {
     }
   }
 
-  /// Returns when each consumer's queue is at most half full, or after `open`.
+  /// Returns when each consumer has fewer queued samples than its capacity, or after `open`.
   package func wait() {
     state.wait(until: nil) { $0.behind.isEmpty || $0.isOpen ? () : nil }
   }

@@ -8,9 +8,15 @@ package struct SampleOutlets<Element: Sendable>: Sendable {
 
   package func push(_ element: Element) { for (_, outlet) in all { outlet.push(element) } }
 
+  /// Pushes a batch, which counts as one element in the consumers' queues.
+  package func push(batch: [Element]) { for (_, outlet) in all { outlet.push(batch: batch) } }
+
   /// Pushes to one consumer only.
-  package func push(_ element: Element, to consumer: Int) {
-    for entry in all where entry.consumer == consumer { entry.outlet.push(element) }
+  package func push(_ element: Element, to consumer: Int) { push(batch: [element], to: consumer) }
+
+  /// Pushes a batch to one consumer only.
+  package func push(batch: [Element], to consumer: Int) {
+    for entry in all where entry.consumer == consumer { entry.outlet.push(batch: batch) }
   }
 
   package mutating func add(_ outlet: SampleOutlet<Element>, as consumer: Int) {

@@ -41,8 +41,7 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
         ? nil : .degraded(reason: "no gyroscope: a long, even acceleration looks like a slope; attach one")
     case .attitude:
       if hasGyroscope {
-        return hasMagnetometer
-          ? nil : .degraded(reason: "no magnetometer: yaw drifts with the gyroscope; attach one")
+        return hasMagnetometer ? nil : .degraded(reason: Self.driftingYaw)
       }
       return hasMagnetometer
         ? .degraded(reason: "no gyroscope: it follows slowly and swings with every acceleration; attach one")
@@ -54,6 +53,8 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
     case .rotationRate, .magneticField, .location: return nil
     }
   }
+
+  static let driftingYaw = "no magnetometer: yaw drifts with the gyroscope; attach one"
 
   public static func < (a: MotionOutput, b: MotionOutput) -> Bool { a.rawValue < b.rawValue }
 }

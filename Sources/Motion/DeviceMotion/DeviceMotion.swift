@@ -34,7 +34,8 @@ public struct DeviceMotion: Hashable, Sendable {
   /// Direction of the device's top in degrees clockwise from the frame's north, 0 ..< 360; nil in frames
   /// without a north.
   public var heading: Double?
-  /// The reason for reduced quality, and the remedy; nil with all sensors.
+  /// The reason for reduced quality or for another frame than the requested one, and the remedy; nil with all
+  /// sensors.
   public var degradation: String?
 
   /// Outputs that are unavailable because a sensor is missing.

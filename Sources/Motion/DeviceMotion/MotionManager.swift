@@ -331,7 +331,19 @@ public struct MotionManager: Sendable {
       userAcceleration: force.acceleration - gravity)
     motion.magneticField = present.contains(.magnetometer) ? magneticFieldAsMounted : nil
     motion.heading = frame.hasNorth ? attitude.heading() : nil
+    if frame != self.frame {
+      motion.degradation = Self.reason(
+        forReplacementWithNorth: frame.hasNorth, hasMagnetometer: present.contains(.magnetometer))
+    }
     return motion
+  }
+
+  /// Returns why the requested frame is replaced by another one.
+  private static func reason(forReplacementWithNorth hasNorth: Bool, hasMagnetometer: Bool) -> String {
+    guard hasMagnetometer else { return MotionOutput.driftingYaw }
+    return hasNorth
+      ? "no position: yaw refers to magnetic north until the first fix"
+      : "the magnetometer is not aligned yet: yaw drifts with the gyroscope; wait some seconds"
   }
 
   private func bestAttitude(at now: Timestamp) -> (AttitudeReferenceFrame, Attitude)? {

@@ -10,7 +10,8 @@ public struct HeadingManager: Sendable {
   /// Declination in degrees, positive if magnetic north is east of true north; nil if unknown.
   public var declination: Double?
   /// True if the device is fixed in a vehicle that moves in the device's forward direction. A constant
-  /// difference between heading and course is then corrected.
+  /// difference between heading and course is then corrected, and a large one is reported as a contradiction.
+  /// False for a device that can be turned in the vehicle: its heading is independent of the course.
   public var followsCourse: Bool
 
   /// The last published heading; nil before the first.
@@ -25,7 +26,7 @@ public struct HeadingManager: Sendable {
 
   public init(
     headingFilter: Double? = nil, headingOrientation: DeviceOrientation = .portrait,
-    followsCourse: Bool = true
+    followsCourse: Bool = false
   ) {
     self.headingFilter = headingFilter
     self.headingOrientation = headingOrientation
