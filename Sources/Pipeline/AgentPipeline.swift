@@ -134,9 +134,7 @@ package struct AgentPipeline: Sendable {
       motion.publish(due, at: scan.timestamp, &context)
     }
     if localMotion.isDue(at: scan.timestamp) { reportMotion(at: scan.timestamp) }
-    if let since = context.activitySince, context.activity != activity {
-      pass(ActivityChange(state: context.activity, since: since, timestamp: scan.timestamp))
-    }
+    passActivity(at: scan.timestamp)
   }
 
   /// The order for positions from any source.
@@ -180,6 +178,9 @@ package struct AgentPipeline: Sendable {
   private mutating func process(_ readings: [VehicleReading], at timestamp: Timestamp?) {
     guard var step = VehicleStep(readings, at: timestamp) else { return }
     vehicle.process(&step, &context)
+    motion.process(&step, &context)
+    passActivity(at: step.timestamp)
+    location.process(&step, &context)
     navigation.process(&step, &context)
     plausibility.process(&step, &context)
     drivingEvents.process(&step, &context)
@@ -207,6 +208,12 @@ package struct AgentPipeline: Sendable {
       motion.forgetActivity(&context)
       pass(ActivityChange(state: nil, since: change.timestamp, timestamp: change.timestamp))
     }
+  }
+
+  /// Passes the state of rest or motion to the parts if it has changed.
+  private mutating func passActivity(at timestamp: Timestamp) {
+    guard let since = context.activitySince, context.activity != activity else { return }
+    pass(ActivityChange(state: context.activity, since: since, timestamp: timestamp))
   }
 
   /// The order for a change between rest and motion.

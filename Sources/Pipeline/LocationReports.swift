@@ -1,4 +1,5 @@
 internal import Motion
+internal import Navigation
 internal import Positioning
 internal import Sensors
 internal import Spatial
@@ -134,6 +135,13 @@ struct LocationReports: PipelinePart {
     }
     message.isCorrection = true
     context.send(.track(message))
+  }
+
+  /// Ends a pause when the wheels turn, also without an accelerometer.
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+    guard step.speeds.contains(where: { $0.speed > PowerPlanner.restSpeed }) else { return }
+    if manager.isPaused { context.isPlanOutdated = true }
+    process(manager.observeMotion(), at: step.timestamp, &context)
   }
 
   mutating func observe(_ change: ActivityChange, _ context: inout PipelineContext) {

@@ -1,4 +1,5 @@
 internal import Motion
+internal import Navigation
 internal import Positioning
 internal import Sensors
 internal import Spatial
@@ -49,7 +50,16 @@ struct MotionEvents: Sendable {
       speed: speed, accuracy: AccuracyModel.deviation(fix.speedError), at: fix.timestamp)
   }
 
-  /// Returns whether the receiver has recently reported motion; this overrules rest by the accelerometer.
+  /// Processes a wheel speed; returns the events that it causes.
+  mutating func observe(_ wheels: WheelSpeed) -> [Event] {
+    guard let state = stationary.observe(wheelSpeed: wheels.speed, at: wheels.timestamp),
+      settings.events.contains(.activity)
+    else { return [] }
+    return [(wheels.timestamp, .activity(state))]
+  }
+
+  /// Returns whether the receiver or the wheels have recently reported motion; this overrules rest by the
+  /// accelerometer.
   func isRestContradicted(at timestamp: Timestamp) -> Bool { stationary.isContradicted(at: timestamp) }
 
   /// Gravity at the time of a scan.

@@ -102,6 +102,21 @@ struct MotionReports: PipelinePart {
     share(&context)
   }
 
+  /// Processes wheel speeds, which may end a rest.
+  mutating func process(_ step: inout VehicleStep, _ context: inout PipelineContext) {
+    for speed in step.speeds { publish(events.observe(speed), &context) }
+    share(&context)
+  }
+
+  private func publish(_ happened: [MotionEvents.Event], _ context: inout PipelineContext) {
+    for (timestamp, event) in happened {
+      context.send(
+        .motion(
+          MotionMessage(
+            time: context.timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
+    }
+  }
+
   mutating func process(_ location: inout Location, _ context: inout PipelineContext) {
     manager.update(
       location: location.coordinate, altitude: location.ellipsoidalAltitude,
@@ -130,12 +145,7 @@ struct MotionReports: PipelinePart {
     let gravity = manager.gravity.map {
       MotionEvents.Gravity(device: $0, leveling: manager.vehicleRotation)
     }
-    for (timestamp, event) in events.process(step.scan, gravity) {
-      context.send(
-        .motion(
-          MotionMessage(
-            time: context.timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
-    }
+    publish(events.process(step.scan, gravity), &context)
     level(step.scan)
     share(&context)
   }

@@ -10,7 +10,7 @@ public struct IIOConfiguration: Hashable, Sendable {
     .accelerometer, .gyroscope, .magnetometer, .barometer, .thermometer,
   ]
 
-  /// Optional kinds: a missing one is neither reported nor searched for permanently.
+  /// Optional kinds: a missing one is not reported, and is searched for only during the first five minutes.
   public var helpers: Set<SensorKind> = [.thermometer, .barometer]
 
   /// The device for a kind, by identifier ("iio:device0"), name ("lsm6dsox") or label. Kinds without an entry

@@ -98,6 +98,13 @@ extension IIOError {
     )
   }
 
+  /// Creates the error of a capture that has stopped delivering samples.
+  init(stalled object: String) {
+    self.init(
+      operation: .readBuffer, object: object,
+      reason: "it delivers no more samples; check the power supply and the interrupt of the chip")
+  }
+
   /// Creates the error of a capture that delivers nothing although the sensor measures.
   init(deadTrigger trigger: String?, of object: String) {
     self.init(

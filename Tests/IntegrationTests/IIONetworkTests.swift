@@ -75,10 +75,51 @@ import Testing
     #expect(names.prefix(3) == ["active", "unavailable", "active"], "\(result.statuses)")
   }
 
-  /// iiod discards a block that is not full in time. The source remains active while a sensor is silent, and receives its next samples.
-  @Test func silentSensorRemainsActive() async throws {
+  /// The interrupt of a chip stops working: the loss is reported, and the chip is polled.
+  @Test func sensorThatBecomesSilentIsPolled() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
       try IIOChips.addIMU(fixture)
+      let pipe = try fixture.openPipe(of: 0)
+      var capture = Capture()
+      let recorder = EventRecorder()
+      let daemon = try IIODaemon()
+      var configuration = IIOConfiguration(uri: daemon.uri)
+      configuration.timeout = 1
+      let source = try IIOSource(configuration)
+      source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: .accelerometer)
+      try source.start { recorder.receive($0) }
+      capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      for index in Int64(1)...10 {
+        capture.steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: index * 10_000_000)))
+      }
+      capture.steps.append(waitUntil { recorder.accelerometer.count == 10 })
+      var reading = 0
+      capture.steps.append(
+        try waitUntil {
+          reading += 1
+          try fixture.write("in_accel_x_raw", of: 0, "\(reading % 1000)")
+          return recorder.accelerometer.count > 15
+        })
+      source.stop()
+      capture.statuses = recorder.statuses
+      return capture
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    guard result.statuses.count >= 3, case .unavailable(let reason) = result.statuses[1].state else {
+      Issue.record("the silence was not reported: \(result.statuses)")
+      return
+    }
+    #expect(reason.contains("it delivers no more samples"))
+    #expect(result.statuses[0].state == .active(rates: [.accelerometer: 100]))
+    #expect(result.statuses[2].state == .active(rates: [.accelerometer: 25]))
+    #expect(result.statuses[2].restriction?.contains("delivers no samples although readings change") == true)
+  }
+
+  /// iiod discards a block that is not full in time. The source remains active while a sensor of a hub, which reports only changes, is
+  /// silent, and receives its next samples.
+  @Test func silentSensorRemainsActive() async throws {
+    let result = try await IIOFixture.run { fixture -> Capture in
+      try IIOChips.addIMU(fixture, name: "accel_3d")
       let pipe = try fixture.openPipe(of: 0)
       var capture = Capture()
       let recorder = EventRecorder()

@@ -53,6 +53,27 @@ import Testing
     #expect(changes.map(\.1) == [.stationary, .moving, .stationary])
   }
 
+  /// A sensor whose registers are frozen reports rest; the wheels contradict it while they turn.
+  @Test func wheelsEndARest() throws {
+    var detector = StationaryDetector()
+    var changes: [(Double, StationaryDetector.State)] = []
+    for index in 0..<4000 {
+      let time = Double(index) / 100
+      if index.isMultiple(of: 10) {
+        let speed = time < 10 || time >= 30 ? 0 : time < 11 ? 1.4 : 10
+        let state = detector.observe(wheelSpeed: speed, at: Timestamp(seconds: time))
+        if let state { changes.append((time, state)) }
+      }
+      let state = detector.process(acceleration: Vector3(0, 0, -1), at: Timestamp(seconds: time))
+      if let state { changes.append((time, state)) }
+    }
+    try #require(changes.map(\.1) == [.stationary, .moving, .stationary])
+    #expect(changes[1].0 == 11 && (30..<32).contains(changes[2].0), "\(changes)")
+    for speed in [Double.nan, .infinity] {
+      #expect(detector.observe(wheelSpeed: speed, at: Timestamp(seconds: 50)) == nil)
+    }
+  }
+
   @Test func silenceAndInvalidSamplesDecideNothing() {
     var detector = StationaryDetector()
     #expect(detector.process(acceleration: Vector3(.nan, 0, 0), at: Timestamp(seconds: 0)) == nil)

@@ -7,8 +7,8 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Single requests and new regions of a parked vehicle, in exact virtual time. Its receiver delivers only while
-/// powered.
+/// Single requests, new regions and departures of a parked vehicle, in exact virtual time. Its receiver delivers
+/// only while powered.
 @Suite struct ParkedRequestTests {
   // MARK: Requests
 
@@ -86,6 +86,45 @@ import Testing
     let place = try #require(answer.found?.location.location.coordinate)
     #expect(place.distance(to: ParkedVehicle.place) > 290)
     #expect(answer.found?.isSufficient == false)
+  }
+
+  // MARK: Departures that the accelerometer does not report
+
+  /// The wheels end a pause, whether the accelerometer is silent, frozen at rest, or missing.
+  @Test(arguments: ["silent", "frozen", "missing"]) func turningWheelsEndAPause(accelerometer: String) throws
+  {
+    var vehicle = try ParkedVehicle(
+      { $0.vehicle = .init() }, hasAccelerometer: accelerometer != "missing")
+    vehicle.park()
+    vehicle.skip(30)
+    vehicle.turnWheels(kilometersPerHour: 5)
+    #expect(!vehicle.isReceiverOn)
+    vehicle.turnWheels(kilometersPerHour: 6)
+    #expect(vehicle.isReceiverOn && vehicle.resumptions == 1)
+    // Frozen registers report rest while the wheels turn.
+    for _ in 0..<200 {
+      vehicle.turnWheels(kilometersPerHour: 36)
+      vehicle.run(
+        until: { _ in false }, atMost: 0.5, timeToFix: .infinity, isSilent: accelerometer != "frozen")
+    }
+    #expect(vehicle.isReceiverOn && !vehicle.pipeline.isAtRest && vehicle.resumptions == 1)
+    vehicle.turnWheels(kilometersPerHour: 0)
+    if accelerometer == "frozen" {
+      vehicle.park()
+      #expect(!vehicle.isReceiverOn)
+    }
+  }
+
+  /// Without signals of the wheels, the receiver checks the position twice an hour.
+  @Test func aFrozenAccelerometerDelaysADriveByHalfAnHour() throws {
+    var vehicle = try ParkedVehicle()
+    vehicle.park()
+    vehicle.skip(1770)
+    #expect(!vehicle.isReceiverOn)
+    vehicle.run(until: { $0.isReceiverOn }, atMost: 40, timeToFix: .infinity)
+    #expect(vehicle.isReceiverOn && vehicle.resumptions == 0)
+    vehicle.drive(from: 10_000, to: 9_800)
+    #expect(vehicle.isReceiverOn && vehicle.resumptions == 1)
   }
 
   // MARK: Regions
@@ -198,10 +237,33 @@ private struct ParkedVehicle: CustomStringConvertible {
   mutating func park() { run(until: { !$0.isReceiverOn }, atMost: 300) }
 
   /// Runs the sensors of the parked vehicle.
-  /// - Parameter timeToFix: seconds from power-on to the first fix.
-  mutating func run(until isDone: (Self) -> Bool, atMost seconds: Double, timeToFix: Double = 1) {
+  /// - Parameters:
+  ///   - timeToFix: seconds from power-on to the first fix.
+  ///   - isSilent: true if the accelerometer delivers nothing.
+  mutating func run(
+    until isDone: (Self) -> Bool, atMost seconds: Double, timeToFix: Double = 1, isSilent: Bool = false
+  ) {
     let end = now + seconds
-    while now < end, !isDone(self) { advance(timeToFix: timeToFix) }
+    while now < end, !isDone(self) { advance(timeToFix: timeToFix, isSilent: isSilent) }
+  }
+
+  /// Reports a speed of the wheels on the CAN bus.
+  mutating func turnWheels(kilometersPerHour speed: Double) {
+    now += 0.01
+    send(
+      .vehicle([
+        VehicleReading(
+          timestamp: Timestamp(seconds: now), path: "Vehicle.Speed", value: .number(speed), origin: .broadcast
+        )
+      ]))
+  }
+
+  /// The number of resumptions of locations.
+  var resumptions: Int {
+    messages.count {
+      guard case .locationEvent(let message) = $0 else { return false }
+      return message.event == .resumed
+    }
   }
 
   private mutating func advance(timeToFix: Double, isSilent: Bool = false) {

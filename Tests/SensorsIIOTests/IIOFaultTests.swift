@@ -121,6 +121,252 @@ import Testing
     #expect(restriction.contains("trigger testimu-dev0 delivers no samples"), "\(restriction)")
   }
 
+  /// The interrupt works only some time after the start: the buffer is used again.
+  @Test(.timeLimit(.minutes(2))) func aDeadInterruptIsTriedAgain() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture)
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, timeout: 0.3, [.accelerometer: 100])
+      outcome.steps.append(try Self.vary(fixture) { recorder.accelerometer.count > 5 })
+      outcome.steps.append(
+        try Self.vary(fixture) {
+          if fixture.read("buffer/enable", of: 0) == "1" {
+            _ = pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: Timestamp.now.nanoseconds))
+          }
+          return recorder.statuses.count > 1
+        })
+      source.stop()
+      outcome.statuses = recorder.statuses
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.rates.prefix(2) == [25, 100])
+    #expect(result.statuses[1].restriction == nil)
+  }
+
+  /// Changes the readings of the accelerometer until a condition is satisfied.
+  private static func vary(
+    _ fixture: IIOFixture, atMost seconds: Double = 60, until isDone: () -> Bool
+  ) throws -> Bool {
+    var reading = 0
+    return try waitUntil(atMost: seconds) {
+      reading += 1
+      try fixture.write("in_accel_x_raw", of: 0, "\(reading % 1000)")
+      return isDone()
+    }
+  }
+
+  /// The interrupt stops during the capture: the loss is reported, and the chip is polled.
+  @Test func aSensorThatBecomesSilentIsPolled() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture)
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, timeout: 0.3, [.accelerometer: 100])
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      outcome.steps.append(
+        pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: Timestamp.now.nanoseconds)))
+      outcome.steps.append(waitUntil { recorder.accelerometer.count == 1 })
+      outcome.steps.append(try Self.vary(fixture) { recorder.accelerometer.count > 5 })
+      source.stop()
+      outcome.statuses = recorder.statuses
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.rates.prefix(3) == [100, nil, 25], "\(result)")
+    guard result.statuses.count > 2 else { return }
+    #expect(result.statuses[1].state.reason?.contains("it delivers no more samples") == true)
+    #expect(result.statuses[2].restriction?.contains("trigger testimu-dev0 delivers no samples") == true)
+  }
+
+  /// The registers are frozen, too: the sensor is unavailable until samples arrive.
+  @Test func aFrozenSensorIsUnavailable() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture)
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, timeout: 0.3, [.accelerometer: 100])
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      outcome.steps.append(
+        pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: Timestamp.now.nanoseconds)))
+      outcome.steps.append(waitUntil { recorder.statuses.count == 2 })
+      // The buffer is closed during the comparison of the readings, and opened again.
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "0"))
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      outcome.steps.append(
+        pipe.push(IIOChips.accelerometerScan(4, 5, 6, stamp: Timestamp.now.nanoseconds)))
+      outcome.steps.append(waitUntil { recorder.statuses.count > 2 })
+      source.stop()
+      outcome.statuses = recorder.statuses
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.rates.prefix(3) == [100, nil, 100], "\(result)")
+  }
+
+  /// The sensors of a hub deliver nothing at rest, also after a drive.
+  @Test func aHubThatBecomesSilentIsActive() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture, name: "accel_3d")
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, timeout: 0.3, [.accelerometer: 100])
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      outcome.steps.append(
+        pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: Timestamp.now.nanoseconds)))
+      let writes = try fixture.observeWrites(to: ["buffer/enable"], of: 0)
+      outcome.steps.append(waitUntil { recorder.accelerometer.count == 1 })
+      outcome.steps.append(try !Self.vary(fixture, atMost: 2) { !writes.next().isEmpty })
+      source.stop()
+      outcome.statuses = recorder.statuses
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.rates == [100])
+  }
+
+  /// Drivers that stamp in an interrupt handler leave the stamps unchanged if a timer triggers the capture.
+  @Test(arguments: [0, 1_000_000_000 as Int64])
+  func stampsThatDoNotAdvanceAreReplaced(stamp: Int64) async throws {
+    let result = try await IIOFixture.run { fixture -> (Outcome, [Int64]) in
+      try IIOChips.addIMU(fixture)
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, [.accelerometer: 100])
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      for block in 1...5 {
+        for _ in 0..<5 {
+          outcome.steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: stamp)))
+        }
+        outcome.steps.append(waitUntil { recorder.accelerometer.count == 5 * block })
+      }
+      source.stop()
+      return (outcome, recorder.accelerometer.map(\.timestamp.nanoseconds))
+    }
+    #expect(result.0.steps.allSatisfy { $0 }, "\(result)")
+    // The first block of equal stamps cannot be recognized.
+    let times = result.1.dropFirst(stamp == 0 ? 0 : 5)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
+  }
+
+  @Test func stampCheck() {
+    var check = StampCheck()
+    #expect(!check.areValid(newest: 0) && check.areValid(newest: 10) && check.areValid(newest: 20))
+    #expect(!check.haveFailed)
+    #expect(!check.areValid(newest: 20) && !check.areValid(newest: 30) && check.haveFailed)
+  }
+
+  // MARK: Polled sensors
+
+  /// A thermometer that cannot be read has no effect on the other sensors of its chip.
+  @Test func anUnreadableThermometerIsIgnored() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture)
+      try fixture.makeUnreadable("in_temp_raw", of: 0)
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, [.accelerometer: 100, .thermometer: 1])
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      for count in 1...5 {
+        outcome.steps.append(
+          pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: Timestamp.now.nanoseconds)))
+        outcome.steps.append(waitUntil { recorder.accelerometer.count == count })
+      }
+      source.stop()
+      outcome.statuses = recorder.statuses
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.rates == [100])
+    #expect(result.statuses.allSatisfy { $0.restriction == nil })
+  }
+
+  /// A single error on the bus interrupts no sensor. A sensor with repeated errors is a restriction for its device, and
+  /// is unavailable if the device has no other.
+  @Test(arguments: [true, false]) func readingErrorsConcernOneSensor(hasOther: Bool) async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addPolled(fixture)
+      var outcome = Outcome()
+      let recorder = EventRecorder()
+      let raw = "in_magn_x_raw"
+      if hasOther { try fixture.write("in_pressure_input", of: 4, "101.325") }
+      let source = try Self.source(recorder, [.magnetometer: 20, .barometer: 20])
+      outcome.steps.append(waitUntil { recorder.magnetometer.count > 3 })
+      try fixture.makeUnreadable(raw, of: 4)
+      func isReported() -> Bool {
+        recorder.statuses.contains { status in
+          guard status.kinds.contains(.magnetometer) else { return false }
+          return hasOther ? status.restriction != nil : status.state.reason != nil
+        }
+      }
+      outcome.steps.append(waitUntil(atMost: 30) { isReported() })
+      try fixture.write(raw, of: 4, "100")
+      let count = recorder.magnetometer.count
+      outcome.steps.append(waitUntil(atMost: 30) { recorder.magnetometer.count > count + 3 })
+      source.stop()
+      outcome.statuses = recorder.statuses.filter { $0.kinds.contains(.magnetometer) }
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.statuses.count >= 3, "\(result)")
+    guard result.statuses.count >= 3 else { return }
+    let reason = hasOther ? result.statuses[1].restriction : result.statuses[1].state.reason
+    #expect(reason?.contains("magn_x raw: Input/output error") == true, "\(result)")
+    #expect(result.statuses[2].restriction == nil && result.statuses[2].state.reason == nil)
+  }
+
+  // MARK: Late drivers
+
+  /// A timer that is created after the start of the agent is used.
+  @Test(.timeLimit(.minutes(2))) func aTimerThatIsCreatedLaterIsUsed() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture)
+      try fixture.write("../trigger0/name", of: 0, "bmi160-dev1")
+      fixture.removeNode(0)
+      var outcome = Outcome()
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, [.accelerometer: 100])
+      outcome.steps.append(waitUntil { recorder.accelerometer.count > 3 })
+      try fixture.write("../trigger0/name", of: 0, "odograph")
+      try fixture.write("../trigger0/sampling_frequency", of: 0, "10")
+      try fixture.addNode(0)
+      let pipe = try fixture.openPipe(of: 0)
+      outcome.steps.append(fixture.wait(for: "../trigger0/sampling_frequency", of: 0, toBe: "100"))
+      outcome.steps.append(fixture.wait(for: "trigger/current_trigger", of: 0, toBe: "odograph"))
+      source.stop()
+      outcome.steps.append(pipe.push([]))
+      outcome.statuses = recorder.statuses
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+    #expect(result.rates.first == 25 && result.statuses.allSatisfy { $0.state.reason == nil })
+  }
+
+  /// The driver of an optional sensor is ready after the others.
+  @Test func aLateBarometerIsFound() async throws {
+    let result = try await IIOFixture.run { fixture -> Outcome in
+      try IIOChips.addIMU(fixture)
+      var outcome = Outcome()
+      let pipe = try fixture.openPipe(of: 0)
+      let recorder = EventRecorder()
+      let source = try Self.source(recorder, [.accelerometer: 100, .barometer: 10])
+      outcome.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
+      try IIOChips.addRawBarometer(fixture)
+      outcome.steps.append(waitUntil(atMost: 30) { recorder.barometer.count > 2 })
+      source.stop()
+      outcome.steps.append(pipe.push([]))
+      return outcome
+    }
+    #expect(result.steps.allSatisfy { $0 }, "\(result)")
+  }
+
   /// Values do not change at rest; the sensor of a hub reports only changes above its sensitivity.
   @Test(arguments: ["testimu", "accel_3d"]) func aQuietSensorIsActive(name: String) async throws {
     let result = try await IIOFixture.run { fixture -> Outcome in
@@ -244,4 +490,9 @@ import Testing
     #expect(demands.release("imu") && demands.rate(of: "timer") == 60)
     #expect(!demands.release("mag") && !demands.release("mag"))
   }
+}
+
+extension SourceStatus.State {
+  /// The reason of unavailability; nil in other states.
+  fileprivate var reason: String? { if case .unavailable(let reason) = self { reason } else { nil } }
 }

@@ -15,7 +15,8 @@ public import VehicleData
 /// so that a smooth motorway does not count as rest.
 ///
 /// Constant braking is as quiet as rest. A rest therefore does not begin while a receiver reports motion
-/// (`observe(speed:)`); without a receiver the inertial sensors decide alone.
+/// (`observe(speed:)`); without a receiver the inertial sensors decide alone. The wheels prevent a rest in the
+/// same way, and also end one (`observe(wheelSpeed:)`), because an accelerometer may fail without a report.
 public struct StationaryDetector: Sendable {
   public struct Settings: Hashable, Sendable {
     /// RMS acceleration in g within the band above which the device moves.
@@ -50,6 +51,10 @@ public struct StationaryDetector: Sendable {
   private var lastAcceleration: Timestamp?
   private var lastRotation: Timestamp?
   private var receiver = SpeedWitness()
+  private var wheels = SpeedWitness()
+
+  /// Speed in m/s of the wheels above which a rest ends.
+  public static let wheelSpeed = 1.5
 
   public init(settings: Settings = Settings()) {
     self.settings = settings
@@ -80,12 +85,30 @@ public struct StationaryDetector: Sendable {
   ///   - accuracy: standard deviation in m/s; nil if unknown.
   ///   - timestamp: time of the measurement.
   public mutating func observe(speed: Double, accuracy: Double?, at timestamp: Timestamp) {
-    let newest = [lastAcceleration, lastRotation].compactMap { $0 }.max()
-    receiver.observe(speed: speed, accuracy: accuracy, at: timestamp, arrival: newest ?? timestamp)
+    receiver.observe(speed: speed, accuracy: accuracy, at: timestamp, arrival: newestSample ?? timestamp)
   }
 
-  /// Returns whether a receiver has recently reported motion.
-  public func isContradicted(at timestamp: Timestamp) -> Bool { receiver.contradictsRest(at: timestamp) }
+  /// Processes a speed of the wheels. Above `wheelSpeed` it ends a rest, and rest does not begin while the wheels
+  /// turn. Returns the state if it changes.
+  /// - Parameters:
+  ///   - speed: speed over ground in m/s.
+  ///   - timestamp: time of the measurement.
+  public mutating func observe(wheelSpeed speed: Double, at timestamp: Timestamp) -> State? {
+    guard speed.isFinite else { return nil }
+    wheels.observe(speed: speed, accuracy: nil, at: timestamp, arrival: newestSample ?? timestamp)
+    guard speed > Self.wheelSpeed, state == .stationary, since.map({ timestamp > $0 }) ?? true else {
+      return nil
+    }
+    (state, since, pending) = (.moving, timestamp, nil)
+    return .moving
+  }
+
+  private var newestSample: Timestamp? { [lastAcceleration, lastRotation].compactMap { $0 }.max() }
+
+  /// Returns whether a receiver or the wheels have recently reported motion.
+  public func isContradicted(at timestamp: Timestamp) -> Bool {
+    receiver.contradictsRest(at: timestamp) || wheels.contradictsRest(at: timestamp)
+  }
 
   private mutating func decide(at timestamp: Timestamp) -> State? {
     guard let lastAcceleration else { return nil }
@@ -112,8 +135,9 @@ public struct StationaryDetector: Sendable {
     var since = start
     if candidate == .stationary {
       guard !isContradicted(at: timestamp) else { return nil }
-      // The rest started after the receiver's last report of motion.
-      since = max(start, min(timestamp, receiver.lastMotion ?? start))
+      // The rest started after the last report of motion.
+      let lastMotion = [receiver.lastMotion, wheels.lastMotion].compactMap { $0 }.max()
+      since = max(start, min(timestamp, lastMotion ?? start))
     }
     state = candidate
     self.since = since
@@ -122,7 +146,7 @@ public struct StationaryDetector: Sendable {
   }
 }
 
-/// A receiver's evidence of motion, while its fixes are recent.
+/// Evidence of motion by the speeds of a receiver or of the wheels, while they are recent.
 private struct SpeedWitness {
   /// Limits in m/s of the accuracy that is assumed for a speed. Receivers measure speed by Doppler shift with
   /// an error of at most 0.5. A larger reported error is ignored, because gpsd derives it from positions,

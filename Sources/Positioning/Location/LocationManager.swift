@@ -166,6 +166,12 @@ public struct LocationManager: Sendable {
     return consequences(of: pause.observe(state, at: timestamp))
   }
 
+  /// Processes motion that another sensor has measured, such as the wheels: it ends a pause.
+  package mutating func observeMotion() -> [LocationEvent] {
+    guard isUpdating, pausesLocationUpdatesAutomatically else { return [] }
+    return consequences(of: pause.observeMotion())
+  }
+
   /// Processes a report of the receiver without a position.
   public mutating func observeNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
     let since = blindSince ?? timestamp

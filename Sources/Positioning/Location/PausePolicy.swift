@@ -47,6 +47,9 @@ struct PausePolicy: Sendable {
     }
   }
 
+  /// Processes motion that another sensor than the accelerometer has measured, such as the wheels.
+  mutating func observeMotion() -> Change? { move() }
+
   /// Processes a fix.
   mutating func process(_ location: Location) -> Change? {
     guard let anchor else {

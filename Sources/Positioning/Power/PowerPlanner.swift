@@ -26,6 +26,7 @@ public import Spatial
 ///   sleeps.
 /// - At accuracies finer than a hundred metres the receiver sleeps at rest only while locations are paused,
 ///   and the inertial sensors keep their demands.
+/// - No sleep at rest lasts longer than `longestSleep`, because an accelerometer may fail silently.
 /// - A one-shot request powers the receiver in every state until it is answered or its time limit is over. A
 ///   receiver powered for a request alone then returns to its sleep. Radios answer first if they are accurate
 ///   enough and cheaper.
@@ -39,8 +40,8 @@ public struct PowerPlanner: Sendable {
   /// Latency in s of the accelerometer while it only detects motion. Two seconds cause one wakeup per 25
   /// samples.
   public static let watchLatency = 2.0
-  /// Maximum time in s without a check of the position at rest, because the accelerometer may miss transport
-  /// on rails.
+  /// Maximum time in s without a check of the position at rest, also while locations are paused. The
+  /// accelerometer may miss transport on rails, and may fail without a report.
   public static let longestSleep = 1800.0
   /// Minimum duration of a sleep in s. Shorter sleeps cost more energy than they save.
   public static let shortestSleep = 1.5
@@ -293,15 +294,19 @@ public struct PowerPlanner: Sendable {
         return
       }
     }
-    // At finer accuracies the search continues.
-    guard needs.tolerance >= Self.restfulAccuracy else { return }
+    // At finer accuracies the search continues, except that of a check during a pause at rest.
+    let isCheck = needs.location.isPaused && rest?.isAtRest == true
+    guard needs.tolerance >= Self.restfulAccuracy || isCheck else { return }
     let giveUp = max(since, seen ?? since).advanced(bySeconds: Self.searchLimit)
     guard time >= giveUp else {
       nextDeadline = giveUp
       return
     }
-    let pause = rest?.isAtRest == true ? Self.searchPause.atRest : Self.searchPause.moving
-    pausedUntil = time.advanced(bySeconds: pause * Self.searchLimit)
+    let pause =
+      isCheck
+      ? Self.longestSleep
+      : Self.searchLimit * (rest?.isAtRest == true ? Self.searchPause.atRest : Self.searchPause.moving)
+    pausedUntil = time.advanced(bySeconds: pause)
     receiver = .asleep(since: time, atRest: false)
     nextDeadline = pausedUntil
   }
@@ -311,13 +316,13 @@ public struct PowerPlanner: Sendable {
   private func wakeTime(_ needs: PowerNeeds, slept: Double) -> Timestamp? {
     if let pausedUntil, !needs.isSeenByRadios { return pausedUntil }
     guard let seen = needs.location.timestamp else { return Timestamp(nanoseconds: .min) }
-    if isRestConfirmed(needs) {
-      return needs.location.isPaused ? nil : seen.advanced(bySeconds: Self.longestSleep)
-    }
+    if isRestConfirmed(needs) { return seen.advanced(bySeconds: Self.longestSleep) }
     let seconds = max(secondsUntilNeeded(needs), secondsCarried(needs, since: seen))
     guard seconds < Self.endless else {
-      // Locations are paused. Without an accelerometer, only the receiver can detect the end of the pause.
-      return rest?.isAtRest == true ? nil : seen.advanced(bySeconds: Self.blindSleep)
+      // Locations are paused. Without an accelerometer, or against a fix in motion, only the receiver can
+      // detect the end of the pause.
+      let isBlind = rest?.isAtRest != true || needs.location.speed.map { $0 >= Self.restSpeed } ?? false
+      return seen.advanced(bySeconds: isBlind ? Self.blindSleep : Self.longestSleep)
     }
     let ahead = fixTime.seconds(afterSleeping: max(slept, seconds)) + Self.reserve
     let due = seen.advanced(bySeconds: seconds - ahead)

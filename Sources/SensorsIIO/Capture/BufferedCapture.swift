@@ -34,12 +34,13 @@ package struct BufferedCapture: ~Copyable {
   private var decoder: ScanDecoder
   private var clock: HardwareClock
   private var paced: PacedClock
+  private var stamps = StampCheck()
   private var temperatureLimit: RateLimit
   private let isLocal: Bool
   private let period: Int64
   private let pollDescriptor: Int32?
   /// The duration of a block in ns if the reader can sleep by the clock; nil if it must poll.
-  private let blockDuration: Int64?
+  private var blockDuration: Int64?
   private var lastRead: Timestamp
   /// The maximum number of scans of one read.
   private let capacity: Int
@@ -206,20 +207,22 @@ package struct BufferedCapture: ~Copyable {
 
   private mutating func decode(count: Int, arrival: Timestamp, into block: inout ScanBlock) {
     let suspended = isLocal ? Timestamp.now.nanoseconds - MonotonicTime.now.nanoseconds : 0
-    var (clock, paced, temperatureLimit) = (clock, paced, temperatureLimit)
+    var (clock, paced, stamps, temperatureLimit) = (clock, paced, stamps, temperatureLimit)
     let (period, decoder) = (period, decoder)
     buffer.withBytes { bytes in
       // A broken connection leaves fewer scans than announced.
       let count = min(count, decoder.count(in: bytes.count))
       guard count > 0 else { return }
       var invented: [Timestamp] = []
-      if let newest = decoder.stamp(in: bytes, scan: count - 1) {
+      if let newest = decoder.stamp(in: bytes, scan: count - 1), stamps.areValid(newest: newest) {
         clock.observe(newest: newest, arrival: arrival, period: period, suspended: suspended)
       } else {
         invented = paced.timestamps(count: count, arrival: arrival)
       }
       for scan in 0..<count {
-        let time = decoder.stamp(in: bytes, scan: scan).map(clock.timestamp) ?? invented[scan]
+        let time =
+          invented.isEmpty
+          ? clock.timestamp(decoder.stamp(in: bytes, scan: scan) ?? arrival.nanoseconds) : invented[scan]
         block.begin(at: time)
         for part in decoder.parts {
           if part.kind == .thermometer, !temperatureLimit.passes(time) { continue }
@@ -227,6 +230,27 @@ package struct BufferedCapture: ~Copyable {
         }
       }
     }
-    (self.clock, self.paced, self.temperatureLimit) = (clock, paced, temperatureLimit)
+    (self.clock, self.paced, self.stamps, self.temperatureLimit) = (clock, paced, stamps, temperatureLimit)
+    // Without time stamps, the arrival of samples must be observed.
+    if stamps.haveFailed { blockDuration = nil }
+  }
+}
+
+/// A check whether time stamps advance. A driver that stamps in an interrupt handler leaves every stamp at 0, or
+/// at the last interrupt, if a timer triggers the capture instead.
+package struct StampCheck: Hashable, Sendable {
+  /// True if the stamps of two blocks were equal: no more are used in the rest of the capture.
+  package private(set) var haveFailed = false
+  private var last: Int64?
+
+  package init() {}
+
+  /// Returns whether the stamps of a block may be used.
+  ///
+  /// - Parameter newest: the stamp of the block's last sample, ns.
+  package mutating func areValid(newest: Int64) -> Bool {
+    if newest == last { haveFailed = true }
+    last = newest
+    return !haveFailed && newest != 0
   }
 }

@@ -82,10 +82,11 @@ extension Device {
   /// chip's rate. A `sysfs` trigger fires only when a program writes to it.
   /// - Returns: `.missing` if there is none, or the kernel refuses all.
   func assignTrigger(
-    in context: borrowing Context, inventory triggers: [String], configuration: IIOConfiguration
+    in context: borrowing Context, configuration: IIOConfiguration
   ) throws(IIOError) -> CaptureTrigger {
     let state = triggerState
     guard state != .notNeeded else { return .notNeeded }
+    let triggers = try context.triggerNames()
     if configuration.trigger == nil, case .set(let present) = state, triggers.contains(present) {
       return try context.isTimer(present) ? .timer(present) : .own(present)
     }
@@ -174,6 +175,16 @@ extension Context {
   /// Sets the frequency of a timer trigger.
   func setTimer(_ trigger: String, hertz: Double) throws(IIOError) {
     _ = try withDevice(trigger) { trigger throws(IIOError) in try trigger.setOwnFrequency(hertz) }
+  }
+
+  /// Returns the names of the triggers that existed when the context was opened.
+  fileprivate func triggerNames() throws(IIOError) -> [String] {
+    var names: [String] = []
+    for index in 0..<deviceCount {
+      let name = try withDevice(at: index) { device throws(IIOError) in device.isTrigger ? device.name : nil }
+      if let name { names.append(name) }
+    }
+    return names
   }
 
   /// Returns whether a trigger is a timer. Only timers have a frequency.

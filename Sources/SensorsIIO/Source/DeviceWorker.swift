@@ -7,7 +7,6 @@ internal import Spatial
 /// when the device is lost.
 final class DeviceWorker: Sendable {
   let assignment: IIOInventory.Assignment
-  let triggers: [String]
   private let configuration: IIOConfiguration
   private let board: DemandBoard
   private let shared: SharedHardware
@@ -49,23 +48,36 @@ final class DeviceWorker: Sendable {
     var sparse: DemandSchedule.Phase?
     /// True if the buffer is empty because the sensor reports only changes.
     var isQuiet = false
+    /// True if a sensor that delivers at its rate has become silent.
+    var hasStalled = false
     /// The reason why sensors with a buffer are polled; nil if they are not.
     private(set) var failure: IIOError?
-    /// The time of the next attempt after a failure; nil for no further attempt.
+    /// The time of the next attempt after a failure; nil without a failure.
     private(set) var retryAt: Timestamp?
     private var backoff = Backoff(floor: 1, base: 5, limit: 300)
+    private var examinations = 0
+    private var examineAt = MonotonicTime.start
 
     /// True if the next capture uses the buffer.
-    var isDue: Bool { failure == nil || retryAt.map { $0 <= .now } ?? false }
+    var isDue: Bool { retryAt.map { $0 <= .now } ?? true }
 
-    mutating func fail(_ error: IIOError, isFinal: Bool = false) {
+    mutating func fail(_ error: IIOError) {
       failure = error
-      retryAt = isFinal ? nil : Timestamp.now.advanced(bySeconds: backoff.next())
+      retryAt = Timestamp.now.advanced(bySeconds: backoff.next())
+    }
+
+    /// Returns whether the readings of a silent sensor must be compared now. Comparisons interrupt the capture, so
+    /// their interval grows from the time limit to a minute.
+    mutating func startExamination(timeout: Double) -> Bool {
+      guard examineAt.hasPassed else { return false }
+      examinations = min(examinations + 1, 16)
+      examineAt = .after(min(timeout * Double(1 << examinations), max(timeout, 60)))
+      return true
     }
 
     /// Records that the buffer has delivered samples.
     mutating func succeed() {
-      isQuiet = false
+      (isQuiet, hasStalled, examinations, examineAt) = (false, false, 0, .start)
       guard failure != nil else { return }
       (failure, retryAt) = (nil, nil)
       backoff.reset()
@@ -73,10 +85,10 @@ final class DeviceWorker: Sendable {
   }
 
   init(
-    _ assignment: IIOInventory.Assignment, triggers: [String], configuration: IIOConfiguration,
+    _ assignment: IIOInventory.Assignment, configuration: IIOConfiguration,
     board: DemandBoard, shared: SharedHardware, emit: @escaping SensorSink, report: @escaping Report
   ) throws(SystemError) {
-    (self.assignment, self.triggers, self.configuration) = (assignment, triggers, configuration)
+    (self.assignment, self.configuration) = (assignment, configuration)
     (self.board, self.shared, self.emit, self.report) = (board, shared, emit, report)
     wake = try EventDescriptor()
   }
@@ -105,14 +117,17 @@ final class DeviceWorker: Sendable {
     board.addListener(wake)
     defer { board.removeListener(wake) }
     do throws(IIOError) {
-      heartbeat.expectPause(seconds: 60)
-      let context = try Context(uri: configuration.uri)
-      try context.setTimeout(seconds: configuration.timeout)
-      try context.withDevice(assignment.device.identifier) { device throws(IIOError) in
-        guard device.name == assignment.device.name else {
-          throw IIOError(operation: .find, object: device.object, errno: ENODEV)
+      var attempts = Attempts()
+      while !isStopping {
+        heartbeat.expectPause(seconds: 60)
+        let context = try Context(uri: configuration.uri)
+        try context.setTimeout(seconds: configuration.timeout)
+        try context.withDevice(assignment.device.identifier) { device throws(IIOError) in
+          guard device.name == assignment.device.name else {
+            throw IIOError(operation: .find, object: device.object, errno: ENODEV)
+          }
+          try serve(device, in: context, &attempts, heartbeat)
         }
-        try serve(device, in: context, heartbeat)
       }
     } catch {
       progress.withLock { $0.failure = $0.isStopping ? nil : error }
@@ -121,10 +136,13 @@ final class DeviceWorker: Sendable {
     progress.withLock { $0.hasEnded = true }
   }
 
+  /// Serves the demands until the thread is stopped, or until an attempt to use the buffer again is due. The
+  /// attempt requires a new context, because triggers that were created later are missing in the present one.
   private func serve(
-    _ device: borrowing Device, in context: borrowing Context, _ heartbeat: Heartbeat
+    _ device: borrowing Device, in context: borrowing Context, _ attempts: inout Attempts,
+    _ heartbeat: Heartbeat
   ) throws(IIOError) {
-    var attempts = Attempts()
+    var isFresh = true
     while !isStopping {
       heartbeat.beat()
       let phase = currentPhase
@@ -133,6 +151,8 @@ final class DeviceWorker: Sendable {
         report(.idle, nil, nil)
         wait(until: phase.until)
       } else {
+        if !isFresh, attempts.failure != nil, attempts.isDue { return }
+        isFresh = false
         try capture(phase, device, in: context, &attempts, heartbeat)
       }
     }
@@ -173,15 +193,24 @@ final class DeviceWorker: Sendable {
           if isOver { return }
           return try examine(buffered, trigger, device, &attempts, heartbeat)
         }
-        // A slow demand does not use a timer that another device runs at its own rate.
+        // A slow demand does not use a timer that another device runs at its own rate. This is no failure.
+        attempts.succeed()
       } catch {
         if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server waited for half the time limit, then dropped the buffer with its contents. A sensor
           // that reports only changes delivers nothing at rest. If the sensor's attributes can be read, it
           // works. From now on its samples are fetched one by one, so that no sample waits for a full block.
           _ = try device.scales(of: buffered[0])
-          if attempts.sparse == phase, !attempts.isQuiet, !hasDelivered {
-            try examine(buffered, trigger, device, &attempts, heartbeat)
+          // A sample of any other sensor arrives while the server waits, unless the demand is slow.
+          let isRegular =
+            !HIDSensor.isName(device.name) && 3 / max(phase.hertz, 1e-3) < configuration.timeout / 2
+          if attempts.sparse == phase {
+            if isRegular, hasDelivered { stall(device, &attempts) }
+            let isDue =
+              attempts.isQuiet
+              ? isRegular && attempts.startExamination(timeout: configuration.timeout)
+              : isRegular || !hasDelivered
+            if isDue { try examine(buffered, trigger, device, &attempts, heartbeat) }
           }
           attempts.sparse = phase
           return
@@ -203,7 +232,7 @@ final class DeviceWorker: Sendable {
     in context: borrowing Context, _ attempts: Attempts
   ) throws(IIOError) -> BufferedCapture? {
     if context.isLocal { try device.endAbandonedCapture() }
-    let trigger = try device.assignTrigger(in: context, inventory: triggers, configuration: configuration)
+    let trigger = try device.assignTrigger(in: context, configuration: configuration)
     var hertz = phase.hertz
     if case .timer(let timer) = trigger {
       if hertz <= configuration.pollFrequency,
@@ -264,12 +293,20 @@ final class DeviceWorker: Sendable {
     return rates.values.allSatisfy { $0 == hertz }
   }
 
+  /// Reports that a sensor that delivered at its rate is silent.
+  private func stall(_ device: borrowing Device, _ attempts: inout Attempts) {
+    guard !attempts.hasStalled else { return }
+    attempts.hasStalled = true
+    report(.unavailable(reason: "\(IIOError(stalled: device.object))"), nil, nil)
+  }
+
   /// Distinguishes a sensor that has nothing to report from one whose interrupt does not work: only the latter
-  /// has readings that change.
+  /// has readings that change. An interrupt that did not work before is not examined again.
   private func examine(
     _ sensors: [IIOInventory.Sensor], _ trigger: String?, _ device: borrowing Device,
     _ attempts: inout Attempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
+    if let failure = attempts.failure, failure.operation == .readBuffer { return attempts.fail(failure) }
     attempts.isQuiet = true
     guard !HIDSensor.isName(device.name), device.canPoll(sensors) else { return }
     var first: [String]?
@@ -277,7 +314,7 @@ final class DeviceWorker: Sendable {
       heartbeat.beat()
       guard let reading = try device.reading(of: sensors) else { return }
       if let first, first != reading {
-        return attempts.fail(IIOError(deadTrigger: trigger, of: device.object), isFinal: true)
+        return attempts.fail(IIOError(deadTrigger: trigger, of: device.object))
       }
       first = reading
       _ = wake.wait(seconds: Self.examinationInterval)
@@ -291,14 +328,15 @@ final class DeviceWorker: Sendable {
 
   /// Delivers the scans of the buffer.
   ///
-  /// - Returns: true when the phase has ended; false if the buffer has delivered nothing for the time limit.
+  /// - Returns: true when the phase has ended; false if the sensor must be examined, because the buffer has
+  ///   delivered nothing for the time limit.
   private func run(
     _ capture: consuming BufferedCapture, openedAt opened: Timestamp, polling rest: [IIOInventory.Sensor],
     _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ attempts: inout Attempts,
     _ heartbeat: Heartbeat
   ) throws(IIOError) -> Bool {
     var capture = capture
-    var polled = try polledSensors(rest, phase, device)
+    var polled = polledSensors(rest, phase)
     var block = ScanBlock()
     let captured = capture.rates
     let trigger = capture.trigger
@@ -306,12 +344,15 @@ final class DeviceWorker: Sendable {
     if rates[.thermometer] != nil {
       rates[.thermometer] = min(configuration.temperatureFrequency, phase.hertz)
     }
-    for sensor in polled { rates[sensor.sensor.kind] = 1 / sensor.interval }
-    let timeout = max(configuration.timeout, 3 * phase.latency)
+    rates.merge(polled.rates) { $1 }
+    let isHub = HIDSensor.isName(device.name)
+    // While the sensor is polled, an attempt to use its buffer is short.
+    let usual = attempts.failure == nil ? configuration.timeout : min(configuration.timeout, 1)
+    let timeout = max(usual, 3 * phase.latency, 3 / max(captured.values.min() ?? phase.hertz, 1e-3))
     // Not by the boot clock: a suspended machine would count as a silent sensor.
     var lastArrival = MonotonicTime.now
     var isSilent = true
-    if attempts.isQuiet { report(.active(rates: rates), opened, nil) }
+    if attempts.isQuiet, !attempts.hasStalled { report(.active(rates: rates), opened, nil) }
 
     while !isStopping, isCurrent(phase), isCurrent(trigger, at: captured) {
       heartbeat.beat()
@@ -322,22 +363,35 @@ final class DeviceWorker: Sendable {
       if count > 0 {
         lastArrival = .now
         attempts.succeed()
-        if isSilent { report(.active(rates: rates), opened, nil) }
+        if isSilent { report(.active(rates: rates), opened, polled.problem) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
       } else if lastArrival.secondsElapsed > timeout {
-        // A sensor that reports only changes delivers nothing at rest. If its buffer is still enabled, it
-        // counts as working.
+        // A sensor of a hub reports only changes and delivers nothing at rest. If its buffer is still enabled,
+        // it counts as working.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
             operation: .readBuffer, object: device.object, code: ENODEV,
             reason: "another program disabled its buffer")
         }
-        guard !isSilent || attempts.isQuiet else { return false }
+        if isHub {
+          guard !isSilent || attempts.isQuiet else { return false }
+        } else if !isSilent {
+          stall(device, &attempts)
+          return false
+        } else if !attempts.isQuiet || attempts.startExamination(timeout: configuration.timeout) {
+          return false
+        }
         lastArrival = .now
       }
+      let problem = polled.problem
       for index in polled.indices where polled[index].due <= .now {
         _ = try polled[index].read(from: device, into: &block)
+      }
+      if polled.problem != problem {
+        for sensor in polled { rates[sensor.sensor.kind] = nil }
+        rates.merge(polled.rates) { $1 }
+        if !isSilent { report(.active(rates: rates), opened, polled.problem) }
       }
       block.flush(emit)
       wake.drain()
@@ -355,18 +409,19 @@ final class DeviceWorker: Sendable {
     // Polling at the demanded rate restricts nothing.
     let restriction = hasFailed && phase.hertz > configuration.pollFrequency ? attempts.failure : nil
     _ = try device.setFrequency(phase.hertz, of: sensors.filter { $0.kind != .thermometer })
-    var polled = try polledSensors(sensors, phase, device)
+    var polled = polledSensors(sensors, phase)
     var block = ScanBlock()
     var refusals = 0
     while !isStopping, isCurrent(phase), retry.map({ $0 > .now }) ?? true {
       heartbeat.beat()
       for index in polled.indices where polled[index].due <= .now {
-        if try polled[index].read(from: device, into: &block) {
+        switch try polled[index].read(from: device, into: &block) {
+        case .delivered:
           refusals = 0
           progress.withLock { $0.hasDelivered = true }
-          let rates = polled.map { ($0.sensor.kind, 1 / $0.interval) }
-          report(.active(rates: Dictionary(uniqueKeysWithValues: rates)), nil, restriction)
-        } else {
+          report(.active(rates: polled.rates), nil, restriction ?? polled.problem)
+        case .failed: if let failure = polled.failureOfAll { throw failure }
+        case .refused:
           refusals += 1
           guard refusals < 10 else {
             throw IIOError(operation: .poll, object: device.object, errno: EBUSY)
@@ -384,17 +439,15 @@ final class DeviceWorker: Sendable {
   }
 
   private func polledSensors(
-    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device
-  ) throws(IIOError) -> [PolledSensor] {
+    _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase
+  ) -> [PolledSensor] {
     let now = Timestamp.now
-    var polled: [PolledSensor] = []
-    for sensor in sensors {
+    return sensors.map { sensor in
       let limit =
         sensor.kind == .thermometer ? configuration.temperatureFrequency : configuration.pollFrequency
       let hertz = max(min(phase.hertz, limit), 1e-3)
-      polled.append(try PolledSensor(sensor, of: device, interval: 1 / hertz, from: now))
+      return PolledSensor(sensor, interval: 1 / hertz, from: now)
     }
-    return polled
   }
 
   /// Returns whether the phase still corresponds to the demands.
@@ -429,7 +482,8 @@ extension Device {
     }
   }
 
-  /// Returns the present readings of all channels as text; nil if the driver rejects the reading.
+  /// Returns the present readings of all channels as text; nil if the driver rejects the reading. Throws if the
+  /// chip does not respond on its bus.
   fileprivate func reading(of sensors: [IIOInventory.Sensor]) throws(IIOError) -> [String]? {
     var texts: [String] = []
     for identifier in sensors.flatMap(\.channels) {
@@ -439,7 +493,7 @@ extension Device {
             try channel.attribute(channel.hasAttribute("raw") ? "raw" : "input") ?? ""
           })
       } catch {
-        guard !error.isLoss else { throw error }
+        guard !error.isLoss, error.code != EIO, error.code != EREMOTEIO else { throw error }
         return nil
       }
     }
@@ -452,28 +506,45 @@ struct PolledSensor {
   let sensor: IIOInventory.Sensor
   /// The interval between readings in s.
   let interval: Double
-  private let scales: [LinearScale]
+  private var scales: [LinearScale] = []
   /// The time of the next reading.
   private(set) var due: Timestamp
+  /// The error of the last reading; nil after a successful one.
+  private var failure: IIOError?
+  private var failures = 0
+  private var backoff = Backoff(floor: 1, base: 1, limit: 60)
 
-  init(_ sensor: IIOInventory.Sensor, of device: borrowing Device, interval: Double, from now: Timestamp)
-    throws(IIOError)
-  {
+  /// The result of `read`.
+  enum Outcome {
+    case delivered
+    /// The driver rejects the reading temporarily, as some do while their buffer runs.
+    case refused
+    /// The sensor cannot be read. It is read again after a growing interval.
+    case failed
+  }
+
+  /// The number of failed readings after which a sensor counts as unreadable. A single one is a disturbance on the bus.
+  private static let toleratedFailures = 2
+
+  init(_ sensor: IIOInventory.Sensor, interval: Double, from now: Timestamp) {
     self.sensor = sensor
     self.interval = interval
-    scales = try device.scales(of: sensor)
     due = now
   }
 
+  /// The reason why the sensor is unreadable; nil if it is readable.
+  var problem: IIOError? { failures > Self.toleratedFailures ? failure : nil }
+
   /// Reads the sensor; the time stamp is the middle of the reading.
   ///
-  /// - Returns: false if the driver rejects the reading temporarily, as some do while their buffer runs.
-  mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Bool {
+  /// Throws if the device or the connection is lost. A thermometer, which other sensors do not require, throws nothing.
+  mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Outcome {
     let start = Timestamp.now
     // Missed readings are skipped.
     due = max(due.advanced(bySeconds: interval), start)
     var value = Vector3.zero
     do throws(IIOError) {
+      if scales.isEmpty { scales = try device.scales(of: sensor) }
       for (axis, identifier) in sensor.channels.prefix(3).enumerated() {
         let scale = scales[axis]
         value[axis] = try device.withChannel(identifier) { channel throws(IIOError) in
@@ -487,12 +558,41 @@ struct PolledSensor {
         }
       }
     } catch {
-      guard error.code == EBUSY || error.code == EAGAIN else { throw error }
-      return false
+      if error.code == EBUSY || error.code == EAGAIN { return .refused }
+      // On a local bus, a time-out is a disturbance. Attributes of a removed device are missing.
+      let isLoss =
+        error.isLoss && !(error.code == ETIMEDOUT && device.uri.hasPrefix("local:")) || error.code == ENOENT
+      guard sensor.kind == .thermometer || !isLoss else { throw error }
+      (failure, failures) = (error, min(failures + 1, Self.toleratedFailures + 1))
+      due = max(due, start.advanced(bySeconds: backoff.next()))
+      return .failed
+    }
+    if failure != nil {
+      (failure, failures) = (nil, 0)
+      backoff.reset()
     }
     let end = Timestamp.now
     block.begin(at: start.advanced(bySeconds: end.seconds(since: start) / 2))
     block.add(sensor.kind, value, mounted: sensor.mountMatrix)
-    return true
+    return .delivered
+  }
+}
+
+extension [PolledSensor] {
+  /// The rates in Hz of the readable sensors.
+  fileprivate var rates: [SensorKind: Double] {
+    reduce(into: [:]) { if $1.problem == nil { $0[$1.sensor.kind] = 1 / $1.interval } }
+  }
+
+  /// The reason why a sensor other than the thermometer is unreadable; nil if there is none.
+  fileprivate var problem: IIOError? {
+    first { $0.sensor.kind != .thermometer && $0.problem != nil }?.problem
+  }
+
+  /// The reason why none of the sensors is readable; nil if one is. Thermometers count only among themselves.
+  fileprivate var failureOfAll: IIOError? {
+    let counted = filter { $0.sensor.kind != .thermometer }
+    let problems = (counted.isEmpty ? self : counted).map(\.problem)
+    return problems.contains(nil) ? nil : problems.first ?? nil
   }
 }

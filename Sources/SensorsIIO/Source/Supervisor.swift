@@ -18,6 +18,10 @@ final class Supervisor: Sendable {
   /// The number of this context in `claims`.
   private let context: Int
 
+  /// The time in s after the start during which optional kinds are searched for: drivers may be ready later than
+  /// this program.
+  private static let startupTime = 300.0
+
   /// The maximum duration in s of a search with a host that does not answer: several reads, each with its
   /// time limit.
   private static let searchLimit = 120.0
@@ -46,8 +50,10 @@ final class Supervisor: Sendable {
     var posts: [Post] = []
     var known: Set<SensorKind> = []
     var backoff = Backoff(floor: 0.2, base: 0.5, limit: 60)
-    var retryAt = MonotonicTime.start
+    var lateBackoff = Backoff(floor: 1, base: 2, limit: 60)
+    var (retryAt, lateRetryAt) = (MonotonicTime.start, MonotonicTime.start)
     var hasFound = false
+    let startTime = MonotonicTime.now
     while !isStopping() {
       heartbeat.beat()
       reap(&posts)
@@ -58,18 +64,26 @@ final class Supervisor: Sendable {
       let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
       claims.hold(only: served, for: context)
       // Until the first hardware is found, all kinds are searched for, so that they can be listed; afterwards
-      // only those in demand.
+      // those in demand, and at first optional ones.
       let needed =
         hasFound ? board.wanted.subtracting(configuration.helpers).union(known) : configuration.kinds
-      let sought = claims.free(needed.subtracting(served), for: context)
+      let missing = claims.free(needed.subtracting(served), for: context)
+      var late: Set<SensorKind> = []
+      if startTime.secondsElapsed < Self.startupTime {
+        late = claims.free(
+          configuration.helpers.intersection(configuration.kinds).subtracting(needed).subtracting(served),
+          for: context)
+      }
       var pause = 3600.0
       let turn = claims.turn(of: context)
       if turn > 0 {
         pause = turn
-      } else if !sought.isEmpty {
-        if retryAt.hasPassed {
+      } else if !missing.isEmpty || !late.isEmpty {
+        let isDue = !missing.isEmpty && retryAt.hasPassed
+        if isDue || !late.isEmpty && lateRetryAt.hasPassed {
+          let sought = isDue ? missing.union(late) : late
           heartbeat.expectPause(seconds: Self.searchLimit)
-          if let inventory = seek(sought, served: served) {
+          if let inventory = seek(sought, needed: needed) {
             hasFound = true
             known.formUnion(inventory.kinds.intersection(configuration.kinds))
             found(known)
@@ -77,9 +91,12 @@ final class Supervisor: Sendable {
           }
           claims.hasSearched(context)
           discovery.found(posts.reduce(into: []) { $0.formUnion($1.worker.assignment.kinds) })
-          retryAt = .after(backoff.next())
+          if isDue { retryAt = .after(backoff.next()) }
+          lateRetryAt = .after(lateBackoff.next())
         }
-        pause = retryAt.secondsRemaining
+        pause = min(
+          missing.isEmpty ? pause : retryAt.secondsRemaining,
+          late.isEmpty ? pause : lateRetryAt.secondsRemaining)
       } else {
         // Other contexts may have everything.
         claims.hasSearched(context)
@@ -91,7 +108,9 @@ final class Supervisor: Sendable {
   }
 
   /// Searches a context; reports missing hardware.
-  private func seek(_ sought: Set<SensorKind>, served: Set<SensorKind>) -> IIOInventory? {
+  ///
+  /// - Parameter needed: the kinds whose absence is reported.
+  private func seek(_ sought: Set<SensorKind>, needed: Set<SensorKind>) -> IIOInventory? {
     do throws(IIOError) {
       let context = try Context(uri: configuration.uri)
       try context.setTimeout(seconds: configuration.timeout)
@@ -112,7 +131,8 @@ final class Supervisor: Sendable {
         source: "iio \(configuration.uri)", kinds: missing)
       return inventory
     } catch {
-      let unsaid = reporter.notYetUnavailable(claims.free(sought, for: self.context))
+      let unsaid = reporter.notYetUnavailable(
+        claims.free(sought.intersection(needed), for: self.context))
       reporter.report(.unavailable(reason: "\(error)"), source: "iio \(configuration.uri)", kinds: unsaid)
       return nil
     }
@@ -145,8 +165,8 @@ final class Supervisor: Sendable {
       reporter.regroup(assignment.kinds)
       do throws(SystemError) {
         let worker = try DeviceWorker(
-          assignment, triggers: inventory.triggers, configuration: configuration, board: board,
-          shared: shared, emit: sink, report: report)
+          assignment, configuration: configuration, board: board, shared: shared, emit: sink,
+          report: report)
         let thread = try DedicatedThread.startWatched(
           name: assignment.device.identifier, call: { worker.call() },
           { [wake] heartbeat in

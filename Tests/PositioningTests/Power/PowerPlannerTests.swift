@@ -169,7 +169,8 @@ import Testing
     fixed.location.distance = .infinity
     demands = planner.demands(for: fixed, at: Timestamp(seconds: 11))
     #expect(demands[.positioning] == .off && demands[.gyroscope] == Self.inertial[.gyroscope])
-    #expect(demands[.accelerometer] == Self.inertial[.accelerometer] && planner.nextDeadline == nil)
+    #expect(demands[.accelerometer] == Self.inertial[.accelerometer])
+    #expect(planner.nextDeadline == Timestamp(seconds: 10 + PowerPlanner.longestSleep))
     // Without other consumers the accelerometer runs only if motion is monitored.
     fixed.inertial = [:]
     #expect(planner.demands(for: fixed, at: Timestamp(seconds: 12))[.accelerometer] == .off)
@@ -177,6 +178,35 @@ import Testing
     #expect(planner.demands(for: fixed, at: Timestamp(seconds: 13))[.accelerometer] == Self.watch)
     planner.observe(isAtRest: false, since: Timestamp(seconds: 20))
     #expect(isOn(&planner, fixed, 20))
+  }
+
+  /// An accelerometer whose registers are frozen reports rest for ever. In a garage, the check ends.
+  @Test func pauseAtRestIsCheckedPeriodically() {
+    var planner = planner()
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
+    var fixed = needs(.best, seen: 10)
+    (fixed.location.isPaused, fixed.location.distance) = (true, .infinity)
+    #expect(!isOn(&planner, fixed, 10))
+    var time = 10 + PowerPlanner.longestSleep
+    #expect(planner.nextDeadline == Timestamp(seconds: time))
+    #expect(!isOn(&planner, fixed, time - 1) && isOn(&planner, fixed, time))
+    #expect(planner.nextDeadline == Timestamp(seconds: time + PowerPlanner.searchLimit))
+    time += PowerPlanner.searchLimit
+    #expect(!isOn(&planner, fixed, time))
+    time += PowerPlanner.longestSleep
+    #expect(planner.nextDeadline == Timestamp(seconds: time) && isOn(&planner, fixed, time))
+    fixed.location.timestamp = Timestamp(seconds: time + 3)
+    #expect(!isOn(&planner, fixed, time + 3))
+    #expect(planner.nextDeadline == Timestamp(seconds: time + 3 + PowerPlanner.longestSleep))
+  }
+
+  @Test func pauseAgainstAMovingFixIsCheckedSoon() {
+    var planner = planner()
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
+    var fixed = needs(.best, seen: 10, speed: 15)
+    (fixed.location.isPaused, fixed.location.distance) = (true, .infinity)
+    #expect(!isOn(&planner, fixed, 10))
+    #expect(planner.nextDeadline == Timestamp(seconds: 10 + PowerPlanner.blindSleep))
   }
 
   @Test func pauseWithoutAccelerometerIsCheckedPeriodically() {
