@@ -175,9 +175,9 @@ final class DeviceWorker: Sendable {
     _ attempts: inout Attempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
-    // A thermometer alone does not justify a stream at the rate of the chip.
     reportPolling(of: sensors.filter { !$0.isBuffered }, device)
     var buffered = sensors.filter(\.isBuffered)
+    // A thermometer alone does not justify a stream at the rate of the chip.
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
     if !buffered.isEmpty, attempts.isDue {
       // The sensors are powered long before the first block is full, so the start of the capture is reported
