@@ -177,7 +177,7 @@ import Testing
     }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
     #expect(result.rates.prefix(3) == [100, nil, 25], "\(result)")
-    guard result.statuses.count > 2 else { return }
+    try #require(result.statuses.count > 2)
     #expect(result.statuses[1].state.reason?.contains("it delivers no more samples") == true)
     #expect(result.statuses[2].restriction?.contains("trigger testimu-dev0 delivers no samples") == true)
   }
@@ -315,8 +315,7 @@ import Testing
       return outcome
     }
     #expect(result.steps.allSatisfy { $0 }, "\(result)")
-    #expect(result.statuses.count >= 3, "\(result)")
-    guard result.statuses.count >= 3 else { return }
+    try #require(result.statuses.count >= 3, "\(result)")
     let reason = hasOther ? result.statuses[1].restriction : result.statuses[1].state.reason
     #expect(reason?.contains("magn_x raw: Input/output error") == true, "\(result)")
     #expect(result.statuses[2].restriction == nil && result.statuses[2].state.reason == nil)

@@ -807,9 +807,10 @@ class RegionsDesiredFeatureProperties(Record):
     """Required accuracy of fixes in metres (68 % confidence) while the boundary can be reached within half a minute.
     It replaces location.desired_accuracy; if absent, location.desired_accuracy applies.
     """
-    speed_limit: Annotated[float, Limits(above=0)] | None = None
-    """Speed limit in the region in m/s. A higher speed is reported in driving/event as overSpeed with this region. The
-    lowest limit applies, including `events.speed_limit`. Absent if there is none.
+    speed_limit: float | str | None = None
+    """Speed limit in the region in m/s, or a text with a unit (km/h, mph or m/s), such as "60 km/h". A higher speed is
+    reported in driving/event as overSpeed with this region. The lowest limit applies, including
+    `events.speed_limit`. Absent if there is none.
     """
     notify_on_entry: bool | None = None
     notify_on_exit: bool | None = None

@@ -91,13 +91,13 @@ package struct HardwareClock: Sendable {
 /// of the stamp.
 struct StampConversion: Sendable {
   private struct Segment {
-    var start: Int64
-    /// The offset in ns at `start`, and its change per ns.
+    var first: Int64
+    /// The offset in ns at `first`, and its change per ns.
     var offset: Int64
     var slope = 0.0
 
     func offset(at stamp: Int64) -> Int64 {
-      slope == 0 ? offset : offset &+ Int64(Double(stamp &- start) * slope)
+      slope == 0 ? offset : offset &+ Int64(Double(stamp &- first) * slope)
     }
   }
 
@@ -106,22 +106,22 @@ struct StampConversion: Sendable {
   private var earlier: [Segment] = []
 
   /// Creates a conversion with a constant offset.
-  init(offset: Int64) { current = Segment(start: .min, offset: offset) }
+  init(offset: Int64) { current = Segment(first: .min, offset: offset) }
 
   /// Nanoseconds of offset per nanosecond.
   var slope: Double { current.slope }
 
   func offset(at stamp: Int64) -> Int64 {
-    if stamp >= current.start || earlier.isEmpty { return current.offset(at: stamp) }
-    return (earlier.last { stamp >= $0.start } ?? earlier[0]).offset(at: stamp)
+    if stamp >= current.first || earlier.isEmpty { return current.offset(at: stamp) }
+    return (earlier.last { stamp >= $0.first } ?? earlier[0]).offset(at: stamp)
   }
 
-  /// Changes the slope, and optionally the offset, for stamps from `start`.
-  mutating func change(from start: Int64, slope: Double, offset: Int64? = nil) {
+  /// Changes the slope, and optionally the offset, for stamps from `stamp`.
+  mutating func change(from stamp: Int64, slope: Double, offset: Int64? = nil) {
     guard slope != self.slope || offset != nil else { return }
-    let new = Segment(start: start, offset: offset ?? self.offset(at: start), slope: slope)
+    let new = Segment(first: stamp, offset: offset ?? self.offset(at: stamp), slope: slope)
     // Slopes that change slightly in rapid succession do not need a segment each.
-    if offset == nil, slope != 0, self.slope != 0, start &- current.start < Self.shortest { return }
+    if offset == nil, slope != 0, self.slope != 0, stamp &- current.first < Self.shortest { return }
     if earlier.count >= Self.limit { earlier.removeFirst() }
     earlier.append(current)
     current = new
