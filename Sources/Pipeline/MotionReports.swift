@@ -462,10 +462,12 @@ struct MotionReports: PipelinePart {
       message.degradation = degradation
       return context.send(.attitude(message))
     }
+    // `status` contains the reason for another frame, so that not every attitude repeats it.
+    let degradation = motion.rotationRate == nil ? motion.degradation : nil
     guard
       attitudeGate.isOpen(
         at: timestamp, attitude: motion.attitude, gravity: motion.gravity,
-        AttitudeGate.State(frame: motion.frame, axes: axes, degradation: motion.degradation))
+        AttitudeGate.State(frame: motion.frame, axes: axes, degradation: degradation))
     else { return }
     var message = AttitudeMessage(
       time: context.timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
@@ -483,7 +485,7 @@ struct MotionReports: PipelinePart {
         message.relative = relative
       }
     }
-    message.degradation = motion.degradation
+    message.degradation = degradation
     context.send(.attitude(message))
   }
 }

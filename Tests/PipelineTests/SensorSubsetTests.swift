@@ -128,8 +128,7 @@ import Testing
       } else {
         #expect(try #require(last.rotationRate).length < 0.1 && last.attitude == nil)
       }
-      #expect(
-        (last.degradation != nil) == !sensors.isSuperset(of: [.accelerometer, .gyroscope, .magnetometer]))
+      #expect((last.degradation != nil) == !sensors.isSuperset(of: [.accelerometer, .gyroscope]))
       let json = try JSONValue(parsing: last.payload)
       let back = try AttitudeMessage(json: json)
       #expect((back.gravity != nil) == (last.gravity != nil))

@@ -130,9 +130,7 @@ class Attitude(Message):
     user_acceleration: tuple[float, float, float] | None = None
     """In g, in the frame named by `axes`."""
     degraded: str | None = None
-    """Reason for reduced quality or for another frame than the configured one, and remedy; absent if no sensor is
-    missing.
-    """
+    """Reason for reduced quality, and remedy; absent if no sensor is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
