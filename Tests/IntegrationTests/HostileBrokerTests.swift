@@ -310,7 +310,10 @@ import Testing
     let session = try MQTTSession(
       configuration: settings ?? fakeConfiguration(broker), handlers: recorder.handlers)
     try session.start()
-    try await eventually { session.statistics.connections > 0 }
+    // The statistics change before the state is reported.
+    try await eventually {
+      recorder.states.contains { if case .connected = $0 { true } else { false } }
+    }
     let states = recorder.states
     session.stop()
     return states
