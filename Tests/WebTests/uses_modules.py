@@ -188,7 +188,7 @@ def newest_odometer(tab):
     assert "61" in told[0] and "52" not in told[0] and "52" in told[1] and "52" in told[2], told
     assert told[3] == [] and told[4] is False, told
     assert told[5] == ["clock ahead by 2\u202fh\u202f00"] and told[6] is True, told
-    assert "system clockahead by 2\u202fh\u202f00; last correction" in told[7] and "3 numbers" in told[7], told
+    assert "system clockahead by 2\u202fh\u202f00; last correction" in told[7] and "3 sequence numbers" in told[7], told
 
 
 def gaps(tab):
