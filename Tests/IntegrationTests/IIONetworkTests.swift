@@ -75,6 +75,18 @@ import Testing
     #expect(names.prefix(3) == ["active", "unavailable", "active"], "\(result.statuses)")
   }
 
+  /// Starts a source with a demand for the accelerometer at 100 Hz.
+  private static func source(
+    at uri: String, timeout: Double, _ recorder: EventRecorder
+  ) throws -> IIOSource {
+    var configuration = IIOConfiguration(uri: uri)
+    configuration.timeout = timeout
+    let source = try IIOSource(configuration)
+    source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: .accelerometer)
+    try source.start { recorder.receive($0) }
+    return source
+  }
+
   /// The interrupt of a chip stops working: the loss is reported, and the chip is polled.
   @Test func sensorThatBecomesSilentIsPolled() async throws {
     let result = try await IIOFixture.run { fixture -> Capture in
@@ -83,11 +95,7 @@ import Testing
       var capture = Capture()
       let recorder = EventRecorder()
       let daemon = try IIODaemon()
-      var configuration = IIOConfiguration(uri: daemon.uri)
-      configuration.timeout = 1
-      let source = try IIOSource(configuration)
-      source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: .accelerometer)
-      try source.start { recorder.receive($0) }
+      let source = try Self.source(at: daemon.uri, timeout: 1, recorder)
       capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
       for index in Int64(1)...10 {
         capture.steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: index * 10_000_000)))
@@ -124,11 +132,7 @@ import Testing
       var capture = Capture()
       let recorder = EventRecorder()
       let daemon = try IIODaemon()
-      var configuration = IIOConfiguration(uri: daemon.uri)
-      configuration.timeout = 1
-      let source = try IIOSource(configuration)
-      source.setDemand(.rate(hertz: 100, latency: .milliseconds(100)), for: .accelerometer)
-      try source.start { recorder.receive($0) }
+      let source = try Self.source(at: daemon.uri, timeout: 1, recorder)
       capture.steps.append(fixture.wait(for: "buffer/enable", of: 0, toBe: "1"))
       for _ in 0..<10 { capture.steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: 1))) }
       capture.steps.append(waitUntil { recorder.accelerometer.count == 10 })
@@ -155,11 +159,7 @@ import Testing
       let pipe = try fixture.openPipe(of: 0)
       let recorder = EventRecorder()
       let daemon = try IIODaemon()
-      var configuration = IIOConfiguration(uri: daemon.uri)
-      configuration.timeout = 120
-      let source = try IIOSource(configuration)
-      source.setDemand(.rate(hertz: 100, latency: .milliseconds(50)), for: .accelerometer)
-      try source.start { recorder.receive($0) }
+      let source = try Self.source(at: daemon.uri, timeout: 120, recorder)
       var steps = [fixture.wait(for: "buffer/enable", of: 0, toBe: "1")]
       steps.append(pipe.push(IIOChips.accelerometerScan(1, 2, 3, stamp: 1)))
       source.stop()

@@ -201,9 +201,13 @@ import Testing
     // The engine starts.
     let drive = run(&requester, from: 86_400, seconds: 600, voltage: 14.1, engineSpeed: 800)
     #expect(try #require(drive.first).time < 86_401 && drive.count > 2000)
+    // Parked, the battery rests at 12.6 V. The next engine start is noticed immediately.
+    _ = run(&requester, from: 87_000, seconds: 600, voltage: 12.6)
+    #expect(run(&requester, from: 87_600, seconds: 10, voltage: 13.6, engineSpeed: 800).count > 30)
+    _ = run(&requester, from: 87_610, seconds: 390, voltage: 12.6)
     // The vehicle answers a probe at the lasting voltage.
-    _ = run(&requester, from: 87_000, seconds: 3600, voltage: 13.3)
-    let charging = run(&requester, from: 90_600, seconds: 900, voltage: 13.3, engineSpeed: 800)
+    _ = run(&requester, from: 88_000, seconds: 3600, voltage: 13.3)
+    let charging = run(&requester, from: 91_600, seconds: 900, voltage: 13.3, engineSpeed: 800)
     #expect(charging.count > 2000)
   }
 

@@ -68,6 +68,24 @@ import VehicleData
         .map { "ha/\($0)/config" })
   }
 
+  /// Remote settings can enable a kind of message while the agent runs.
+  @Test func entitiesOfEnabledMessagesAreAnnouncedOnce() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    var formats = MessageFormats(
+      topics: topics,
+      homeAssistant: HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9", kinds: [.location]))
+    func announced(_ event: MotionMessage.Event) -> [String] {
+      formats.encode(.motion(MotionMessage(time: UTCTime(nanoseconds: 0), event: event)))
+        .filter { $0.topic.hasSuffix("/config") && !$0.payload(identity: nil).isEmpty }.map(\.topic)
+    }
+    _ = formats.encode(
+      .status(
+        StatusMessage(state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0))))
+    #expect(announced(.other("shake")) == [])
+    #expect(announced(.activity(.moving)) == ["ha/binary_sensor/odograph_f_v/moving/config"])
+    #expect(announced(.activity(.stationary)) == [])
+  }
+
   @Test func movingAndDrivingAreRetainedAndPublishedOnChange() throws {
     let topics = try TopicScheme(fleet: "f", vehicle: "v")
     var formats = MessageFormats(

@@ -106,7 +106,7 @@ package struct OBDRequester: Sendable {
   /// Returns whether the voltage is that of a battery that is being charged.
   private mutating func observe(_ voltage: Double?, at now: Timestamp) -> Bool {
     guard let voltage, Self.isCharging(voltage) else {
-      silentVoltage = nil
+      (silentVoltage, unansweredSince) = (nil, nil)
       return false
     }
     if let unansweredSince, now.seconds(since: unansweredSince) > Self.answerTimeout {

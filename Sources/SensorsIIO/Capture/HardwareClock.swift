@@ -199,7 +199,7 @@ private struct ClockComparison {
     leastOfWindow = least
     // A clock with another rate shows in the increase of the least age. The age of the blocks of a hardware FIFO
     // that is read by the clock varies by the latency.
-    let limit = count < Self.comparable ? usualAge : min(usualAge, floor + usualAge / 2)
+    let limit = count < Self.comparable ? usualAge : min(usualAge, min(floor, usualAge) + usualAge / 2)
     return least > limit + Self.allowance + period
   }
 }

@@ -41,49 +41,6 @@ final class DeviceWorker: Sendable {
     let restrictions = DeviceRestrictions()
   }
 
-  /// The attempts to capture from the buffer.
-  private struct Attempts {
-    /// The phase in which no whole block arrived within the time limit, so that its samples are fetched one by
-    /// one; nil if there is none.
-    var sparse: DemandSchedule.Phase?
-    /// True if the buffer is empty because the sensor reports only changes.
-    var isQuiet = false
-    /// True if a sensor that delivers at its rate has become silent.
-    var hasStalled = false
-    /// The reason why sensors with a buffer are polled; nil if they are not.
-    private(set) var failure: IIOError?
-    /// The time of the next attempt after a failure; nil without a failure.
-    private(set) var retryAt: Timestamp?
-    private var backoff = Backoff(floor: 1, base: 5, limit: 300)
-    private var examinations = 0
-    private var examineAt = MonotonicTime.start
-
-    /// True if the next capture uses the buffer.
-    var isDue: Bool { retryAt.map { $0 <= .now } ?? true }
-
-    mutating func fail(_ error: IIOError) {
-      failure = error
-      retryAt = Timestamp.now.advanced(bySeconds: backoff.next())
-    }
-
-    /// Returns whether the readings of a silent sensor must be compared now. Comparisons interrupt the capture, so
-    /// their interval grows from the time limit to a minute.
-    mutating func startExamination(timeout: Double) -> Bool {
-      guard examineAt.hasPassed else { return false }
-      examinations = min(examinations + 1, 16)
-      examineAt = .after(min(timeout * Double(1 << examinations), max(timeout, 60)))
-      return true
-    }
-
-    /// Records that the buffer has delivered samples.
-    mutating func succeed() {
-      (isQuiet, hasStalled, examinations, examineAt) = (false, false, 0, .start)
-      guard failure != nil else { return }
-      (failure, retryAt) = (nil, nil)
-      backoff.reset()
-    }
-  }
-
   init(
     _ assignment: IIOInventory.Assignment, configuration: IIOConfiguration,
     board: DemandBoard, shared: SharedHardware, emit: @escaping SensorSink, report: @escaping Report
@@ -117,7 +74,7 @@ final class DeviceWorker: Sendable {
     board.addListener(wake)
     defer { board.removeListener(wake) }
     do throws(IIOError) {
-      var attempts = Attempts()
+      var attempts = BufferAttempts()
       while !isStopping {
         heartbeat.expectPause(seconds: 60)
         let context = try Context(uri: configuration.uri)
@@ -139,7 +96,7 @@ final class DeviceWorker: Sendable {
   /// Serves the demands until the thread is stopped, or until an attempt to use the buffer again is due. The
   /// attempt requires a new context, because triggers that were created later are missing in the present one.
   private func serve(
-    _ device: borrowing Device, in context: borrowing Context, _ attempts: inout Attempts,
+    _ device: borrowing Device, in context: borrowing Context, _ attempts: inout BufferAttempts,
     _ heartbeat: Heartbeat
   ) throws(IIOError) {
     var isFresh = true
@@ -172,7 +129,7 @@ final class DeviceWorker: Sendable {
   /// Captures until the phase ends: from the buffer if possible, and by polling otherwise.
   private func capture(
     _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context,
-    _ attempts: inout Attempts, _ heartbeat: Heartbeat
+    _ attempts: inout BufferAttempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
     reportPolling(of: sensors.filter { !$0.isBuffered }, device)
@@ -229,7 +186,7 @@ final class DeviceWorker: Sendable {
   /// runs the only timer, and the demand is slow.
   private func open(
     _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
-    in context: borrowing Context, _ attempts: Attempts
+    in context: borrowing Context, _ attempts: BufferAttempts
   ) throws(IIOError) -> BufferedCapture? {
     if context.isLocal { try device.endAbandonedCapture() }
     let trigger = try device.assignTrigger(in: context, configuration: configuration)
@@ -294,7 +251,7 @@ final class DeviceWorker: Sendable {
   }
 
   /// Reports that a sensor that delivered at its rate is silent.
-  private func stall(_ device: borrowing Device, _ attempts: inout Attempts) {
+  private func stall(_ device: borrowing Device, _ attempts: inout BufferAttempts) {
     guard !attempts.hasStalled else { return }
     attempts.hasStalled = true
     report(.unavailable(reason: "\(IIOError(stalled: device.object))"), nil, nil)
@@ -304,7 +261,7 @@ final class DeviceWorker: Sendable {
   /// has readings that change. An interrupt that did not work before is not examined again.
   private func examine(
     _ sensors: [IIOInventory.Sensor], _ trigger: String?, _ device: borrowing Device,
-    _ attempts: inout Attempts, _ heartbeat: Heartbeat
+    _ attempts: inout BufferAttempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     if let failure = attempts.failure, failure.operation == .readBuffer { return attempts.fail(failure) }
     attempts.isQuiet = true
@@ -332,7 +289,7 @@ final class DeviceWorker: Sendable {
   ///   delivered nothing for the time limit.
   private func run(
     _ capture: consuming BufferedCapture, openedAt opened: Timestamp, polling rest: [IIOInventory.Sensor],
-    _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ attempts: inout Attempts,
+    _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ attempts: inout BufferAttempts,
     _ heartbeat: Heartbeat
   ) throws(IIOError) -> Bool {
     var capture = capture
@@ -401,7 +358,7 @@ final class DeviceWorker: Sendable {
 
   private func poll(
     _ sensors: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase, _ device: borrowing Device,
-    _ attempts: Attempts, _ heartbeat: Heartbeat
+    _ attempts: BufferAttempts, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     try setRange(of: sensors, device)
     let hasFailed = attempts.failure != nil && sensors.contains(where: \.isBuffered)
@@ -498,101 +455,5 @@ extension Device {
       }
     }
     return texts
-  }
-}
-
-/// A sensor without a buffer, read through its attributes value by value.
-struct PolledSensor {
-  let sensor: IIOInventory.Sensor
-  /// The interval between readings in s.
-  let interval: Double
-  private var scales: [LinearScale] = []
-  /// The time of the next reading.
-  private(set) var due: Timestamp
-  /// The error of the last reading; nil after a successful one.
-  private var failure: IIOError?
-  private var failures = 0
-  private var backoff = Backoff(floor: 1, base: 1, limit: 60)
-
-  /// The result of `read`.
-  enum Outcome {
-    case delivered
-    /// The driver rejects the reading temporarily, as some do while their buffer runs.
-    case refused
-    /// The sensor cannot be read. It is read again after a growing interval.
-    case failed
-  }
-
-  /// The number of failed readings after which a sensor counts as unreadable. A single one is a disturbance on the bus.
-  private static let toleratedFailures = 2
-
-  init(_ sensor: IIOInventory.Sensor, interval: Double, from now: Timestamp) {
-    self.sensor = sensor
-    self.interval = interval
-    due = now
-  }
-
-  /// The reason why the sensor is unreadable; nil if it is readable.
-  var problem: IIOError? { failures > Self.toleratedFailures ? failure : nil }
-
-  /// Reads the sensor; the time stamp is the middle of the reading.
-  ///
-  /// Throws if the device or the connection is lost. A thermometer, which other sensors do not require, throws nothing.
-  mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Outcome {
-    let start = Timestamp.now
-    // Missed readings are skipped.
-    due = max(due.advanced(bySeconds: interval), start)
-    var value = Vector3.zero
-    do throws(IIOError) {
-      if scales.isEmpty { scales = try device.scales(of: sensor) }
-      for (axis, identifier) in sensor.channels.prefix(3).enumerated() {
-        let scale = scales[axis]
-        value[axis] = try device.withChannel(identifier) { channel throws(IIOError) in
-          // A raw value without a scale has no unit.
-          let isScaled = channel.hasAttribute("scale") || !channel.hasAttribute("input")
-          if isScaled, let raw = try channel.number("raw") { return scale(raw) }
-          if let finished = try channel.number("input") { return finished * sensor.kind.unitFactor }
-          throw IIOError(
-            operation: .read, object: "\(device.object) \(identifier)", code: ENODEV,
-            reason: "it has neither a buffer nor a raw nor an input attribute")
-        }
-      }
-    } catch {
-      if error.code == EBUSY || error.code == EAGAIN { return .refused }
-      // On a local bus, a time-out is a disturbance. Attributes of a removed device are missing.
-      let isLoss =
-        error.isLoss && !(error.code == ETIMEDOUT && device.uri.hasPrefix("local:")) || error.code == ENOENT
-      guard sensor.kind == .thermometer || !isLoss else { throw error }
-      (failure, failures) = (error, min(failures + 1, Self.toleratedFailures + 1))
-      due = max(due, start.advanced(bySeconds: backoff.next()))
-      return .failed
-    }
-    if failure != nil {
-      (failure, failures) = (nil, 0)
-      backoff.reset()
-    }
-    let end = Timestamp.now
-    block.begin(at: start.advanced(bySeconds: end.seconds(since: start) / 2))
-    block.add(sensor.kind, value, mounted: sensor.mountMatrix)
-    return .delivered
-  }
-}
-
-extension [PolledSensor] {
-  /// The rates in Hz of the readable sensors.
-  fileprivate var rates: [SensorKind: Double] {
-    reduce(into: [:]) { if $1.problem == nil { $0[$1.sensor.kind] = 1 / $1.interval } }
-  }
-
-  /// The reason why a sensor other than the thermometer is unreadable; nil if there is none.
-  fileprivate var problem: IIOError? {
-    first { $0.sensor.kind != .thermometer && $0.problem != nil }?.problem
-  }
-
-  /// The reason why none of the sensors is readable; nil if one is. Thermometers count only among themselves.
-  fileprivate var failureOfAll: IIOError? {
-    let counted = filter { $0.sensor.kind != .thermometer }
-    let problems = (counted.isEmpty ? self : counted).map(\.problem)
-    return problems.contains(nil) ? nil : problems.first ?? nil
   }
 }

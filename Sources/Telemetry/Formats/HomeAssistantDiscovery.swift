@@ -9,14 +9,16 @@ package struct HomeAssistantDiscovery: Sendable {
   private let prefix: String
   private let topics: TopicScheme
   private let version: String
-  private let kinds: Set<MessageKind>
+  /// The announced kinds of messages.
+  private var kinds: Set<MessageKind>
   /// Published states (on or off) of binary sensors, by key of the entity.
   private var states: [String: Bool] = [:]
 
   /// - Parameters:
   ///   - prefix: prefix of Home Assistant's discovery topics.
   ///   - version: version of the program.
-  ///   - kinds: the published kinds of messages. Entities of other kinds would never have a value.
+  ///   - kinds: the kinds of messages that are announced at the start. Entities of other kinds are announced with
+  ///     their first message, if the kind is enabled later.
   package init(
     prefix: String, topics: TopicScheme, version: String, kinds: Set<MessageKind> = Set(MessageKind.allCases)
   ) {
@@ -29,16 +31,30 @@ package struct HomeAssistantDiscovery: Sendable {
   /// The retained discovery messages, one for each entity. An empty one removes an entity of a kind that is no longer
   /// published.
   package var publications: [Publication] {
-    Entity.all.map { entity in
-      Publication(
-        topic: topic(of: entity, "config"),
-        payload: kinds.contains(entity.kind) ? payload(of: entity) : [],
-        lane: .state, retain: true)
-    }
+    Entity.all.map(announcement)
+  }
+
+  private func announcement(of entity: Entity) -> Publication {
+    Publication(
+      topic: topic(of: entity, "config"),
+      payload: kinds.contains(entity.kind) ? payload(of: entity) : [],
+      lane: .state, retain: true)
+  }
+
+  /// Returns the entities that a message announces, and the retained states that it changes.
+  mutating func publications(for message: VehicleMessage) -> [Publication] {
+    announcements(for: message) + states(changedBy: message)
+  }
+
+  private mutating func announcements(for message: VehicleMessage) -> [Publication] {
+    // Impacts and shakes have no entity.
+    if case .motion(let motion) = message { guard case .activity = motion.event else { return [] } }
+    guard let kind = message.kind, kinds.insert(kind).inserted else { return [] }
+    return Entity.all.filter { $0.kind == kind }.map(announcement)
   }
 
   /// Returns the retained states that a message changes.
-  mutating func states(changedBy message: VehicleMessage) -> [Publication] {
+  private mutating func states(changedBy message: VehicleMessage) -> [Publication] {
     let (key, isOn): (String, Bool)
     switch message {
     case .motion(let motion):

@@ -97,7 +97,7 @@ package struct MessageFormats: Sendable {
   package mutating func encode(_ message: VehicleMessage) -> [Publication] {
     defer { announcement = [] }
     var publications = announcement + (ownTracks?.encode(message) ?? [])
-    publications += homeAssistant?.states(changedBy: message) ?? []
+    publications += homeAssistant?.publications(for: message) ?? []
     if isNative || message.contract.isAnswer { publications.append(Publication(message, in: topics)) }
     return publications
   }
