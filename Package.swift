@@ -147,7 +147,7 @@ let package = Package(
     .target(
       name: "CommandHelp",
       dependencies: [
-        "Bytes", "JSON", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Bytes", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
       name: "odographd",

@@ -12,7 +12,7 @@ build=.build-static
 if [ "${2:-}" = --build-path ]; then build=${3:?--build-path needs a folder}; fi
 
 # GNU ld instead of gold: it packs the relative relocations, which saves 1 MB that is read at start.
-options=(-c release --static-swift-stdlib --scratch-path "$build" -Xswiftc -Osize -Xswiftc -use-ld=bfd
+options=(-c release --static-swift-stdlib --scratch-path "$build" -Xswiftc -Osize
   -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs)
 # The program is identical in any folder: a build ID would depend on paths in the debug information.
 options+=(-Xlinker --build-id=none)
@@ -22,9 +22,18 @@ options+=(-Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlink
   -Xcc -fstack-protector-strong -Xcc -fstack-clash-protection)
 case $product in
   # start-stop-gc omits code that only tables of Swift metadata reference, including ICU. lld and mold retain it.
-  odographd) options+=(-Xlinker -z -Xlinker start-stop-gc -Xlinker "--version-script=$PWD/Deploy/exports.map") ;;
+  odographd)
+    # Before all libraries, so that none of the replaced one is linked.
+    mkdir -p "$build/replacement"
+    replacement=$(realpath "$build/replacement")
+    swiftc -c -Osize -parse-as-library -module-name FoundationEssentials Deploy/FoundationEssentials.swift -o "$replacement/module.o"
+    printf '#!/bin/sh\nexec ld.bfd %q "$@"\n' "$replacement/module.o" >"$replacement/ld"
+    chmod +x "$replacement/ld"
+    options+=(-Xswiftc "-ld-path=$replacement/ld" -Xlinker -z -Xlinker start-stop-gc
+      -Xlinker "--version-script=$PWD/Deploy/exports.map")
+    ;;
   # Foundation looks up types in those tables.
-  odograph) ;;
+  odograph) options+=(-Xswiftc -use-ld=bfd) ;;
   *) echo "usage: Deploy/build-static.sh odographd|odograph [--build-path DIR]" >&2; exit 64 ;;
 esac
 

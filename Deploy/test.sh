@@ -11,12 +11,12 @@
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings (default: beside the repository); tests are skipped if it is missing
 #
-# Five lanes run in parallel: tests with daemons and then the documentation, two lanes of tests that mostly wait, the longest tests
-# and then the sensor rig, and all other tests with the static build. Modules that only compute are optimized in all of them. The
-# summary at the end lists skipped tests with their reasons, tests that passed only at the second attempt, and failed tests. The
-# last line contains the numbers of passed, failed and skipped tests. The run fails if a test failed, if more than one passed only
-# at the second attempt, or if a test was skipped although this script installs its packages. SIGTERM stops the run with all its
-# processes within 5 s.
+# Five lanes run in parallel: tests with daemons and then the documentation, tests that mostly wait, clusters of brokers and then
+# the static build, the longest tests and then the sensor rig, and all other tests. Modules that only compute are optimized in all
+# of them. The summary at the end lists skipped tests with their reasons, tests that passed only at the second attempt, and failed
+# tests. The last line contains the numbers of passed, failed and skipped tests. The run fails if a test failed, if more than one
+# passed only at the second attempt, or if a test was skipped although this script installs its packages. SIGTERM stops the run
+# with all its processes within 5 s.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # A shell handles a signal only after its command has ended, which may be minutes later.
@@ -201,14 +201,20 @@ compute() {
   fi
   step "unit tests"
   run_tests unit debug --skip '^(IntegrationTests|AgentLiveTests)\.' || status=1
+  step "from README to a first vehicle"
+  check Deploy/first-vehicle.sh Deploy/first-vehicle.sh --programs .build/debug || status=1
+  return $status
+}
+go_through_clusters() {
+  local status=0
+  run_tests clusters debug --filter "$(suites "${clusters[@]}")" || status=1
+  renice -n 19 "$BASHPID" >/dev/null
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1
   step "unit, rules, broker kit"
   check Deploy/unit-check.sh Deploy/unit-check.sh || status=1
   check Deploy/kit-check.sh Deploy/kit-check.sh || status=1
-  step "from README to a first vehicle"
-  check Deploy/first-vehicle.sh Deploy/first-vehicle.sh --programs .build/debug || status=1
   return $status
 }
 # Lower priority than tests with daemons, but higher than computations: an interrupted example must exit in time. The
@@ -228,7 +234,7 @@ failed=
 lane compute compute
 lane longest go_through_longest
 lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")|^AgentLiveTests\\."
-lane clusters run_tests clusters debug --filter "$(suites "${clusters[@]}")"
+lane clusters go_through_clusters
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}" "${clusters[@]}")" ||
   failed=1
@@ -239,10 +245,11 @@ check Deploy/examples-check.sh Deploy/examples-check.sh || failed=1
 check Deploy/python-check.sh Deploy/python-check.sh || failed=1
 step "integration tests that wait"
 joined waiting
+step "clusters and static build"
 joined clusters
 step "integration tests, the longest, and the sensor rig"
 joined longest
-step "unit tests and static build"
+step "unit tests"
 joined compute
 
 if [ -n "$full" ]; then

@@ -63,11 +63,16 @@ package enum CommandProgram {
 
   /// Returns the short help of the command at the end of a path; nil if there is none.
   static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
-    guard let command = command(of: root, path: path),
-      let description = CommandDescription(dump: description(of: root, path: path))
-    else { return nil }
-    return HelpText(
-      of: description, name: ([root.name] + path).joined(separator: " "), groups: groups(of: command))
+    command(of: root, path: path).map { HelpText(of: description(of: $0, root: root, path: path)) }
+  }
+
+  /// - Parameter path: names of the command and those above it, without the program's.
+  static func description(
+    of command: any ParsableCommand.Type, root: any ParsableCommand.Type, path: [String]
+  ) -> CommandDescription {
+    CommandDescription(
+      of: command, name: ([root.name] + path).joined(separator: " "),
+      help: root.helpMessage(for: command, columns: 100_000))
   }
 
   /// Returns the parser's help of the command at the end of a path; nil if there is none. Its lines have 80 to
@@ -91,15 +96,6 @@ package enum CommandProgram {
     }.joined(separator: "\n")
   }
 
-  /// Returns the parser's description of a command in JSON. Only that command's is requested, because the
-  /// descriptions of all fifty commands require a second in a debug build.
-  static func description(of root: any ParsableCommand.Type, path: [String]) -> String {
-    do {
-      _ = try root.parseAsRoot(path + ["--experimental-dump-help"])
-      return ""
-    } catch { return root.message(for: error) }
-  }
-
   private static func command(
     of root: any ParsableCommand.Type, path: [String]
   ) -> (any ParsableCommand.Type)? {
@@ -109,13 +105,6 @@ package enum CommandProgram {
       command = next
     }
     return command
-  }
-
-  /// Returns the groups of a command's subcommands.
-  static func groups(of command: any ParsableCommand.Type) -> [HelpText.Group] {
-    command.configuration.groupedSubcommands.map {
-      HelpText.Group(title: $0.name, commands: $0.subcommands.map { $0.name })
-    }
   }
 
   static func answer(to words: [String], of root: any ParsableCommand.Type) -> Answer {
@@ -183,5 +172,5 @@ package enum CommandProgram {
 
 extension ParsableCommand {
   /// The name on the command line. Every command states it.
-  fileprivate static var name: String { configuration.commandName ?? "" }
+  static var name: String { configuration.commandName ?? "" }
 }

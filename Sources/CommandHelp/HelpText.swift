@@ -1,45 +1,20 @@
-/// The output of `-h`, one screen, from the parser's own description of the commands. The parser writes the complete
-/// help.
-package struct HelpText {
+/// The output of `-h`, one screen. The parser writes the complete help.
+struct HelpText {
   /// Lines of a usual terminal, without the one for the next prompt.
   private static let screenRows = 23
   /// Heading of the options common to all commands; shown in the complete help only.
-  private static let connection = "Broker"
+  private static let connection = "BROKER"
   private static let longestLabel = 22
 
-  /// Related commands, by their names.
-  package struct Group: Hashable, Sendable {
-    /// Purpose of the commands.
-    let title: String
-    let commands: [String]
-  }
-
   private let command: CommandDescription
-  private let groups: [Group]
-  /// Name with the program's, as in `odograph config set`.
-  private let name: String
 
-  /// - Parameters:
-  ///   - name: name with the program's, as in `odograph config set`.
-  ///   - groups: groups of related subcommands, shown in the short form if there are too many for a line
-  ///     each.
-  package init(of command: CommandDescription, name: String, groups: [Group] = []) {
-    (self.command, self.name, self.groups) = (command, name, groups)
+  init(of command: CommandDescription) {
+    self.command = command
   }
 
   private var usage: String {
-    guard command.subcommands.isEmpty else { return "\(name) <command> [options]" }
-    var parts = [name]
-    for argument in command.arguments {
-      let label = argument.label
-      if argument.kind == .positional {
-        parts.append(argument.isOptional ? "[\(label)]" : label)
-      } else if !argument.isOptional {
-        parts.append(
-          (argument.names.last ?? "") + (argument.kind == .option ? " <\(argument.valueName)>" : ""))
-      }
-    }
-    return (parts + ["[options]"]).joined(separator: " ")
+    guard command.subcommands.isEmpty else { return "\(command.name) <command> [options]" }
+    return ([command.name] + command.required + ["[options]"]).joined(separator: " ")
   }
 }
 
@@ -47,8 +22,8 @@ extension HelpText {
   /// Returns one screen of 80 columns: purpose and usage of the command, its own options, and a reference to
   /// the complete help.
   /// - Parameter width: number of columns; lines are truncated to it if necessary.
-  package func short(width: Int) -> [String] {
-    var lines = TextLayout.lines("\(name): \(command.abstract)", width: width) + [""]
+  func short(width: Int) -> [String] {
+    var lines = TextLayout.lines("\(command.name): \(command.abstract)", width: width) + [""]
     lines += TextLayout.lines(usage, width: width, indent: 7, first: "Usage:") + [""]
     let rest = footer(width: width)
     guard command.subcommands.isEmpty else {
@@ -56,7 +31,7 @@ extension HelpText {
       return lines + ["Commands:"] + commands(room: room, width: width) + [""] + rest
     }
     let own = command.arguments.filter { $0.section != Self.connection && !$0.isGeneral }
-    let labels = Self.withoutTwins(own).map { ("  " + $0.label, $0.abstract) }
+    let labels = own.map { ("  " + $0.label, $0.abstract) }
     let column = min(labels.reduce(0) { max($0, $1.0.count) }, Self.longestLabel) + 2
     let room = max(1, Self.screenRows - lines.count - rest.count - 2)
     var shown = labels.prefix(labels.count > room ? room - 1 : room).map { label, abstract in
@@ -70,10 +45,10 @@ extension HelpText {
   /// Returns a line for each command, or for each group if there are too many.
   private func commands(room: Int, width: Int) -> [String] {
     var rows = command.subcommands.map { (label: $0.name, text: $0.abstract) }
-    if rows.count > room, !groups.isEmpty {
-      let grouped = groups.flatMap(\.commands)
+    if rows.count > room, !command.groups.isEmpty {
+      let grouped = command.groups.flatMap(\.commands)
       rows =
-        groups.map { (label: $0.commands.joined(separator: ", "), text: $0.title) }
+        command.groups.map { (label: $0.commands.joined(separator: ", "), text: $0.title) }
         + rows.filter { !grouped.contains($0.label) }
     }
     let longest = rows.reduce(0) { max($0, $1.label.count) } + 4
@@ -91,7 +66,7 @@ extension HelpText {
     let all =
       command.subcommands.isEmpty
       ? "--help for all: what it does, examples,\(hasBroker ? " how to reach the broker," : "") exit codes"
-      : "\(name) <command> -h for what a command needs, --help for all"
+      : "\(command.name) <command> -h for what a command needs, --help for all"
     return lines + TextLayout.lines(all, width: width)
   }
 
@@ -113,21 +88,6 @@ extension HelpText {
     var words = text.prefix(max(1, width - 2))
     if let blank = words.lastIndex(of: " ") { words = words[..<blank] }
     return words + " …"
-  }
-
-  /// Merges a flag and its opposite, which have one description.
-  private static func withoutTwins(_ arguments: [CommandDescription.Argument]) -> [CommandDescription
-    .Argument]
-  {
-    var kept: [CommandDescription.Argument] = []
-    for argument in arguments {
-      if let last = kept.last, last.kind == .flag, argument.kind == .flag, last.abstract == argument.abstract
-      {
-        continue
-      }
-      kept.append(argument)
-    }
-    return kept
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

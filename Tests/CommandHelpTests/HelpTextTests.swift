@@ -81,7 +81,7 @@ import Testing
     let short = try help([]).short(width: 80)
     #expect(short.contains("  walk   Goes somewhere") && short.contains("Usage: tool <command> [options]"))
     #expect(CommandProgram.longHelp(of: Tool.self, path: ["group"])?.contains("SUBCOMMANDS:") == true)
-    #expect(CommandProgram.help(of: Tool.self, path: ["run"]) == nil && CommandDescription(dump: "{}") == nil)
+    #expect(CommandProgram.help(of: Tool.self, path: ["run"]) == nil)
   }
 
   struct Large: ParsableCommand {
@@ -95,12 +95,12 @@ import Testing
 
   /// The short help lists groups if there are too many commands for a screen.
   @Test func theFormsOfAProgramWithGroups() throws {
-    let groups = CommandProgram.groups(of: Large.self)
+    let program = CommandProgram.description(of: Large.self, root: Large.self, path: [])
     #expect(
-      groups.map(\.title) == ["On foot, or not", "Others"] && groups.map(\.commands) == [["walk"], ["group"]])
-    #expect(CommandProgram.groups(of: Group.self).isEmpty)
-    let program = try #require(CommandDescription(dump: CommandProgram.description(of: Large.self, path: [])))
-    let few = HelpText(of: program, name: "large", groups: groups)
+      program.groups.map(\.title) == ["On foot, or not", "Others"]
+        && program.groups.map(\.commands) == [["walk"], ["group"]])
+    #expect(CommandProgram.description(of: Group.self, root: Tool.self, path: ["group"]).groups.isEmpty)
+    let few = HelpText(of: program)
     #expect(few.short(width: 80).contains("  walk   Goes somewhere"))
     var large = program
     let more = (1...20).map { number in
@@ -109,8 +109,9 @@ import Testing
       return command
     }
     large.subcommands += more
-    let many = [HelpText.Group(title: "On foot", commands: more.prefix(19).map(\.name))] + groups
-    let help = HelpText(of: large, name: "large", groups: many)
+    large.groups.insert(
+      CommandDescription.Group(title: "On foot", commands: more.prefix(19).map(\.name)), at: 0)
+    let help = HelpText(of: large)
     let short = help.short(width: 300)
     #expect(
       short.contains { $0.contains("walk1, walk2, ") && $0.hasSuffix("  On foot") } && short.count <= 23)
