@@ -17,7 +17,7 @@ package import Telemetry
 ///    store, starts a new epoch.
 /// 4. Within a lane, records are handed out in order of acceptance, each once until `offerAgain`. Only the
 ///    state lane replaces records: it contains the newest of each topic. Only the newest retained record of a
-///    topic overtakes the backlog of its lane; the older ones follow without their retain flag (`LastKnown`),
+///    topic overtakes a long backlog of its lane; the older ones follow without their retain flag (`LastKnown`),
 ///    so the broker's retained message never goes back in time.
 /// 5. Memory does not grow with the backlog: records are read in portions from a cursor, and the oldest is
 ///    found without a search.

@@ -50,6 +50,28 @@ struct NoticePlanTests {
     #expect(written.held == [1, 2, 3] && written.released == [2, 1, 3])
   }
 
+  /// A tow that ended during the quiet hours is reported when they are over, except after a silence.
+  @Test func eventsThatEndedDuringQuietHoursAreReported() throws {
+    let hours = try #require(QuietHours("22:00-06:00"))
+    let event = rule(.event(["tow"])) { ($0.name, $0.quiet) = ("tow", hours) }
+    var plan = NoticePlan(rules: [event], zone: .offset(36_000))
+    plan.observe(.began(alert(1, rule: "tow")), at: moment(0))
+    plan.observe(.ended(alert(1, rule: "tow", ended: true)), at: moment(4))
+    plan.observe(.began(alert(2, rule: "tow")), at: moment(5))
+    #expect(plan.drainChanges().released.isEmpty)
+    // Another start of the program.
+    var other = NoticePlan(rules: [event], zone: .offset(36_000))
+    other.restore(held: Array(plan.held.values), gathered: [], silences: [], at: moment(60))
+    #expect(brief(other.advance(to: moment(8 * 3600))).flatMap(\.self).sorted() == ["1 happened", "2 began"])
+    #expect(plan.advance(to: moment(8 * 3600 - 1)).isEmpty)
+    #expect(brief(plan.advance(to: moment(8 * 3600))) == [["1 happened"], ["2 began"]])
+
+    plan.silence([Silence(rule: "tow", until: moment(9 * 3600).time)], at: moment(8 * 3600 + 1))
+    plan.observe(.began(alert(3, rule: "tow")), at: moment(8 * 3600 + 2))
+    plan.observe(.ended(alert(3, rule: "tow", ended: true)), at: moment(8 * 3600 + 3))
+    #expect(plan.advance(to: moment(10 * 3600)).isEmpty)
+  }
+
   @Test func theLongestOfEqualSilencesApplies() {
     func until(_ seconds: Double, _ rule: String? = "a") -> Silence {
       Silence(rule: rule, until: moment(seconds).time)

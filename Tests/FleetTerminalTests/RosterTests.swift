@@ -57,6 +57,18 @@ import VehicleData
         Step(latitude: 3, at: -4999, epoch: "b", seq: 2, outcome: .applied),
       ], shown: 3),
     Case(
+      testDescription: "a unit that was exchanged comes back; late messages of the other one change nothing",
+      steps: [
+        Step(latitude: 1, at: 100, epoch: "a", seq: 900, outcome: .applied),
+        Step(latitude: 2, at: 101, epoch: "b", seq: 1, outcome: .applied),
+        Step(latitude: 1, at: 100.5, epoch: "a", seq: 901, outcome: .outdated),
+        Step(latitude: 4, at: 102.5, epoch: "a", seq: 902, retained: true, outcome: .outdated),
+        Step(latitude: 5, at: 103.5, epoch: "a", seq: 903, outcome: .applied),
+        Step(latitude: 6, at: 104.5, epoch: "a", seq: 904, outcome: .applied),
+        Step(latitude: 2, at: 102, epoch: "b", seq: 2, outcome: .outdated),
+        Step(latitude: 7, at: 106.5, epoch: "b", seq: 3, outcome: .applied),
+      ], shown: 7),
+    Case(
       testDescription: "a retained message of an old epoch is outdated by its time",
       steps: [
         Step(latitude: 2, at: 100, epoch: "b", seq: 1, outcome: .applied),

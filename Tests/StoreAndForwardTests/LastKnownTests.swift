@@ -6,14 +6,34 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// The newest retained record of a topic is sent before the backlog, and the backlog is complete.
+/// The newest retained record of a topic is sent before a long backlog, and the backlog is complete.
 @Suite struct LastKnownTests {
   let directory: TemporaryDirectory
   let path: String
+  /// Every backlog is long.
+  private var overtaking = OutboxConfiguration()
 
   init() throws {
     directory = try TemporaryDirectory()
     path = directory.file("outbox.sqlite")
+    overtaking.shortBacklog = 0
+  }
+
+  /// Consumers that show the last message they received end with the newest. Only that one is retained.
+  @Test(arguments: [(200, true), (201, false)]) func shortBacklogIsSentInOrder(count: Int, isInOrder: Bool)
+    throws
+  {
+    let outbox = try Outbox(path: path)
+    outbox.append(locations(0..<count))
+    let records = shown(outbox.drain(portion: 7))
+    let newest = "l\(count - 1)*"
+    #expect(records.sorted() == ((0..<count - 1).map { "l\($0)" } + [newest]).sorted())
+    #expect(records.last == (isInOrder ? newest : "l\(count - 2)"))
+    #expect(records.first == (isInOrder ? "l0" : newest))
+    // After an interruption, the remaining records are counted again.
+    outbox.offerAgain()
+    outbox.append(locations(count..<count + 2))
+    #expect(shown(outbox.drain(portion: 7)) == ["l\(count)", "l\(count + 1)*"])
   }
 
   private func locations(_ range: Range<Int>) -> [TextMessage] {
@@ -26,7 +46,7 @@ import Testing
   }
 
   @Test func newestIsSentBeforeEventsAndHistoryFollowsUnretained() throws {
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     outbox.append(locations(0..<5) + [draft(.events, "e"), draft(.state, "online", topic: "status")])
     #expect(
       shown(outbox.drain(portion: 1)) == ["l4*", "online", "e", "l0", "l1", "l2", "l3"])
@@ -34,7 +54,7 @@ import Testing
   }
 
   @Test func newestRecordOvertakesTheBacklog() throws {
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     outbox.append(locations(0..<4))
     #expect(shown(outbox.next(limit: 2)) == ["l3*", "l0"])
     outbox.append(locations(4..<6))
@@ -46,7 +66,7 @@ import Testing
   }
 
   @Test func recordsStoredWhileDisconnectedAreABacklog() throws {
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     outbox.append(locations(0..<2))
     outbox.remove(outbox.next(limit: 9).map(\.seq))
     outbox.offerAgain()
@@ -55,7 +75,7 @@ import Testing
   }
 
   @Test func recordsInFlightAreOfferedAgainInTheSameOrder() throws {
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     outbox.append(locations(0..<4))
     let first = outbox.next(limit: 9)
     // The broker acknowledged part of the history, but not the newest record.
@@ -76,14 +96,14 @@ import Testing
   /// Otherwise the broker would retain an outdated position.
   @Test func olderRecordIsNotRetainedAfterARestart() throws {
     do {
-      let outbox = try Outbox(path: path)
+      let outbox = try Outbox(path: path, configuration: overtaking)
       outbox.append(locations(0..<5))
       let first = outbox.next(limit: 1)
       #expect(shown(first) == ["l4*"])
       outbox.remove(first.map(\.seq))
       outbox.close()
     }
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     #expect(shown(outbox.next(limit: 2)) == ["l0", "l1"])
     outbox.append(locations(5..<6))
     #expect(shown(outbox.next(limit: 9)) == ["l5*", "l2", "l3"])
@@ -91,17 +111,17 @@ import Testing
 
   @Test func newestRecordIsFoundAfterARestartWithABacklog() throws {
     do {
-      let outbox = try Outbox(path: path)
+      let outbox = try Outbox(path: path, configuration: overtaking)
       outbox.append(locations(0..<2000))
       outbox.append((0..<500).map { draft(.tracks, "t\($0)", topic: "track") })
       outbox.close()
     }
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     #expect(shown(outbox.next(limit: 2)) == ["l1999*", "l0"])
   }
 
   @Test func eachTopicHasItsOwnNewestRecord() throws {
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     outbox.append(locations(0..<3) + [draft(.other, "w0", topic: "waypoint", retain: true)])
     outbox.append([draft(.other, "o"), draft(.other, "w1", topic: "waypoint", retain: true)])
     #expect(shown(outbox.drain(portion: 2)) == ["l2*", "w1*", "l0", "l1", "w0", "o"])
@@ -109,7 +129,7 @@ import Testing
 
   @Test func newestRecordIsSentFirstFromMemory() throws {
     let missing = directory.file("not-there")
-    let outbox = try Outbox(path: missing + "/outbox.sqlite")
+    let outbox = try Outbox(path: missing + "/outbox.sqlite", configuration: overtaking)
     outbox.append(locations(0..<4))
     let first = outbox.next(limit: 2)
     #expect(shown(first) == ["l3*", "l0"])
@@ -123,7 +143,7 @@ import Testing
   }
 
   @Test func removingTheNewestRecordKeepsTheCounts() throws {
-    let outbox = try Outbox(path: path)
+    let outbox = try Outbox(path: path, configuration: overtaking)
     outbox.append(locations(0..<50))
     var left = 50
     while true {
@@ -141,7 +161,7 @@ import Testing
   /// replaced by an older one, and the rest is delivered in order.
   @Test(arguments: 0..<20) func randomHistoriesAreCompleteAndRetainedNeverGoesBack(round: Int) throws {
     var random = SeededGenerator.announced()
-    var outbox = try Outbox(path: path)
+    var outbox = try Outbox(path: path, configuration: overtaking)
     var made = 0
     var arrived: [String] = []
     var lastRetained = -1
@@ -154,7 +174,7 @@ import Testing
       case 2: outbox.offerAgain()
       case 3:
         outbox.close()
-        outbox = try Outbox(path: path)
+        outbox = try Outbox(path: path, configuration: overtaking)
       default:
         let records = outbox.next(limit: Int.random(in: 1...6, using: &random))
         // The broker accepts some of the records, in this order.

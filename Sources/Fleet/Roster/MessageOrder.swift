@@ -22,8 +22,8 @@ package struct MessageStamp: Hashable, Sendable {
 ///
 /// A message can arrive twice if an acknowledgement was lost, late if it was queued, and long after its
 /// publication if the broker retained it. If both messages have sequence numbers, these determine the order.
-/// A new epoch means a new store in the vehicle, and is therefore later. Otherwise the vehicle's time
-/// determines the order, if it is credible.
+/// A new epoch means a new store in the vehicle, and is therefore later. A former epoch returns with a message that
+/// was created after the last one had arrived. Otherwise the vehicle's time determines the order, if it is credible.
 enum MessageOrder: Hashable, Sendable {
   case newer
   case duplicate
@@ -43,7 +43,11 @@ enum MessageOrder: Hashable, Sendable {
         return
       }
       if formerEpochs.contains(new.epoch) {
-        self = .older
+        // A message from a store that was replaced is late, unless it was created after the newest one of the
+        // other store had arrived: a unit was exchanged and came back, or a backup of the store was restored.
+        let isBack =
+          !message.isRetained && message.isTimeCredible && message.time > last.receivedAt.time
+        self = isBack ? .newer : .older
         return
       }
       // A live message with a new epoch is newer, even if its time is earlier: the vehicle has created a new

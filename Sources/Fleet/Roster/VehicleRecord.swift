@@ -438,6 +438,7 @@ extension VehicleRecord {
 
   private mutating func remember(epoch new: String?) {
     guard let new, new != epoch else { return }
+    formerEpochs.removeAll { $0 == new }
     if let epoch {
       formerEpochs.append(epoch)
       if formerEpochs.count > Self.rememberedEpochs { formerEpochs.removeFirst() }

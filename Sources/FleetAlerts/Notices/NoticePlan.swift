@@ -20,8 +20,8 @@ package struct Notice: Hashable, Sendable {
 /// type without I/O.
 ///
 /// Alerts that start during quiet hours or a silence are held. Afterwards, alerts that are still open are
-/// reported; alerts that have ended are not. Instantaneous events are reported after quiet hours, but not
-/// after a silence. The end of a reported alert is reported immediately.
+/// reported; alerts that have ended are not. Events, also those that have ended, are reported after quiet hours, but
+/// not after a silence. The end of a reported alert is reported immediately.
 package struct NoticePlan: Sendable {
   /// The maximum number of alerts in a message.
   package static let largestGroup = 1000
@@ -93,9 +93,13 @@ package struct NoticePlan: Sendable {
     case .began:
       if isHeld(alert, now) { hold(alert, now) } else { gather(.init(alert, .began), now) }
     case .ended:
-      if held.removeValue(forKey: alert.number) == nil {
+      if held[alert.number] == nil {
         gather(.init(alert, .ended), now)
+      } else if isOfEvents(alert), !isSilenced(alert, now) {
+        // A tow or an impact must be known although it is over.
+        held[alert.number] = alert
       } else {
+        held[alert.number] = nil
         written.released.append(alert.number)
       }
     case .happened:
@@ -140,6 +144,8 @@ package struct NoticePlan: Sendable {
   package func silenced(_ alert: Alert, at time: UTCTime) -> UTCTime? {
     silences.filter { $0.until > time && $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
   }
+
+  private func isOfEvents(_ alert: Alert) -> Bool { rules[alert.rule]?.condition.isOfEvents == true }
 
   private func isSilenced(_ alert: Alert, _ now: Moment) -> Bool { silenced(alert, at: now.time) != nil }
 

@@ -100,7 +100,9 @@ struct Drain {
     if refusals.resume(at: now) { rewind() }
     var failure: SQLiteError?
     let newest = { (lane: DeliveryLane) in max(store?.newest[lane.rawValue] ?? 0, memory.newest(lane)) }
-    order.begin(newest: newest)
+    order.begin(newest: newest) {
+      (store?.lanes[$0.rawValue].records ?? 0) + memory.count($0) <= limits.shortBacklog
+    }
     while result.count < limit, let step = order.next(newest: newest, lastKnownIsDue: isLastKnownDue) {
       do throws(SQLiteError) {
         guard case .lane(let lane) = step else {

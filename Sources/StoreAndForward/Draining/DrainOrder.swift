@@ -25,9 +25,11 @@ struct DrainOrder {
   }
 
   /// Sets the backlog at the first reading after a rewind.
-  /// - Parameter newest: the largest position ever inserted into a lane.
-  mutating func begin(newest: (DeliveryLane) -> UInt64) {
-    if backlogs == nil { backlogs = DeliveryLane.allCases.map(newest) }
+  /// - Parameters:
+  ///   - newest: the largest position ever inserted into a lane.
+  ///   - isShort: true for a lane whose records are all sent in order.
+  mutating func begin(newest: (DeliveryLane) -> UInt64, isShort: (DeliveryLane) -> Bool) {
+    if backlogs == nil { backlogs = DeliveryLane.allCases.map { isShort($0) ? 0 : newest($0) } }
   }
 
   /// Returns whether undelivered older records precede the record at a position.
@@ -56,9 +58,11 @@ struct DrainOrder {
 
 /// Tracks the newest record of each retained topic in the history lanes. Pure.
 ///
-/// A history is delivered oldest first, but the current position must not wait behind a backlog. Therefore
-/// the newest retained record of a topic is delivered before the backlog. The older ones follow without their
-/// retain flag, so the broker's retained message never goes back in time, whatever the order of delivery.
+/// A history is delivered oldest first, but the current position must not wait behind a long backlog. Therefore
+/// the newest retained record of a topic is delivered before such a backlog. The older ones follow without their
+/// retain flag, so the broker's retained message never goes back in time, whatever the order of delivery. A short
+/// backlog (`OutboxConfiguration.shortBacklog`) is sent in order: consumers that show the last message they
+/// received then end with the newest.
 struct LastKnown {
   struct Entry {
     var lane: DeliveryLane

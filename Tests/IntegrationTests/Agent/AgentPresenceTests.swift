@@ -38,15 +38,15 @@ import Testing
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)
     let (watcher, recorder) = try await watch(broker)
-    let agent = try AgentProcess(settings(link.port, ["input.speed": "20"]))
+    let agent = try AgentProcess(settings(link.port, ["input.speed": "40"]))
     func locations() -> [MQTTMessage] { recorder.messages.filter { $0.topic.hasSuffix("/location") } }
     try await eventually { locations().count > 5 }
     link.setOpen(false)
-    // About 160 fixes are queued while the link is closed.
+    // About 320 fixes are queued while the link is closed: a long backlog.
     try await Task.sleep(for: .seconds(8))
     let before = recorder.messages.count
     link.setOpen(true)
-    try await eventually { locations().count > 150 }
+    try await eventually { locations().count > 300 }
     agent.child.terminate()
     try await eventually { recorder.wire.last { $0.kind == "status" }?.state == "offline" }
     watcher.stop()
