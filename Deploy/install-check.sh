@@ -155,12 +155,13 @@ inside() {
   wait_for_port 8883 || { cat "$root/tmp/mosquitto" >&2; fail "the broker does not start"; }
   [ "$(stat -c %U "/proc/$broker")" != root ] || fail "the broker runs as root"
 
-  in_root cp "$authority/ca.crt" "$authority/clients/acme/van-1.crt" /etc/odographd/
-  in_root cp "$authority/clients/acme/van-1.key" /etc/odographd/credentials/
+  in_root cp "$authority/ca.crt" /etc/odographd/
+  in_root cp "$authority/clients/acme/van-1.crt" "$authority/clients/acme/van-1.key" /etc/odographd/credentials/
   # Replaces LoadCredential= of systemd.
   in_root install -d -o odographd -m 0500 /run/credentials/odographd.service
-  in_root install -o odographd -m 0400 /etc/odographd/credentials/van-1.key \
-    /run/credentials/odographd.service/mqtt_van-1.key
+  for file in van-1.crt van-1.key; do
+    in_root install -o odographd -m 0400 "/etc/odographd/credentials/$file" "/run/credentials/odographd.service/mqtt_$file"
+  done
   cat >"$root/etc/odographd/odograph.toml" <<'TOML'
 [vehicle]
 fleet = "acme"
@@ -169,7 +170,7 @@ id = "van-1"
 [mqtt]
 broker = "mqtts://localhost"
 ca_file = "/etc/odographd/ca.crt"
-certificate_file = "/etc/odographd/van-1.crt"
+certificate_file = "/run/credentials/odographd.service/mqtt_van-1.crt"
 key_file = "/run/credentials/odographd.service/mqtt_van-1.key"
 
 [input]

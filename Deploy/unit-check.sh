@@ -109,16 +109,29 @@ mkdir "$work/bin"
 # shellcheck disable=SC2016 # the script's own
 printf '#!/bin/sh\necho "$1" >>"%s"\n' "$work/waits" >"$work/bin/sleep"
 chmod +x "$work/bin/sleep"
-for _ in 1 2 3 4 5 6 7 8 9; do PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null; done
+back_off() { PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/failures" "$@" >/dev/null; }
+for _ in 1 2 3 4 5 6 7 8 9; do
+  back_off
+  SERVICE_RESULT=watchdog back_off ended
+done
 waits=$(tr '\n' ' ' <"$work/waits")
 [ "$waits" = "2 4 8 16 32 64 120 120 " ] || fail "the waits between starts are $waits"
-touch -d '-11 minutes' "$work/starts"
-PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null
+touch -d '-11 minutes' "$work/failures"
+back_off
 [ "$(wc -l <"$work/waits")" -eq 8 ] || fail "a start after 10 min without a failure is delayed"
-echo nonsense >"$work/starts"
-PATH=$work/bin:$PATH Deploy/systemd/back-off "$work/starts" >/dev/null
-[ "$(cat "$work/starts")" = 1 ] || fail "a damaged count is not reset"
-echo "ok  starts after failures are delayed by 2, 4, 8, 16, 32, 64, 120, 120 s; 10 min without a failure reset the delay"
+echo nonsense >"$work/failures"
+back_off
+[ "$(wc -l <"$work/waits")" -eq 8 ] || fail "a damaged count delays the start"
+SERVICE_RESULT=exit-code back_off ended
+[ "$(cat "$work/failures")" = 1 ] || fail "a failure after a damaged count is not counted as the first"
+SERVICE_RESULT=success back_off ended
+back_off
+[ "$(wc -l <"$work/waits")" -eq 8 ] || fail "a restart by an operator is delayed"
+rm -f "$work/failures"
+mkdir "$work/failures"
+SERVICE_RESULT=signal back_off ended || fail "a file that cannot be written prevents the start"
+rmdir "$work/failures"
+echo "ok  starts after failures are delayed by 2, 4, 8, 16, 32, 64, 120, 120 s; 10 min without a failure, or a stop, reset the delay"
 
 if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
   echo "skipped: the test of the udev rules requires root and mount namespaces"
