@@ -150,25 +150,20 @@ struct TiltWatch: Sendable {
       self.window = window.duration < Self.longestWindow ? window : nil
       return finding(window, isFirst: false)
     }
+    remember(newest)
+    return search()
+  }
+
+  private mutating func remember(_ newest: Part) {
+    var parts = parts.mutableSpan
     for i in 1..<16 { parts[16 - i] = parts[15 - i] }
     parts[0] = newest
-    return search()
   }
 
   /// Returns the part of the window since the most likely change, if hands cannot have caused it.
   private mutating func search() -> Finding? {
-    var sum = Part()
-    var (recent, found): (Part?, Part?)
-    var greatest = 0.0
     let limit = max(Self.speeds.least, min(Self.speeds.most, Self.usualExcess * usualSquare.squareRoot()))
-    for i in 0..<16 where parts[i].duration > 0 {
-      sum.add(parts[i])
-      let likelihood = sum.speedSquare / sum.duration
-      if i > 2, sum.speedSquare > limit * limit, likelihood > greatest {
-        (found, greatest) = (sum, likelihood)
-      }
-      if i == 7 { recent = sum }
-    }
+    let (recent, found) = sums(limit)
     guard let recent else { return nil }
     guard let found else {
       if recent.isTurning(above: Self.handRate) {
@@ -180,6 +175,24 @@ struct TiltWatch: Sendable {
     window = found
     parts = InlineArray(repeating: Part())
     return finding(found, isFirst: true)
+  }
+
+  /// Returns the sum of the last four seconds, and that since the most likely change; nil if there is none.
+  /// - Parameter limit: least implied change of velocity in m/s.
+  private func sums(_ limit: Double) -> (recent: Part?, found: Part?) {
+    var sum = Part()
+    var (recent, found): (Part?, Part?)
+    var greatest = 0.0
+    let parts = parts.span
+    for i in 0..<16 where parts[i].duration > 0 {
+      sum.add(parts[i])
+      let likelihood = sum.speedSquare / sum.duration
+      if i > 2, sum.speedSquare > limit * limit, likelihood > greatest {
+        (found, greatest) = (sum, likelihood)
+      }
+      if i == 7 { recent = sum }
+    }
+    return (recent, found)
   }
 
   /// Returns whether a lasting force is a tilt rather than an acceleration of a vehicle.
