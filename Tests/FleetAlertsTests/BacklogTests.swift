@@ -121,6 +121,22 @@ struct BacklogTests {
     #expect(brief(change) == "began 100" && change.alert.place?.latitude == 48.1)
   }
 
+  @Test func anOlderStateDoesNotDelayATimer() {
+    var engine = AlertEngine(rules: [rule(.left([])) { $0.duration = 600 }], at: moment(0))
+    func state(_ isInside: Bool, of time: Double, at seconds: Double, isCrossing: Bool = false)
+      -> VehicleFacts
+    {
+      facts(.regions, at: seconds, retained: !isCrossing) {
+        ($0.inside, $0.outside) = isInside ? (["depot"], []) : ([], ["depot"])
+        ($0.time, $0.isCrossing) = (moment(time).time, isCrossing)
+      }
+    }
+    #expect(engine.report(state(true, of: 0, at: 0)).isEmpty)
+    #expect(engine.report(state(false, of: 10, at: 10, isCrossing: true)).isEmpty)
+    #expect(engine.report(state(false, of: -3600, at: 300)).isEmpty)
+    #expect(engine.pass(to: 609).isEmpty && engine.pass(to: 611) == ["began 610"])
+  }
+
   /// The current position is not the place of an event from hours ago. That of a current event is the last position, of any age.
   @Test func eventsOfABacklogDoNotHaveTheCurrentPosition() {
     var fleet = Subscriber(rule(.event([])))

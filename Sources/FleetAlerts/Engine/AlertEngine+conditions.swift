@@ -99,7 +99,9 @@ extension AlertEngine {
   private mutating func catchUp(
     _ key: EntryKey, _ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]
   ) {
-    guard facts.isLate, var entry = entry(key), entry.isConfirmed else { return }
+    guard facts.isLate, var entry = entry(key), entry.isConfirmed, entry.since <= facts.timestamp else {
+      return
+    }
     entry.lag = facts.lag
     settle(entry, key, rule, &changes, summary: facts.event?.summary)
   }
@@ -117,7 +119,9 @@ extension AlertEngine {
     if entry.holds != holds {
       (entry.holds, entry.since, entry.isFromBefore) = (holds, facts.timestamp, isFromBefore)
     }
-    (entry.lag, entry.isConfirmed) = (facts.lag, true)
+    // A message from before the change, such as a retained one, does not delay the timer.
+    if entry.since <= facts.timestamp { entry.lag = facts.lag }
+    entry.isConfirmed = true
     entry.value = value ?? entry.value
     entry.place = facts.place ?? entry.place
     if rule.condition == .offline {
