@@ -22,6 +22,10 @@ static inline CURLcode odograph_curl_set_writer(CURL *handle, odograph_curl_writ
   CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, writer);
   return code ? code : curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
 }
+static inline CURLcode odograph_curl_set_header_writer(CURL *handle, odograph_curl_writer writer, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, writer);
+  return code ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
+}
 
 typedef int (*odograph_curl_watch)(void *context, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 static inline CURLcode odograph_curl_set_watch(CURL *handle, odograph_curl_watch watch, void *context) {

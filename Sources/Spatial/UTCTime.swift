@@ -21,7 +21,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   /// Seconds from `earlier` to this timestamp; negative if `earlier` is later.
   @inlinable
   public func seconds(since earlier: Timestamp) -> Double {
-    Double(nanoseconds &- earlier.nanoseconds) * 1e-9
+    let (difference, isOverflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+    return isOverflow ? seconds - earlier.seconds : Double(difference) * 1e-9
   }
 
   /// Returns the timestamp `seconds` later (earlier for a negative number).
@@ -75,7 +76,8 @@ public struct UTCTime: Hashable, Comparable, Sendable {
   /// Seconds from `earlier` to this time.
   @inlinable
   public func seconds(since earlier: UTCTime) -> Double {
-    Double(nanoseconds &- earlier.nanoseconds) * 1e-9
+    let (difference, isOverflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+    return isOverflow ? secondsSince1970 - earlier.secondsSince1970 : Double(difference) * 1e-9
   }
 
   public func advanced(bySeconds seconds: Double) -> UTCTime {

@@ -70,6 +70,10 @@ extension TopicScheme {
   /// Returns a topic of the vehicle by its path, for example "config/desired".
   public func topic(path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 
+  /// The paths below a vehicle of all messages that the broker retains: those of the vehicle, and the settings and
+  /// regions that were requested.
+  package static let retainedPaths = VehicleMessage.retainedPaths + [configDesired, regionsDesired]
+
   /// Returns the default topic of a command's answer. It is used if the request contains no response topic,
   /// as under MQTT 3.1.1.
   public func responseTopic(command: String) -> String { topic(path: Self.responsePath(command: command)) }

@@ -96,35 +96,41 @@ extension VehicleMessage {
 
   private typealias Decoder = @Sendable (JSONValue) throws(JSONError) -> VehicleMessage
 
+  /// The contracts and decoders of all kinds.
+  private static let kinds: [(contract: MessageContract, decoder: Decoder)] = [
+    kind(VehicleMessage.status),
+    kind(VehicleMessage.location),
+    kind(VehicleMessage.track),
+    kind(VehicleMessage.heading),
+    kind(VehicleMessage.attitude),
+    kind(VehicleMessage.altitude),
+    kind(VehicleMessage.motion),
+    kind(VehicleMessage.region),
+    kind(VehicleMessage.locationEvent),
+    kind(VehicleMessage.trip),
+    kind(VehicleMessage.drivingEvent),
+    kind(VehicleMessage.trace),
+    kind(VehicleMessage.tracePiece),
+    kind(VehicleMessage.vehicle),
+    kind(VehicleMessage.scan),
+    kind(VehicleMessage.commandResponse),
+    kind(VehicleMessage.configReported),
+    kind(VehicleMessage.regionsReported),
+    kind(VehicleMessage.regionsState),
+    kind(VehicleMessage.beaconsWanted),
+  ]
+
   /// The decoders of all kinds, by the path of their contract.
   private static let decoders: [String: Decoder] = Dictionary(
-    uniqueKeysWithValues: [
-      decoder(VehicleMessage.status),
-      decoder(VehicleMessage.location),
-      decoder(VehicleMessage.track),
-      decoder(VehicleMessage.heading),
-      decoder(VehicleMessage.attitude),
-      decoder(VehicleMessage.altitude),
-      decoder(VehicleMessage.motion),
-      decoder(VehicleMessage.region),
-      decoder(VehicleMessage.locationEvent),
-      decoder(VehicleMessage.trip),
-      decoder(VehicleMessage.drivingEvent),
-      decoder(VehicleMessage.trace),
-      decoder(VehicleMessage.tracePiece),
-      decoder(VehicleMessage.vehicle),
-      decoder(VehicleMessage.scan),
-      decoder(VehicleMessage.commandResponse),
-      decoder(VehicleMessage.configReported),
-      decoder(VehicleMessage.regionsReported),
-      decoder(VehicleMessage.regionsState),
-      decoder(VehicleMessage.beaconsWanted),
-    ])
+    uniqueKeysWithValues: kinds.map { ($0.contract.path, $0.decoder) })
 
-  private static func decoder<Content: MessageContent>(
+  /// The paths of the messages that the broker retains.
+  static let retainedPaths: [String] = kinds.map(\.contract).filter(\.isRetained).map(\.path)
+
+  private static func kind<Content: MessageContent>(
     _ message: @escaping @Sendable (Content) -> VehicleMessage
-  ) -> (path: String, decoder: Decoder) {
-    (Content.contract.path, { json throws(JSONError) in message(try Content(json: json)) })
+  ) -> (contract: MessageContract, decoder: Decoder) {
+    (Content.contract, { json throws(JSONError) in message(try Content(json: json)) })
   }
 
   /// Topic and delivery of the message's kind.

@@ -51,6 +51,8 @@ package struct TransferFailure: Error, Hashable, Sendable {
   private var uploadEnd: MonotonicTime?
   private var isLate = false
   private(set) var answer: [UInt8] = []
+  /// The lines of a mail server's responses, up to `TransferLimits.size` bytes; empty for other transfers.
+  private(set) var responses: [UInt8] = []
 
   /// Initializes libcurl once per process, before the first handle.
   private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -88,7 +90,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
     texts: [(CURLoption, String)], numbers: [(CURLoption, Int)] = [], headers: [String] = [],
     recipients: [String] = [], upload: [UInt8] = []
   ) throws(TransferFailure) {
-    (answer, isTooLong, isLate, self.upload) = ([], false, false, upload[...])
+    (answer, responses, isTooLong, isLate, self.upload) = ([], [], false, false, upload[...])
     uploadCount = upload.count
     uploadEnd = limits.verdict > 0 ? .after(Double(limits.total) * 1e-3) : nil
     unsafe errors[0] = 0
@@ -119,6 +121,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
     if !recipients.isEmpty {
       let list = unsafe list(recipients)
       codes.append(unsafe odograph_curl_set_recipients(handle, list))
+      codes.append(unsafe odograph_curl_set_header_writer(handle, Self.listener, context))
     }
     guard codes.allSatisfy({ $0 == CURLE_OK }) else {
       throw TransferFailure(kind: .failed, text: "libcurl rejects the request")
@@ -155,6 +158,10 @@ package struct TransferFailure: Error, Hashable, Sendable {
     unsafe from(context).take(UnsafeRawBufferPointer(start: bytes, count: size * count))
   }
 
+  private static let listener: odograph_curl_writer = { bytes, size, count, context in
+    unsafe from(context).listen(UnsafeRawBufferPointer(start: bytes, count: size * count))
+  }
+
   private static let reader: odograph_curl_reader = { bytes, size, count, context in
     unsafe from(context).give(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
   }
@@ -178,6 +185,11 @@ package struct TransferFailure: Error, Hashable, Sendable {
       return 0
     }
     unsafe answer.append(contentsOf: bytes)
+    return bytes.count
+  }
+
+  private func listen(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if responses.count + bytes.count <= limits.size { unsafe responses.append(contentsOf: bytes) }
     return bytes.count
   }
 

@@ -43,15 +43,23 @@ package final class MailTransfer {
     transfer.isUploaded && 500...599 ~= transfer.status ? transfer.status : nil
   }
 
+  /// A recipient that the server rejected.
+  package struct RefusedRecipient: Hashable, Sendable {
+    package var address: String
+    /// The server's response, such as "550 no such user". Untrusted text.
+    package var response: String
+  }
+
   /// Sends a mail.
   ///
   /// - Parameters:
   ///   - sender: an address without a name.
   ///   - letter: header and body in the format of RFC 5322, with CR LF line endings.
-  /// - Throws: `TransferFailure` if the mail was not accepted.
+  /// - Returns: the recipients that the server rejected. It has accepted the mail for the others.
+  /// - Throws: `TransferFailure` if the mail was not accepted for any recipient.
   package func send(
     _ letter: [UInt8], from sender: String, to recipients: [String], by server: MailServer
-  ) throws(TransferFailure) {
+  ) throws(TransferFailure) -> [RefusedRecipient] {
     var texts: [(CURLoption, String)] = [
       (CURLOPT_URL, server.url), (CURLOPT_PROTOCOLS_STR, "smtp,smtps"), (CURLOPT_PROXY, ""),
       (CURLOPT_MAIL_FROM, "<\(sender)>"),
@@ -68,5 +76,21 @@ package final class MailTransfer {
         (CURLOPT_SERVER_RESPONSE_TIMEOUT, max(120, (limits.total + limits.verdict) / 1000)),
       ],
       recipients: recipients.map { "<\($0)>" }, upload: letter)
+    return Self.refused(recipients, in: transfer.responses)
+  }
+
+  /// Returns the rejected recipients. The responses to RCPT, one for each recipient in order, are the last ones
+  /// before 354, the response to DATA (RFC 5321, 4.3.2).
+  private static func refused(_ recipients: [String], in responses: [UInt8]) -> [RefusedRecipient] {
+    let lines = String(decoding: responses, as: UTF8.self).split(whereSeparator: \.isNewline)
+    // The last line of a response has no hyphen after its status.
+    let last = lines.filter { $0.prefix(3).allSatisfy(\.isNumber) && $0.dropFirst(3).first != "-" }
+    guard let start = last.firstIndex(where: { $0.hasPrefix("354") }), start >= recipients.count else {
+      return []
+    }
+    return zip(recipients, last[(start - recipients.count)..<start]).compactMap { address, response in
+      response.hasPrefix("2")
+        ? nil : RefusedRecipient(address: address, response: String(response.prefix(200)))
+    }
   }
 }

@@ -2,7 +2,7 @@
 
 usage: smtp.py LOG MODE [CERTIFICATE KEY]
 MODE: plain has no encryption; starttls requires it before a letter; tls is encrypted from the start; refuse rejects every MAIL
-command; unwanted rejects letters after reading them; slow responds to a letter after 7 s; stuck does not respond to MAIL; failing
+command; partly rejects recipients whose name begins with b; unwanted rejects letters after reading them; slow responds to a letter after 7 s; stuck does not respond to MAIL; failing
 fails for a third of the letters: before or after the text, with a closed connection, or with a response that is lost after the
 letter was accepted. Prints "ready PORT". LOG gets a line of JSON for each letter.
 """
@@ -64,6 +64,8 @@ def serve(connection):
         elif word == "MAIL":
             letter["from"] = text
             say("250 fine")
+        elif word == "RCPT" and MODE == "partly" and "<b" in text:
+            say("550-no such user\r\n550 ask the postmaster")
         elif word == "RCPT":
             letter["to"].append(text)
             say("250 fine")

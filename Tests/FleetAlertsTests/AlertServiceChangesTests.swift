@@ -96,6 +96,39 @@ import Testing
     #expect(fixture.received("desk").count == 1)
   }
 
+  /// Ended alerts are deleted `keep` after their end was noticed, not after the time of an old event.
+  @Test func alertsOfOldEventsAreStored() throws {
+    var settings = fixture.settings([rule(.event([]))], [])
+    (settings.keep, settings.giveUpAfter) = (86_400, 1)
+    func started() throws -> AlertService {
+      let service = AlertService(settings) { _ in }
+      try service.start()
+      return service
+    }
+    var late = VehicleFacts(key: van, topic: .event, at: .now)
+    let time = late.at.time.advanced(bySeconds: -40 * 86_400)
+    late.event = .init(name: "tow", summary: "tow", time: time, key: "s:1")
+    let first = try started()
+    first.observe(late)
+    #expect(waitUntil { first.state.ended.count == 1 })
+    first.stop()
+    let store = try AlertStore(path: settings.store, isReader: true)
+    // One alert of an earlier version, and one that was noticed long ago.
+    for noticed in ["NULL", "\(time.nanoseconds)"] {
+      try store.database.execute(
+        """
+        INSERT INTO alerts (rule, fleet, vehicle, subject, severity, summary, began, ended, noticed)
+        VALUES ('event', 'demo', 'van', '', 'info', 'tow', 0, 0, \(noticed))
+        """)
+    }
+    #expect(try store.alerts(where: "1").count == 3)
+    let second = try started()
+    #expect(waitUntil { (try? store.alerts(where: "number > 1").isEmpty) == true })
+    second.stop()
+    let left = try store.alerts(where: "1").map(\.alert)
+    #expect(left.count == 1 && left.first?.began == time && left.first?.noticed != nil)
+  }
+
   /// The first alert after a start has a position although no rule is about positions, and the receiver gets the remedy.
   @Test func placeAndRemedyReachTheReceiver() throws {
     var low = rule(.battery(below: 0.2, until: 0.3))

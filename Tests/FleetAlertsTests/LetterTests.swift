@@ -75,7 +75,8 @@ struct LetterTests {
       number: 17, rule: "battery-low", vehicle: VehicleKey(fleet: "delivery", vehicle: "van-1"), subject: "",
       severity: .warning, summary: "battery at 14 %",
       began: try #require(UTCTime(rfc3339: "2026-11-23T21:14:06.000Z")), ended: nil,
-      place: Coordinate(latitude: 48.137154, longitude: 11.576124), value: 0.14)
+      place: Coordinate(latitude: 48.137154, longitude: 11.576124), value: 0.14,
+      noticed: UTCTime(rfc3339: "2026-11-23T21:14:06.000Z"))
     let notice = Notice(rule: "battery-low", items: [.init(alert, .began)])
     let sent = AlertText.body(notice, severity: .warning, epoch: "9d0f6b1c22a4e871")
     #expect(

@@ -150,6 +150,20 @@ import Transfers
     #expect(found == isRefusal && text.contains("(554)") == isRefusal, "\(text)")
   }
 
+  /// The other recipients get the mail, which is not sent again.
+  @Test func rejectedRecipientsAreReported() throws {
+    let server = try mailServer("partly")
+    let url = "smtp://127.0.0.1:\(server.port)"
+    #expect(
+      try deliver(mail(url, encrypted: false))
+        == .taken("accepted by \(url)", refused: "b@example.org (550 ask the postmaster)"))
+    #expect(try letters("partly").first?["to"]?.array?.count == 1)
+    let receiver = Receiver(name: "ops", way: mail(url, encrypted: false))
+    #expect(
+      receiver.test(at: noon) { true }
+        == .failed("the mail server rejected recipients: b@example.org (550 ask the postmaster)"))
+  }
+
   /// A server that has the mail gets more time to answer, as a mail that is given up would be sent again.
   @Test func theAnswerToASentMailIsAwaited() throws {
     let slow = try mailServer("slow")

@@ -36,4 +36,14 @@ import Testing
     #expect(gaps.insert(.max) == .next && gaps.missing == .max - 1)
     #expect(gaps.insert(.max - 1) == .late && gaps.insert(.max) == .duplicate && gaps.insert(1) == .late)
   }
+
+  @Test func numbersOfAnInterruptionAreNotMissing() {
+    var gaps = SequenceGaps(startingWith: 1)
+    _ = gaps.insert(4)
+    gaps.interrupt()
+    #expect(gaps.insert(3) == .late && gaps.insert(4) == .duplicate && gaps.missing == 1)
+    #expect(gaps.insert(.max) == .next && gaps.missing == 1)
+    #expect(gaps.insert(7) == .late && gaps.insert(7) == .duplicate && gaps.insert(2) == .late)
+    #expect(gaps.missing == 0)
+  }
 }

@@ -184,6 +184,9 @@ import Testing
     #expect(roster.vehicles[0].missing == 0 && !roster.vehicles[0].hasRecentGap(at: moment(61)))
     roster.receive("location", locationJSON(48.3, at: 61, epoch: "e", seq: 42), at: 61)
     #expect(roster.vehicles[0].missing == 1 && roster.vehicles[0].hasRecentGap(at: moment(62)))
+    roster.restartSequences()
+    roster.receive("location", locationJSON(48.4, at: 63, epoch: "e", seq: 90), at: 63)
+    #expect(roster.vehicles[0].missing == 1)
   }
 
   /// From any revision on, the changes are exactly those vehicles whose revision is above it, each once.

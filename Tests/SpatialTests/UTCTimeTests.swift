@@ -65,3 +65,16 @@ import Testing
     #expect(read > 5000)
   }
 }
+
+@Suite struct TimeDifferenceTests {
+  /// Differences beyond the range of Int64 nanoseconds (292 years) do not wrap.
+  @Test func differencesOfCenturiesAreCorrect() throws {
+    let early = try #require(UTCTime(rfc3339: "1700-01-01T00:00:00Z"))
+    let late = try #require(UTCTime(rfc3339: "2200-01-01T00:00:00Z"))
+    let seconds = 182_621.0 * 86_400
+    #expect(
+      abs(late.seconds(since: early) - seconds) < 1e-3 && abs(early.seconds(since: late) + seconds) < 1e-3)
+    let (first, last) = (Timestamp(nanoseconds: .min), Timestamp(nanoseconds: .max))
+    #expect(abs(last.seconds(since: first) / 0x1p64 - 1e-9) < 1e-20 && first.seconds(since: last) < 0)
+  }
+}

@@ -164,6 +164,15 @@ import VehicleData
       ]
     }()
 
+  /// `odograph forget` deletes the messages on these topics.
+  @Test func retainedPathsAreThoseOfAllRetainedMessages() {
+    let retained = Self.messages.filter { $0.0.isRetained }.map { $0.0.path }
+    #expect(retained.contains("attitude"))
+    #expect(
+      TopicScheme.retainedPaths.sorted()
+        == Set(retained).union(["config/desired", "regions/desired"]).sorted())
+  }
+
   @Test(arguments: messages.indices) func everyMessageRoundTripsFromItsTopicWithIdentity(index: Int) throws {
     let (message, path, lane, retained) = Self.messages[index]
     #expect(message.path == path && message.lane == lane && message.isRetained == retained)

@@ -184,11 +184,15 @@ def newest_odometer(tab):
         return [text({time: at(5), odometer: 61000}, {time: at(60), odometer: 52000}), text({time: at(90), odometer: 61000}, {time: at(60), odometer: 52000}),
           text({time: at(5)}, {time: at(60), odometer: 52000}), concerns(one), isConcerning(one),
           concerns({...one, clockLead: 7200}), isConcerning({...one, clockLead: 7200}),
-          connectionSection({summary: {...one, clockLead: 7200}, details: {status: {clock: "system", clockStep: -7200}}, now}).map((each) => each.textContent).join(" ")];""")
+          connectionSection({summary: {...one, clockLead: 7200}, details: {status: {clock: "system", clockStep: -7200}}, now}).map((each) => each.textContent).join(" "),
+          concerns({...one, clockLag: 7200}), isConcerning({...one, clockLag: 7200}),
+          connectionSection({summary: {...one, clockLag: 7200}, details: {overdueAt: at(-60), status: {}}, now}).map((each) => each.textContent).join(" ")];""")
     assert "61" in told[0] and "52" not in told[0] and "52" in told[1] and "52" in told[2], told
     assert told[3] == [] and told[4] is False, told
     assert told[5] == ["clock ahead by 2\u202fh\u202f00"] and told[6] is True, told
     assert "system clockahead by 2\u202fh\u202f00; last correction" in told[7] and "3 sequence numbers" in told[7], told
+    assert told[8] == ["clock behind by 2\u202fh\u202f00"] and told[9] is True, told
+    assert "behind by 2\u202fh\u202f00" in told[10] and "Next contact" in told[10], told
 
 
 def gaps(tab):

@@ -86,6 +86,7 @@ export function connectionSection({ summary, details, now, isLink }) {
   const clock = [
     status?.clock ? clocks[status.clock] ?? words(status.clock) : null,
     summary.clockLead ? `ahead by ${duration(summary.clockLead)}` : null,
+    summary.clockLag ? `behind by ${duration(summary.clockLag)}` : null,
     status?.clockStep ? `last correction ${amount(status.clockStep, 1)}\u202fs` : null,
   ].filter(Boolean);
   /** @type {import("./dom.js").Row[]} */
@@ -96,7 +97,7 @@ export function connectionSection({ summary, details, now, isLink }) {
   if (isLink) return [facts(first)];
   return [facts([
     ...first,
-    status?.nextContact && ["Next contact", timeElement(status.nextContact, now)],
+    details?.overdueAt && ["Next contact", timeElement(details.overdueAt, now)],
     ["Queued on the vehicle", summary.queue === undefined ? undefined : count(summary.queue, "message")],
     ["Missing", summary.missing === undefined ? undefined : count(summary.missing, "sequence number"),
       summary.missing === undefined ? null : "messages that were replaced by newer ones before they were sent, are late, or were lost"],

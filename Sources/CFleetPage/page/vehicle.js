@@ -31,6 +31,7 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {number} [queue] number of messages in the vehicle's queue
  * @property {number} [missing] number of missing messages
  * @property {number} [clockLead] seconds by which the vehicle's clock is ahead
+ * @property {number} [clockLag] seconds by which the vehicle's clock is behind
  * @property {boolean} [gap] true if messages went missing within the last 15 minutes
  * @property {string[]} [inside] names of the regions that the vehicle is in
  * @property {{summary: string, time: string}} [event] newest event
@@ -139,7 +140,7 @@ const isBatteryLow = ({ battery }) => battery?.level !== undefined && battery.le
  */
 export function isConcerning(vehicle) {
   return vehicle.overdue === true || isBatteryLow(vehicle) || (vehicle.queue ?? 0) > 100
-    || vehicle.clockLead !== undefined || !vehicle.position || vehicle.position.stale === true;
+    || vehicle.clockLead !== undefined || vehicle.clockLag !== undefined || !vehicle.position || vehicle.position.stale === true;
 }
 
 /** The concern of a vehicle that did not wake on time. */
@@ -155,6 +156,7 @@ export function concerns(vehicle) {
   if (isBatteryLow(vehicle)) found.push("battery low");
   if ((vehicle.queue ?? 0) > 100) found.push("many messages queued");
   if (vehicle.clockLead !== undefined) found.push(`clock ahead by ${duration(vehicle.clockLead)}`);
+  if (vehicle.clockLag !== undefined) found.push(`clock behind by ${duration(vehicle.clockLag)}`);
   if (!vehicle.position) found.push("no position");
   else if (vehicle.position.stale) found.push("old position");
   return found;

@@ -31,12 +31,13 @@ declare namespace Server {
   type Summary = { fleet: string; vehicle: string; revision: number; state: "online" | "asleep" | "offline" | "unknown"; heard?: string; overdue?: boolean;
     position?: { latitude: number; longitude: number; time?: string; accuracy?: number; altitude?: number; speed?: number; course?: number; source?: string;
     stale?: boolean; received?: string; now?: PredictedPosition }; heading?: number; prediction?: Prediction; battery?: Record<string, any>; queue?: number;
-    missing?: number; gap?: boolean; clockLead?: number; inside?: Array<string>; event?: Record<string, any>; trip?: Record<string, any> };
+    missing?: number; gap?: boolean; clockLead?: number; clockLag?: number; inside?: Array<string>; event?: Record<string, any>; trip?: Record<string, any>
+    };
   type PredictedPosition = { time: string; latitude: number; longitude: number; radius: number; expired?: boolean };
   type Promise = { velocityEast: number; velocityNorth: number; bound: number; validity?: number; growth?: number };
   type Prediction = (Promise & { delay: number; before?: Array<(Promise & { time: string; latitude: number; longitude: number })> });
-  type Details = (Summary & { status?: Record<string, any>; regions?: FeatureCollection; trail?: Array<Array<number>>; recentEvents?: Array<Record<string,
-    any>> });
+  type Details = (Summary & { overdueAt?: string; status?: Record<string, any>; regions?: FeatureCollection; trail?: Array<Array<number>>; recentEvents?:
+    Array<Record<string, any>> });
   type Track = { from?: string; to?: string; count?: number; points?: number; tolerance?: number; gaps?: Array<number>; time: Array<(number | string |
     null)>; latitude: Array<(number | string | null)>; longitude: Array<(number | string | null)>; altitude?: Array<(number | string | null)>; speed?:
     Array<(number | string | null)>; course?: Array<(number | string | null)>; accuracy?: Array<(number | string | null)>; source?: Array<(number | string |
@@ -44,7 +45,7 @@ declare namespace Server {
   type Session = { name: string; role: "view" | "operate"; scope: { fleets?: Array<string>; vehicles?: Array<string> }; csrf?: string; login: boolean;
     link?: boolean; expires?: string };
   type Alert = { id: (string | number); rule: string; fleet: string; vehicle: string; severity?: string; summary?: string; remedy?: string; began: string;
-    ended?: string; reason?: "forgotten" | "rule" | "operator"; place?: any; silenced?: string; value?: any };
+    ended?: string; noticed?: string; reason?: "forgotten" | "rule" | "operator"; place?: any; silenced?: string; value?: any };
   type Rule = { name: string; when: string; above?: number; below?: number; until?: number; severity: "info" | "warning" | "critical"; for?: number; quiet?:
     string; receivers?: Array<string> };
   type Share = { id: string; fleet: string; vehicle: string; by: string; began: string; expires: string };

@@ -51,7 +51,8 @@ public struct Roster: Sendable {
   /// The vehicles in order of their first message. When a vehicle is removed, the last one takes its index.
   public internal(set) var vehicles: [VehicleRecord] = []
   public internal(set) var counters = Counters()
-  /// Delays of the last live messages in s, from the time by the vehicle's clock to the arrival.
+  /// Delays of the last live messages in s, from the time by the vehicle's clock to the arrival. Messages of
+  /// vehicles whose clock is known to be wrong are excluded.
   public internal(set) var delays = DelayWindow()
   /// A number that increases with each change of any vehicle.
   public internal(set) var revision: UInt64 = 0
@@ -117,8 +118,9 @@ public struct Roster: Sendable {
     return (outcome, vehicle, content)
   }
 
-  /// Restarts the counting of sequence numbers for all vehicles. Must be called after a time without a
-  /// subscription: messages of that time did not arrive, but are not lost.
+  /// Interrupts the counting of sequence numbers for all vehicles. Must be called after a time without a
+  /// subscription: messages of that time did not arrive, but are not lost. Messages that were missing before
+  /// still count as missing.
   public mutating func restartSequences() {
     for index in vehicles.indices { vehicles[index].restartSequence() }
   }
@@ -163,7 +165,9 @@ public struct Roster: Sendable {
         vehicles[place].revision = revision
         vehicles[place].clearedKinds.remove(kind)
         if case .status = content { vehicles[place].statusPayload = payload }
-        if !retained, let delay = content.delay(at: moment) { delays.add(delay) }
+        if !retained, !vehicles[place].isClockWrong, let delay = content.delay(at: moment) {
+          delays.add(delay)
+        }
       }
       return outcome
     } catch {

@@ -32,10 +32,12 @@ package struct SequenceGaps: Hashable, Sendable {
 
   package private(set) var gaps: [ClosedRange<UInt64>] = []
   package private(set) var missing: UInt64 = 0
-  /// The ranges of numbers that were skipped below a multiple of `block`, oldest first.
+  /// The ranges of numbers that were skipped below a multiple of `block` or by an interruption, oldest first.
   private var skipped: [ClosedRange<UInt64>] = []
   private var first: UInt64
   private var highest: UInt64
+  /// True if messages may have been published without being sent to this subscriber.
+  private var isInterrupted = false
   /// The number below which no gap is stored any more.
   private var givenUpBelow: UInt64 = 0
 
@@ -47,12 +49,21 @@ package struct SequenceGaps: Hashable, Sendable {
     highest = number
   }
 
+  /// Begins an interruption of the subscription: the numbers up to the next one above all received ones do not
+  /// count as missing. If such a number arrives nevertheless, it counts as late.
+  package mutating func interrupt() { isInterrupted = true }
+
   package mutating func insert(_ number: UInt64) -> Outcome {
     if number > highest {
+      defer { isInterrupted = false }
+      if isInterrupted {
+        if number > highest + 1 { skip((highest + 1)...(number - 1)) }
+        highest = number
+        return .next
+      }
       let boundary = number / Self.block * Self.block
       if boundary > highest + 1, boundary - highest <= Self.skippedBlocks * Self.block {
-        skipped.append((highest + 1)...(boundary - 1))
-        if skipped.count > Self.capacity { skipped.removeFirst() }
+        skip((highest + 1)...(boundary - 1))
         if number > boundary { open(boundary...(number - 1)) }
       } else if number - highest > 1 {
         open((highest + 1)...(number - 1))
@@ -80,6 +91,11 @@ package struct SequenceGaps: Hashable, Sendable {
     let range = ranges.remove(at: place)
     if number < range.upperBound { ranges.insert((number + 1)...range.upperBound, at: place) }
     if number > range.lowerBound { ranges.insert(range.lowerBound...(number - 1), at: place) }
+  }
+
+  private mutating func skip(_ numbers: ClosedRange<UInt64>) {
+    skipped.append(numbers)
+    if skipped.count > Self.capacity { skipped.removeFirst() }
   }
 
   private mutating func open(_ gap: ClosedRange<UInt64>) {

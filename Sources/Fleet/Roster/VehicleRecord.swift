@@ -140,6 +140,7 @@ public struct VehicleRecord: Sendable {
   package static let gapDuration = 900.0
   private var sequence: SequenceGaps?
   private var sequenceEpoch: String?
+  private var clockComparison: ClockComparison?
   /// The number of missing messages of earlier epochs, which will not arrive any more.
   private var lost: UInt64 = 0
 
@@ -160,9 +161,17 @@ public struct VehicleRecord: Sendable {
     sortKey = key.sortKey
   }
 
-  /// The time by the vehicle's clock at which a sleeping vehicle will next connect, as it announced. Nil if
-  /// it is not asleep or announced no time, for example because it only wakes on events.
-  public var nextContact: UTCTime? { state == .asleep ? status?.message.nextContact : nil }
+  /// The time at which a sleeping vehicle will next connect, as it announced. Nil if it is not asleep or
+  /// announced no time, for example because it only wakes on events.
+  ///
+  /// It is a time by the local clock if the announcement arrived live: only its distance from the time of the
+  /// message is used, so that it is valid even if the vehicle's clock is wrong. That of a retained message is a
+  /// time by the vehicle's clock.
+  public var nextContact: UTCTime? {
+    guard state == .asleep, let status, let announced = status.message.nextContact else { return nil }
+    guard !status.isRetained else { return announced }
+    return status.receivedAt.time.advanced(bySeconds: announced.seconds(since: status.message.time))
+  }
 
   /// Returns whether a sleeping vehicle has not connected at its announced time.
   /// - Parameters:
@@ -186,8 +195,9 @@ public struct VehicleRecord: Sendable {
     }
   }
 
-  /// Forgets the received and the missing numbers; the next message starts the counting again.
-  mutating func restartSequence() { (sequence, sequenceEpoch) = (nil, nil) }
+  /// Excludes the numbers up to the next message from the missing ones. Numbers that are missing already remain
+  /// missing until they arrive.
+  mutating func restartSequence() { sequence?.interrupt() }
 
   /// Returns whether messages are missing, and the last gap was found within the last quarter of an hour.
   public func hasRecentGap(at now: Moment) -> Bool {
@@ -238,6 +248,33 @@ public struct VehicleRecord: Sendable {
     return location.map { $0.message.time <= failure.time } ?? true
   }
 
+  /// The seconds by which the vehicle's clock is behind the local clock; nil up to a minute, and if it is
+  /// unknown.
+  ///
+  /// A message with an old time can come from a backlog. Two kinds of live messages cannot: a status `asleep`,
+  /// which a vehicle writes when its queue is empty, and statuses whose times advance as fast as the local clock.
+  /// A backlog arrives faster than it was written.
+  public var clockLag: Double? { clockComparison?.lag }
+
+  /// True if the vehicle's clock is known to be wrong, so that the times of its messages have no meaning here.
+  package var isClockWrong: Bool { clockLag != nil || clockLead != nil }
+
+  /// Compares the clocks by the delay of a live status.
+  private mutating func compareClocks(_ status: StatusMessage, at arrival: Moment) {
+    let delay = arrival.time.seconds(since: status.time)
+    guard delay > Self.futureLimit else {
+      clockComparison = nil
+      return
+    }
+    var comparison = clockComparison ?? ClockComparison(delay: delay, since: arrival)
+    if abs(delay - comparison.delay) > ClockComparison.tolerance {
+      comparison = ClockComparison(delay: delay, since: arrival)
+    }
+    let isSteady = arrival.seconds(since: comparison.since) >= ClockComparison.duration
+    if status.state == .asleep || isSteady { comparison.lag = delay }
+    clockComparison = comparison
+  }
+
   /// The seconds by which the vehicle's clock is ahead of the local clock, according to the status or location
   /// that arrived last; nil up to a minute.
   public var clockLead: Double? {
@@ -258,6 +295,20 @@ public struct VehicleRecord: Sendable {
     let written = [status?.message.time, location?.message.time].compactMap { $0 }.max()
     return written.map { max(0, now.time.seconds(since: $0)) }
   }
+}
+
+/// The delay of live statuses, from which a clock that is behind is found.
+private struct ClockComparison: Sendable {
+  /// The maximum difference in s between the delays of statuses for the same lag.
+  static let tolerance = 10.0
+  /// The time in s for which the delay must not change.
+  static let duration = 30.0
+
+  /// The delay of the first of the compared statuses in s.
+  var delay: Double
+  var since: Moment
+  /// The seconds by which the clock is behind; nil while it is unknown.
+  var lag: Double?
 }
 
 extension VehicleRecord {
@@ -378,6 +429,7 @@ extension VehicleRecord {
     }
     switch message {
     case .status(let message):
+      if !arrival.isRetained { compareClocks(message, at: arrival.moment) }
       let before = state
       sessionStart = message.sessionStart
       status = received(message)

@@ -20,7 +20,8 @@ extension Receiver {
       number: 0, receiver: name, key: key, created: now, subject: text.subject,
       body: isMail ? text.letter : text.json, vehicles: [])
     switch ReceiverClient(self, shouldContinue: shouldContinue)?.deliver(message, attempt: 1, at: now) {
-    case .taken(let answer): return .accepted(answer)
+    case .taken(let answer, let refused):
+      return refused.map { .failed("the mail server rejected recipients: \($0)") } ?? .accepted(answer)
     case .failed(let reason, _, _): return .failed(reason)
     case .left: return .interrupted
     case nil: return .failed("libcurl cannot be used")

@@ -37,6 +37,7 @@ package enum AlertText {
     json.field("remedy", alert.remedy)
     json.field("began", alert.began.rfc3339)
     json.field("ended", alert.ended?.rfc3339)
+    json.field("noticed", alert.noticed?.rfc3339)
     json.field("reason", alert.reason?.rawValue)
     if let place = alert.place {
       json.field("place") { json in
@@ -81,7 +82,18 @@ package enum AlertText {
   package static func line(_ item: Notice.Item) -> String {
     let reason = item.alert.reason.map { ": \($0.words)" } ?? ""
     let end = item.transition == .ended ? ", ended\(reason)" : ""
-    return singleLine("\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)")
+    return singleLine("\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)\(delay(item))")
+  }
+
+  /// The time in s from a transition to its notice above which a text states it.
+  private static let shortDelay = 60.0
+
+  /// Returns the delay of a transition that the service noticed late, as in ", noticed 2 h later"; otherwise an
+  /// empty text.
+  private static func delay(_ item: Notice.Item) -> String {
+    let time = item.transition == .ended ? item.alert.ended ?? item.alert.began : item.alert.began
+    guard let delay = item.alert.noticed?.seconds(since: time), delay > shortDelay else { return "" }
+    return ", noticed \(QuantityText.age(delay)) later"
   }
 
   /// Replaces line breaks by spaces. Texts come from the network and can contain some, but each alert in a mail

@@ -6,7 +6,9 @@ internal import Transfers
 /// thread.
 package final class ReceiverClient {
   package enum Outcome: Hashable, Sendable {
-    case taken(String)
+    /// - Parameter refused: the recipients of a mail that the server rejected, with its responses; nil if it
+    ///   accepted the mail for all of them. The mail is not sent to them again.
+    case taken(String, refused: String? = nil)
     /// The message was not accepted, for the given reason. `after` is the retry delay in s that the receiver
     /// requested; nil if it requested none.
     /// - Parameter isRefusal: true if the receiver rejected the content of this message; other messages can
@@ -68,11 +70,14 @@ package final class ReceiverClient {
       case .web(let transfer, let hook):
         return try post(message, attempt: attempt, at: time, by: transfer, to: hook)
       case .mail(let transfer, let mail):
-        try transfer.send(
+        let refused = try transfer.send(
           Letter.text(
             from: mail.sender, to: mail.recipients, subject: message.subject, body: message.body,
             key: message.key, at: message.created), from: mail.sender, to: mail.recipients, by: mail.server)
-        return .taken("accepted by \(mail.server.url)")
+        return .taken(
+          "accepted by \(mail.server.url)",
+          refused: refused.isEmpty
+            ? nil : refused.map { "\($0.address) (\($0.response))" }.joined(separator: ", "))
       }
     } catch {
       // The status code is valid even if the rest of the response is too long.

@@ -26,6 +26,9 @@ package struct Alert: Hashable, Sendable {
   /// The reason why the alert ended although its condition had not; nil while it is open, and if the
   /// condition ended.
   package var reason: EndReason?
+  /// The time at which the service noticed the start of the alert or, after its end, the end. It is later than the
+  /// event if the vehicle's message was delayed. Nil for an alert of an earlier version.
+  package var noticed: UTCTime?
 }
 
 /// A reason for which an alert ends although its condition has not. The raw values are stored and published.

@@ -9,13 +9,20 @@ extension AlertRule {
       // A location shows that a phone is online.
       case .offline: [.status, .position]
       case .battery, .queue: [.status]
-      case .speed: [.position, .status]
+      case .speed: [.position, .status, .event]
       case .accuracy: [.position, .event]
       case .entered, .left: [.regions]
       case .event: [.event]
       case .trace: [.trace]
       }
     return states.isEmpty ? own : own.union([.status])
+  }
+
+  /// Returns whether facts show that the value of the condition is unknown, so that its alert ends: the speed of a
+  /// vehicle that is offline or asleep, or has no current position.
+  func isUnknown(by facts: VehicleFacts) -> Bool {
+    guard case .speed = condition else { return false }
+    return facts.state == .offline || facts.state == .asleep || facts.isStale || facts.accuracy == .infinity
   }
 
   /// Returns the description of an alert.
@@ -65,10 +72,6 @@ extension AlertEngine {
     case .battery(let below, let until):
       compare(rule, facts, facts.battery, begins: { $0 < below }, ends: { $0 >= until }, &changes)
     case .speed(let above, let until):
-      // The speed of an offline vehicle is unknown, so its speed alert ends.
-      guard facts.state != .offline else {
-        return forget(EntryKey(rule: rule.name, vehicle: facts.key, subject: ""), &changes)
-      }
       compare(rule, facts, facts.speed, begins: { $0 > above }, ends: { $0 <= until }, &changes)
     case .accuracy(let above, let until):
       compare(rule, facts, facts.accuracy, begins: { $0 > above }, ends: { $0 <= until }, &changes)
@@ -84,15 +87,40 @@ extension AlertEngine {
     }
   }
 
+  /// Ends an alert because its value is unknown from now on.
+  mutating func end(_ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]) {
+    let key = EntryKey(rule: rule.name, vehicle: facts.key)
+    catchUp(key, rule, facts, &changes)
+    forget(key, &changes, at: facts.time)
+  }
+
+  /// Starts or ends the alert of a condition for which this was due before a message from a backlog. The time
+  /// between two such messages elapses as it did in the vehicle.
+  private mutating func catchUp(
+    _ key: EntryKey, _ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]
+  ) {
+    guard facts.isLate, var entry = entry(key), entry.isConfirmed, entry.since <= facts.timestamp else {
+      return
+    }
+    entry.lag = facts.lag
+    settle(entry, key, rule, &changes, summary: facts.event?.summary)
+  }
+
   private mutating func judge(
     _ rule: AlertRule, _ facts: VehicleFacts, subject: String = "", value: Double? = nil, holds: Bool,
     isFromBefore: Bool = false, _ changes: inout [AlertChange]
   ) {
     let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: subject)
-    var entry = entry(key) ?? Entry(since: facts.at.timestamp)
+    // Any message shows that the vehicle is online now.
+    var facts = facts
+    if rule.condition == .offline { facts.time = facts.at.time }
+    catchUp(key, rule, facts, &changes)
+    var entry = entry(key) ?? Entry(since: facts.timestamp)
     if entry.holds != holds {
-      (entry.holds, entry.since, entry.isFromBefore) = (holds, facts.at.timestamp, isFromBefore)
+      (entry.holds, entry.since, entry.isFromBefore) = (holds, facts.timestamp, isFromBefore)
     }
+    // A message from before the change, such as a retained one, does not delay the timer.
+    if entry.since <= facts.timestamp { entry.lag = facts.lag }
     entry.isConfirmed = true
     entry.value = value ?? entry.value
     entry.place = facts.place ?? entry.place
@@ -109,7 +137,9 @@ extension AlertEngine {
     ends: (Double) -> Bool, _ changes: inout [AlertChange]
   ) {
     guard let value, !value.isNaN else { return }
-    let before = entry(EntryKey(rule: rule.name, vehicle: facts.key))?.holds ?? false
+    let entry = entry(EntryKey(rule: rule.name, vehicle: facts.key))
+    if facts.isStale, entry?.alert == nil { return }
+    let before = entry?.holds ?? false
     let holds = begins(value) || before && !ends(value)
     judge(rule, facts, value: value, holds: holds, &changes)
   }
@@ -174,11 +204,14 @@ extension AlertEngine {
     }
     switch (event.isOngoing, known) {
     case (true?, nil) where isNews:
-      var entry = Entry(since: facts.at.timestamp)
-      (entry.holds, entry.place) = (true, event.place)
+      var entry = Entry(since: facts.timestamp)
+      (entry.holds, entry.place, entry.lag) = (true, event.place, facts.lag)
       settle(entry, key, rule, &changes, summary: event.summary)
-    case (false?, var entry?):
-      (entry.holds, entry.since, entry.isConfirmed) = (false, facts.at.timestamp, true)
+    case (false?, _?):
+      catchUp(key, rule, facts, &changes)
+      guard var entry = entry(key) else { break }
+      (entry.holds, entry.since, entry.isConfirmed) = (false, facts.timestamp, true)
+      entry.lag = facts.lag
       settle(entry, key, rule, &changes)
     case (nil, _) where isNews, (false?, nil) where isNews:
       changes.append(.happened(happen(event, rule, facts)))

@@ -30,6 +30,9 @@ package struct AlertEngine: Sendable {
     package var holds = false
     /// The time since which the condition has been satisfied, or not satisfied, as `holds` states.
     package var since: Timestamp
+    /// The time in s from the vehicle's last message about the condition to its arrival. Until the next message,
+    /// time elapses from this arrival.
+    var lag = 0.0
     /// The number of the open alert of this condition; nil if there is none.
     package var alert: Int64?
     package var value: Double?
@@ -42,6 +45,9 @@ package struct AlertEngine: Sendable {
     package var isFromBefore = false
     /// False after the state was restored, until the vehicle sends a message.
     package var isConfirmed = true
+
+    /// True if the last message about the condition is from a backlog.
+    var isLate: Bool { lag > VehicleFacts.liveLag }
 
     package init(since: Timestamp) { self.since = since }
   }
@@ -107,9 +113,13 @@ package struct AlertEngine: Sendable {
       return changes
     }
     guard facts.topic != .removal else { return changes + forget(facts.key) }
-    if facts.topic == .position, let place = facts.place { complete(facts.key, place) }
+    if facts.topic == .position, let place = facts.place { complete(facts, place) }
     let isNews = facts.event.map { isNew($0, facts) } ?? true
     for rule in rulesOfTopic[facts.topic] ?? [] where rule.covers(facts.key) {
+      guard !rule.isUnknown(by: facts) else {
+        end(rule, facts, &changes)
+        continue
+      }
       guard rule.states.isEmpty || rule.states.contains(facts.state) else {
         forgetPending(rule, facts.key)
         continue
@@ -124,13 +134,13 @@ package struct AlertEngine: Sendable {
   }
 
   /// Sets the position of satisfied conditions without an alert that have none. After a start, a retained status
-  /// can arrive before the retained location.
-  private mutating func complete(_ vehicle: VehicleKey, _ place: Coordinate) {
+  /// can arrive before the retained location. A condition of a backlog remains without a position.
+  private mutating func complete(_ facts: VehicleFacts, _ place: Coordinate) {
     for rule in rules.keys {
-      for (subject, var entry) in entries[rule]?[vehicle] ?? [:]
-      where entry.holds && entry.alert == nil && entry.place == nil {
+      for (subject, var entry) in entries[rule]?[facts.key] ?? [:]
+      where entry.holds && entry.alert == nil && entry.place == nil && !entry.isLate {
         entry.place = place
-        store(entry, EntryKey(rule: rule, vehicle: vehicle, subject: subject))
+        store(entry, EntryKey(rule: rule, vehicle: facts.key, subject: subject))
       }
     }
   }
@@ -209,9 +219,12 @@ package struct AlertEngine: Sendable {
   }
 
   /// Deletes the state of a condition, and ends its open alert.
-  mutating func forget(_ key: EntryKey, _ changes: inout [AlertChange], because reason: EndReason? = nil) {
+  /// - Parameter time: the time of the end; nil for the current time.
+  mutating func forget(
+    _ key: EntryKey, _ changes: inout [AlertChange], at time: UTCTime? = nil, because reason: EndReason? = nil
+  ) {
     guard let entry = entry(key) else { return }
-    if let number = entry.alert, let alert = end(number, at: now.time, because: reason) {
+    if let number = entry.alert, let alert = end(number, at: time ?? now.time, because: reason) {
       changes.append(.ended(alert))
     }
     store(nil, key)
@@ -229,21 +242,23 @@ package struct AlertEngine: Sendable {
     if entry.isConfirmed {
       if entry.holds && entry.alert == nil && !entry.isFromBefore {
         let due = entry.since.advanced(bySeconds: rule.duration)
-        if due <= now.timestamp {
+        let arrival = due.advanced(bySeconds: entry.lag)
+        if arrival <= now.timestamp {
           guard self.entry(key) != nil || store(entry, key) else { return }
           let alert = begin(entry, key, rule, at: time(of: due), summary: summary)
           entry.alert = alert.number
           changes.append(.began(alert))
         } else {
-          look = due
+          look = arrival
         }
       } else if !entry.holds, let number = entry.alert {
         let due = entry.since.advanced(bySeconds: rule.hold)
-        if due <= now.timestamp {
+        let arrival = due.advanced(bySeconds: entry.lag)
+        if arrival <= now.timestamp {
           entry.alert = nil
           if let alert = end(number, at: time(of: due)) { changes.append(.ended(alert)) }
         } else {
-          look = due
+          look = arrival
         }
       }
       if !entry.holds, let overdue = entry.overdue { look = min(look ?? overdue, overdue) }
@@ -273,7 +288,7 @@ package struct AlertEngine: Sendable {
       number: nextNumber, rule: rule.name, vehicle: key.vehicle, subject: key.subject,
       severity: rule.severity,
       summary: summary ?? rule.summary(entry.value, subject: key.subject), began: time, place: entry.place,
-      value: entry.value.flatMap { $0.isFinite ? $0 : nil })
+      value: entry.value.flatMap { $0.isFinite ? $0 : nil }, noticed: now.time)
     nextNumber += 1
     open[alert.number] = alert
     return alert
@@ -282,17 +297,18 @@ package struct AlertEngine: Sendable {
   mutating func end(_ number: Int64, at time: UTCTime, because reason: EndReason? = nil) -> Alert? {
     guard var alert = open.removeValue(forKey: number) else { return nil }
     alert.ended = max(time, alert.began)
-    alert.reason = reason
+    (alert.reason, alert.noticed) = (reason, now.time)
     return alert
   }
 
   /// Returns an alert for an instantaneous event.
   mutating func happen(_ event: VehicleFacts.Event, _ rule: AlertRule, _ facts: VehicleFacts) -> Alert {
-    let time = event.time ?? facts.at.time
+    let time = event.time ?? facts.time
     defer { nextNumber += 1 }
     return Alert(
       number: nextNumber, rule: rule.name, vehicle: facts.key, subject: event.name, severity: rule.severity,
-      summary: event.summary, remedy: event.remedy, began: time, ended: time, place: event.place)
+      summary: event.summary, remedy: event.remedy, began: time, ended: time, place: event.place,
+      noticed: facts.at.time)
   }
 
   /// Deletes satisfied conditions without an alert, because the vehicle is in a state that the rule does not

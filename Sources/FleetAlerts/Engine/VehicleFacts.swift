@@ -44,7 +44,14 @@ package struct VehicleFacts: Hashable, Sendable {
 
   package var key: VehicleKey
   package var topic: Topic
+  /// The time of arrival.
   package var at: Moment
+  /// The time to which the facts apply: the time of the message, which is earlier than `at` for a message from a
+  /// backlog. It is the time of arrival if the time of the message is later, and if the vehicle's clock is known
+  /// to be wrong. A status always applies to the time of its arrival.
+  package var time: UTCTime
+  /// True for a retained position that is only the last known one. It can end an alert, but not start one.
+  package var isStale = false
   /// True if the broker sent the message as a retained one. It then reports a state that may be old, not a
   /// change.
   package var isRetained: Bool
@@ -76,13 +83,38 @@ package struct VehicleFacts: Hashable, Sendable {
     key: VehicleKey, topic: Topic, at: Moment, state: VehicleState = .online, isRetained: Bool = false
   ) {
     (self.key, self.topic, self.at, self.state, self.isRetained) = (key, topic, at, state, isRetained)
+    time = at.time
   }
+}
+
+extension VehicleFacts {
+  /// The maximum lag in s of messages that are processed as they arrive.
+  static let liveLag = 5.0
+
+  /// The time in s from the facts to their arrival.
+  var lag: Double { max(0, at.time.seconds(since: time)) }
+
+  /// `time` by the monotonic clock.
+  var timestamp: Timestamp { at.timestamp.advanced(bySeconds: -lag) }
+
+  /// True for facts from a backlog.
+  var isLate: Bool { lag > Self.liveLag }
 }
 
 extension VehicleFacts {
   /// The time in s by which a sleeping vehicle may contact the broker late before it is overdue, as in
   /// `VehicleRecord.isOverdue`.
   private static let tolerance = 300.0
+  /// The maximum age in s of a message in a backlog. An older time is from a clock that was not set.
+  private static let longestBacklog = 366.0 * 86_400
+  /// The maximum time in s between a late message and a position that is used as its place.
+  private static let samePlace = 60.0
+
+  /// Returns the time of a message if it is credible, otherwise the time of arrival.
+  private static func time(_ time: UTCTime, of record: VehicleRecord, at moment: Moment) -> UTCTime {
+    let lag = moment.time.seconds(since: time)
+    return record.isClockWrong || !(0...longestBacklog).contains(lag) ? moment.time : time
+  }
 
   /// Extracts the facts from a message.
   ///
@@ -103,8 +135,11 @@ extension VehicleFacts {
     default: return nil
     }
     self.init(key: record.key, topic: topic, at: moment, state: record.state, isRetained: isRetained)
-    place = record.location.flatMap {
-      $0.message.location.suspicion == nil ? $0.message.location.coordinate : nil
+    if topic != .status, let sent = message.time { time = Self.time(sent, of: record, at: moment) }
+    if let known = record.location?.message, known.location.suspicion == nil {
+      // The last position is the place of a current message, but not of a message from a backlog.
+      let isThere = !isLate || abs(known.time.seconds(since: message.time ?? time)) <= Self.samePlace
+      place = isThere ? known.location.coordinate : nil
     }
     switch message {
     case .status(let status):
@@ -112,37 +147,49 @@ extension VehicleFacts {
       battery = status.device?.battery?.level
       queue = status.counters["queue.records"].map(Double.init)
     case .location(let message):
-      speed = message.location.suspicion == nil ? message.location.speed : nil
-      accuracy = message.location.horizontalAccuracy
+      let isPast = isRetained && record.isLocationStale(at: moment)
+      // After a start, the position can arrive before the status, which shows whether it is current.
+      isStale = isPast && (record.state != .unknown || lag > Self.samePlace)
+      guard message.location.suspicion == nil, isStale == isPast else { break }
+      (speed, accuracy) = (message.location.speed, message.location.horizontalAccuracy)
     case .region(let region):
       let name = region.region.cut(80)
       if region.event == .exit { outside = [name] }
       inside = region.event == .exit ? [] : [name]
       isCrossing = !isRetained && region.event != .dwell
+      place = region.coordinate ?? place
     case .regionsState(let states):
       inside = states.regions.filter { $0.state == .inside }.map { $0.identifier.cut(80) }
       outside = states.regions.filter { $0.state == .outside }.map { $0.identifier.cut(80) }
       if states.omitted == 0 { watched = Set(states.regions.map { $0.identifier.cut(80) }) }
     case .locationEvent(let failure):
-      if failure.event == .failed { accuracy = .infinity }
+      // A position after the failure can arrive before it.
+      if failure.event == .failed, record.location.map({ $0.message.time <= failure.time }) ?? true {
+        accuracy = .infinity
+      }
       event = Event(
-        name: failure.event.name, summary: VehicleEvent.summary(failure), time: failure.time, place: place,
+        name: failure.event.name, summary: VehicleEvent.summary(failure), time: time, place: place,
         key: Self.key(failure.identity, failure.time, failure.event.name))
       event?.remedy = failure.remedy
     case .motion(let motion):
       event = Event(
-        name: motion.event.name, summary: motion.event.name, time: motion.time, place: place,
+        name: motion.event.name, summary: motion.event.name, time: time, place: place,
         key: Self.key(motion.identity, motion.time, motion.event.name))
     case .drivingEvent(let driving):
       event = Event(
         name: driving.event.name, summary: "\(driving.event.name) (\(driving.severity.rawValue))",
-        time: driving.time, place: driving.coordinate ?? place,
+        time: time, place: driving.coordinate ?? place,
         key: "\(driving.journal.series):\(driving.journal.number)", isOngoing: driving.isOngoing)
+      // The message contains the start of the event.
+      if !driving.isOngoing {
+        let end = driving.duration.map { driving.time.advanced(bySeconds: $0) }
+        time = end.map { Self.time($0, of: record, at: moment) } ?? moment.time
+      }
     case .trace(let trace):
       let severity = trace.impact.map { " (\($0.severity.rawValue))" } ?? ""
       event = Event(
         name: trace.cause.name, summary: "trace \(trace.trace.number) of \(trace.cause.name)\(severity)",
-        time: trace.time, place: trace.coordinate ?? place,
+        time: time, place: trace.coordinate ?? place,
         key: "trace:\(trace.trace.series):\(trace.trace.number)")
     default: break
     }

@@ -53,7 +53,12 @@ extension AlertWorker {
     let number = result.number
     publishes = true
     switch result.outcome {
-    case .taken:
+    case .taken(_, let refused):
+      if let refused, isComplaintDue(about: result.receiver, at: now) {
+        service.report(
+          "alerts: the mail server of \(result.receiver) rejected recipients, who do not get the mail: \(refused)"
+        )
+      }
       queues[result.receiver]?.remove(number, wasTaken: true, at: now.timestamp)
       created[number] = nil
       refusedSince[number] = nil
@@ -81,13 +86,19 @@ extension AlertWorker {
       queues[result.receiver]?.fail(number, after: after, at: now.timestamp, using: &generator)
       writes.failed.append((number, failure))
       counters.receivers[result.receiver]?.failed += 1
-      if nextComplaint[result.receiver].map({ $0 <= now.timestamp }) ?? true {
-        nextComplaint[result.receiver] = now.timestamp.advanced(bySeconds: Self.complaints)
+      if isComplaintDue(about: result.receiver, at: now) {
         service.report("alerts: \(result.receiver) did not accept a message; retrying: \(failure)")
       }
       counters.receivers[result.receiver]?.failure = failure
     case .left: queues[result.receiver]?.giveBack(number, at: now.timestamp)
     }
+  }
+
+  /// Returns whether a problem of a receiver may be logged now, and records that it is.
+  private func isComplaintDue(about receiver: String, at now: Moment) -> Bool {
+    if let next = nextComplaint[receiver], next > now.timestamp { return false }
+    nextComplaint[receiver] = now.timestamp.advanced(bySeconds: Self.complaints)
+    return true
   }
 
   /// Gives up messages that could not be sent for too long, and reports this to the operator. They remain in

@@ -42,5 +42,7 @@ package enum AlertSchema {
     CREATE TABLE ends (number INTEGER PRIMARY KEY);
     """,
     "ALTER TABLE alerts ADD COLUMN remedy TEXT",
+    // The time at which the service noticed the start or the end of the alert; NULL for alerts of earlier versions.
+    "ALTER TABLE alerts ADD COLUMN noticed INTEGER",
   ]
 }

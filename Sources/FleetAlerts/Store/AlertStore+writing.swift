@@ -24,7 +24,7 @@ package struct AlertWrites {
   var failed: [(number: Int64, failure: String)] = []
   /// The messages that were given up, with the reason.
   var gone: [(number: Int64, failure: String)] = []
-  /// The time before which ended alerts are deleted; nil to delete none.
+  /// The time before which the end of alerts must have been noticed that are deleted; nil to delete none.
   var forgottenBefore: UTCTime?
 
   var isEmpty: Bool {
@@ -139,9 +139,9 @@ extension AlertStore {
     var insert = try database.prepare(
       """
       INSERT INTO alerts (number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, reason,
-        remedy)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-      ON CONFLICT (number) DO UPDATE SET ended = excluded.ended, reason = excluded.reason
+        remedy, noticed)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+      ON CONFLICT (number) DO UPDATE SET ended = excluded.ended, reason = excluded.reason, noticed = excluded.noticed
       """)
     for alert in alerts {
       insert.bind(1, alert.number)
@@ -158,6 +158,7 @@ extension AlertStore {
       insert.bind(12, alert.value)
       insert.bind(13, alert.reason?.rawValue)
       insert.bind(14, alert.remedy)
+      insert.bind(15, alert.noticed?.nanoseconds)
       try insert.run()
     }
     try used(alerts.map(\.number).max() ?? last.number, "alerts")
@@ -295,7 +296,8 @@ extension AlertStore {
   private func forget(before time: UTCTime, at now: UTCTime) throws(SQLiteError) {
     for (sql, limit) in [
       (
-        "DELETE FROM alerts WHERE ended < ?1 AND held = 0 AND number NOT IN (SELECT number FROM gathered)",
+        // An alert can be noticed long after its end.
+        "DELETE FROM alerts WHERE ended < ?1 AND ifnull(noticed, ended) < ?1 AND held = 0 AND number NOT IN (SELECT number FROM gathered)",
         time
       ),
       ("DELETE FROM messages WHERE gone = 1 AND created < ?1", time),

@@ -106,7 +106,7 @@ package struct AlertStore: ~Copyable {
     var statement = try database.prepare(
       """
       SELECT number, rule, fleet, vehicle, subject, severity, summary, began, ended, latitude, longitude, value, held,
-        reason, remedy
+        reason, remedy, noticed
       FROM alerts WHERE \(condition)
       """, isPersistent: false)
     var found: [(alert: Alert, isHeld: Bool)] = []
@@ -118,7 +118,8 @@ package struct AlertStore: ~Copyable {
         summary: statement.text(6) ?? "", remedy: statement.text(14),
         began: UTCTime(nanoseconds: statement.int64(7)),
         ended: statement.integer(8).map(UTCTime.init(nanoseconds:)), place: Self.place(statement, 9),
-        value: statement.double(11), reason: statement.text(13).flatMap(EndReason.init(rawValue:)))
+        value: statement.double(11), reason: statement.text(13).flatMap(EndReason.init(rawValue:)),
+        noticed: statement.integer(15).map(UTCTime.init(nanoseconds:)))
       found.append((alert, statement.int64(12) != 0))
     }
     return found
@@ -224,7 +225,8 @@ package struct AlertStore: ~Copyable {
       guard var alert = alerts[statement.int64(0)],
         let transition = AlertTransition(rawValue: statement.text(1) ?? "")
       else { continue }
-      if transition == .began { alert.ended = nil }
+      // The time of the notice belongs to the end.
+      if transition == .began, alert.ended != nil { (alert.ended, alert.noticed) = (nil, nil) }
       if let place = notices.firstIndex(where: { $0.rule == alert.rule }) {
         notices[place].items.append(.init(alert, transition))
       } else {

@@ -48,7 +48,7 @@ package final class VehicleRemoval {
     // Some brokers deliver retained messages only for exact topics; then only the messages on these topics
     // are found.
     let exact = (targets.named ?? []).flatMap { key in
-      TopicScheme.kept.map { key.topic(root: targets.root, $0) }
+      TopicScheme.retainedPaths.map { key.topic(root: targets.root, $0) }
     }
     operation = try ManagementOperation.reading(broker, targets, ["#"], exact: exact)
     let (store, copies) = operation.client.withState { ($0.documents, $0.copies) }
@@ -94,12 +94,4 @@ package final class VehicleRemoval {
 
   /// Disconnects from the broker.
   package func close() { operation.close() }
-}
-
-extension TopicScheme {
-  /// The paths of retained messages below a vehicle.
-  fileprivate static let kept =
-    [MessageKind.status, .location, .altitude, .vehicle].map(\.rawValue) + [
-      configDesired, configReported, regionsDesired, regionsReported, regionsState, beaconsWanted,
-    ]
 }

@@ -90,6 +90,9 @@ extension DetailPane {
     if let lead = record.clockLead {
       parts.append(StyledText("clock ahead by \(QuantityText.age(lead))", style: TextStyle(.yellow)))
     }
+    if let lag = record.clockLag {
+      parts.append(StyledText("clock behind by \(QuantityText.age(lag))", style: TextStyle(.yellow)))
+    }
     if let version = status?["version"]?.string { parts.append(StyledText(version, style: .dim)) }
     if let uptime = status?["uptime"]?.double {
       parts.append(StyledText("up \(QuantityText.age(uptime))", style: .dim))

@@ -176,6 +176,7 @@ extension VehicleRecord {
       json.field("missing", missing)
       json.field("unreadable", unreadable)
       json.field("clockLead", clockLead, decimals: 0)
+      json.field("clockLag", clockLag, decimals: 0)
       if let location = location?.message.location, let shown = shownPosition(at: now) {
         json.field("latitude", shown.coordinate.latitude, decimals: 7)
         json.field("longitude", shown.coordinate.longitude, decimals: 7)

@@ -43,6 +43,7 @@ extension VehicleRecord {
     if missing > 0 { json.field("missing", missing) }
     if hasRecentGap(at: now) { json.field("gap", true) }
     json.field("clockLead", clockLead, decimals: 0)
+    json.field("clockLag", clockLag, decimals: 0)
     if !insideRegions.isEmpty { json.field("inside", texts: insideRegions) }
     if let event {
       json.field("event") { json in

@@ -57,7 +57,8 @@ package struct MetricsRoutes: RouteGroup {
         ([("reason", "refused")], Double(counters.refused)),
       ])
     metrics.family(
-      "fleet_delay_seconds", .gauge, "Delay of recent messages from the vehicle's clock, by quantile.",
+      "fleet_delay_seconds", .gauge,
+      "Delay of recent messages from the vehicle's clock, by quantile; without vehicles with a wrong clock.",
       [0.5, 0.95, 0.99].map { ([("quantile", "\($0)")], delays.quantile($0)) })
     let link = feed.link()
     metrics.gauge("broker_up", "Whether the broker is connected.", link.isConnected ? 1 : 0)
