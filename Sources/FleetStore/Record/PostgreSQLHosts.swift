@@ -33,6 +33,20 @@ package enum PostgreSQLHosts {
     return ["standby", "any"].flatMap { wanted in each.map { $0 + [("target_session_attrs", wanted)] } }
   }
 
+  /// Returns the reason why an address is invalid; nil if it is valid.
+  static func problem(of address: String) -> String? {
+    var message: UnsafeMutablePointer<CChar>?
+    if let options = unsafe PQconninfoParse(address, &message) {
+      unsafe PQconninfoFree(options)
+      return nil
+    }
+    guard let text = unsafe message else { return "out of memory" }
+    defer { unsafe PQfreemem(text) }
+    // The message ends with the invalid part, or the whole address, which can contain a password.
+    let line = unsafe String(cString: text).prefix { $0 != "\n" }
+    return String(line[..<(line.firstRange(of: ": \"")?.lowerBound ?? line.endIndex)])
+  }
+
   /// Returns the connection parameters of an address; empty for an invalid address.
   private static func parameters(of address: String) -> [String: String] {
     unsafe parameters(PQconninfoParse(address, nil))

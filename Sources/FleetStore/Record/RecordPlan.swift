@@ -39,14 +39,24 @@ package struct RecordPlan: Sendable {
 
   /// Returns a text that identifies the recording, from which the name of its broker session is derived. It
   /// contains store, broker, shared-subscription group and topic filters. A file is identified by its full
-  /// path, independent of the working directory.
+  /// path, independent of the working directory and of whether it exists already.
   package func identity(_ broker: MQTTConfiguration) -> String {
     var store = store
-    if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
-      store = unsafe String(cString: path)
-      unsafe free(path)
+    if !RecordingAddress.isPostgreSQL(store) {
+      let name = store.lastIndex(of: "/").map { store.index(after: $0) } ?? store.startIndex
+      let folder = name == store.startIndex ? "." : String(store[..<name])
+      store =
+        Self.resolved(store)
+        ?? Self.resolved(folder).map { ($0 == "/" ? "" : $0) + "/\(store[name...])" } ?? store
     }
     return ([store, broker.brokerName, share ?? ""] + filters.sorted()).joined(separator: "\n")
+  }
+
+  /// Returns the full path of a file or folder; nil if it does not exist.
+  private static func resolved(_ path: String) -> String? {
+    guard let resolved = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
   }
 
   /// Checks the path or URL of a store.

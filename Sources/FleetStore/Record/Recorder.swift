@@ -48,13 +48,15 @@ final class Recorder: Sendable {
 
   /// Starts the thread.
   ///
-  /// - Parameter store: an open store, which the recorder closes at the end.
-  func start(_ store: sending any MessageStore, _ queue: BatchQueue) throws(FleetError) {
-    let transfer = Locked<(any MessageStore)?>(store)
+  /// - Parameter opened: the store, which the recorder closes at the end.
+  func start(_ opened: sending OpenStore, _ queue: BatchQueue) throws(FleetError) {
+    let isOpen = opened.isOpen
+    let transfer = Locked<(any MessageStore)?>(opened.store)
     do throws(SystemError) {
       let thread = try DedicatedThread.start(name: "record") { [self] in
         if let store = transfer.withLock({ $0 }) {
-          run(store, queue)
+          // Storing nothing opens the store.
+          if isOpen || keep([], in: store) != nil { run(store, queue) }
           store.close()
         }
         finished.signal()
@@ -141,8 +143,10 @@ final class Recorder: Sendable {
           report(RecordNotice("\(error); nothing is acknowledged to the broker until it is available"))
         }
         if abandoned.wait(seconds: backoff.next()) || isAbandoned.withLock({ $0 }) {
-          report(
-            RecordNotice("\(rows.count) messages were not stored; they are not acknowledged to the broker"))
+          if !rows.isEmpty {
+            report(
+              RecordNotice("\(rows.count) messages were not stored; they are not acknowledged to the broker"))
+          }
           return nil
         }
       }

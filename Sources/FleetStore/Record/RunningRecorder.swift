@@ -155,7 +155,7 @@ package final class RunningRecorder: Sendable {
   /// Starts a recorder.
   ///
   /// - Parameters:
-  ///   - opened: the database, which the recorder closes at the end.
+  ///   - opened: the database, which the recorder closes at the end, and opens before if it was unavailable.
   ///   - report: called with notices about the database, on the recorder's thread.
   ///   - reachedCount: called when the plan's count is reached.
   /// - Throws: `FleetError` if the queue or a thread cannot be created.
@@ -164,7 +164,7 @@ package final class RunningRecorder: Sendable {
     report: @escaping @Sendable (RecordNotice) -> Void, reachedCount: @escaping @Sendable () -> Void = {}
   ) throws(FleetError) -> RunningRecorder {
     let recorder = try Recorder(plan, report: report, reachedCount: reachedCount)
-    if let batches = entry.source.batches { try recorder.start(opened.store, batches) }
+    if let batches = entry.source.batches { try recorder.start(opened, batches) }
     try entry.source.start()
     return RunningRecorder(recorder, entry)
   }

@@ -14,13 +14,13 @@ package final class SideRecorder: Sendable {
   /// The maximum time in s for storing the received messages at the end.
   private static let drain = 5.0
 
-  /// Prepares the store and starts recording.
+  /// Prepares the store and starts recording. While the store is unavailable, messages wait at the broker.
   /// - Parameters:
   ///   - store: an SQLite file, or a `postgres://` URL.
   ///   - keep: the days to retain, such as `90d`; nil for all.
   ///   - report: called with notices about the database and the session.
   ///   - connection: called with changes of the broker connection.
-  /// - Throws: `FleetError` for invalid options, and a store that cannot be opened.
+  /// - Throws: `FleetError` for invalid options.
   package static func start(
     into store: String, keep: String?, selection: FleetSelection, broker: MQTTConfiguration,
     report: @escaping @Sendable (RecordNotice) -> Void,
@@ -30,7 +30,7 @@ package final class SideRecorder: Sendable {
     var plan = RecordPlan(
       store: store, filters: try selection.filters(), root: selection.root, profile: selection.profile)
     plan.keptDays = try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
-    let opened = try OpenStore(plan, report: report)
+    let opened = OpenStore(openingIfAvailable: plan, report: report)
     let isRefused = Locked(false)
     let entry = try RecordEntry(plan, broker, waits: true, report: report) { change in
       switch change {

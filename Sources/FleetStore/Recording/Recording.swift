@@ -164,8 +164,11 @@ package enum RecordingAddress {
   }
 
   /// Checks an address. A misspelt URL is an error, so that it does not become the name of a new file.
-  /// - Throws: `FleetError` for a URL that is not PostgreSQL's.
+  /// - Throws: `FleetError` for a URL that is not PostgreSQL's, or that libpq cannot parse.
   static func check(_ text: String) throws(FleetError) {
+    if isPostgreSQL(text), let problem = PostgreSQLHosts.problem(of: text) {
+      throw .usage("use", "the recording \(PostgreSQLStore.withoutSecrets(text))", problem)
+    }
     guard !isPostgreSQL(text), let scheme = text.firstRange(of: "://") else { return }
     let name = text[..<scheme.lowerBound]
     guard !name.isEmpty, name.allSatisfy(\.isLetter) else { return }

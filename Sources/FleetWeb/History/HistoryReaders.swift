@@ -61,16 +61,16 @@ package final class HistoryReaders: Sendable {
   private let budget: AnswerBudget
   private let state = Monitor(State())
 
-  /// Opens the recording and starts the threads.
+  /// Starts the threads, which open the recording at their first request. A recording that is unavailable now,
+  /// such as a database server that starts later, is not an error.
   ///
   /// - Parameter address: an SQLite file, or a `postgres://` URL.
-  /// - Throws: `FleetError` if it does not exist or is not a recording, or if a thread cannot be created.
+  /// - Throws: `FleetError` for an invalid address, or if a thread cannot be created.
   package init(_ address: String, limits: Limits = Limits()) throws(FleetError) {
     self.address = address
     self.limits = limits
     budget = AnswerBudget(most: limits.bytes, timeout: limits.readTimeout)
-    // Opens the recording once, so that a wrong option is reported now instead of at the first request.
-    _ = try HistoryReader(address)
+    try HistoryReader.check(address)
     for _ in 0..<max(1, limits.threads) {
       do throws(SystemError) {
         try DedicatedThread.start(name: "history", stackSize: 2 << 20) { [self] in run() }.detach()

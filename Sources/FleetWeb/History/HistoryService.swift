@@ -9,9 +9,9 @@ package final class HistoryService: ServePart, MetricsSource {
   package let readers: HistoryReaders
   private let recorder: SideRecorder?
 
-  /// Opens the recording, and starts recording if configured.
+  /// Starts the readers, and starts recording if configured. A recording that is unavailable is opened later.
   /// - Returns: nil if there is no recording.
-  /// - Throws: `FleetError` for a recording that cannot be opened.
+  /// - Throws: `FleetError` for invalid options.
   package static func start(_ context: ServeContext) throws(FleetError) -> HistoryService? {
     let configuration = context.configuration
     guard let recording = configuration.recording else { return nil }

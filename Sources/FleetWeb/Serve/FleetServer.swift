@@ -88,10 +88,8 @@ package enum FleetServer {
       }
       if beginning.newest != nil { StandardError.report(beginning.sentence(at: Moment.now.time)) }
     } catch {
-      // If this server also records, its recorder creates a missing recording a moment later.
-      if !context.configuration.records {
-        StandardError.report("\(error); starts without positions of the past")
-      }
+      StandardError.report(
+        "\(error); starts without positions of the past; requests for the history open the recording again")
     }
     return roster
   }

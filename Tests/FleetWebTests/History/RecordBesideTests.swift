@@ -112,11 +112,71 @@ import Testing
     return [0x32] + length + body
   }
 
+  /// A recording that is unavailable at the start, such as a file of a recorder that starts later, is opened by a later request.
+  @Test func startsWithoutItsRecording() throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let store = directory.file("none.sqlite")
+    let port: Int = try FreePort.next()
+    let server = try serve(
+      broker, ["--recording", store, "--listen", "127.0.0.1:\(port)"], directory.path)
+    func extent() -> String {
+      (try? HTTPConnection(port: port).ask(
+        "GET", "/api/v1/vehicles/demo/van/extent", ["Host": "127.0.0.1:\(port)"]))?.text ?? ""
+    }
+    #expect(waitUntil { extent().contains(#""recording-unavailable""#) }, "\(server.output)")
+    try HistoryRows.store([HistoryRows.location("demo/van", 1, at: 0, latitude: 48)], in: store)
+    #expect(waitUntil { extent().contains(#""positions":1"#) }, "\(server.output)")
+    #expect(server.terminate() == 143, "\(server.output)")
+    #expect(
+      server.output.contains("none.sqlite: no such file; starts without positions of the past"),
+      "\(server.output)")
+  }
+
+  /// The same for a database server that is not running yet.
+  @Test func historyWaitsForPostgreSQL() async throws {
+    let port: Int = try FreePort.next()
+    let fixture = try await HistoryFixture("postgres://fleet@127.0.0.1:\(port)/fleet")
+    #expect(try fixture.get("vehicles/demo/van/extent").code == "recording-unavailable")
+    let error = #expect(throws: FleetError.self) { try HistoryReaders("postgres://ann:secret@[::1/fleet") }
+    #expect(error?.kind == .invalidInput && error?.description.contains("secret") == false)
+  }
+
+  /// A disk that is full at the start: the page is available, and messages wait at the broker.
+  @Test(.needs(.mounting)) func recordsAfterStartingOnAFullDisk() throws {
+    let broker = try BrokerFixture()
+    let directory = try TemporaryDirectory()
+    let disk = try SmallFileSystem(size: "8m")
+    let filler = open(disk.file("filler"), O_WRONLY | O_CREAT, 0o600)
+    let block = [UInt8](repeating: 0xFF, count: 4096)
+    while write(filler, block, block.count) > 0 {}
+    close(filler)
+    let store = disk.file("fleet.sqlite")
+    let port: Int = try FreePort.next()
+    let server = try serve(
+      broker, ["--recording", store, "--record", "--listen", "127.0.0.1:\(port)"], directory.path)
+    func metrics() -> String {
+      (try? HTTPConnection(port: port).ask("GET", "/metrics", ["Host": "127.0.0.1:\(port)"]))?.text ?? ""
+    }
+    #expect(waitUntil { metrics().contains("\nodograph_record_failed 1\n") }, "\(server.output)")
+    #expect(waitUntil { broker.logCount("Received SUBSCRIBE") >= 2 }, "\(server.output)")
+    try publish(1, to: broker)
+    unlink(disk.file("filler"))
+    #expect(waitUntil { (try? count(store)) == "1" }, "\(server.output)")
+    #expect(waitUntil { metrics().contains("\nodograph_record_failed 0\n") }, "\(server.output)")
+    #expect(server.terminate() == 143, "\(server.output)")
+    let lines = server.output.split(separator: "\n")
+    for text in ["cannot open \(store)", "writing to \(store) again"] {
+      #expect(lines.filter { $0.contains(text) }.count == 1, "\(text): \(server.output)")
+    }
+  }
+
   @Test func invalidOptionsAreRefused() throws {
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     for (arguments, said) in [
-      (["--record"], "--recording"), (["--recording", directory.file("none.sqlite")], "none.sqlite"),
+      (["--record"], "--recording"),
+      (["--recording", "postgres://h/db?nonsense=1"], "invalid URI query parameter"),
       (["--recording", directory.file("f.sqlite"), "--keep", "90d"], "--record"),
       (["--recording", directory.file("f.gpx"), "--record"], "export"),
       (["--recording", "mysql://x/y"], "postgres://"),
