@@ -113,7 +113,7 @@ extension VehicleFacts {
       queue = status.counters["queue.records"].map(Double.init)
     case .location(let message):
       speed = message.location.suspicion == nil ? message.location.speed : nil
-      accuracy = message.location.horizontalAccuracy
+      accuracy = message.location.suspicion == nil ? message.location.horizontalAccuracy : nil
     case .region(let region):
       let name = region.region.cut(80)
       if region.event == .exit { outside = [name] }

@@ -12,6 +12,11 @@ package struct RecordedPosition: Hashable, Sendable {
     case track
     /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
+    /// A position in a `location` message that another measurement contradicts.
+    case suspect
+
+    /// True if lines and distances include the position: it is neither suspect nor from radio beacons.
+    package var isOnPath: Bool { self == .location || self == .track }
   }
 
   package var vehicle: VehicleKey
