@@ -106,6 +106,13 @@ package protocol Recording: AnyObject {
   /// Returns the time range and the number of a vehicle's positions; nil if there are none.
   func extent(of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?) throws(FleetError) -> HistoryExtent?
 
+  /// Returns the times of the last position before a span and of the first one at or after its end, within
+  /// `days` of the span. Only positions that lines include are considered, with an accuracy up to `accuracy`
+  /// in m or an unknown one.
+  func neighbours(
+    of span: TrackSpan, accuracy: Double, days: Double
+  ) throws(FleetError) -> (before: UTCTime?, after: UTCTime?)
+
   /// Returns the time of the last position of each vehicle, sorted by fleet and vehicle.
   func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)]
 
