@@ -100,7 +100,8 @@ def use_signs(page):
     assert ring([each for each in found if each[0] < 14], standing, 15, 17.5, 260) > 15, "a dotted ring"
     found = look("suspect", 40, lambda painted: ring(painted, connected, 11.5, 17) > 20)
     assert ring(found, connected, 11.5, 17) > 20, "crossed"
-    assert "suspect position" in page.open("#/vehicles").run("document.querySelector('.vehicles-view')?.ownerDocument.body.textContent"), "the concern"
+    tab = page.open(f"#/vehicle/{fleet.name}/{vehicles['suspect'].name}")
+    tab.wait("document.querySelector('.details')?.textContent.includes('suspect position')", "the concern")
     below = lambda painted: sum(1 for x, y, each, _ in painted if alike(each, connected, 120) and 11 <= y <= 13 and abs(x) < 9)
     found = look("old", 40, lambda painted: below(painted) > 20)
     assert below(found) > 20, "a line below"
