@@ -31,6 +31,24 @@ import VehicleData
     roster.receive("status", statusJSON("online", at: seconds), at: seconds)
   }
 
+  /// The plane of a prediction ends at the pole.
+  @Test func noPositionBeyondThePole() {
+    for (latitude, isPredicted) in [(89.8, true), (89.95, false), (-89.95, false)] {
+      var roster = Roster()
+      online(&roster, at: 0)
+      let pole = Coordinate(latitude: latitude, longitude: 11.5)
+      let predictor = ReportPredictor(
+        moment: Timestamp(nanoseconds: noon.nanoseconds), coordinate: pole, velocity: SIMD2(0, 20), bound: 10,
+        delay: 5)
+      let message = LocationMessage(
+        identity: MessageIdentity(epoch: "e", seq: 1), time: noon,
+        location: PrivacyPolicy.unrestricted(Location(timestamp: predictor.moment, coordinate: pole)),
+        report: predictor)
+      roster.receive("location", String(decoding: message.payload, as: UTF8.self), at: 5)
+      #expect((roster.van?.predictedPosition(at: moment(30)) != nil) == isPredicted, "\(latitude)")
+    }
+  }
+
   /// Returns the predicted distance in m east of `place` at a time.
   private func east(_ roster: Roster, at seconds: Double) -> Double? {
     guard let position = roster.van?.predictedPosition(at: moment(seconds)) else { return nil }

@@ -27,6 +27,16 @@ import Testing
     #expect(read.speed == 10 && read.course == 90 && read.altitude == 500)
   }
 
+  /// A suspect position can also be coarse.
+  @Test(arguments: [
+    (#""suspect":"jump""#, "suspect"), (#""positionSource":"coarse""#, "coarse"), (#""suspect":null"#, nil),
+    (#""suspect":"beacons","positionSource":"coarse""#, "suspect"),
+    (#""positionSource":"coarse","suspect":"other""#, "suspect"), (#""positionSource":"gnss""#, nil),
+  ])
+  func readsTheKindOfAPosition(_ members: String, _ event: String?) {
+    #expect(fields(#"{"latitude":48,"longitude":11,\#(members)}"#).event == event)
+  }
+
   @Test(arguments: [
     "", "x", "[1]", "{", "{}", "null", #"{"seq":1"#, #"{"epoch":"e"}"#, #"{"seq":5}"#,
     #"{"epoch":5,"seq":5}"#,

@@ -31,6 +31,18 @@ import Testing
     }
   }
 
+  @Test func suspectPositionsAreMarked() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    let location = locationJSON(48.1, at: 1, speed: 55).dropLast()
+    roster.receive("location", location + #","suspect":"velocity"}"#, at: 1)
+    table.update(from: roster, at: moment(2))
+    #expect(try json(try #require(table.entries.first))["position"]?["suspect"]?.string == "velocity")
+    roster.receive("location", locationJSON(48.1, at: 3, speed: 5), at: 3)
+    table.update(from: roster, at: moment(4))
+    #expect(try json(try #require(table.entries.first))["position"]?["suspect"] == nil)
+  }
+
   /// Previous reports that are still in effect are included: clients need them for predictions without another request.
   @Test func predictionsIncludeReportsStillInEffect() throws {
     var roster = Roster()

@@ -48,7 +48,8 @@ class PredictTests(unittest.TestCase):
                                 ("growth", chance.uniform(0, 110))):
                 if chance.random() < 0.8:
                     predict[name] = value
-            message = report(round(chance.uniform(-500, 10), 1), chance.uniform(-85, 85), longitude,
+            latitude = chance.uniform(*chance.choice([(-85, 85)] * 9 + [(89.7, 89.95)]))
+            message = report(round(chance.uniform(-500, 10), 1), latitude, longitude,
                              **(predict if chance.random() < 0.95 else {}))
             expected = names["predicted"](message, NOON.timestamp())
             found = odograph.predict(Location.decode(json.dumps(message)), NOON)

@@ -1,5 +1,8 @@
 """The page's pure modules, imported in a tab: where a vehicle is shown and what that means, for values that no simulated fleet brings about in seconds."""
+import csv
+import io
 import math
+import xml.etree.ElementTree
 
 # A vehicle at 0, 0 with a position that is `age` seconds old at `now`.
 prelude = """
@@ -28,12 +31,15 @@ reckonings = [
     ("shown(vehicle(11, {speed: 10, course: 90}))", [0, 4, 0, None, None], "for ten seconds"),
     ("shown(vehicle(4, {speed: 0.5, course: 90}))", [0, 4, 0, None, None], "not at rest"),
     ("shown(vehicle(4, {speed: 10}))", [0, 4, 0, None, None], "not without a course"),
+    ("shown(vehicle(4, {speed: 55, course: 90, suspect: 'velocity'}))", [0, 4, 0, None, None], "not from a suspect position"),
+    ("shown(promised(20, {velocityEast: 0, velocityNorth: 10}, {latitude: 89.91}))", [0, 4, 0, None, None], "no prediction beyond 89.9°"),
 ]
 
 kinds = [
     ("{}", "fix"), ("{source: 'fused'}", "fused"), ("{source: 'inertial'}", "inertial"), ("{source: 'coarse'}", "coarse"), ("{source: 'fused', stale: true}", "stale"),
     # It moved at its last report, which is long ago.
     ("{speed: 9}", "stale"), ("{speed: 0.2}", "fix"),
+    ("{source: 'fused', suspect: 'wheels'}", "suspect"), ("{suspect: 'jump', stale: true}", "stale"),
 ]
 
 
@@ -61,6 +67,8 @@ def use_modules(page):
     clock_steps(tab)
     meridian(tab)
     gaps(tab)
+    suspects(tab)
+    downloads(tab)
     joined_days(tab)
     trips_under_way(tab)
     views_and_timers(tab)
@@ -203,6 +211,35 @@ def gaps(tab):
         const known = (one, seconds) => one.at(one.time[0] + seconds * 1000).isKnown;
         return [[1, 2].map((index) => track.isGap(index)), [3500, 7299, 7301, 8999, 9001].map((seconds) => known(track, seconds)), known(whole, 8000)];""")
     assert told == [[False, True], [True, True, False, False, True], True], told
+
+
+def suspects(tab):
+    """Lines and distances omit suspect and inaccurate positions; a vehicle with a suspect position needs attention, and has no current speed."""
+    told = module(tab, {"track": ["Track"], "vehicle": ["activity", "concerns", "isConcerning", "speedOf"]}, """
+        const track = new Track({from: at(60), time: [0, 10_000, 20_000, 30_000, 40_000, 50_000], latitude: [48, 48.01, 55, 48.02, 50, 48.03],
+          longitude: [11, 11, -170, 11, 11, 11], accuracy: [3, 3, 1_900_000, 3, 900, 3], source: ["location", "track", "suspect", "location", "location", "coarse"]});
+        const one = vehicle(4, {speed: 55, suspect: "velocity"}, {isFresh: true});
+        return {distance: track.distance(), lines: [1, 2, 3, 4, 5].map((index) => track.lineTo(index) ?? null), longitudes: [...track.longitude],
+          between: [15, 25].map((seconds) => track.at(track.time[0] + seconds * 1000).latitude), north: track.bounds()[1][0],
+          speed: speedOf(one) ?? null, activity: activity(one), concerns: concerns(one), isConcerning: isConcerning(one)};""")
+    assert math.isclose(told["distance"], 2224, abs_tol=5), told
+    assert told["lines"] == ["fix", None, None, "fix", "coarse"] and told["longitudes"] == [11, 11, 190, 11, 11, 11], told
+    assert told["between"] == [48.01, 55] and told["north"] == 50, told
+    assert told["speed"] is None and told["activity"] == "connected" and told["concerns"] == ["suspect position"] and told["isConcerning"] is True, told
+
+
+def downloads(tab):
+    """Files contain longitudes from -180 to 180, and lines end at the 180th meridian and at coarse and suspect positions."""
+    gpx, table = module(tab, {"track": ["Track"], "downloads": ["toGPX", "toCSV"]}, """
+        const track = new Track({from: at(60), time: [0, 10_000, 20_000, 30_000, 40_000], latitude: [-17, -17, -17, -17.3, -17],
+          longitude: [179.99, -180, -179.99, 179.5, -179.98], accuracy: [3, 3, 3, 3000, 3], source: ["location", "location", "location", "coarse", "location"]});
+        return [toGPX(track, "v"), toCSV(track)];""")
+    names = {"": "http://www.topografix.com/GPX/1/1", "o": "urn:odograph:export:1"}
+    parts = [[float(point.get("lon")) for point in part] for part in xml.etree.ElementTree.fromstring(gpx.encode()).findall(".//trkseg", names)]
+    assert parts == [[179.99], [-180, -179.99], [179.5], [-179.98]], gpx
+    coarse = xml.etree.ElementTree.fromstring(gpx.encode()).findall(".//o:source", names)
+    assert [each.text for each in coarse] == ["coarse"] and gpx.count("<odograph:accuracy>") == 5, gpx
+    assert [float(row["longitude"]) for row in csv.DictReader(io.StringIO(table))] == [179.99, -180, -179.99, 179.5, -179.98], table
 
 
 def joined_days(tab):

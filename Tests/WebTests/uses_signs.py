@@ -59,9 +59,9 @@ def ring(painted, paint, least, greatest, tolerance=120):
 
 
 def use_signs(page):
-    """Measured, inertial, coarse, old and extrapolated positions look as in the legend; circles and trails."""
+    """Measured, inertial, coarse, suspect, old and extrapolated positions look as in the legend; circles and trails."""
     fleet = page.fleet
-    vehicles = {name: Vehicle(fleet, f"car-{index}", index) for index, name in enumerate(("fix", "inertial", "coarse", "old", "ahead"))}
+    vehicles = {name: Vehicle(fleet, f"car-{index}", index) for index, name in enumerate(("fix", "inertial", "coarse", "old", "ahead", "suspect"))}
     for vehicle in vehicles.values():
         vehicle.status()
     tab = page.open("#/vehicles")
@@ -69,9 +69,10 @@ def use_signs(page):
     vehicles["fix"].location(speed=0)
     vehicles["inertial"].location(speed=0, positionSource="inertial")
     vehicles["coarse"].location(speed=0, positionSource="coarse", horizontalAccuracy=60)
+    vehicles["suspect"].location(speed=55, suspect="velocity", horizontalAccuracy=3)
     vehicles["old"].location(age=100, speed=15, course=90)
-    tab.wait("document.querySelector('.table-scroll').getAttribute('aria-rowcount') === '6'")
-    words = {"fix": "Stopped", "inertial": "inertial", "coarse": "coarse", "old": "Connected"}
+    tab.wait("document.querySelector('.table-scroll').getAttribute('aria-rowcount') === '7'")
+    words = {"fix": "Stopped", "inertial": "inertial", "coarse": "coarse", "suspect": "suspect", "old": "Connected"}
     for name, word in words.items():
         row = f"[...document.querySelectorAll('.vehicles-view .rows > :not([hidden])')].find((e) => e.textContent.includes({json.dumps(vehicles[name].name)}))?.textContent"
         tab.wait(f"{row}?.includes({json.dumps(word)})", f"{name}: {word}")
@@ -80,7 +81,7 @@ def use_signs(page):
 
     def look(name, radius, painted_when):
         seen = vehicles[name].open(page)
-        seen.wait(f"document.querySelector('.list-status')?.textContent.startsWith('5 vehicles')")
+        seen.wait(f"document.querySelector('.list-status')?.textContent.startsWith('6 vehicles')")
         end = time.monotonic() + 15
         while True:
             painted = seen.run(pixels(radius))
@@ -97,6 +98,10 @@ def use_signs(page):
     assert ring(found, standing, 11.5, 14.5) > 40, "a dashed ring"
     found = look("coarse", 90, lambda painted: ring(painted, standing, 15, 17.5, 260) > 15)
     assert ring([each for each in found if each[0] < 14], standing, 15, 17.5, 260) > 15, "a dotted ring"
+    found = look("suspect", 40, lambda painted: ring(painted, connected, 11.5, 17) > 20)
+    assert ring(found, connected, 11.5, 17) > 20, "crossed"
+    tab = page.open(f"#/vehicle/{fleet.name}/{vehicles['suspect'].name}")
+    tab.wait("document.querySelector('.details')?.textContent.includes('suspect position')", "the concern")
     below = lambda painted: sum(1 for x, y, each, _ in painted if alike(each, connected, 120) and 11 <= y <= 13 and abs(x) < 9)
     found = look("old", 40, lambda painted: below(painted) > 20)
     assert below(found) > 20, "a line below"

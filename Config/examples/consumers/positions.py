@@ -84,7 +84,7 @@ def predicted(location, now):
     north = predict["velocityNorth"] * elapsed * curve**1.5 / 110574.2758
     east = predict["velocityEast"] * elapsed * curve**0.5 / (111319.4908 * cos(radians(latitude)))
     longitude = (location["longitude"] + east + 180) % 360 - 180
-    unusable = late > 120 or reported > now + 60
+    unusable = late > 120 or reported > now + 60 or abs(latitude + north) > 89.9
     return None if unusable else (latitude + north, longitude, predict["bound"] + predict.get("growth", 0) * late)
 
 

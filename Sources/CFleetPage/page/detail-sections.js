@@ -50,7 +50,7 @@ const suspicions = {
 /** @param {Summary} summary */
 function speedRow(summary) {
   const now = speedOf(summary), then = summary.position?.speed;
-  if (now === undefined && then !== undefined) return ["Speed", "unknown", `${speed(then)} when the position was measured`];
+  if (now === undefined && then !== undefined) return ["Speed", "unknown", summary.position?.suspect ? null : `${speed(then)} when the position was measured`];
   return ["Speed", speed(now)];
 }
 

@@ -14,13 +14,18 @@ const timeAt = (track, index) => new Date(track.time[index]).toISOString();
 
 /** @param {import("./track.js").Track} track @param {string} name */
 export function toGPX(track, name) {
-  const lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<gpx version="1.1" creator="Odograph" xmlns="http://www.topografix.com/GPX/1/1">',
+  const lines = ['<?xml version="1.0" encoding="UTF-8"?>',
+    '<gpx version="1.1" creator="Odograph" xmlns="http://www.topografix.com/GPX/1/1" xmlns:odograph="urn:odograph:export:1">',
     `<trk><name>${escaped(name)}</name><trkseg>`];
   for (let index = 0; index < track.length; index += 1) {
-    // A gap starts a new segment.
-    if (track.isGap(index)) lines.push("</trkseg><trkseg>");
+    // A new segment starts at a gap, at the 180th meridian, and before and after suspect and coarse positions, as in odograph export.
+    if (index && (track.lineTo(index) !== "fix" || track.isCrossing(index))) lines.push("</trkseg><trkseg>");
     const altitude = isKnown(track.altitude[index]) ? `<ele>${track.altitude[index]}</ele>` : "";
-    lines.push(`<trkpt lat="${track.latitude[index]}" lon="${track.longitude[index]}">${altitude}<time>${timeAt(track, index)}</time></trkpt>`);
+    const accuracy = isKnown(track.accuracy[index]) ? `<odograph:accuracy>${track.accuracy[index]}</odograph:accuracy>` : "";
+    const source = track.isOnPath(index) ? "" : `<odograph:source>${escaped(track.source[index])}</odograph:source>`;
+    const extensions = accuracy || source ? `<extensions>${accuracy}${source}</extensions>` : "";
+    lines.push(`<trkpt lat="${track.latitude[index]}" lon="${track.recordedLongitude[index]}">${altitude}`
+      + `<time>${timeAt(track, index)}</time>${extensions}</trkpt>`);
   }
   return `${[...lines, "</trkseg></trk></gpx>"].join("\n")}\n`;
 }
@@ -37,7 +42,7 @@ export function toCSV(track) {
   const lines = [heads.join(",")];
   for (let index = 0; index < track.length; index += 1) {
     const cells = columns.map((name) => isKnown(track[name][index]) ? String(track[name][index]) : "");
-    lines.push([timeAt(track, index), track.latitude[index], track.longitude[index], ...cells].map(cell).join(","));
+    lines.push([timeAt(track, index), track.latitude[index], track.recordedLongitude[index], ...cells].map(cell).join(","));
   }
   return `${lines.join("\r\n")}\r\n`;
 }

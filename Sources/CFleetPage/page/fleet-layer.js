@@ -114,6 +114,8 @@ export class FleetLayer {
 
   /** @param {Position} position */
   #follow(position) {
+    // No line is drawn through inaccurate and suspect positions.
+    if (position.suspect || position.source === "coarse") return;
     const x = worldX(position.longitude), y = worldY(position.latitude), trail = this.trail;
     if (trail.length && trail.at(-2) === x && trail.at(-1) === y) return;
     trail.push(x, y);

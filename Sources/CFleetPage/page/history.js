@@ -22,7 +22,7 @@ const allPoints = 100_000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
 /** Text per source of a recorded position. */
 /** @type {Record<string, string>} */
-const sources = { location: "sent live", track: "sent later", coarse: "access points or cells" };
+const sources = { location: "sent live", track: "sent later", coarse: "access points or cells", suspect: "suspect" };
 
 export class HistoryView extends View {
   #api; #store; #map; #router; #hasRecording; #track = new Track(); #dayTrack = new Track();

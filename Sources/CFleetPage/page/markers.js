@@ -97,6 +97,19 @@ export class Sprites {
         context.fillRect(-8 - grow, 11 - grow, 16 + 2 * grow, 2.2 + 2 * grow);
       }
     }
+    if (position === "suspect") {
+      context.lineCap = "round";
+      for (const { width, stroke } of [{ width: 5, stroke: paper }, { width: 2.5, stroke: colour }]) {
+        context.beginPath();
+        for (const [x, y] of [[1, 1], [1, -1], [-1, 1], [-1, -1]]) {
+          context.moveTo(8 * x, 8 * y);
+          context.lineTo(12 * x, 12 * y);
+        }
+        context.lineWidth = width;
+        context.strokeStyle = stroke;
+        context.stroke();
+      }
+    }
     if (position !== "inertial" && position !== "coarse") return;
     const radius = position === "coarse" ? 16 : 13;
     for (const { width, stroke } of [{ width: 4, stroke: paper }, { width: 2, stroke: colour }]) {

@@ -144,7 +144,7 @@ export class Plots {
     context.beginPath();
     let isDown = false;
     for (let index = 0; index < track.length; index += 1) {
-      const value = values[index];
+      const value = track.source[index] === "suspect" ? undefined : values[index];
       if (value === null || value === undefined || track.isGap(index)) isDown = false;
       if (value === null || value === undefined) continue;
       const time = track.time[index];

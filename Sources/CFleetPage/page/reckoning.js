@@ -12,6 +12,8 @@ export const standingSpeed = 0.7;
 const plainHorizon = 10;
 /** Age in seconds up to which a position is shown as measured: transmission time and report interval. */
 export const freshFor = 2;
+/** Greatest latitude of a predicted position in degrees. */
+const greatestLatitude = 89.9;
 /** Seconds after which an expired prediction is no longer used. */
 export const patience = 120;
 
@@ -83,7 +85,7 @@ export function velocity(vehicle) {
   const promise = promiseOf(vehicle);
   if (promise) return promise;
   const position = vehicle.position;
-  if (!position || position.stale || vehicle.state !== "online") return undefined;
+  if (!position || position.stale || position.suspect || vehicle.state !== "online") return undefined;
   const time = measuredAt(position), { speed = 0, course = NaN } = position;
   if (time === undefined || !(speed >= standingSpeed) || !Number.isFinite(course)) return undefined;
   const radians = (course * Math.PI) / 180;
@@ -130,7 +132,7 @@ function promisedPlace(motion, at, reported) {
   const since = (at - report.time) / 1000, over = since - report.validity;
   if (over > patience) return reported;
   const place = moved(report, report.east * since, report.north * since);
-  if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > 89) return reported;
+  if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > greatestLatitude) return reported;
   const bound = report.bound + report.growth * Math.max(0, over);
   return { ...place, radius: bound + accuracy, ahead: since, bound, left: -over, drift: Math.hypot(report.east, report.north) * since, from: report };
 }
@@ -141,6 +143,6 @@ function carriedOn(motion, now, reported) {
   // After the validity, the reported position is shown.
   if (!(since > 0) || since > motion.validity) return reported;
   const place = moved(reported.from, motion.east * since, motion.north * since);
-  if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > 89) return reported;
+  if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > greatestLatitude) return reported;
   return { ...reported, ...place, radius: (reported.radius ?? 0) + 0.5 * motion.speed * since, ahead: since, drift: motion.speed * since };
 }

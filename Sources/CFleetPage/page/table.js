@@ -3,12 +3,12 @@ import { button, h, setText } from "./dom.js";
 import { age, amount, metres, moment, percent, place, safeName, speed } from "./format.js";
 import { filterControls } from "./list.js";
 import { shapes, sign } from "./markers.js";
-import { activity, activityWords, isOutdated, sourceKind, speedOf } from "./vehicle.js";
+import { activity, activityWords, isOutdated, positionKind, speedOf } from "./vehicle.js";
 import { every, limited } from "./timers.js";
 import { View } from "./view.js";
 import { VirtualRows } from "./virtual-rows.js";
 
-const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "coarse", stale: "old" };
+const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "coarse", suspect: "suspect", stale: "old" };
 
 /**
  * @typedef {Object} Column
@@ -27,7 +27,7 @@ const columns = [
   { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" ? speed(speedOf(v)) : "–" },
   { name: "Coordinates", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
   { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
-  { name: "Source", kind: "word", text: (v) => isOutdated(v) ? kinds.stale : v.position?.source ? kinds[sourceKind(v.position) ?? "fix"] : undefined },
+  { name: "Source", kind: "word", text: (v) => isOutdated(v) || v.position?.suspect || v.position?.source ? kinds[positionKind(v) ?? "fix"] : undefined },
   { name: "Measured", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
   { name: "Last seen", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
   { name: "Battery", order: "battery", kind: "figure", text: (v) => percent(v.battery?.level) },

@@ -1,10 +1,9 @@
 /** A canvas layer with a day's track and a marker at the time of the slider. */
 import { CanvasLayer } from "./canvas-layer.js";
 import { pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
-import { lineKind } from "./track.js";
 import { colours } from "./theme.js";
 
-/** @type {Record<string, number[]>} */
+/** @type {Record<"fix"|"coarse", number[]>} */
 const dashes = { fix: [], coarse: [1, 6] };
 
 /**
@@ -68,18 +67,30 @@ export class TrackLayer {
     const isInside = (index) => track.time[index] >= this.span[0] && track.time[index] <= this.span[1];
     const runs = [];
     for (let from = 0; from + 1 < track.length;) {
-      const next = from + 1, gap = track.isGap(next), kind = lineKind(track.source[next]), inside = isInside(next) && isInside(from);
+      const next = from + 1, kind = track.lineTo(next), inside = isInside(next) && isInside(from);
       let to = next;
-      while (!gap && to + 1 < track.length && !track.isGap(to + 1) && lineKind(track.source[to + 1]) === kind && isInside(to + 1) === inside) to += 1;
-      runs.push({ from, to, gap, kind, inside });
+      while (kind !== "gap" && to + 1 < track.length && track.lineTo(to + 1) === kind && isInside(to + 1) === inside) to += 1;
+      if (kind) runs.push({ from, to, kind, inside });
       from = to;
     }
-    for (const { from, to, gap } of runs) if (!gap) run(from, to, [], 7, this.#paint.paper);
-    for (const { from, to, gap, kind, inside } of runs) {
-      if (gap) run(from, to, [2, 7], 1.5, this.#paint.muted);
+    for (const { from, to, kind } of runs) if (kind !== "gap") run(from, to, [], 7, this.#paint.paper);
+    for (const { from, to, kind, inside } of runs) {
+      if (kind === "gap") run(from, to, [2, 7], 1.5, this.#paint.muted);
       else run(from, to, dashes[kind], inside ? 3.5 : 2, inside ? this.#paint.line : this.#paint.muted);
     }
     context.setLineDash([]);
+    // Crosses mark suspect positions, which no line includes.
+    context.beginPath();
+    for (let index = 0; index < track.length; index += 1) {
+      if (track.source[index] !== "suspect") continue;
+      for (const side of [-4, 4]) {
+        context.moveTo(x(index) - 4, y(index) - side);
+        context.lineTo(x(index) + 4, y(index) + side);
+      }
+    }
+    context.lineWidth = 2;
+    context.strokeStyle = this.#paint.muted;
+    context.stroke();
     this.#stops(context, view);
     this.#place(context, view, track);
   }

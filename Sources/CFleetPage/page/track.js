@@ -5,6 +5,9 @@ import { worldX, worldY } from "./mercator.js";
 /** Seconds after a gap's first position for which this position is shown: the duration from which the server reports a gap. */
 const gapSeconds = 300;
 
+/** Accuracy in metres up to which a position adds to a distance, as in `odograph trips`. */
+const leastAccuracy = 100;
+
 export class Track {
   /** @param {any} [columns] of `GET …/track` */
   constructor(columns) {
@@ -27,10 +30,17 @@ export class Track {
     /** @type {(number|null)[]} */ this.course = columns?.course ?? [];
     /** @type {(number|null)[]} */ this.accuracy = columns?.accuracy ?? [];
     /** @type {(string|null)[]} */ this.source = columns?.source ?? [];
+    /**
+     * Longitudes from -180 to 180.
+     * @type {number[]}
+     */
+    this.recordedLongitude = columns?.longitude ?? [];
     // A track across the 180th meridian continues with longitudes beyond ±180, so that each step is the shorter way.
-    for (let index = 1; index < this.longitude.length; index += 1) {
-      const step = this.longitude[index] - this.longitude[index - 1];
+    for (let index = 1, last = 0; index < this.longitude.length; index += 1) {
+      const step = this.longitude[index] - this.longitude[last];
       this.longitude[index] -= 360 * Math.round(step / 360);
+      // A suspect position does not change the side of the meridian.
+      if (this.isOnPath(index) || !this.isOnPath(last)) last = index;
     }
     this.x = this.longitude.map(worldX);
     this.y = this.latitude.map(worldY);
@@ -59,7 +69,30 @@ export class Track {
   isGap(index) { return this.gaps.has(index); }
 
   /**
-   * The position at a time, interpolated. The longitude can exceed 180.
+   * True if lines and distances include the point `index`: it is neither suspect nor from radio beacons.
+   * @param {number} index
+   */
+  isOnPath(index) { return this.source[index] !== "coarse" && this.source[index] !== "suspect"; }
+
+  /**
+   * True if the line to the point `index` crosses the 180th meridian.
+   * @param {number} index
+   */
+  isCrossing(index) { return index > 0 && Math.abs(this.recordedLongitude[index] - this.recordedLongitude[index - 1]) > 180; }
+
+  /**
+   * The style of the line to the point `index`; undefined for none, at a suspect position. Recordings do not distinguish dead reckoning.
+   * @param {number} index
+   * @returns {"gap"|"coarse"|"fix"|undefined}
+   */
+  lineTo(index) {
+    const ends = [this.source[index - 1], this.source[index]];
+    if (ends.includes("suspect")) return undefined;
+    return this.isGap(index) ? "gap" : ends.includes("coarse") ? "coarse" : "fix";
+  }
+
+  /**
+   * The position at a time, interpolated except beside suspect positions. The longitude can exceed 180.
    * @returns {{latitude: number, longitude: number, index: number, isKnown: boolean}|undefined} isKnown: false within a gap; then
    *   the position is the last one before the gap
    * @param {number} time
@@ -72,33 +105,37 @@ export class Track {
       const isKnown = time - this.time[index] <= gapSeconds * 1000;
       return { latitude: this.latitude[index], longitude: this.longitude[index], index, isKnown };
     }
-    const share = (time - this.time[index]) / Math.max(1, this.time[next] - this.time[index]);
+    const share = this.lineTo(next) ? (time - this.time[index]) / Math.max(1, this.time[next] - this.time[index]) : 0;
     /** @param {ArrayLike<number>} values */
     const between = (values) => values[index] + (values[next] - values[index]) * share;
     return { latitude: between(this.latitude), longitude: between(this.longitude), index, isKnown: true };
   }
 
-  /** Metres along the track between two times; gaps count as straight lines. */
+  /** Metres along the track between two times; gaps count as straight lines. Suspect and inaccurate positions are omitted. */
   distance(from = -Infinity, to = Infinity) {
-    let sum = 0;
-    for (let index = 1; index < this.length; index += 1) {
-      if (this.time[index - 1] < from || this.time[index] > to) continue;
-      const middle = (this.latitude[index] + this.latitude[index - 1]) / 2 * Math.PI / 180;
-      // Degrees to metres on a sphere of 6,371,009 m, accurate enough for short steps.
-      sum += 111_195 * Math.hypot(this.latitude[index] - this.latitude[index - 1],
-        (this.longitude[index] - this.longitude[index - 1]) * Math.cos(middle));
+    let sum = 0, last = -1;
+    for (let index = 0; index < this.length; index += 1) {
+      if (!this.isOnPath(index) || (this.accuracy[index] ?? 0) > leastAccuracy || this.time[index] < from) continue;
+      if (this.time[index] > to) break;
+      if (last >= 0) {
+        const middle = (this.latitude[index] + this.latitude[last]) / 2 * Math.PI / 180;
+        // Degrees to metres on a sphere of 6,371,009 m, accurate enough for short steps.
+        sum += 111_195 * Math.hypot(this.latitude[index] - this.latitude[last],
+          (this.longitude[index] - this.longitude[last]) * Math.cos(middle));
+      }
+      last = index;
     }
     return sum;
   }
 
   /**
-   * Bounds of a time span as [[south, west], [north, east]]; the longitude can exceed 180. Undefined without positions.
+   * Bounds of a time span as [[south, west], [north, east]], without suspect positions; the longitude can exceed 180. Undefined without positions.
    * @returns {[[number, number], [number, number]]|undefined}
    */
   bounds(from = -Infinity, to = Infinity) {
     let south = 91, north = -91, west = Infinity, east = -Infinity;
     for (let index = 0; index < this.length; index += 1) {
-      if (this.time[index] < from || this.time[index] > to) continue;
+      if (this.time[index] < from || this.time[index] > to || this.source[index] === "suspect") continue;
       south = Math.min(south, this.latitude[index]);
       north = Math.max(north, this.latitude[index]);
       west = Math.min(west, this.longitude[index]);
@@ -106,14 +143,6 @@ export class Track {
     }
     return south > north ? undefined : [[south, west], [north, east]];
   }
-}
-
-/**
- * The line style of a source. Recordings do not distinguish dead reckoning.
- * @param {string|null|undefined} source
- */
-export function lineKind(source) {
-  return source === "coarse" ? source : "fix";
 }
 
 /**

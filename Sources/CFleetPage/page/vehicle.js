@@ -12,6 +12,7 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {number} [speed] m/s
  * @property {number} [course] degrees from north
  * @property {string} [source]
+ * @property {string} [suspect] the measurement that contradicts the position
  * @property {boolean} [stale] true if the vehicle no longer updates the position
  * @property {string} [received] time of reception by the server's clock, RFC 3339; only if the vehicle's clock differs
  */
@@ -81,11 +82,11 @@ export function freshUntil(vehicle) {
 }
 
 /**
- * Speed in m/s; undefined if no current speed is known.
+ * Speed in m/s; undefined if no current speed is known, as that of a suspect position.
  * @param {Summary} vehicle
  */
 export function speedOf(vehicle) {
-  if (!vehicle.isFresh || vehicle.state !== "online") return undefined;
+  if (!vehicle.isFresh || vehicle.state !== "online" || vehicle.position?.suspect) return undefined;
   return vehicle.position?.speed ?? promiseOf(vehicle)?.speed;
 }
 
@@ -105,6 +106,7 @@ export const positionKinds = {
   fused: "GNSS receiver and inertial sensors",
   inertial: "From inertial sensors, without GNSS reception",
   coarse: "Coarse: from access points or cells",
+  suspect: "Suspect: another measurement contradicts the position",
   stale: "Old: the vehicle may have moved since",
 };
 
@@ -119,7 +121,7 @@ export function isOutdated(vehicle) {
 }
 
 /** @param {Summary} vehicle */
-export const positionKind = (vehicle) => isOutdated(vehicle) ? "stale" : sourceKind(vehicle.position);
+export const positionKind = (vehicle) => isOutdated(vehicle) ? "stale" : vehicle.position?.suspect ? "suspect" : sourceKind(vehicle.position);
 
 /**
  * The source of a position, independent of its age.
@@ -140,7 +142,8 @@ const isBatteryLow = ({ battery }) => battery?.level !== undefined && battery.le
  */
 export function isConcerning(vehicle) {
   return vehicle.overdue === true || isBatteryLow(vehicle) || (vehicle.queue ?? 0) > 100
-    || vehicle.clockLead !== undefined || vehicle.clockLag !== undefined || !vehicle.position || vehicle.position.stale === true;
+    || vehicle.clockLead !== undefined || vehicle.clockLag !== undefined || !vehicle.position
+    || vehicle.position.suspect !== undefined || vehicle.position.stale === true;
 }
 
 /** The concern of a vehicle that did not wake on time. */
@@ -157,6 +160,7 @@ export function concerns(vehicle) {
   if ((vehicle.queue ?? 0) > 100) found.push("many messages queued");
   if (vehicle.clockLead !== undefined) found.push(`clock ahead by ${duration(vehicle.clockLead)}`);
   if (vehicle.clockLag !== undefined) found.push(`clock behind by ${duration(vehicle.clockLag)}`);
+  if (vehicle.position?.suspect) found.push("suspect position");
   if (!vehicle.position) found.push("no position");
   else if (vehicle.position.stale) found.push("old position");
   return found;

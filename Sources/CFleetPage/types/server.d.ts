@@ -30,9 +30,9 @@ declare namespace Server {
   type Map = { tiles?: { url: string; attribution?: string; name?: string; minimumZoom: number; maximumZoom: number; bounds?: Array<number> } };
   type Summary = { fleet: string; vehicle: string; revision: number; state: "online" | "asleep" | "offline" | "unknown"; heard?: string; overdue?: boolean;
     position?: { latitude: number; longitude: number; time?: string; accuracy?: number; altitude?: number; speed?: number; course?: number; source?: string;
-    stale?: boolean; received?: string; now?: PredictedPosition }; heading?: number; prediction?: Prediction; battery?: Record<string, any>; queue?: number;
-    missing?: number; gap?: boolean; clockLead?: number; clockLag?: number; inside?: Array<string>; event?: Record<string, any>; trip?: Record<string, any>
-    };
+    suspect?: string; stale?: boolean; received?: string; now?: PredictedPosition }; heading?: number; prediction?: Prediction; battery?: Record<string,
+    any>; queue?: number; missing?: number; gap?: boolean; clockLead?: number; clockLag?: number; inside?: Array<string>; event?: Record<string, any>;
+    trip?: Record<string, any> };
   type PredictedPosition = { time: string; latitude: number; longitude: number; radius: number; expired?: boolean };
   type Promise = { velocityEast: number; velocityNorth: number; bound: number; validity?: number; growth?: number };
   type Prediction = (Promise & { delay: number; before?: Array<(Promise & { time: string; latitude: number; longitude: number })> });

@@ -25,6 +25,8 @@ package struct VehiclePrediction: Sendable {
 
   /// The time in s after the end of the guarantee for which positions are still predicted.
   private static let gracePeriod = 120.0
+  /// The maximum latitude of a prediction in degrees: the plane of the prediction ends at the pole.
+  private static let mostLatitude = 89.9
   /// The minimum step in s by which the vehicle's clock was set back if a later report has an earlier time.
   private static let clockStep = 60.0
 
@@ -45,11 +47,12 @@ package struct VehiclePrediction: Sendable {
     follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
   }
 
-  /// Returns the predicted position. Nil before the first report takes effect, and when the error bound has
-  /// not been guaranteed for two minutes.
+  /// Returns the predicted position. Nil before the first report takes effect, when the error bound has not
+  /// been guaranteed for two minutes, and within 0.1° of a pole.
   package func position(at now: Moment) -> PredictedPosition? {
     guard let shown = follower.position(now: vehicleTime(at: now)),
-      shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.gracePeriod }) ?? true
+      shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.gracePeriod }) ?? true,
+      abs(shown.coordinate.latitude) <= Self.mostLatitude
     else { return nil }
     return PredictedPosition(
       time: UTCTime(nanoseconds: shown.moment.nanoseconds), coordinate: shown.coordinate, bound: shown.bound,

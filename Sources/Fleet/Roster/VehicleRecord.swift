@@ -1,3 +1,4 @@
+internal import Sensors
 public import Spatial
 public import Telemetry
 package import VehicleData
@@ -442,7 +443,9 @@ extension VehicleRecord {
       if state != before { record(state.rawValue, arrival, time: message.time) }
     case .location(let message):
       location = received(message)
-      if message.location.suspicion == nil { trail.append(message.location.coordinate) }
+      if message.location.suspicion == nil, message.location.positionSource != .coarse {
+        trail.append(message.location.coordinate)
+      }
       predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)

@@ -18,7 +18,8 @@ package struct PayloadFields: Hashable {
   /// The ground speed in m/s.
   package var speed: Double?
   package var course: Double?
-  /// The event or the state, with its native name; `coarse` for a position from radio beacons.
+  /// The event or the state, with its native name. For a position: `suspect` if another measurement
+  /// contradicts it, `coarse` if it is from radio beacons.
   package var event: String?
   /// The `_type` of an OwnTracks payload, at most 80 characters; nil for other payloads.
   package var ownTracksType: String?
@@ -38,6 +39,9 @@ package struct PayloadFields: Hashable {
   /// The maximum length of an epoch in bytes; usual epochs have about sixteen. A longer epoch, and one that a
   /// database cannot store, is ignored.
   fileprivate static let longestEpoch = 128
+
+  /// The value of `event` for a suspect position.
+  package static let suspect = "suspect"
 
   /// True if the payload is valid JSON without NUL characters.
   package var isJSON = false
@@ -91,7 +95,11 @@ private struct PayloadReader: JSONMemberVisitor {
     case 6 where named("course"): fields.course = Self.number(value, bytes, 0...360)
     case 5 where named("event") || named("state"): fields.event = Self.label(value, bytes)
     case 14 where named("positionSource"):
-      if bytes.equals(value, "\"coarse\"") { fields.event = PositionSource.coarse.rawValue }
+      if fields.event != PayloadFields.suspect, bytes.equals(value, "\"coarse\"") {
+        fields.event = PositionSource.coarse.rawValue
+      }
+    case 7 where named("suspect"):
+      if bytes[value.lowerBound] == UInt8(ascii: "\"") { fields.event = PayloadFields.suspect }
     case 5 where named("_type"): fields.ownTracksType = Self.label(value, bytes) ?? ""
     case 3 where named("lat"): fields.latitude = Self.number(value, bytes, -90...90)
     case 3 where named("lon"): fields.longitude = Self.number(value, bytes, -180...180)

@@ -57,8 +57,8 @@ enum ExportPrecision {
   static let course = 3
 }
 
-/// Decides where tracks start: at a new vehicle, after a gap, and before and after a position from radio
-/// beacons. No line is drawn through inaccurate positions from radio beacons.
+/// Decides where tracks start: at a new vehicle, after a gap, at the antimeridian, and before and after a
+/// suspect position or one from radio beacons. No line is drawn through these positions.
 struct TrackBreaks {
   enum Continuity {
     case newVehicle
@@ -68,15 +68,15 @@ struct TrackBreaks {
 
   /// The time in s without positions after which a new track starts.
   let gap: Double
-  private var last: (vehicle: VehicleKey, time: UTCTime, isCoarse: Bool)?
+  private var last: RecordedPosition?
 
   init(gap: Double) { self.gap = gap }
 
   mutating func place(of position: RecordedPosition) -> Continuity {
-    let isCoarse = position.source == .coarse
-    defer { last = (position.vehicle, position.time, isCoarse) }
+    defer { last = position }
     guard let last, last.vehicle == position.vehicle else { return .newVehicle }
-    if isCoarse || last.isCoarse { return .newSegment }
+    guard position.source.isOnPath, last.source.isOnPath else { return .newSegment }
+    if Antimeridian.isBetween(last.coordinate.longitude, position.coordinate.longitude) { return .newSegment }
     return position.time.seconds(since: last.time) > gap ? .newSegment : .within
   }
 }

@@ -41,7 +41,7 @@ struct GPXWriter: DocumentWriter {
       + XMLText.element("gpxtpx:course", position.course, course)
     let extensions =
       XMLText.element("odograph:accuracy", position.accuracy, metres)
-      + (position.source == .coarse ? "<odograph:source>coarse</odograph:source>" : "")
+      + (position.source.isOnPath ? "" : "<odograph:source>\(position.source.rawValue)</odograph:source>")
       + (motion.isEmpty ? "" : "<gpxtpx:TrackPointExtension>\(motion)</gpxtpx:TrackPointExtension>")
     if !extensions.isEmpty { write("<extensions>\(extensions)</extensions>") }
     write("</trkpt>\n")

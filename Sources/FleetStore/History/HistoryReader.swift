@@ -68,6 +68,13 @@ package final class HistoryReader {
     try recording.extent(of: vehicle, from: from, to: to)
   }
 
+  /// Returns the times of the accurate positions next to a span; see `Recording.neighbours`.
+  package func neighbours(
+    of span: TrackSpan, accuracy: Double, days: Double
+  ) throws(FleetError) -> (before: UTCTime?, after: UTCTime?) {
+    try recording.neighbours(of: span, accuracy: accuracy, days: days)
+  }
+
   /// Returns the time of the newest position of each visible vehicle, sorted by fleet and vehicle.
   package func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)] {
     try recording.newest(scope)

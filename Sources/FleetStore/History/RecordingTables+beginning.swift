@@ -284,6 +284,7 @@ extension RecordedPosition {
     (location.altitude, location.horizontalAccuracy) = (altitude, accuracy)
     (location.speed, location.course) = (speed, course)
     if source == .coarse { location.positionSource = .coarse }
+    if source == .suspect { location.suspicion = Suspicion(.other) }
     let decoded = LocationMessage(
       identity: nil, time: time, location: PrivacyPolicy.unrestricted(location))
     return MQTTMessage(

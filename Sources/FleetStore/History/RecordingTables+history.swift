@@ -50,6 +50,36 @@ extension RecordingTables {
       positions: min(count, HistoryExtent.most), hasMore: count > HistoryExtent.most)
   }
 
+  package func neighbours(
+    of span: TrackSpan, accuracy: Double, days: Double
+  ) throws(FleetError) -> (before: UTCTime?, after: UTCTime?) {
+    /// Returns the first times in each table in the given order. Each query is a single index step.
+    func times(from: UTCTime, to: UTCTime, _ order: String) throws(FleetError) -> [Int64] {
+      var selection = RecordingSelection()
+      (selection.fleets, selection.vehicles) = ([span.vehicle.fleet], [span.vehicle.vehicle])
+      (selection.from, selection.to) = (from, to)
+      let condition = selection.condition(time: "time", Self.dialect.parameter)
+      var found: [Int64] = []
+      for (table, isOnPath) in [("messages", RecordingColumns.isOnPath), ("fixes", "true")] {
+        try readFirst(
+          """
+          SELECT \(Self.dialect.milliseconds("time")) FROM \(Self.dialect.schema)\(table)
+            WHERE \(isOnPath) AND \(condition.sql) AND (accuracy IS NULL OR accuracy <= \(accuracy))
+            ORDER BY time \(order) LIMIT 1
+          """, condition.values
+        ) { row in if let time = row.integer(0) { found.append(time) } }
+      }
+      return found
+    }
+    let (first, last) = (
+      span.from.advanced(bySeconds: -days * 86_400), span.to.advanced(bySeconds: days * 86_400)
+    )
+    return (
+      try times(from: first, to: span.from, "DESC").max().map(UTCTime.init(milliseconds:)),
+      try times(from: span.to, to: last, "ASC").min().map(UTCTime.init(milliseconds:))
+    )
+  }
+
   package func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)] {
     guard version >= 3 else {
       throw .usage("read", "the newest positions of \(name)", RecordingAddress.olderVersion)

@@ -25,6 +25,11 @@ package struct TrackSample: Hashable, Sendable {
     case track
     /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
+    /// A position in a `location` message that another measurement contradicts.
+    case suspect
+
+    /// True if lines and distances include the position: it is neither suspect nor from radio beacons.
+    package var isOnPath: Bool { self == .location || self == .track }
 
     /// The name in exports.
     package var name: String {
@@ -32,6 +37,7 @@ package struct TrackSample: Hashable, Sendable {
       case .location: RecordedPosition.Source.location.rawValue
       case .track: RecordedPosition.Source.track.rawValue
       case .coarse: RecordedPosition.Source.coarse.rawValue
+      case .suspect: RecordedPosition.Source.suspect.rawValue
       }
     }
   }

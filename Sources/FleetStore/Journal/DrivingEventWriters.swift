@@ -24,7 +24,7 @@ extension ReportedDrivingEvent: JournalEntry {
     ]
   }
 
-  package var places: [Coordinate] { event.coordinate.map { [$0] } ?? [] }
+  package var lines: [[Coordinate]] { event.coordinate.map { [[$0]] } ?? [] }
   package static var geometryMembers: Set<String> { ["latitude", "longitude"] }
 
   package var gpx: String? {

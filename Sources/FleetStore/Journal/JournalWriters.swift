@@ -6,8 +6,9 @@ package import Spatial
 package protocol JournalEntry: DocumentEntry {
   /// The original message.
   var payload: [UInt8] { get }
-  /// One coordinate for a point, several for a line; empty if the position is unknown.
-  var places: [Coordinate] { get }
+  /// Lines, which end at the antimeridian; a single coordinate for a point, and empty if the position is
+  /// unknown.
+  var lines: [[Coordinate]] { get }
   /// The message's members that are written as GeoJSON geometry, and therefore not as properties.
   static var geometryMembers: Set<String> { get }
   /// The GPX elements; nil without a position.
@@ -25,15 +26,19 @@ extension JournalEntry {
 
   /// Writes the message's members as properties. An entry without a position has no geometry.
   package func writeFeature(to json: inout JSONWriter) {
-    let places = places
-    if let first = places.first {
+    let lines = lines
+    if let line = lines.first, let first = line.first {
       json.field("geometry") { json in
-        json.field("type", places.count > 1 ? "LineString" : "Point")
+        json.field("type", lines.count > 1 ? "MultiLineString" : line.count > 1 ? "LineString" : "Point")
         json.key("coordinates")
-        guard places.count > 1 else { return json.write(first) }
-        json.openArray()
-        for place in places { json.write(place) }
-        json.closeArray()
+        guard lines.count > 1 || line.count > 1 else { return json.write(first) }
+        if lines.count > 1 { json.openArray() }
+        for line in lines {
+          json.openArray()
+          for place in line { json.write(place) }
+          json.closeArray()
+        }
+        if lines.count > 1 { json.closeArray() }
       }
     } else {
       json.key("geometry")

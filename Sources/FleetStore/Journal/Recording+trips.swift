@@ -22,7 +22,9 @@ extension Recording {
       var last = told.trip.end.coordinate
       var continuation = TripContinuation(distance: 0, end: told.trip.end.time)
       try readPositions(part, isByDay: false) { position in
-        guard position.source != .coarse else { return true }
+        guard position.source.isOnPath, (position.accuracy ?? 0) <= TripContinuation.leastAccuracy else {
+          return true
+        }
         continuation.distance += last?.distance(to: position.coordinate) ?? 0
         continuation.end = max(continuation.end, position.time)
         last = position.coordinate

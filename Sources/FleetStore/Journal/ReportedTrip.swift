@@ -26,12 +26,17 @@ package struct ReportedTrip: Hashable, Sendable {
   }
 }
 
-/// The way of a trip under way after its last message, from the recorded positions.
+/// The way of a trip under way after its last message, from the recorded positions. Suspect positions, those
+/// from radio beacons, and those less accurate than `leastAccuracy` are ignored.
 package struct TripContinuation: Hashable, Sendable {
   /// The length of the way between the positions in m.
   package var distance: Double
   /// The time of the last position; that of the trip's last message if there is none.
   package var end: UTCTime
+
+  /// The accuracy in m up to which a position adds to the distance: about twice the accuracy of a fix between
+  /// houses.
+  static let leastAccuracy = 100.0
 
   package init(distance: Double, end: UTCTime) { (self.distance, self.end) = (distance, end) }
 }

@@ -37,13 +37,35 @@ extension ReportedTrip: JournalEntry {
 
   /// The track. GeoJSON has no times, so they are in the property `coordinateProperties`, where other tools
   /// put them, too.
-  package var places: [Coordinate] { trip.way.count > 1 ? trip.way.map(\.coordinate) : [] }
+  package var lines: [[Coordinate]] {
+    trip.way.count > 1 ? timedLines.map { $0.map(\.coordinate) } : []
+  }
+
+  private var timedLines: [[TimedPlace]] {
+    let way = trip.way.map { TimedPlace(time: $0.time, coordinate: $0.coordinate) }
+    return Antimeridian.cut(way, \.coordinate.longitude) { last, next, share in
+      var crossing = last
+      crossing.time = last.time.advanced(bySeconds: share * next.time.seconds(since: last.time))
+      crossing.coordinate.latitude += share * (next.coordinate.latitude - last.coordinate.latitude)
+      return crossing
+    }
+  }
+
   package static var geometryMembers: Set<String> { ["way"] }
 
   package func writeProperties(to json: inout JSONWriter) {
     guard trip.way.count > 1 else { return }
+    let times = timedLines.map { $0.map(\.time.rfc3339) }
     json.field("coordinateProperties") { json in
-      json.field("times", texts: trip.way.map(\.time.rfc3339))
+      guard times.count > 1 else { return json.field("times", texts: times.joined().map(\.self)) }
+      json.key("times")
+      json.openArray()
+      for line in times {
+        json.openArray()
+        for time in line { json.value(time) }
+        json.closeArray()
+      }
+      json.closeArray()
     }
   }
 
@@ -51,10 +73,20 @@ extension ReportedTrip: JournalEntry {
   package var gpx: String? {
     guard !trip.way.isEmpty else { return nil }
     let name = XMLText.escaped("\(vehicle) \(trip.trip.number)")
-    var text = "<trk><name>\(name)</name><type>\(XMLText.escaped(trip.kind.name))</type><trkseg>\n"
-    for place in trip.way {
-      text += GPXText.point("trkpt", place.coordinate, "<time>\(place.time.rfc3339)</time>")
+    var text = "<trk><name>\(name)</name><type>\(XMLText.escaped(trip.kind.name))</type>"
+    for line in timedLines {
+      text += "<trkseg>\n"
+      for place in line {
+        text += GPXText.point("trkpt", place.coordinate, "<time>\(place.time.rfc3339)</time>")
+      }
+      text += "</trkseg>"
     }
-    return text + "</trkseg></trk>\n"
+    return text + "</trk>\n"
   }
+}
+
+/// A point of a trip's track.
+private struct TimedPlace {
+  var time: UTCTime
+  var coordinate: Coordinate
 }

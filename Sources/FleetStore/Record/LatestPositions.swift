@@ -31,7 +31,12 @@ struct LatestPositions {
         (latitude, longitude) = (fields.latitude ?? 0, fields.longitude ?? 0)
         (altitude, accuracy, speed) = (fields.altitude, fields.accuracy, fields.speed)
         course = fields.course
-        source = fields.event == RecordedPosition.Source.coarse.rawValue ? .coarse : .location
+        source =
+          switch fields.event {
+          case RecordedPosition.Source.coarse.rawValue: .coarse
+          case RecordedPosition.Source.suspect.rawValue: .suspect
+          default: .location
+          }
       }
     }
   }

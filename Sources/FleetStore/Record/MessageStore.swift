@@ -119,8 +119,30 @@ enum RecordingColumns {
     altitude, accuracy, speed, course
     """
 
-  /// The SQL for the source of a `location`: `location`, or `coarse` for a position from radio beacons.
-  static let locationSource = "CASE WHEN event = 'coarse' THEN 'coarse' ELSE 'location' END"
+  /// The schema version that introduced the source `suspect`; it is the same in SQLite and PostgreSQL.
+  static let suspectVersion = 7
+
+  /// The SQL for the source of a `location`: `location`, `coarse` for a position from radio beacons, or
+  /// `suspect` for one that another measurement contradicts.
+  static let locationSource = "CASE WHEN event IN ('coarse', 'suspect') THEN event ELSE 'location' END"
+
+  /// The SQL for the number of a `location`'s source, as in `TrackSample.Source`.
+  static let sourceNumber = "CASE event WHEN 'coarse' THEN 2 WHEN 'suspect' THEN 3 ELSE 0 END"
+
+  /// The SQL condition that a row of `messages` has a position that lines include: neither suspect nor from
+  /// radio beacons.
+  static let isOnPath = """
+    kind = 'location' AND latitude IS NOT NULL AND (event IS NULL OR event NOT IN ('coarse', 'suspect'))
+    """
+
+  /// Returns the SQL that marks the suspect positions of older recordings, which stored them as fixes.
+  /// - Parameter schema: the prefix of table names.
+  static func markSuspects(_ schema: String) -> String {
+    """
+    UPDATE \(schema)messages SET event = 'suspect'
+      WHERE kind = 'location' AND (event IS NULL OR event <> 'suspect') AND payload LIKE '%"suspect":%';
+    """
+  }
 
   static let fixes = """
     received, fleet, vehicle, time, latitude, longitude, altitude, accuracy, speed, epoch, seq, place

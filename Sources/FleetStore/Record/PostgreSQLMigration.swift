@@ -7,6 +7,7 @@
 /// - Version 3: only views change, which now distinguish positions of radio beacons from fixes.
 /// - Up to version 4: the tables of trips and driving events are added, and filled from existing messages.
 /// - Up to version 5: an index is added (`PostgreSQLTraceIndex`).
+/// - Up to version 6: suspect positions are marked, and the views distinguish them from fixes.
 enum PostgreSQLMigration {
   /// The number of rows from which a day outside of the range of partitioned days gets its own partition.
   private static let manyRows = 1000
@@ -15,12 +16,17 @@ enum PostgreSQLMigration {
   static let otherTables = 2
 
   /// Sets the version after everything except the index of traces is migrated, for recordings from version 3
-  /// on.
-  static let isRenewed = "UPDATE odograph.schema_version SET version = \(JournalTable.version)"
+  /// on. Without the index, the version remains lower, so that the next start creates it.
+  static let isRenewed = """
+    UPDATE odograph.schema_version SET version =
+      CASE WHEN version < \(TraceIndex.version) THEN \(JournalTable.version) ELSE \(PostgreSQLSchema.version) END
+    """
 
   /// Sets the version after the index of traces is created.
-  static let isIndexed =
-    "UPDATE odograph.schema_version SET version = \(TraceIndex.version) WHERE version < \(TraceIndex.version)"
+  static let isIndexed = """
+    UPDATE odograph.schema_version SET version = \(PostgreSQLSchema.version)
+      WHERE version < \(PostgreSQLSchema.version)
+    """
 
   /// Moves the old tables out of the way before new ones are created. If views of other owners depend on the
   /// old tables, the migration fails with the names of these views.

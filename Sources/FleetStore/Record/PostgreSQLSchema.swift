@@ -5,7 +5,7 @@
 /// Rows without a time, or with a time far from the recorder's, are in the default partition. The partition
 /// depends on the message alone: a duplicate is in the same partition, where the unique index detects it.
 enum PostgreSQLSchema {
-  static let version = TraceIndex.version
+  static let version = RecordingColumns.suspectVersion
 
   /// The advisory lock for changes of the schema: an arbitrary number, equal in all versions.
   static let lock = 7_236_472_018

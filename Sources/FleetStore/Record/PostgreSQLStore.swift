@@ -202,12 +202,15 @@ package final class PostgreSQLStore: MessageStore {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
       if version <= PostgreSQLMigration.otherTables { try migrate() }
-      isRenewed = (PostgreSQLMigration.otherTables + 1..<JournalTable.version).contains(version)
+      isRenewed = (PostgreSQLMigration.otherTables + 1..<RecordingColumns.suspectVersion).contains(version)
       isIndexed = version <= PostgreSQLMigration.otherTables || version >= TraceIndex.version
       if isRenewed {
-        try connection?.run("BEGIN; \(PostgreSQLViews.positions) \(PostgreSQLJournal.creation)")
-        try fillJournal()
-        try connection?.run("COMMIT")
+        try connection?.run("BEGIN; \(PostgreSQLViews.positions)")
+        if version < JournalTable.version {
+          try connection?.run(PostgreSQLJournal.creation)
+          try fillJournal()
+        }
+        try connection?.run("\(RecordingColumns.markSuspects("odograph.")) COMMIT")
       }
     } else {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")

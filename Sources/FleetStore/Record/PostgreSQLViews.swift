@@ -19,9 +19,9 @@ enum PostgreSQLViews {
     \(predicted)
     """
 
-  /// True if the function `predicted` is missing or of an older version, which did not read the vehicle's status.
+  /// True if the function `predicted` is missing or of an older version, which predicted beyond the poles.
   static let lacksPredicted = """
-    SELECT coalesce((SELECT prosrc NOT LIKE '%sessionStart%' FROM pg_proc
+    SELECT coalesce((SELECT prosrc NOT LIKE '%89.9%' FROM pg_proc
       WHERE oid = to_regprocedure('odograph.predicted(timestamptz)')), true)
     """
 
@@ -68,7 +68,8 @@ enum PostgreSQLViews {
                           AND l.source = 'location'
                         ORDER BY s.received DESC, s.seq DESC LIMIT 1) AS f
                     WHERE f.predict IS NOT NULL) AS p) AS r
-            WHERE r.elapsed - r.validity <= 120 AND l.time <= $1 + interval '\(RecordingColumns.futureLimit) s'
+            WHERE r.elapsed - r.validity <= 120
+              AND abs(l.latitude + r.north * r.elapsed * power(r.curve, 1.5) / 110574.2758) <= 89.9 AND l.time <= $1 + interval '\(RecordingColumns.futureLimit) s'
               AND NOT coalesce((
                 SELECT s.event = 'offline' OR EXISTS (
                     SELECT FROM odograph.messages w
@@ -90,9 +91,9 @@ enum PostgreSQLViews {
         FROM odograph.messages WHERE kind = 'location' AND latitude IS NOT NULL
       UNION ALL
       SELECT fleet, vehicle, time, latitude, longitude, accuracy, speed, NULL, 'track', altitude FROM odograph.fixes;
-    COMMENT ON COLUMN odograph.messages.event IS 'the event or the state in the message; coarse for a location from radio beacons';
+    COMMENT ON COLUMN odograph.messages.event IS 'the event or the state in the message; for a location: coarse if it is from radio beacons, suspect if another measurement contradicts it';
     COMMENT ON VIEW odograph.positions IS
-      'source: location for a live position, track for a position sent later, coarse for a live position from radio beacons';
+      'source: location for a live position, track for a position sent later, coarse for a live position from radio beacons, suspect for a live position that another measurement contradicts';
     """
 
   /// The SQL of `near` without PostGIS: it reads the positions in a band of latitude on the requested days.

@@ -110,8 +110,17 @@ enum SQLitePositionIndex {
   static let sources = """
     DROP VIEW positions;
     DROP VIEW positions_by_place;
+    \(positions(source: "CASE WHEN event = 'coarse' THEN 'coarse' ELSE 'location' END"))
+    \(positionsByPlace(source: "CASE WHEN event = 'coarse' THEN 'coarse' ELSE 'location' END"))
+    """
+
+  /// The SQL of the migration to version 7: suspect positions are distinguished from fixes.
+  static let suspects = """
+    DROP VIEW positions;
+    DROP VIEW positions_by_place;
     \(positions(source: RecordingColumns.locationSource))
     \(positionsByPlace(source: RecordingColumns.locationSource))
+    \(RecordingColumns.markSuspects(""))
     """
 
   private static func positions(source: String) -> String {

@@ -10,7 +10,7 @@ package enum SQLiteSchema {
   /// The migration steps; the step with index n migrates from version n to n + 1.
   package static let steps = [
     messages, identityWithTime, SQLitePositionIndex.step, SQLitePositionIndex.sources, SQLiteJournal.step,
-    traces,
+    traces, SQLitePositionIndex.suspects,
   ]
 
   /// Fills new tables after a migration step, in the step's transaction.

@@ -12,6 +12,11 @@ package struct RecordedPosition: Hashable, Sendable {
     case track
     /// A position from radio beacons in a `location` message, often inaccurate by hundreds of metres.
     case coarse
+    /// A position in a `location` message that another measurement contradicts.
+    case suspect
+
+    /// True if lines and distances include the position: it is neither suspect nor from radio beacons.
+    package var isOnPath: Bool { self == .location || self == .track }
   }
 
   package var vehicle: VehicleKey
@@ -100,6 +105,13 @@ package protocol Recording: AnyObject {
 
   /// Returns the time range and the number of a vehicle's positions; nil if there are none.
   func extent(of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?) throws(FleetError) -> HistoryExtent?
+
+  /// Returns the times of the last position before a span and of the first one at or after its end, within
+  /// `days` of the span. Only positions that lines include are considered, with an accuracy up to `accuracy`
+  /// in m or an unknown one.
+  func neighbours(
+    of span: TrackSpan, accuracy: Double, days: Double
+  ) throws(FleetError) -> (before: UTCTime?, after: UTCTime?)
 
   /// Returns the time of the last position of each vehicle, sorted by fleet and vehicle.
   func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)]

@@ -89,7 +89,7 @@ extension RecordingTables {
     let sql = """
       SELECT \(time("time")), latitude, longitude, altitude, accuracy, speed, course, source FROM (
         SELECT time, latitude, longitude, altitude, accuracy, speed, course,
-            CASE WHEN event = 'coarse' THEN 2 ELSE 0 END AS source
+            \(RecordingColumns.sourceNumber) AS source
           FROM \(Self.dialect.schema)messages
           WHERE kind = 'location' AND latitude IS NOT NULL AND longitude IS NOT NULL AND \(condition)
         UNION ALL
@@ -171,7 +171,7 @@ extension RecordingTables {
     let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """
       SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course,
-          CASE WHEN event = 'coarse' THEN 2 ELSE 0 END, \(day)
+          \(RecordingColumns.sourceNumber), \(day)
         FROM \(dialect.schema)messages WHERE \(Self.isPosition) AND \(condition)
       UNION ALL
       SELECT fleet, vehicle, \(time), latitude, longitude, \(altitude), accuracy, \(speed), NULL, 1, \(day)
@@ -191,6 +191,9 @@ extension RecordingTables {
 }
 
 extension RecordedPosition {
+  /// The sources by their number in `positionsSQL`, as in `TrackSample.Source`.
+  private static let sources: [Int: Source] = [0: .location, 1: .track, 2: .coarse, 3: .suspect]
+
   /// Decodes a row of `positionsSQL`.
   fileprivate init?(_ row: some RecordingRow) {
     guard let fleet = row.text(0), let vehicle = row.text(1), let time = row.integer(2),
@@ -200,7 +203,7 @@ extension RecordedPosition {
       vehicle: VehicleKey(fleet: fleet, vehicle: vehicle), time: UTCTime(milliseconds: time),
       coordinate: Coordinate(latitude: latitude, longitude: longitude), altitude: row.double(5),
       accuracy: row.double(6), speed: row.double(7), course: row.double(8),
-      source: row.integer(9) == 0 ? .location : row.integer(9) == 1 ? .track : .coarse)
+      source: Self.sources[Int(row.integer(9) ?? 0)] ?? .location)
   }
 }
 

@@ -36,7 +36,7 @@ extension ReportedTrace: JournalEntry {
     ]
   }
 
-  package var places: [Coordinate] { trace.coordinate.map { [$0] } ?? [] }
+  package var lines: [[Coordinate]] { trace.coordinate.map { [[$0]] } ?? [] }
   package static var geometryMembers: Set<String> { ["latitude", "longitude"] }
 
   package var gpx: String? {

@@ -22,7 +22,7 @@ extension DetailPane {
   }
 
   var movement: [String] {
-    guard let location = record.location?.message.location, !record.isLocationStale(at: now) else {
+    guard let location = record.location?.message.location, record.isMotionCurrent(at: now) else {
       return []
     }
     var parts: [String] = []

@@ -53,7 +53,7 @@ package struct DetailPane: Sendable {
     }
     var lines = text.lines.enumerated().map { $1.fitted(to: width($0)) }
     guard showsRose else { return lines }
-    let course = record.isLocationStale(at: now) ? nil : record.location?.message.location.course
+    let course = record.isMotionCurrent(at: now) ? record.location?.message.location.course : nil
     for (row, rose) in CompassRose.lines(heading: heading, course: course).enumerated() {
       while lines.count <= row + 1 { lines.append(StyledText().fitted(to: width(lines.count))) }
       lines[row + 1].append("  ")

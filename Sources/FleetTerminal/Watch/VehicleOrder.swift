@@ -82,7 +82,7 @@ package struct VehicleOrder: Hashable, Sendable {
     // The fastest first.
     case .speed:
       return sort(places, vehicles) { record in
-        record.isLocationStale(at: now) ? nil : record.location?.message.location.speed.map { -$0 }
+        record.isMotionCurrent(at: now) ? record.location?.message.location.speed.map { -$0 } : nil
       }
     // From north to south, as on a map.
     case .position:
@@ -95,7 +95,7 @@ package struct VehicleOrder: Hashable, Sendable {
       }
     case .course:
       return sort(places, vehicles) {
-        $0.isLocationStale(at: now) ? nil : $0.location?.message.location.course
+        $0.isMotionCurrent(at: now) ? $0.location?.message.location.course : nil
       }
     case .heading:
       return sort(places, vehicles) {

@@ -101,11 +101,13 @@ package struct VehicleRow: Sendable {
     return StyledText(QuantityText.age(age), style: style)
   }
 
-  /// A position that is only the last known one, or from radio beacons, has a tilde.
+  /// A position that is only the last known one, or from radio beacons, has a tilde; a suspect one has a
+  /// question mark.
   private var position: StyledText {
     guard let location = record.location?.message.location else { return Self.absent }
     if let predicted { return StyledText(QuantityText.position(predicted.coordinate)) }
     let text = QuantityText.position(location.coordinate)
+    if location.suspicion != nil { return StyledText("?" + text, style: TextStyle(.yellow)) }
     let isCertain = !record.isLocationStale(at: now) && location.positionSource != .coarse
     return isCertain ? StyledText(text) : StyledText("~" + text, style: .dim)
   }
@@ -127,9 +129,9 @@ package struct VehicleRow: Sendable {
 
   private var predicted: PredictedPosition? { record.predictedPosition(at: now) }
 
-  /// Returns speed or course; outdated values are omitted.
+  /// Returns speed or course; outdated and suspect values are omitted.
   private func moving(_ text: String?) -> StyledText {
-    guard let text, !record.isLocationStale(at: now) else { return Self.absent }
+    guard let text, record.isMotionCurrent(at: now) else { return Self.absent }
     return StyledText(text)
   }
 
@@ -164,6 +166,12 @@ package struct VehicleRow: Sendable {
 }
 
 extension VehicleRecord {
+  /// True if speed and course of the last position are current: it is neither only the last known one nor
+  /// suspect.
+  func isMotionCurrent(at now: Moment) -> Bool {
+    !isLocationStale(at: now) && location?.message.location.suspicion == nil
+  }
+
   /// Returns the state of the vehicle as a JSON object. `stale` marks a position that is only the last known
   /// one.
   package func json(at now: Moment) -> [UInt8] {

@@ -32,6 +32,7 @@ enum WatchHelp {
       "~",
       "before a position: last known or coarse; before a distance: no longer guaranteed; before a time: age"
     ),
+    ("?", "before a position: suspect, because another measurement contradicts it"),
     ("–", "not reported, or unknown now"),
     ("▲ ▼", "sorted by this column: values rise, or fall, from row to row"),
     ("◆", "on the map: the chosen vehicle"),

@@ -48,13 +48,7 @@ extension HistoryRoutes {
       let span = TrackSpan(vehicle: key, from: from, to: to)
       return try await answer(request, context, "application/json") { [limits] reader, writer in
         try Self.demand(key, in: reader)
-        var finder = StopFinder(limits)
-        var stops: [Stop] = []
-        try reader.readTrack(span) { sample in
-          if let stop = finder.process(sample) { stops.append(stop) }
-          return writer.shouldContinue
-        }
-        stops += [finder.finish()].compactMap(\.self)
+        let stops = try Stop.within(span, limits, reader, at: Moment.now.time) { writer.shouldContinue }
         guard writer.shouldContinue else { throw CancellationError() }
         writer.json.openObject()
         writer.json.field("seconds", Int(limits.duration))
@@ -110,6 +104,34 @@ extension HistoryRoutes {
 }
 
 extension Stop {
+  /// Returns the stops of a vehicle in a span, each cut to the span.
+  ///
+  /// The positions next to the span are read, too: a parked vehicle can send nothing for days. A stop is open
+  /// if the span reaches the present and no later position is recorded.
+  fileprivate static func within(
+    _ span: TrackSpan, _ limits: StopFinder.Limits, _ reader: HistoryReader, at now: UTCTime,
+    shouldContinue: () -> Bool
+  ) throws -> [Stop] {
+    let next = try reader.neighbours(
+      of: span, accuracy: limits.radius, days: Double(HistoryRoutes.mostDaysAtOnce))
+    // At least the minimum duration, for short stops across an end of the span.
+    var wider = span
+    wider.from = min(next.before ?? span.from, span.from.advanced(bySeconds: -limits.duration))
+    wider.to = max(
+      next.after?.advanced(bySeconds: 0.001) ?? span.to, span.to.advanced(bySeconds: limits.duration))
+    var finder = StopFinder(limits)
+    var stops: [Stop] = []
+    try reader.readTrack(wider) { sample in
+      if let stop = finder.process(sample) { stops.append(stop) }
+      return shouldContinue()
+    }
+    if var last = finder.finish() {
+      last.isOpen = last.isOpen && next.after == nil && span.to > now
+      stops.append(last)
+    }
+    return stops.compactMap { $0.cut(to: span) }
+  }
+
   func write(to json: inout JSONWriter) {
     json.openObject()
     json.field("from", UTCTime(nanoseconds: from * 1_000_000).rfc3339)
@@ -164,14 +186,14 @@ enum TrackColumns {
 }
 
 /// A track as a FeatureCollection (RFC 7946): a line for each part without a gap, with times as in exports of
-/// trips, and a point for each isolated position.
+/// trips, and a point for each isolated position. Lines end at the antimeridian (section 3.1.9).
 enum TrackFeatures {
   static func write(_ track: TrackSimplifier.Result, _ vehicle: VehicleKey, to writer: AnswerWriter) throws {
     writer.json.openObject()
     writer.json.field("type", "FeatureCollection")
     writer.json.key("features")
     writer.json.openArray()
-    for segment in TrackSegments.of(track) {
+    for segment in TrackSegments.of(track).flatMap(lines) {
       write(segment, track.tolerance, vehicle, to: &writer.json)
       try writer.flushIfLarge()
     }
@@ -179,8 +201,18 @@ enum TrackFeatures {
     writer.json.closeObject()
   }
 
+  private static func lines(_ segment: ArraySlice<TrackSample>) -> [[TrackSample]] {
+    Antimeridian.cut(segment, \.longitude) { last, next, share in
+      var crossing = last
+      crossing.time += Int64(share * Double(next.time - last.time))
+      crossing.latitude += share * (next.latitude - last.latitude)
+      crossing.altitude += Float(share) * (next.altitude - last.altitude)
+      return crossing
+    }
+  }
+
   private static func write(
-    _ segment: ArraySlice<TrackSample>, _ tolerance: Double, _ vehicle: VehicleKey, to json: inout JSONWriter
+    _ segment: [TrackSample], _ tolerance: Double, _ vehicle: VehicleKey, to json: inout JSONWriter
   ) {
     guard let first = segment.first else { return }
     json.openObject()

@@ -157,7 +157,7 @@ final class RecordedTracks: Sendable {
   }
 }
 
-/// The division of a track into lines, at long gaps and at positions from radio beacons.
+/// The division of a track into lines, at long gaps, suspect positions and positions from radio beacons.
 package enum TrackSegments {
   package static func of(_ track: TrackSimplifier.Result) -> [ArraySlice<TrackSample>] {
     let samples = track.samples
@@ -166,7 +166,7 @@ package enum TrackSegments {
     for index in samples.indices where index > 0 {
       let isGap = gaps.first == index
       if isGap { gaps.removeFirst() }
-      guard isGap || samples[index - 1...index].contains(where: { $0.source == .coarse }) else { continue }
+      guard isGap || samples[index - 1...index].contains(where: { !$0.source.isOnPath }) else { continue }
       segments.append(samples[start..<index])
       start = index
     }

@@ -11,6 +11,14 @@ package struct Stop: Hashable, Sendable {
   package var positions: Int
   /// True if the stop has not ended: no later position is outside its radius.
   package var isOpen: Bool
+
+  /// Returns the part of the stop within a span; nil if there is none.
+  package func cut(to span: TrackSpan) -> Stop? {
+    var stop = self
+    stop.from = max(from, span.from.milliseconds)
+    stop.to = min(to, span.to.milliseconds)
+    return stop.from < stop.to ? stop : nil
+  }
 }
 
 /// A detector of stops in a vehicle's positions (stay points: Li et al., "Mining user similarity based on
@@ -18,8 +26,8 @@ package struct Stop: Hashable, Sendable {
 ///
 /// A vehicle is at a stop while its positions are within a radius of their mean. A single position outside is
 /// an outlier; the second in a row ends the stop. Silence does not end it: a vehicle that sleeps sends
-/// nothing, and wakes up at the same position. Positions from radio beacons, and positions whose accuracy exceeds
-/// the radius, show no movement within the radius. They are ignored.
+/// nothing, and wakes up at the same position. Suspect positions, positions from radio beacons, and positions
+/// whose accuracy exceeds the radius, show no movement within the radius. They are ignored.
 package struct StopFinder: Sendable {
   package struct Limits: Hashable, Sendable {
     /// The radius in m: twice the accuracy of a fix between houses (50 m).
@@ -42,7 +50,7 @@ package struct StopFinder: Sendable {
   /// Processes a position, later than the previous one. Returns the stop that it ends; nil if it ends none.
   package mutating func process(_ sample: TrackSample) -> Stop? {
     // The comparison is false for an unknown accuracy (NaN).
-    guard sample.source != .coarse, !(Double(sample.accuracy) > limits.radius) else { return nil }
+    guard sample.source.isOnPath, !(Double(sample.accuracy) > limits.radius) else { return nil }
     guard let current = stay else {
       stay = Self.begin(sample)
       return nil

@@ -3,8 +3,8 @@ internal import FleetStore
 /// The significant positions of a track, which are retained even if they are near a straight line.
 enum TrackLandmarks {
   /// Returns the indices of the first and last position, the ends of long gaps, the positions around changes
-  /// between fixes and radio beacons, and the extremes of speed and altitude. An index can occur twice. At
-  /// most half of `points`.
+  /// between fixes, radio beacons and suspect positions, and the extremes of speed and altitude. An index can
+  /// occur twice. At most half of `points`.
   /// - Parameter gapEnds: the times of the positions after long gaps, ascending.
   static func indices(of samples: [TrackSample], _ gapEnds: [Int64], atMost points: Int) -> [Int] {
     guard let last = samples.indices.last else { return [] }
@@ -37,16 +37,21 @@ enum TrackLandmarks {
     return gaps.prefix(count).flatMap { [$0 - 1, $0] }
   }
 
-  /// Returns the positions before and after each change between fixes and radio beacons; empty if there are
-  /// too many.
+  /// Returns the positions before and after each change between fixes, radio beacons and suspect positions;
+  /// empty if there are too many.
   private static func changes(_ samples: [TrackSample], atMost count: Int) -> [Int] {
     var changes: [Int] = []
     for index in samples.indices.dropFirst()
-    where (samples[index].source == .coarse) != (samples[index - 1].source == .coarse) {
+    where lineKind(samples[index]) != lineKind(samples[index - 1]) {
       changes += [index - 1, index]
       if changes.count > 2 * count { return [] }
     }
     return changes
+  }
+
+  /// Returns the source of a position; nil for a position that lines include.
+  private static func lineKind(_ sample: TrackSample) -> TrackSample.Source? {
+    sample.source.isOnPath ? nil : sample.source
   }
 
   /// Divides the track into parts with equal numbers of positions. Returns the indices of the maximum speed,

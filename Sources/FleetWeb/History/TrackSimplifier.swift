@@ -5,7 +5,7 @@ package import FleetStore
 /// Omitted positions are within `tolerance` of the simplified track at the same time (the synchronized
 /// Euclidean distance, Meratnia and de By, EDBT 2004). A time slider therefore shows the vehicle at its true
 /// position, and stops retain their start and end. The position with the largest error is added next (Douglas
-/// and Peucker's order). The ends of the track and of long gaps, changes between fixes and radio beacons, and
+/// and Peucker's order). The ends of the track and of long gaps, changes between fixes, radio beacons and suspect positions, and
 /// extremes of speed and altitude are always retained. A value type without a clock.
 ///
 /// This distance between functions of time satisfies the triangle inequality. A long track is therefore

@@ -100,6 +100,7 @@ extension VehicleRecord {
     json.field("speed", location.speed, decimals: 2)
     json.field("course", location.course, decimals: 1)
     json.field("source", location.positionSource?.rawValue)
+    json.field("suspect", location.suspicion?.reason.rawValue)
     if isLocationStale(at: now) { json.field("stale", true) }
     if !isLocationOfOurTime {
       json.field("received", received.receivedAt.time.rfc3339)

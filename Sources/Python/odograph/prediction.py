@@ -12,6 +12,8 @@ _LONGEST_EXTENSION = 120
 """Seconds for which a prediction is extended beyond its validity."""
 _FUTURE_LIMIT = 60
 """Seconds by which a report's time may be in the future; a later one is of a wrong clock."""
+_GREATEST_LATITUDE = 89.9
+"""Greatest latitude of a prediction in degrees: the plane of the prediction ends at the pole."""
 _MOST_REPORTS = 256
 """Limit of the reports of a vehicle that wait for their moment."""
 
@@ -36,8 +38,8 @@ def predict(location: Location, at: datetime) -> Prediction | None:
     """Returns the position of a vehicle at a time, predicted from one report.
 
     Before the report takes effect, this is its own position; see `Follower` for the report before it.
-    Returns None if the message has no prediction, if its validity ended two minutes ago, or if its time is more
-    than a minute in the future.
+    Returns None if the message has no prediction, if its validity ended two minutes ago, if its time is more
+    than a minute in the future, or within 0.1° of a pole.
     """
     report = location.predict
     if report is None or (location.time - at).total_seconds() > _FUTURE_LIMIT:
@@ -51,9 +53,12 @@ def predict(location: Location, at: datetime) -> Prediction | None:
     curve = 1 - 0.00669438 * sin(radians(location.latitude)) ** 2
     north = report.velocity_north * elapsed * curve**1.5 / 110574.2758
     east = report.velocity_east * elapsed * curve**0.5 / (111319.4908 * cos(radians(location.latitude)))
+    latitude = location.latitude + north
+    if abs(latitude) > _GREATEST_LATITUDE:
+        return None
     return Prediction(
         time=location.time + timedelta(seconds=elapsed),
-        latitude=location.latitude + north,
+        latitude=latitude,
         longitude=(location.longitude + east + 180) % 360 - 180,
         radius=report.bound + (report.growth or 0) * late,
         is_guaranteed=late == 0,

@@ -41,8 +41,8 @@ def read_positions(
 
     Selects a fleet, a vehicle, and times from `start` on and before `end`. Columns: fleet, vehicle, time (UTC),
     latitude, longitude (degrees, WGS 84), altitude, accuracy (m), speed (m/s), course (degrees) and source: "location",
-    "track", or "coarse" for a position from radio transmitters. A time of a vehicle occurs once; positions of
-    `location` messages precede those of tracks.
+    "track", "coarse" for a position from radio transmitters, or "suspect" for one that another measurement contradicts.
+    A time of a vehicle occurs once; positions of `location` messages precede those of tracks.
     """
     pd = _pandas()
     path = pathlib.Path(recording)

@@ -35,6 +35,11 @@ import VehicleData
         false
       ),
       (
+        van + "location",
+        Array((locationJSON(55, at: 5, epoch: "e", seq: 4).dropLast() + #","suspect":"velocity"}"#).utf8),
+        false
+      ),
+      (
         "odograph/v1/demo/car/location", Array(locationJSON(-33.25, at: 2.001, epoch: "f", seq: 1).utf8),
         false
       ),
@@ -109,6 +114,11 @@ import VehicleData
       try positions(recordings[1], .init()).filter { $0.source == .coarse }.map(\.coordinate.latitude) == [
         48.75
       ])
+    #expect(
+      try recordings.map {
+        try positions($0, .init()).filter { $0.source == .suspect }.map(\.coordinate.latitude)
+      }
+        == [[55], [55]])
     #expect(try messages(recordings[0], .init()).contains { $0.payload == [0xFF, 0, 0x80] })
   }
 }

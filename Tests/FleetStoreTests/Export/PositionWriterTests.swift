@@ -83,17 +83,31 @@ import Testing
     #expect(count(kml, "gx:Track") == 3)
   }
 
-  /// Coarse positions are not connected by lines, and formats with a field for the source contain it.
-  @Test func coarsePositionsAreNotConnected() throws {
-    var coarse = position(2, latitude: 48.2)
-    coarse.source = .coarse
-    let positions = [position(0), position(1), coarse, position(3), position(4)]
+  /// Coarse and suspect positions are not connected by lines, and formats with a field for the source contain it.
+  @Test(arguments: [RecordedPosition.Source.coarse, .suspect])
+  func doubtfulPositionsAreNotConnected(_ source: RecordedPosition.Source) throws {
+    var doubtful = position(2, latitude: 48.2)
+    doubtful.source = source
+    let positions = [position(0), position(1), doubtful, position(3), position(4)]
     for (format, name) in [(ExportFormat.gpx, "trkseg"), (.kml, "gx:Track")] {
       #expect(try elements(of: text(format, positions)).filter { $0 == name }.count == 3, "\(format)")
     }
-    #expect(text(.gpx, positions).contains("<odograph:source>coarse</odograph:source>"))
+    #expect(text(.gpx, positions).contains("<odograph:source>\(source.rawValue)</odograph:source>"))
     for format in [ExportFormat.csv, .jsonl, .geojson] {
-      #expect(text(format, positions).split(separator: "\n").filter { $0.contains("coarse") }.count == 1)
+      #expect(
+        text(format, positions).split(separator: "\n").filter { $0.contains(source.rawValue) }.count == 1)
+    }
+  }
+
+  /// No line crosses the antimeridian.
+  @Test func linesEndAtTheAntimeridian() throws {
+    let positions = [179.98, 179.99, -180, -179.99].enumerated().map { second, longitude in
+      var position = position(Double(second))
+      position.coordinate.longitude = longitude
+      return position
+    }
+    for (format, name) in [(ExportFormat.gpx, "trkseg"), (.kml, "gx:Track")] {
+      #expect(try elements(of: text(format, positions)).filter { $0 == name }.count == 2, "\(format)")
     }
   }
 

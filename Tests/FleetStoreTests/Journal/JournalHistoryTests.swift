@@ -36,7 +36,7 @@ import Testing
     #expect { try readTrips(path) } throws: { "\($0)".contains("odograph record --prepare") }
     try store.open()
     #expect(try reader.rows(trips) == before.0 && reader.rows(events) == before.1)
-    #expect(try reader.rows("PRAGMA user_version") == [["\(TraceIndex.version)"]])
+    #expect(try reader.rows("PRAGMA user_version") == [["\(SQLiteSchema.steps.count)"]])
     // Repeated messages are not stored again.
     #expect(try store.store(Rows.of(told)) == 0)
     #expect(try reader.rows(trips) == before.0)
@@ -69,7 +69,8 @@ import Testing
     try store.open()
     #expect(said.isEmpty)
     #expect(try server.query(trips) == before.0 && server.query(events) == before.1)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
     #expect(try store.store(Rows.of(told)) == 0)
   }
 
@@ -108,6 +109,28 @@ import Testing
       #expect(
         try server.query("SELECT number FROM odograph.\(table) ORDER BY number").map { $0[0] } == left)
     }
+  }
+
+  /// The distance of a trip under way includes neither suspect nor coarse nor inaccurate positions.
+  @Test func aJumpIsNotDriven() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    let store = SQLiteStore(path: path)
+    try store.open()
+    defer { store.close() }
+    let inaccurate = Rows.location(503, at: 3800, latitude: 51)
+    _ = try store.store(
+      Rows.of([
+        Entry.trip(1, phase: .underway, distance: 10_000), Rows.location(500, at: 3600, latitude: 48.25),
+        Rows.suspect(501, at: 3650, latitude: 55), Rows.coarse(502, at: 3700, latitude: 49),
+        (inaccurate.0, inaccurate.1.dropLast() + #","horizontalAccuracy":1900000}"#),
+        Rows.location(504, at: 3900, latitude: 48.26),
+      ]))
+    let recording = try RecordingAddress.open(path)
+    let continuations = try recording.continuations(TripSelection(), at: noon.advanced(bySeconds: 7200))
+    let end = try #require(continuations.values.first?.values.first)
+    // The first position is at most 20 km from the end of the trip's last message.
+    #expect((1000...25_000).contains(end.distance) && end.end == noon.advanced(bySeconds: 3900))
   }
 
   /// A trip whose end was never received does not include the positions of later trips.

@@ -6,6 +6,7 @@ import JSON
 import Spatial
 import Telemetry
 import Testing
+import VehicleData
 
 @testable import FleetStore
 
@@ -110,6 +111,33 @@ import Testing
     #expect(
       points.count == 2 && points[0]["geometry"]?["coordinates"] == .array([.number(11.5), .number(48.125)]))
     #expect(points[1]["properties"]?["severity"]?.string == "medium")
+  }
+
+  /// Lines of GeoJSON and GPX end at the antimeridian; the points at ±180° have interpolated times.
+  @Test func linesEndAtTheAntimeridian() throws {
+    let way = [(0.0, 179.0), (100, -178), (200, -177)].map { seconds, longitude in
+      TripMessage.Waypoint(
+        time: noon.advanced(bySeconds: seconds),
+        coordinate: PrivacyPolicy.unrestricted(Coordinate(latitude: 3, longitude: longitude)))
+    }
+    let message = TripMessage(
+      trip: JournalNumber(series: Entry.series, number: 7), revision: 1, phase: .ended, kind: .driven,
+      start: .init(time: noon), end: .init(time: noon.advanced(bySeconds: 200)), distance: 333_000,
+      moving: 200, standing: 0, way: way, bound: 5)
+    let crossing = try trip(("van/trip", String(decoding: message.payload, as: UTF8.self)))
+    let document = text(GeoJSONWriter<ReportedTrip>(), [crossing])
+    let feature = try #require(JSONValue(parsing: Array(document.utf8))["features"]?.array?.first)
+    #expect(feature["geometry"]?["type"]?.string == "MultiLineString")
+    let lines = feature["geometry"]?["coordinates"]?.array?.map { line in
+      (line.array ?? []).map { $0.array?.first?.double ?? 0 }
+    }
+    #expect(lines == [[179, 180], [-180, -178, -177]])
+    let times = feature["properties"]?["coordinateProperties"]?["times"]?.array?.map { line in
+      (line.array ?? []).map { ($0.string ?? "").dropFirst(17).prefix(2) }
+    }
+    #expect(times == [["00", "33"], ["33", "40", "20"]])
+    let gpx = try XMLReading(text(JournalGPXWriter<ReportedTrip>(), [crossing]))
+    #expect(gpx.elements.filter { $0 == "trkseg" }.count == 2)
   }
 
   /// The document is parsed by an XML parser; a name contains markup.

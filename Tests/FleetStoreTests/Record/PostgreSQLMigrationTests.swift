@@ -30,7 +30,8 @@ import Testing
     try store.open()
     #expect(said.count == 1 && said.allSatisfy { $0.contains("of an older version") })
     #expect(try server.query("SELECT \(columns) FROM odograph.messages ORDER BY seq") == before)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages_20261121") == [["3"]])
     #expect(try server.query("SELECT count(*) FROM odograph.fixes_20261121") == [["2"]])
     #expect(
@@ -43,7 +44,7 @@ import Testing
         ])
     #expect(
       try server.query("SET ROLE reader; SELECT version FROM odograph.schema_version")
-        == [["\(TraceIndex.version)"]])
+        == [["\(SQLiteSchema.steps.count)"]])
     // Messages that are stored already are recognized.
     #expect(try store.store(RecordedRows.of([("van/motion", #"{"epoch":"e","seq":5}"#)])) == 0)
   }
@@ -74,7 +75,8 @@ import Testing
       UPDATE odograph.schema_version SET version = 1
       """)
     try PostgreSQLStore(address: server.url).open()
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["6"]])
   }
 
@@ -96,15 +98,41 @@ import Testing
     let store = PostgreSQLStore(address: server.url) { said.append($0) }
     try store.open()
     #expect(said.isEmpty)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
-    let rows = [RecordedRows.location(1, at: 10), RecordedRows.coarse(2, at: 20, latitude: 48.5)]
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
+    let rows = [
+      RecordedRows.location(1, at: 10), RecordedRows.coarse(2, at: 20, latitude: 48.5),
+      RecordedRows.suspect(3, at: 15, latitude: 49),
+    ]
     _ = try store.store(RecordedRows.of(rows))
-    #expect(try server.query("SELECT source FROM mine ORDER BY 1") == [["coarse"], ["location"]])
+    #expect(
+      try server.query("SELECT source FROM mine ORDER BY 1") == [["coarse"], ["location"], ["suspect"]])
     #expect(try server.query("SELECT latitude, source FROM odograph.latest") == [["48.5", "coarse"]])
     #expect(
       try server.query(
         "SELECT source FROM odograph.near(48.5, 11.5, 500, '2026-11-21 00:00Z', '2026-11-22 00:00Z')")
         == [["coarse"]])
+  }
+
+  /// Version 6 stored suspect positions as fixes. An interrupted creation of the index of traces is continued.
+  @Test(.needs(.postgreSQL), arguments: [5, 6]) func suspectPositionsAreMarked(version: Int) throws {
+    let server = try PostgreSQLFixture()
+    let store = PostgreSQLStore(address: server.url)
+    try store.open()
+    let rows = [RecordedRows.location(1, at: 10), RecordedRows.suspect(2, at: 20, latitude: 49)]
+    _ = try store.store(RecordedRows.of(rows))
+    store.close()
+    _ = try server.query(
+      """
+      UPDATE odograph.messages SET event = NULL;
+      UPDATE odograph.schema_version SET version = \(version)
+      """)
+    try PostgreSQLStore(address: server.url).open()
+    #expect(
+      try server.query("SELECT latitude, source FROM odograph.positions ORDER BY time")
+        == [["48", "location"], ["49", "suspect"]])
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
   }
 
   /// `--quiet` suppresses the message about the migration, too.
@@ -114,7 +142,8 @@ import Testing
     let prepare = try ChildProcess(
       BuiltProduct.path("odograph"), ["record", server.url, "--prepare"] + (isQuiet ? ["--quiet"] : []))
     #expect(prepare.waitForExit() == 0)
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["\(TraceIndex.version)"]])
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
     #expect(prepare.output.contains("of an older version") == !isQuiet, "\(prepare.output)")
     #expect(!isQuiet || !prepare.output.contains("up to date"), "\(prepare.output)")
   }

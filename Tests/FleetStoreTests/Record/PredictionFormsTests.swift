@@ -26,7 +26,8 @@ import VehicleData
     return (0..<vehicles).map { _ in
       let isFarEast = Int.random(in: 0..<10, using: &random) == 0
       let coordinate = Coordinate(
-        latitude: .random(in: -85...85, using: &random),
+        latitude: Int.random(in: 0..<20, using: &random) == 0
+          ? .random(in: 89.7...89.95, using: &random) : .random(in: -85...85, using: &random),
         longitude: isFarEast ? 179.9999 : .random(in: -180..<180, using: &random))
       let time = noon.advanced(bySeconds: now - (.random(in: -100...500, using: &random) * 10).rounded() / 10)
       let report = ReportPredictor(
@@ -49,14 +50,16 @@ import VehicleData
   }
 
   /// The prediction of the newest report alone: its own position until it is in effect, nothing two minutes after
-  /// the end of its bound, and nothing for a time more than a minute in the future.
+  /// the end of its bound, for a time more than a minute in the future, and beyond 89.9° of latitude.
   private static func expected(_ payload: String) throws -> Predicted? {
     let message = try LocationMessage(json: JSONValue(parsing: Array(payload.utf8)))
     guard let report = message.predictor, message.time.seconds(since: noon) <= now + 60 else { return nil }
     let shown = Timestamp(nanoseconds: noon.advanced(bySeconds: now - report.delay).nanoseconds)
     let moment = max(shown, report.moment)
     if let validity = report.validity, moment.seconds(since: report.moment) > validity + 120 { return nil }
-    return Predicted(coordinate: report.coordinate(at: moment), radius: report.bound(at: moment))
+    let coordinate = report.coordinate(at: moment)
+    return abs(coordinate.latitude) > 89.9
+      ? nil : Predicted(coordinate: coordinate, radius: report.bound(at: moment))
   }
 
   private static func compare(_ found: [Predicted?], _ payloads: [String]) throws {

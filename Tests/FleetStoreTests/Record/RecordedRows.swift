@@ -32,6 +32,12 @@ enum RecordedRows {
     return (fix.0, fix.1.dropLast() + #","positionSource":"coarse"}"#)
   }
 
+  /// A suspect location of the van.
+  static func suspect(_ seq: Int, at seconds: Double, latitude: Double) -> (String, String) {
+    let fix = location(seq, at: seconds, latitude: latitude)
+    return (fix.0, fix.1.dropLast() + #","suspect":"jump"}"#)
+  }
+
   /// A track of the van.
   static func track(_ seq: Int, at seconds: Double, latitudes: [Double]) -> (String, String) {
     track("van", seq, at: seconds, latitudes: latitudes)

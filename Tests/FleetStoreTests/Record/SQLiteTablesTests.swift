@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// Coarse positions are in every view, where their source distinguishes them from fixes, also after a migration.
-  @Test func aCoarsePositionIsNoFix() throws {
+  /// Coarse and suspect positions are in every view, where their source distinguishes them from fixes, also after a migration.
+  @Test func coarseAndSuspectPositionsAreNoFixes() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let former = try Database(path: path, access: .create)
@@ -57,13 +57,38 @@ import Testing
     try store.open()
     let reader = try SQLiteReader(path)
     _ = try store.store(Rows.of([Rows.location(1, at: 10), Rows.coarse(2, at: 20, latitude: 48.5)]))
-    let said = [["48.0", "location"], ["48.5", "coarse"]]
+    _ = try store.store(Rows.of([Rows.suspect(3, at: 30, latitude: 48.75)]))
+    let said = [["48.0", "location"], ["48.5", "coarse"], ["48.75", "suspect"]]
     #expect(try reader.rows("SELECT latitude, source FROM positions ORDER BY time") == said)
     #expect(
       try reader.rows(
         "SELECT latitude, source FROM positions_by_place WHERE north >= 48 AND south <= 49 ORDER BY time")
         == said)
-    #expect(try reader.rows("SELECT latitude, source FROM latest") == [["48.5", "coarse"]])
+    #expect(try reader.rows("SELECT latitude, source FROM latest") == [["48.75", "suspect"]])
+  }
+
+  /// Version 6 stored suspect positions as fixes.
+  @Test func theMigrationMarksSuspectPositions() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    var store = SQLiteStore(path: path)
+    try store.open()
+    _ = try store.store(
+      Rows.of([
+        Rows.location(1, at: 10), Rows.suspect(2, at: 20, latitude: 49), Rows.coarse(3, at: 30, latitude: 50),
+        ("van/location/event", #"{"event":"suspect","suspect":"jump","time":"\#(wireTime(40))"}"#),
+      ]))
+    store.close()
+    let reader = try SQLiteReader(path)
+    try reader.run("UPDATE messages SET event = NULL WHERE event = 'suspect' AND kind = 'location'")
+    try reader.run("PRAGMA user_version = 6")
+    store = SQLiteStore(path: path)
+    try store.open()
+    defer { store.close() }
+    #expect(
+      try reader.rows("SELECT latitude, source FROM positions ORDER BY time")
+        == [["48.0", "location"], ["49.0", "suspect"], ["50.0", "coarse"]])
+    #expect(try reader.rows("PRAGMA user_version") == [["\(SQLiteSchema.steps.count)"]])
   }
 
   /// A drive needs an entry for each cell and ten minutes, not for each position; repeated messages need none.

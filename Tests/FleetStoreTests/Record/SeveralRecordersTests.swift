@@ -181,7 +181,8 @@ import Testing
     let migrating = PostgreSQLStore(address: url) { said.append($0) }
     try migrating.open()
     #expect(said.count == 1 && said[0].contains("starts when it is complete"), "\(said)")
-    #expect(try server.query("SELECT version FROM odograph.schema_version") == [["6"]])
+    #expect(
+      try server.query("SELECT version FROM odograph.schema_version") == [["\(SQLiteSchema.steps.count)"]])
     while stored.withLock({ $0 }) < before + 1000 { try await Task.sleep(for: .milliseconds(20)) }
     isOver.withLock { $0 = true }
     while ended.withLock({ $0.count }) < 4 { try await Task.sleep(for: .milliseconds(20)) }
@@ -206,7 +207,7 @@ import Testing
   @Test(.timeLimit(.minutes(3)), .needs(.postgreSQL)) func aRecorderOfAnOlderProgramHasARemedy() throws {
     let server = try PostgreSQLFixture()
     try PostgreSQLStore(address: server.url).open()
-    _ = try server.query("UPDATE odograph.schema_version SET version = \(TraceIndex.version + 1)")
+    _ = try server.query("UPDATE odograph.schema_version SET version = \(SQLiteSchema.steps.count + 1)")
     #expect { try PostgreSQLStore(address: server.url).open() } throws: {
       "\($0)".contains("created by a newer odograph; use that version or a newer one")
     }

@@ -187,6 +187,19 @@ import Testing
     #expect(view.helpPage == nil)
   }
 
+  /// A suspect position is marked, and its speed and course are not shown.
+  @Test func aSuspectPositionIsMarked() throws {
+    var roster = Roster()
+    let text = locationJSON(48.5, at: 1, epoch: "e", seq: 1, speed: 55, course: 90).dropLast()
+    roster.receive("status", statusJSON("online", at: 0), at: 0)
+    roster.receive("location", text + #","suspect":"velocity"}"#, at: 1)
+    let record = try #require(roster[VehicleKey(fleet: "demo", vehicle: "van")])
+    let row = VehicleRow(record: record, now: moment(2))
+    #expect(row.text(.position, width: 30).plain.hasPrefix("?48.5"))
+    #expect(row.text(.speed, width: 10).plain == "–" && row.text(.course, width: 10).plain == "–")
+    #expect(record.trail.coordinates.isEmpty)
+  }
+
   /// A coarse position has the mark of uncertain values, and its source in JSON.
   @Test func aCoarsePositionIsNotShownAsAFix() throws {
     var roster = Roster()
@@ -197,6 +210,7 @@ import Testing
     #expect(json["positionSource"]?.string == "coarse" && json["horizontalAccuracy"]?.double == 420)
     let row = VehicleRow(record: record, now: moment(2))
     #expect(row.text(.position, width: 30).plain.hasPrefix("~48.5"))
+    #expect(record.trail.coordinates.isEmpty)
   }
 
   @Test func jsonHasTheValuesOfTheColumns() throws {

@@ -4,6 +4,7 @@ import FleetStore
 import FleetWeb
 import HTTPTypes
 import JSON
+import Platform
 import Spatial
 import Telemetry
 import TestSupport
@@ -82,6 +83,88 @@ import Testing
 
   @Test func aTrackFromSQLite() async throws { try await read(.sqlite) }
   @Test(.needs(.postgreSQL)) func aTrackFromPostgreSQL() async throws { try await read(.postgreSQL) }
+
+  /// A vehicle arrives at 18:00 and sends nothing until 7:00. The noon of `HistoryRows` is the origin of its times.
+  private func overnight(_ kind: TestRecording.Kind) async throws {
+    let (evening, morning) = (6.0 * 3600, 19.0 * 3600)
+    let times = [evening, evening + 60, evening + 120, morning, morning + 60]
+    var rows = times.enumerated().map { HistoryRows.location("demo/van", $0, at: $1, latitude: 48.2) }
+    for step in 1...5 {
+      let latitude = 48.2 + Double(step) * 0.01
+      rows += [
+        HistoryRows.location("demo/van", 10 + step, at: evening - 60 * Double(step), latitude: latitude),
+        HistoryRows.location("demo/van", 20 + step, at: morning + 60 + 60 * Double(step), latitude: latitude),
+      ]
+    }
+    // Neither a coarse nor a suspect position is the next one.
+    for (number, member) in [#""positionSource":"coarse""#, #""suspect":"jump""#].enumerated() {
+      let row = HistoryRows.location(
+        "demo/van", 30 + number, at: evening + 7200 + Double(number), latitude: 48.4)
+      rows.append((row.0, row.1.dropLast() + ",\(member)}"))
+    }
+    let recording = try TestRecording(kind, rows)
+    let fixture = try await HistoryFixture(recording.address)
+    func stops(_ span: String) throws -> [String] {
+      try (fixture.json("vehicles/demo/van/stops?\(span)")["stops"]?.array ?? []).map { stop in
+        #expect(stop["open"] == nil)
+        return "\(stop["from"]?.string ?? "") \(stop["to"]?.string ?? "")"
+      }
+    }
+    let midnight = wireTime(12 * 3600)
+    #expect(try stops("from=2026-11-21&to=2026-11-22") == ["\(wireTime(evening)) \(midnight)"])
+    #expect(try stops("from=2026-11-22&to=2026-11-23") == ["\(midnight) \(wireTime(morning + 60))"])
+    #expect(try stops("from=2026-11-21&to=2026-11-23") == ["\(wireTime(evening)) \(wireTime(morning + 60))"])
+    // Within the stop, without any position.
+    let (from, to) = (wireTime(evening + 10_000), wireTime(evening + 20_000))
+    #expect(try stops("from=\(from)&to=\(to)") == ["\(from) \(to)"])
+    #expect(try stops("from=2026-11-23&to=2026-11-24").isEmpty)
+    // A suspect position is on no line.
+    let features = try fixture.json("vehicles/demo/van/track.geojson?from=2026-11-21&to=2026-11-23")
+    let sources = features["features"]?.array?.map { $0["properties"]?["source"]?.string }
+    #expect(sources?.contains("suspect") == true && sources?.contains("coarse") == true)
+  }
+
+  @Test func overnightStopsFromSQLite() async throws { try await overnight(.sqlite) }
+  @Test(.needs(.postgreSQL)) func overnightStopsFromPostgreSQL() async throws {
+    try await overnight(.postgreSQL)
+  }
+
+  /// A stop is open if the span reaches the present and no position follows.
+  @Test func aPastStopIsNotOpen() async throws {
+    let ago = UTCTime.now.seconds(since: noon) - 7200
+    let rows = (0..<20).map {
+      HistoryRows.location("demo/van", $0, at: ago + Double($0) * 60, latitude: 48.2)
+    }
+    let recording = try TestRecording(.sqlite, rows)
+    let fixture = try await HistoryFixture(recording.address)
+    for (end, isOpen) in [(20_000.0, true), (3600, false), (600, false)] {
+      let span = "from=\(wireTime((ago - 60).rounded()))&to=\(wireTime((ago + end).rounded()))"
+      let stops = try fixture.json("vehicles/demo/van/stops?\(span)")["stops"]?.array
+      #expect(stops?.count == 1 && (stops?.first?["open"] != nil) == isOpen, "\(end)")
+    }
+  }
+
+  /// Lines of GeoJSON do not cross the antimeridian (RFC 7946, section 3.1.9).
+  @Test func linesEndAtTheAntimeridian() async throws {
+    let rows = [179.98, 179.99, -179.97, -179.98, 179.99].enumerated().map {
+      HistoryRows.location(
+        "demo/van", $0, at: Double($0) * 30, latitude: -17 + Double($0) * 0.01, longitude: $1)
+    }
+    let recording = try TestRecording(.sqlite, rows)
+    let fixture = try await HistoryFixture(recording.address)
+    let features = try fixture.json("vehicles/demo/van/track.geojson?\(Self.day)")["features"]?.array ?? []
+    let lines = features.map { feature in
+      (feature["geometry"]?["coordinates"]?.array ?? []).map { $0.array?.first?.double ?? 0 }
+    }
+    #expect(lines == [[179.98, 179.99, 180], [-180, -179.97, -179.98, -180], [180, 179.99]])
+    let crossing = features.first?["geometry"]?["coordinates"]?.array?.last?.array?.last?.double ?? 0
+    #expect(abs(crossing - (-16.9875)) < 1e-6)
+    #expect(
+      features.allSatisfy {
+        $0["properties"]?["coordinateProperties"]?["times"]?.array?.count
+          == $0["geometry"]?["coordinates"]?.array?.count
+      })
+  }
 
   private func transitions(_ kind: TestRecording.Kind) async throws {
     let rows = (1...9).map { number in

@@ -50,9 +50,10 @@ struct StopFinderTests {
     #expect(found.count == 1 && found.first?.isOpen == true && found.first?.positions == 99)
   }
 
-  @Test func coarsePositionsDoNotEndAStop() {
+  @Test(arguments: [TrackSample.Source.coarse, .suspect])
+  func doubtfulPositionsDoNotEndAStop(_ source: TrackSample.Source) {
     let rest = (0..<100).map {
-      sample($0 * 10, metres: $0 % 2 == 0 ? 0 : 900, source: $0 % 2 == 0 ? .location : .coarse)
+      sample($0 * 10, metres: $0 % 2 == 0 ? 0 : 900, source: $0 % 2 == 0 ? .location : source)
     }
     #expect(stops(rest).count == 1)
   }
