@@ -129,7 +129,7 @@ extension Odographd {
       discussion: """
         Prints a line for each finding with its remedy, then energy, data and error bound of a day, estimated by \
         simulating a day with the agent's own policies. The simulated vehicle has reception, and no region is near \
-        it.
+        it. The permission to publish is tested with an empty message to the topic of status, which is not retained.
 
         Examples:
           odographd check --config /etc/odographd/odograph.toml

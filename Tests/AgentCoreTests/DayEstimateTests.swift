@@ -84,6 +84,16 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("  last position shown without prediction (native): \(plain)") })
   }
 
+  @Test(
+    arguments: [
+      (Preset.person, [], false), (.person, ["trips.enabled=true"], true), (.car, [], false),
+      (.car, ["location.activity=pedestrian"], true),
+    ] as [(Preset, [String], Bool)])
+  func tripsOfAPersonAreReported(preset: Preset, settings: [String], isReported: Bool) throws {
+    let findings = EnvironmentCheck.tripFindings(try Self.configuration(preset, settings).pipeline)
+    #expect(findings.map(\.subject) == (isReported ? ["trips.enabled"] : []))
+  }
+
   /// Presets and settings that let the receiver sleep at rest require an accelerometer.
   @Test(
     arguments: [

@@ -44,6 +44,7 @@ package struct EnvironmentCheck {
     findings += RegionFile.findings(configuration.regions)
     findings += clock()
     findings += location()
+    findings += Self.tripFindings(configuration.pipeline)
     findings += sources + sensors
     findings += store()
     findings += configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
@@ -190,6 +191,17 @@ package struct EnvironmentCheck {
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
     return [
       Finding(.ok, "sensors", kinds.isEmpty ? "none required" : "\(kinds) are sufficient for all outputs")
+    ]
+  }
+
+  /// Warns about trips of a person, which have no vehicle.
+  static func tripFindings(_ pipeline: PipelineConfiguration) -> [Finding] {
+    guard pipeline.trips.isEnabled, pipeline.location.isEnabled, pipeline.location.activity == .pedestrian
+    else { return [] }
+    return [
+      Finding(
+        .warning, "trips.enabled", "trips are those of vehicles: a walk is published as a driven trip",
+        remedy: "set trips.enabled = false, or location.activity = \"automotive\" in a vehicle")
     ]
   }
 
