@@ -138,7 +138,7 @@ let package = Package(
         "Navigation", "Pipeline", "Platform", "Positioning", "Prometheus", "Sensors", "SensorsCAN",
         "SensorsGPSD", "SensorProxy",
         "SensorsIIO", "SensorsRadio", "Settings", "Simulation", "Spatial", "SQLite", "StoreAndForward",
-        "Telemetry", "TOML", "Traces",
+        "Telemetry", "TOML", "Traces", "VehicleData",
         .product(name: "Logging", package: "swift-log"),
       ],
       // Link to Config/presets: the files there are embedded as the presets.

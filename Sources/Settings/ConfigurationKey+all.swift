@@ -153,7 +153,8 @@ extension ConfigurationKey {
     ConfigurationKey("altitude.interval", .number(0...86_400), default: .number(0)),
 
     ConfigurationKey(
-      "events.kinds", .texts, default: .texts(DrivingEventMessage.Kind.known.map(\.name))),
+      "events.kinds", .texts, default: .texts(DrivingEventMessage.Kind.known.map(\.name)),
+      elements: DrivingEventMessage.Kind.known.map(\.name)),
     ConfigurationKey(
       "events.vehicle", .oneOf(["car", "van", "truck", "bus", "motorcycle"]), default: .text("car")),
     ConfigurationKey("events.braking", .number(0...20), default: .number(0)),
@@ -164,24 +165,30 @@ extension ConfigurationKey {
     ConfigurationKey("events.tilt", .number(0.5...45), default: .number(2)),
     ConfigurationKey("events.supply", .number(0...60), default: .number(0)),
 
-    ConfigurationKey("motion.events", .texts, default: .texts(["impact", "activity"])),
+    ConfigurationKey(
+      "motion.events", .texts, default: .texts(["impact", "activity"]),
+      elements: ["shake", "impact", "orientation", "activity"]),
     ConfigurationKey("motion.events_at_rest", .flag, default: .flag(false)),
     ConfigurationKey("motion.shake_threshold", .number(0.1...16), default: .number(shake.threshold)),
     ConfigurationKey("motion.shake_interval", .number(0.05...5), default: .number(shake.swingInterval)),
     ConfigurationKey("motion.shake_swings", .integer(2...50), default: .integer(shake.minimumSwings)),
     ConfigurationKey("motion.shake_duration", .number(0.3...60), default: .number(shake.maximumDuration)),
     ConfigurationKey(
-      "motion.shake_axes", .texts, default: .texts(ShakeAxis.allCases.map(\.rawValue))),
+      "motion.shake_axes", .texts, default: .texts(ShakeAxis.allCases.map(\.rawValue)),
+      elements: ShakeAxis.allCases.map(\.rawValue)),
     ConfigurationKey("motion.impact_threshold", .number(0.1...400), default: .number(impact.threshold)),
     ConfigurationKey("motion.impact_duration", .number(0.005...1), default: .number(impact.pulseDuration)),
     ConfigurationKey("motion.impact_quiet", .number(0.01...60), default: .number(impact.quietTime)),
-    ConfigurationKey("motion.impact_sides", .texts, default: .texts(Impact.Side.allCases.map(\.rawValue))),
+    ConfigurationKey(
+      "motion.impact_sides", .texts, default: .texts(Impact.Side.allCases.map(\.rawValue)),
+      elements: Impact.Side.allCases.map(\.rawValue)),
     ConfigurationKey(
       "motion.orientation_angle", .number(1...44), default: .number(orientation.captureAngle)),
     ConfigurationKey(
       "motion.orientation_duration", .number(0...60), default: .number(orientation.settlingTime)),
     ConfigurationKey(
-      "motion.orientations", .texts, default: .texts(DeviceOrientation.allCases.map(\.rawValue))),
+      "motion.orientations", .texts, default: .texts(DeviceOrientation.allCases.map(\.rawValue)),
+      elements: DeviceOrientation.allCases.map(\.rawValue)),
     ConfigurationKey("sensors.required", .texts, default: .texts([])),
 
     ConfigurationKey("status.interval", .number(1...86_400), default: .number(300)),
@@ -207,7 +214,8 @@ extension ConfigurationKey {
     ConfigurationKey("mqtt.client_id", .text),
     ConfigurationKey("mqtt.protocol", .oneOf(["5", "3.1.1"]), default: .text("5")),
     ConfigurationKey("mqtt.topic_root", .text, default: .text("odograph/v1")),
-    ConfigurationKey("mqtt.profile", .texts, default: .texts(["native"])),
+    ConfigurationKey(
+      "mqtt.profile", .texts, default: .texts(["native"]), elements: ["native", "owntracks"]),
     ConfigurationKey("mqtt.keepalive", .integer(5...3600), default: .integer(60)),
     ConfigurationKey("mqtt.keepalive_at_rest", .integer(0...3600), default: .integer(0)),
     ConfigurationKey("mqtt.user", .text),

@@ -23,6 +23,8 @@ package struct ConfigurationKey: Sendable {
   package let kind: Kind
   /// Default value; nil if the key is unset by default.
   package let defaultValue: Value?
+  /// The texts that an array of the key may contain; nil if the agent checks them by another rule.
+  package let elements: [String]?
 
   package enum Value: Sendable, Hashable {
     case text(String)
@@ -33,10 +35,11 @@ package struct ConfigurationKey: Sendable {
     case numbers([Double])
   }
 
-  package init(_ path: String, _ kind: Kind, default value: Value? = nil) {
+  package init(_ path: String, _ kind: Kind, default value: Value? = nil, elements: [String]? = nil) {
     self.path = path
     self.kind = kind
     defaultValue = value
+    self.elements = elements
   }
 
   /// Name of the environment variable that overrides the key, for example `ODOGRAPH_MQTT_BROKER` for
@@ -69,6 +72,16 @@ package struct ConfigurationKey: Sendable {
   package func hint(for text: String) -> String {
     guard case .oneOf(let choices) = kind else { return "" }
     return Spelling.nearest(to: text, among: choices).map { "; did you mean \"\($0)\"?" } ?? ""
+  }
+
+  /// Returns why an element of an array is not accepted; nil if all are.
+  package func problem(of value: Value) -> String? {
+    guard let elements, case .texts(let texts) = value,
+      let wrong = texts.first(where: { !elements.contains($0) })
+    else { return nil }
+    let hint = Spelling.nearest(to: wrong, among: elements).map { "; did you mean \"\($0)\"?" } ?? ""
+    return "\"\(wrong.prefix(40))\" is not one of " + elements.map { "\"\($0)\"" }.joined(separator: ", ")
+      + hint
   }
 
   private static func plain(_ number: Double) -> String {

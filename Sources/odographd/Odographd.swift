@@ -128,7 +128,8 @@ extension Odographd {
       abstract: "Checks configuration and environment, and estimates energy and data per day.",
       discussion: """
         Prints a line for each finding with its remedy, then energy, data and error bound of a day, estimated by \
-        simulating a day with the agent's own policies.
+        simulating a day with the agent's own policies. The simulated vehicle has reception, and no region is near \
+        it. The permission to publish is tested with an empty message to the topic of status, which is not retained.
 
         Examples:
           odographd check --config /etc/odographd/odograph.toml

@@ -25,6 +25,24 @@ import Testing
     "regions.notify": "/run/parcels.socket",
   ]
 
+  /// The fleet's command line accepts the same elements of arrays as the agent.
+  @Test func elementsOfArraysAreThoseOfTheAgent() throws {
+    let keys = ConfigurationKey.all.filter { $0.elements != nil }
+    #expect(keys.map(\.path).contains("motion.events") && keys.count == 6)
+    for key in keys {
+      let elements = try #require(key.elements)
+      _ = try AgentConfiguration(settings: ["vehicle.id=v", "\(key.path)=\(elements.joined(separator: ","))"])
+      let error = #expect(throws: (any Error).self) {
+        try AgentConfiguration(settings: ["vehicle.id=v", "\(key.path)=unknown"])
+      }
+      let text = error.map { "\($0)" } ?? ""
+      // The agent's message lists its own choices.
+      let quoted = text.split(separator: "is not one of ").last?.filter { $0 == "\"" }.count
+      #expect(quoted == 2 * elements.count, "\(text)")
+      for element in elements { #expect(text.contains("\"\(element)\""), "\(text)") }
+    }
+  }
+
   /// Returns settings without which a key has no effect. A later assignment overrides them.
   private static func needed(for key: String) -> [String] {
     let secure = ["mqtt.broker=mqtts://h"]

@@ -1,4 +1,3 @@
-import AgentCore
 import Foundation
 import Pipeline
 import Positioning
@@ -9,6 +8,8 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+
+@testable import AgentCore
 
 /// `odographd check --estimate`: agreement with the comments of the presets, and extrapolation of repeated sections.
 @Suite struct DayEstimateTests {
@@ -51,6 +52,61 @@ import Testing
     _ preset: Preset, _ settings: [String] = [], hours: Double
   ) throws -> SimulatedDay.Use {
     try SimulatedDay.use(configuration(preset, settings), drivingHours: hours)
+  }
+
+  @Test func theEstimateStatesThatRegionsAreNotSimulated() throws {
+    let note = "  regions are not simulated: near their boundaries the receiver uses more energy"
+    for (settings, isNoted) in [([], false), (["regions.path=/etc/odographd/regions.geojson"], true)] {
+      let lines = try DayEstimate(Self.configuration(.assetTracker, settings), drivingHours: 0).lines
+      #expect(lines.contains(note) == isNoted)
+    }
+  }
+
+  /// Positions in cells of a kilometre are not accurate to 20 m.
+  @Test(arguments: [
+    (
+      ["privacy.accuracy=1000"], "860 m: positions are the centres of cells of 1000 m",
+      "within 860 m + 1 s of driving"
+    ),
+    (
+      ["location.desired_accuracy=reduced"],
+      "4300 m: positions are the centres of cells of 5000 m; plus 3600 m", "within 4300 m + "
+    ),
+    (
+      ["privacy.accuracy=1000", "location.reporting=distance", "location.distance_filter=50"],
+      "50 m; plus 860 m: positions are the centres of cells of 1000 m", "within 910 m + 1 s of driving"
+    ),
+    (["privacy.accuracy=0"], "20 m from the position 5 s ago", "within 70 m + 2 s of driving"),
+  ])
+  func theErrorIncludesPrivacy(settings: [String], error: String, plain: String) throws {
+    let lines = try DayEstimate(Self.configuration(.car, settings), drivingHours: 0).lines
+    #expect(lines.contains("  error   \(error)"), "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("  last position shown without prediction (native): \(plain)") })
+  }
+
+  @Test(
+    arguments: [
+      (Preset.person, [], false), (.person, ["trips.enabled=true"], true), (.car, [], false),
+      (.car, ["location.activity=pedestrian"], true),
+    ] as [(Preset, [String], Bool)])
+  func tripsOfAPersonAreReported(preset: Preset, settings: [String], isReported: Bool) throws {
+    let findings = EnvironmentCheck.tripFindings(try Self.configuration(preset, settings).pipeline)
+    #expect(findings.map(\.subject) == (isReported ? ["trips.enabled"] : []))
+  }
+
+  /// Presets and settings that let the receiver sleep at rest require an accelerometer.
+  @Test(
+    arguments: [
+      (Preset.assetTracker, [], true), (.person, [], true), (.car, [], false), (.truck, [], false),
+      (.car, ["location.desired_accuracy=hundredMeters"], true),
+      (.assetTracker, ["location.enabled=false"], false),
+    ] as [(Preset, [String], Bool)])
+  func aMissingAccelerometerIsReported(preset: Preset, settings: [String], isReported: Bool) throws {
+    let location = try Self.configuration(preset, settings).pipeline.location
+    let findings = EnvironmentCheck.restFindings(location, present: [.positioning])
+    #expect(findings.map(\.subject) == (isReported ? ["location.desired_accuracy"] : []))
+    #expect(findings.allSatisfy { $0.severity == .warning && $0.remedy?.contains("accelerometer") == true })
+    #expect(EnvironmentCheck.restFindings(location, present: [.accelerometer, .positioning]).isEmpty)
   }
 
   @Test func unusedRadioSleeps() throws {

@@ -45,6 +45,21 @@ import Testing
     }
   }
 
+  /// With privacy the last position is the centre of a cell, which is published when the vehicle has left the cell.
+  @Test(
+    arguments: PublicDrive.simulated,
+    [
+      ["privacy.accuracy=1000"], ["privacy.accuracy=15"],
+      ["privacy.accuracy=1000", "location.reporting=distance", "location.distance_filter=50"],
+    ])
+  func blurredPositionsStayWithinTheirBound(_ drive: PublicDrive, _ settings: [String]) throws {
+    let (shown, _) = try PlainConsumer.run(
+      drive, Self.configuration(.car, Self.formats["native", default: []] + settings))
+    let consumer = try #require(shown["native"])
+    let outliers = consumer.excess.filter { $0 > Self.fixError }
+    #expect(outliers.count <= consumer.errors.count / 200, "\(outliers)")
+  }
+
   /// Prints limits against messages, bytes and error: `ODOGRAPH_LIMITS="0:0 50:1 70:1" swift test --filter displacementLimitTable`.
   @Test(
     .needs(.recordings("tracks")),

@@ -59,6 +59,21 @@ import Testing
     #expect(error.description.contains(problem) && (remedy.isEmpty || error.description.contains(remedy)))
   }
 
+  /// A wrong element would remain in the retained settings, because only the vehicle refuses it.
+  @Test(arguments: [
+    (#"motion.events=["impact", "shke"]"#, #""shke" is not one of "shake", "#),
+    ("motion.events=jump", #""jump" is not one of "#),
+    ("events.kinds=harshBraking,braking", #""braking" is not one of "#),
+  ])
+  func aWrongElementOfAnArrayIsRefused(assignment: String, problem: String) throws {
+    let error = try #require(throws: FleetError.self) { try settings(assignment) }
+    #expect(error.kind == .invalidInput && error.description.contains(problem), "\(error)")
+    let parts = assignment.split(separator: "=", maxSplits: 1).map(String.init)
+    #expect(throws: FleetError.self) {
+      try ConfigSettings([parts[0]: .array([.string("impact"), .string("jump")])])
+    }
+  }
+
   /// Table: invalid keys and values, with their errors, which are the same for the command line and for files.
   @Test(arguments: [
     ("location.distance_filtre", "50", "did you mean location.distance_filter?"),

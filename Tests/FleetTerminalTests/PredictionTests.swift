@@ -1,11 +1,13 @@
 import Fleet
 import FleetFixtures
 import FleetProgram
-import FleetTerminal
+import JSON
 import Spatial
 import Telemetry
 import Testing
 import VehicleData
+
+@testable import FleetTerminal
 
 /// Positions of a vehicle between two of its bounded reports.
 @Suite struct PredictionTests {
@@ -14,16 +16,17 @@ import VehicleData
   /// A report that applies from `seconds` after noon; by default the vehicle drives east at 20 m/s.
   private func report(
     _ seconds: Double, seq: Int, east: Double = 20, delay: Double = 5, at coordinate: Coordinate? = nil,
-    validity: Double? = nil
+    validity: Double? = nil, accuracy: Double? = 5
   ) -> String {
     let predictor = ReportPredictor(
       moment: Timestamp(nanoseconds: noon.advanced(bySeconds: seconds).nanoseconds),
       coordinate: coordinate ?? place, velocity: SIMD2(east, 0), bound: 10, delay: delay,
       validity: validity, growth: 100)
+    var location = Location(timestamp: predictor.moment, coordinate: place)
+    location.horizontalAccuracy = accuracy
     let message = LocationMessage(
       identity: MessageIdentity(epoch: "e", seq: UInt64(seq)), time: noon.advanced(bySeconds: seconds),
-      location: PrivacyPolicy.unrestricted(Location(timestamp: predictor.moment, coordinate: place)),
-      report: predictor)
+      location: PrivacyPolicy.unrestricted(location), report: predictor)
     return String(decoding: message.payload, as: UTF8.self)
   }
 
@@ -98,10 +101,10 @@ import VehicleData
       return WatchPrinter.table(of: roster, at: moment(seconds), &view, styles: false)
     }
     #expect(shown(34)?.bound == 10 && shown(34)?.isPromised == true)
-    #expect(text(34).contains(" 10 m"))
-    #expect(shown(37)?.bound == 210 && shown(37)?.isPromised == false && text(37).contains("~210 m"))
+    #expect(text(34).contains(" 15 m"))
+    #expect(shown(37)?.bound == 210 && shown(37)?.isPromised == false && text(37).contains("~215 m"))
     let json = String(decoding: roster.van?.json(at: moment(37)) ?? [], as: UTF8.self)
-    #expect(json.contains(#""bound":210,"promised":false"#))
+    #expect(json.contains(#""bound":210,"promised":false,"radius":215"#))
     #expect(shown(154)?.bound != nil && shown(156)?.bound == nil)
     #expect(shown(156)?.coordinate.distance(to: place) ?? 99 < 1)
     // A repeated report with a shorter validity replaces the former one; a longer validity renews the guarantee.
@@ -144,7 +147,40 @@ import VehicleData
     var view = WatchView(size: TerminalSize(columns: 160, rows: 1), title: "")
     let text = WatchPrinter.table(of: roster, at: moment(5000), &view, styles: false)
     // 100 km further.
-    #expect(text.contains("WITHIN") && text.contains(" 10 m") && text.contains("12.8"))
+    #expect(text.contains("WITHIN") && text.contains(" 15 m") && text.contains("12.8"))
+  }
+
+  /// Table, details and JSON contain the bound plus the accuracy; the bound alone is not the vehicle's error.
+  @Test(arguments: [(185.04, "195 m"), (925, "935 m"), (nil, nil)] as [(Double?, String?)])
+  func theRadiusIncludesTheAccuracy(accuracy: Double?, within: String?) throws {
+    var roster = Roster()
+    online(&roster, at: 0)
+    roster.receive("location", report(0, seq: 1, accuracy: accuracy), at: 5)
+    // The accuracy is that of the report in effect, not that of the newest one.
+    roster.receive("location", report(20, seq: 2, accuracy: 1), at: 22)
+    let van = try #require(roster.van)
+    let now = moment(24)
+    let row = VehicleRow(record: van, now: now)
+    #expect(row.text(.within, width: 7).plain == within ?? "–")
+    let details = DetailPane(record: van, now: now).lines(columns: 100, rows: 30).map(\.plain).joined()
+    #expect(details.contains(within.map { "within \($0)" } ?? "accuracy unknown"), "\(details)")
+    let json = try JSONValue(parsing: van.json(at: now))
+    #expect(json["radius"]?.double == accuracy.map { (10 + $0).rounded() })
+    #expect(json["bound"]?.double == 10)
+    // Without a prediction, the radius is the accuracy.
+    roster.receive("status", statusJSON("offline", at: 0, will: true), at: 25)
+    #expect(roster.van?.shownPosition(at: moment(26))?.radius == 1)
+  }
+
+  @Test func theLeastAccurateVehicleIsSortedFirst() throws {
+    var roster = Roster()
+    for (name, accuracy) in [("a", nil), ("b", 3), ("c", 925)] as [(String, Double?)] {
+      roster.receive("status", statusJSON("online", at: 0), at: 0, vehicle: name)
+      roster.receive("location", report(0, seq: 1, accuracy: accuracy), at: 5, vehicle: name)
+    }
+    let order = try VehicleOrder(parsing: "within")
+    let places = order.sorted([0, 1, 2], of: roster.vehicles, at: moment(10))
+    #expect(places.map { roster.vehicles[$0].key.vehicle } == ["c", "b", "a"])
   }
 
   @Test(arguments: [

@@ -51,7 +51,8 @@ import Testing
       let predict =
         #""predict":{"velocityEast":\#(east),"velocityNorth":0,"bound":10,"delay":5,"validity":30,"growth":2}"#
       return
-        #"{"time":"\#(wireTime(seconds))","latitude":48,"longitude":11.5,\#(predict),"epoch":"e","seq":\#(seq)}"#
+        #"{"time":"\#(wireTime(seconds))","latitude":48,"longitude":11.5,"horizontalAccuracy":4,"#
+        + #"\#(predict),"epoch":"e","seq":\#(seq)}"#
     }
     func prediction(at seconds: Double) throws -> JSONValue? {
       table.update(from: roster, at: moment(seconds))
@@ -66,6 +67,7 @@ import Testing
     let before = try #require(early?["before"]?.array)
     #expect(before.count == 1 && before[0]["time"]?.string == wireTime(0))
     #expect(before[0]["velocityEast"]?.double == 20 && before[0]["validity"]?.double == 30)
+    #expect(before[0]["accuracy"]?.double == 4)
     // Each report removes those that no later moment needs.
     roster.receive("location", report(40, seq: 3, east: 0), at: 45)
     #expect(try prediction(at: 45)?["before"] == nil)
@@ -101,11 +103,12 @@ import Testing
     #expect(try now(1) == nil, "without a prediction")
     roster.receive(
       "location",
-      #"{"time":"\#(wireTime(2))","latitude":48,"longitude":11.5,\#(predict),"epoch":"e","seq":2}"#, at: 7)
+      #"{"time":"\#(wireTime(2))","latitude":48,"longitude":11.5,"horizontalAccuracy":185.04,"#
+        + #"\#(predict),"epoch":"e","seq":2}"#, at: 7)
     #expect(try now(7) == nil, "of unknown state")
     roster.receive("status", statusJSON("online", at: 0), at: 7)
     #expect(try now(6) == nil, "before the report is in effect")
-    for (seconds, radius) in [(7.0, 10.0), (12, 10), (37, 10), (47, 30)] {
+    for (seconds, radius) in [(7.0, 195.0), (12, 195.0), (37, 195.0), (47, 215.0)] {
       let found = try #require(try now(seconds), "\(seconds)")
       let metres = ((found["latitude"]?.double ?? 0) - 48) * 111_195
       #expect(abs(metres - 20 * (seconds - 7)) < 2, "\(seconds): \(metres)")
@@ -114,6 +117,12 @@ import Testing
     }
     #expect(try now(20, as: link)?["latitude"] == now(20)?["latitude"])
     #expect(try now(158) == nil, "two minutes after the end of the prediction")
+    // Without a stated accuracy, the distance of the vehicle is unknown.
+    roster.receive(
+      "location",
+      #"{"time":"\#(wireTime(15))","latitude":48,"longitude":11.5,\#(predict),"epoch":"e","seq":3}"#, at: 20)
+    let unknown = try #require(try now(21))
+    #expect(unknown["latitude"] != nil && unknown["radius"] == nil)
     roster.receive("status", statusJSON("offline", at: 20), at: 20)
     #expect(try now(21) == nil, "of an offline vehicle")
   }

@@ -19,10 +19,11 @@ def written(time):
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def report(seconds, latitude=48.0, longitude=11.0, **predict):
+def report(seconds, latitude=48.0, longitude=11.0, accuracy=4, **predict):
     """Returns a location some seconds after noon."""
     message = {"time": written(NOON + timedelta(seconds=seconds)), "latitude": latitude, "longitude": longitude,
                "epoch": "6f1d0a41c08e7b52", "seq": 1}
+    message |= {} if accuracy is None else {"horizontalAccuracy": accuracy}
     return message | ({"predict": predict} if predict else {})
 
 
@@ -50,6 +51,7 @@ class PredictTests(unittest.TestCase):
                     predict[name] = value
             latitude = chance.uniform(*chance.choice([(-85, 85)] * 9 + [(89.7, 89.95)]))
             message = report(round(chance.uniform(-500, 10), 1), latitude, longitude,
+                             chance.choice([None, 0, chance.uniform(1, 900)]),
                              **(predict if chance.random() < 0.95 else {}))
             expected = names["predicted"](message, NOON.timestamp())
             found = odograph.predict(Location.decode(json.dumps(message)), NOON)
@@ -57,7 +59,9 @@ class PredictTests(unittest.TestCase):
             if found and expected:
                 predicted += 1
                 self.assertLess(metres(found.latitude, found.longitude, *expected[:2]), 0.01, message)
-                self.assertAlmostEqual(found.radius, expected[2], delta=0.001)
+                self.assertEqual(found.radius is None, "horizontalAccuracy" not in message, message)
+                self.assertEqual(found.radius is None, expected[2] is None, message)
+                self.assertAlmostEqual(found.radius or 0, expected[2] or 0, delta=0.001)
         self.assertGreater(predicted, 1000)
 
     def test_the_documented_message(self):
@@ -68,15 +72,23 @@ class PredictTests(unittest.TestCase):
         self.assertAlmostEqual((found.latitude - message.latitude) * 111_200, 22, delta=0.5)
         east = (found.longitude - message.longitude) * 111_320 * math.cos(math.radians(message.latitude))
         self.assertAlmostEqual(east, 141, delta=0.6)
-        self.assertEqual((found.radius, found.is_guaranteed), (20, True))
+        self.assertAlmostEqual(found.radius, 20 + 2.14)
+        self.assertTrue(found.is_guaranteed)
 
     def test_the_radius_grows_after_the_validity(self):
         message = Location.decode(report(0, velocityEast=0, velocityNorth=10, bound=20, delay=5, validity=60, growth=3))
         at = NOON + timedelta(seconds=65)
-        self.assertEqual(odograph.predict(message, at).radius, 20)
+        self.assertEqual(odograph.predict(message, at).radius, 24)
         late = odograph.predict(message, at + timedelta(seconds=10))
-        self.assertEqual((late.radius, late.is_guaranteed), (50, False))
+        self.assertEqual((late.radius, late.is_guaranteed), (54, False))
         self.assertIsNone(odograph.predict(message, at + timedelta(seconds=121)))
+
+
+    def test_the_radius_includes_the_accuracy(self):
+        predict = {"velocityEast": 0, "velocityNorth": 10, "bound": 20, "delay": 5}
+        for accuracy, radius in ((185.05, 205.05), (925, 945), (0, 20), (None, None)):
+            message = Location.decode(report(0, accuracy=accuracy, **predict))
+            self.assertEqual(odograph.predict(message, NOON + timedelta(seconds=10)).radius, radius)
 
 
 class FollowerTests(unittest.TestCase):
@@ -92,10 +104,10 @@ class FollowerTests(unittest.TestCase):
         self.receive(follower, 0, velocityEast=0, velocityNorth=10, bound=20, delay=5)
         self.receive(follower, 60, 49.0, velocityEast=0, velocityNorth=0, bound=10, delay=5)
         before = self.at(follower, 64)
-        self.assertEqual((before.time, before.radius), (NOON + timedelta(seconds=59), 20))
+        self.assertEqual((before.time, before.radius), (NOON + timedelta(seconds=59), 24))
         self.assertLess(before.latitude, 48.1)
         after = self.at(follower, 65)
-        self.assertEqual((after.time, after.latitude, after.radius), (NOON + timedelta(seconds=60), 49, 10))
+        self.assertEqual((after.time, after.latitude, after.radius), (NOON + timedelta(seconds=60), 49, 14))
 
     def test_late_and_repeated_reports(self):
         follower = odograph.Follower()
@@ -121,7 +133,7 @@ class FollowerTests(unittest.TestCase):
         follower.receive(Location.decode(message))
         self.assertIsNone(self.at(follower, 0))
         self.receive(follower, 0, velocityEast=0, velocityNorth=0, bound=30)
-        self.assertEqual(self.at(follower, 10).radius, 30)
+        self.assertEqual(self.at(follower, 10).radius, 34)
 
     def test_a_location_without_a_prediction_ends_the_one_before(self):
         follower = odograph.Follower()

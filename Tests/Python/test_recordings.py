@@ -189,7 +189,7 @@ class ExampleTests(unittest.TestCase):
             finally:
                 child.terminate()
                 child.wait(10)
-        shown = re.fullmatch(r"live/van-7 (\S+) (\S+) within 30 m\n", line)
+        shown = re.fullmatch(r"live/van-7 (\S+) (\S+) within 32 m\n", line)
         self.assertTrue(shown, line)
         metres = (float(shown[1]) - message["latitude"]) * 111_200
         self.assertGreater(metres, 99)

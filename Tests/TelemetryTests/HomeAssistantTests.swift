@@ -31,7 +31,10 @@ import VehicleData
       if parts[1] == "device_tracker" {
         #expect(json["source_type"]?.string == "gps")
         #expect(json["json_attributes_topic"]?.string == "odograph/v1/ö 1/van.1/location")
-        #expect(json["json_attributes_template"]?.string?.contains("gps_accuracy") == true)
+        // Home Assistant would treat an accuracy of 0 as exact.
+        #expect(
+          json["json_attributes_template"]?.string
+            == "{{ dict(value_json, gps_accuracy=value_json.horizontalAccuracy | default(1000)) | tojson }}")
       } else {
         let isRetained = parts[1] == "binary_sensor"
         let prefix = isRetained ? "ha/binary_sensor/odograph___1_van_1/" : "odograph/v1/ö 1/van.1/"

@@ -103,6 +103,15 @@ import VehicleData
       publications.count == 3 && publications.allSatisfy { !$0.retain && $0.topic == "owntracks/fleet/van-1" }
     )
     #expect(text(publications.last).contains(#""tst":1795248932"#))
+    // A position without an accuracy must not count as exact.
+    #expect(text(publications.last).contains(#""acc":1000,"#))
+  }
+
+  @Test func transitionsAndLocationsHaveTheSameUnstatedAccuracy() throws {
+    var format = try format()
+    let json = #"{"time":"2026-11-21T08:15:30.925Z","event":"enter","region":"depot"}"#
+    let publications = format.encode(.region(try RegionMessage(json: JSONValue(parsing: Array(json.utf8)))))
+    #expect(text(publications.first).contains(#""event":"enter","acc":1000,"#))
   }
 
   @Test func lastStatusBecomesLastWill() throws {

@@ -11,15 +11,18 @@ const degree = 111319.49, east = (place) => place.longitude * degree;
 const vehicle = (age, position = {}, more = {}) => ({fleet: "f", vehicle: "v", state: "online", ...more, position: {latitude: 0, longitude: 0, time: at(age), accuracy: 4, ...position}});
 const promised = (age, prediction = {}, position = {}, more = {}) => vehicle(age, position, {
   prediction: {velocityEast: 10, velocityNorth: 0, bound: 15, delay: 5, validity: 30, growth: 2, ...prediction}, ...more});
-const shown = (one) => { const told = reckoned(one, now); return [east(told), told.radius, told.ahead, told.bound ?? null, told.left ?? null]; };
+const shown = (one) => { const told = reckoned(one, now); return [east(told), told.radius ?? null, told.ahead, told.bound ?? null, told.left ?? null]; };
 """
 
 # An expression, and metres east, radius, extrapolated seconds, bound and remaining seconds.
 reckonings = [
     ("shown(promised(20))", [150, 19, 15, 15, 15], "the predicted moment is the delay ago"),
     ("shown(promised(20, {delay: 0}))", [200, 19, 20, 15, 10], "without a delay, now"),
-    ("shown(promised(2, {velocityEast: 0, before: [{time: at(32), latitude: 0, longitude: 0, velocityEast: 10, velocityNorth: 0, bound: 12, validity: 60, growth: 2}]}, {longitude: 1}))",
-     [270, 16, 27, 12, 33], "a report applies once it is in effect: until then, the previous one applies"),
+    ("shown(promised(2, {velocityEast: 0, before: [{time: at(32), latitude: 0, longitude: 0, accuracy: 90, velocityEast: 10, velocityNorth: 0, bound: 12, validity: 60, growth: 2}]}, {longitude: 1}))",
+     [270, 102, 27, 12, 33], "a report applies once it is in effect: until then, the previous one applies, with its accuracy"),
+    ("shown(promised(20, {}, {accuracy: undefined}))", [150, None, 15, 15, 15], "without an accuracy the radius is unknown"),
+    ("shown(promised(2, {}, {accuracy: undefined}))", [0, None, 0, None, None], "also before the first report is in effect"),
+    ("shown(vehicle(4, {speed: 10, course: 90, accuracy: undefined}))", [40, None, 4, None, None], "also if speed and course are extrapolated"),
     ("shown(promised(2))", [0, 4 + 15 + 30, 0, None, None], "before the first report is in effect, the radius includes all positions that can be reached"),
     ("shown(promised(20, {validity: 10}))", [150, 4 + 15 + 10, 15, 25, -5], "the bound of an expired prediction increases"),
     ("shown(promised(1005, {validity: undefined}))", [10_000, 19, 1000, 15, None], "without an end, a prediction is valid until the next report"),
@@ -62,6 +65,8 @@ def use_modules(page):
     for position, wanted in kinds:
         found = module(tab, {"vehicle": ["positionKind"]}, f"return positionKind(vehicle(100, {position}, {{isFresh: false}}));")
         assert found == wanted, f"{position}: {found}, not {wanted}"
+    found = module(tab, {"reckoning": ["statedRadius"]}, "return [promised(20), vehicle(4), promised(20, {}, {accuracy: undefined})].map((one) => statedRadius(one, now) ?? null);")
+    assert found == [19, 4, None], f"the list shows the error bound plus the accuracy: {found}"
     activities(tab)
     newest_odometer(tab)
     clock_steps(tab)

@@ -161,13 +161,13 @@ def use_promise(page):
     vehicle.location(age=6, speed=10, course=90, predict=predict)
     tab = page.open(f"#/vehicle/{page.fleet.name}/bounded")
     fact = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Error bound')?.nextElementSibling.textContent"
-    tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "the error bound and the delay")
+    tab.wait(f"{fact}?.includes('within 35') && {fact}.includes('with 5\u202fs delay')", "the error bound and the delay")
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/bounded")
     assert told["prediction"]["delay"] == 5, told
     # The position is the one on the map, and not that of the last report.
     place = "Number([...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Coordinates').nextElementSibling.textContent.match(/, (\\d+\\.\\d{5})/)[1])"
     tab.wait(f"{place} > 8.00005", f"the predicted place: {tab.run(place)}")
-    assert told["position"]["longitude"] == 8 and told["position"]["now"]["longitude"] > 8 and told["position"]["now"]["radius"] == 15, told["position"]
+    assert told["position"]["longitude"] == 8 and told["position"]["now"]["longitude"] > 8 and told["position"]["now"]["radius"] == 35, told["position"]
     # The next report arrives before it is in effect: until then, the previous one applies.
     vehicle.location(age=1, speed=0, predict={**predict, "velocityEast": 0, "validity": 1})
     tab.wait("document.querySelector('.details .raw')")

@@ -73,7 +73,7 @@ def positions(kind, message):
 
 
 def predicted(location, now):
-    """Latitude, longitude and radius (m) of a vehicle at `now` (s since 1970); None if they cannot be predicted."""
+    """Latitude, longitude and radius (m, None if unknown) of a vehicle at `now` (s since 1970); None without prediction."""
     predict = location.get("predict")
     if predict is None:
         return None
@@ -85,7 +85,9 @@ def predicted(location, now):
     east = predict["velocityEast"] * elapsed * curve**0.5 / (111319.4908 * cos(radians(latitude)))
     longitude = (location["longitude"] + east + 180) % 360 - 180
     unusable = late > 120 or reported > now + 60 or abs(latitude + north) > 89.9
-    return None if unusable else (latitude + north, longitude, predict["bound"] + predict.get("growth", 0) * late)
+    accuracy = location.get("horizontalAccuracy")
+    radius = None if accuracy is None else predict["bound"] + predict.get("growth", 0) * late + accuracy
+    return None if unusable else (latitude + north, longitude, radius)
 
 
 class Reader:

@@ -44,6 +44,7 @@ package struct EnvironmentCheck {
     findings += RegionFile.findings(configuration.regions)
     findings += clock()
     findings += location()
+    findings += Self.tripFindings(configuration.pipeline)
     findings += sources + sensors
     findings += store()
     findings += configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
@@ -185,10 +186,38 @@ package struct EnvironmentCheck {
           .warning, "mqtt.link", "stays connected at rest: only an accelerometer detects rest",
           remedy: "attach one, or set mqtt.link = \"bursts\" or \"always\""))
     }
+    findings += Self.restFindings(configuration.pipeline.location, present: present)
     guard findings.isEmpty, context == nil else { return findings }
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
     return [
       Finding(.ok, "sensors", kinds.isEmpty ? "none required" : "\(kinds) are sufficient for all outputs")
+    ]
+  }
+
+  /// Warns about trips of a person, which have no vehicle.
+  static func tripFindings(_ pipeline: PipelineConfiguration) -> [Finding] {
+    guard pipeline.trips.isEnabled, pipeline.location.isEnabled, pipeline.location.activity == .pedestrian
+    else { return [] }
+    return [
+      Finding(
+        .warning, "trips.enabled", "trips are those of vehicles: a walk is published as a driven trip",
+        remedy: "set trips.enabled = false, or location.activity = \"automotive\" in a vehicle")
+    ]
+  }
+
+  /// Warns about an accuracy at which the receiver is expected to sleep at rest, without an accelerometer.
+  static func restFindings(
+    _ location: PipelineConfiguration.Location, present: Set<SensorKind>
+  ) -> [Finding] {
+    guard location.isEnabled, !present.contains(.accelerometer),
+      let accuracy = location.desiredAccuracy.meters, accuracy >= PowerPlanner.restfulAccuracy
+    else { return [] }
+    return [
+      Finding(
+        .warning, "location.desired_accuracy",
+        "without an accelerometer, motion and rest are not detected: the receiver does not sleep at rest, is always on "
+          + "near regions, and searches for a tenth of the time where it has no reception",
+        remedy: "attach an accelerometer, and set iio.enabled = true")
     ]
   }
 

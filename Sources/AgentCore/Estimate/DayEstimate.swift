@@ -14,6 +14,7 @@ package struct DayEstimate {
   private let plainConsumers: [(format: String, bound: PlainConsumerBound)]
   /// Inertial sensors of the configuration that the vehicle does not have.
   private let missing: [SensorKind]
+  private let hasRegions: Bool
 
   /// - Parameters:
   ///   - present: the discovered kinds of sensors; nil assumes all sensors of the configuration.
@@ -26,7 +27,8 @@ package struct DayEstimate {
     missing = Self.withdraw(from: &configuration, allBut: present)
     use = try SimulatedDay.use(configuration, drivingHours: drivingHours)
     self.drivingHours = min(max(drivingHours, 0), 24)
-    errorBound = Self.errorBound(configuration.pipeline.location)
+    errorBound = Self.errorBound(configuration.pipeline)
+    hasRegions = configuration.regions.path != nil
     plainConsumers = PlainConsumerBound.bounds(of: configuration)
   }
 
@@ -61,6 +63,8 @@ package struct DayEstimate {
         + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
       "  error   " + errorBound,
     ] + plainConsumers.map { "  last position shown without prediction (\($0)): \($1.text)" }
+      + (hasRegions
+        ? ["  regions are not simulated: near their boundaries the receiver uses more energy"] : [])
   }
 
   /// Writes the estimate as JSON: joules, bytes and messages of a day, in total and by their parts, and the
@@ -115,28 +119,35 @@ package struct DayEstimate {
   }
 
   /// Returns the error bound of the displayed position, as text.
-  private static func errorBound(_ settings: PipelineConfiguration.Location) -> String {
+  private static func errorBound(_ pipeline: PipelineConfiguration) -> String {
+    let settings = pipeline.location
     guard settings.isEnabled else { return "none: location.enabled is false" }
+    let (cell, distance) = PlainConsumerBound.blur(pipeline)
+    let blur = "\(short(distance)) m: positions are the centres of cells of \(short(cell)) m"
     let sleep = settings.desiredAccuracy.meters.map { "\(Int($0)) m" }
     let speed = settings.activity.typicalSpeed
-    let live: String
+    var live: String
     switch settings.policy {
     case .distance(let filter):
       let wait = filter.map { "\(Int($0)) m" } ?? "the distance driven in 1 s (\(Int(speed)) m)"
       live = sleep.map { "the larger of \(wait) and \($0)" } ?? wait
+    case .bounded where distance > 0: live = blur + (sleep.map { "; plus \($0)" } ?? "")
     case .bounded(let error, let delay, _):
       live =
         "\(Self.short(error)) m from the position \(Self.short(delay)) s ago"
         + (sleep.map { ", or \($0)" } ?? "")
     case .significant: live = "500 m, or the distance driven in 5 min (\(Int(speed * 300)) m)"
     }
+    let isBounded = if case .bounded = settings.policy { true } else { false }
+    let addition = distance > 0 && !isBounded ? "; plus \(blur)" : ""
+    live += addition
     guard let deferral = settings.deferral else { return live }
     let limits = [
       deferral.distance.map { "\(Int($0)) m" }, deferral.timeout.map { "\(Int($0)) s" },
     ].compactMap { $0 }.joined(separator: " or ")
     let history = deferral.error.map { "within \(Self.short($0)) m" } ?? "every fix"
-    if case .bounded = settings.policy { return "\(live); the track \(history), after \(limits)" }
-    return "up to \(limits) of driving live; the track \(history)"
+    if isBounded { return "\(live); the track \(history), after \(limits)" }
+    return "up to \(limits) of driving live; the track \(history)\(addition)"
   }
 }
 

@@ -55,7 +55,7 @@ function speedRow(summary) {
 }
 
 /**
- * The error bound of a vehicle with bounded reporting.
+ * The error of the position of a vehicle with bounded reporting: the bound, plus the accuracy of its report.
  * @param {Summary} summary @param {number} now
  */
 function promiseRow(summary, now) {
@@ -68,13 +68,14 @@ function promiseRow(summary, now) {
       : "expired: the map shows the last report"];
   }
   // With reduced motion the map shows the position of the report, so that the predicted movement adds to the error.
-  const bound = shown.bound + (reducedMotion() ? shown.drift : 0);
+  const bound = shown.bound + (reducedMotion() ? shown.drift : 0), accuracy = shown.radius === undefined ? undefined : shown.radius - shown.bound;
+  const error = accuracy === undefined ? `${metres(bound)} from the receiver's fix; accuracy unknown` : metres(bound + accuracy);
   const moment = promise.delay > 0 ? `shown with ${duration(promise.delay)} delay` : "shown without delay";
   if (shown.left < 0) {
-    return ["Error bound", `expired ${duration(-shown.left)} ago; the error may be up to ${metres(bound)}`, moment];
+    return ["Error bound", `expired ${duration(-shown.left)} ago; the error may be up to ${error}`, moment];
   }
   const until = Number.isFinite(shown.left) ? `for ${duration(shown.left)} without another report` : "until the next report";
-  return ["Error bound", `within ${metres(bound)} of the receiver's fix`, `${moment}; valid ${until}`];
+  return ["Error bound", `within ${error}`, `${moment}; valid ${until}`];
 }
 
 /** @type {Record<string, string>} */

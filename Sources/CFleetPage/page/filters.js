@@ -1,6 +1,7 @@
 /** Filter and order of vehicles. Pure. */
 import { activities, activity, concerns, isConcerning, speedOf } from "./vehicle.js";
 import { moment } from "./format.js";
+import { statedRadius } from "./reckoning.js";
 
 /**
  * @typedef {Object} Filter
@@ -49,7 +50,7 @@ const least = (value) => value ?? Infinity;
 /** @param {number|undefined} value */
 const greatest = (value) => -(value ?? -Infinity);
 
-/** @type {Record<string, (vehicle: Summary) => number>} */
+/** @type {Record<string, (vehicle: Summary, now: number) => number>} */
 const keys = {
   name: () => 0,
   attention: (vehicle) => -concerns(vehicle).length * 10 + activities.indexOf(activity(vehicle)),
@@ -58,17 +59,19 @@ const keys = {
   battery: (vehicle) => least(vehicle.battery?.level),
   queue: (vehicle) => greatest(vehicle.queue),
   state: (vehicle) => activities.indexOf(activity(vehicle)),
-  accuracy: (vehicle) => greatest(vehicle.position?.accuracy),
+  accuracy: (vehicle, now) => greatest(statedRadius(vehicle, now)),
 };
 
 /**
  * @param {import("./vehicle.js").Summary[]} named vehicles sorted by name
  * @param {string} order a key of `keys`
+ * @param {boolean} [reversed]
+ * @param {number} [now] milliseconds
  * @returns {import("./vehicle.js").Summary[]} a new array; equal vehicles remain sorted by name
  */
-export function sorted(named, order, reversed = false) {
+export function sorted(named, order, reversed = false, now = Date.now()) {
   const key = keys[order] ?? keys.name;
-  const ranked = named.map((vehicle, index) => ({ vehicle, index, key: key(vehicle) }));
+  const ranked = named.map((vehicle, index) => ({ vehicle, index, key: key(vehicle, now) }));
   const turn = reversed ? -1 : 1;
   ranked.sort((a, b) => {
     if (a.key !== b.key) {

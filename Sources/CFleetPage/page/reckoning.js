@@ -47,6 +47,7 @@ export const measuredAt = (/** @type {Position|undefined} */ position) => moment
  * @property {number} bound metres
  * @property {number} validity seconds after `time`; Infinity: until the next report
  * @property {number} growth increase of the bound in m/s after the validity
+ * @property {number|undefined} accuracy metres, 68 %
  */
 
 /** @typedef {{promised: true, lag: number, delay: number, reports: Report[], newest: Report, speed: number}} Promised */
@@ -61,10 +62,10 @@ export const measuredAt = (/** @type {Position|undefined} */ position) => moment
 export function promiseOf(vehicle) {
   const { position, prediction, state } = vehicle;
   if (!prediction || !position || (state !== "online" && state !== "asleep")) return undefined;
-  /** @param {any} told @param {string|undefined} time @param {Place} place */
+  /** @param {any} told @param {string|undefined} time @param {Place & {accuracy?: number}} place */
   const report = (told, time, place) => ({
     time: moment(time) ?? NaN, latitude: place.latitude, longitude: place.longitude, east: told.velocityEast, north: told.velocityNorth,
-    bound: told.bound ?? 0, validity: told.validity ?? Infinity, growth: told.growth ?? 0,
+    bound: told.bound ?? 0, validity: told.validity ?? Infinity, growth: told.growth ?? 0, accuracy: place.accuracy,
   });
   const newest = report(prediction, position.time, position);
   const reports = [...(prediction.before ?? []).map((told) => report(told, told.time, told)), newest]
@@ -96,7 +97,7 @@ export function velocity(vehicle) {
  * @typedef {Object} Reckoned
  * @property {number} latitude
  * @property {number} longitude can exceed 180
- * @property {number|undefined} radius metres, contains the vehicle in at least 68 % of cases
+ * @property {number|undefined} radius metres, contains the vehicle in at least 68 % of cases; undefined if the accuracy is unknown
  * @property {number} ahead seconds since the report; 0 for the report itself
  * @property {number|undefined} bound error bound in metres; undefined without bounded reporting
  * @property {number|undefined} left seconds until the prediction expires; negative after that
@@ -120,21 +121,37 @@ export function reckoned(vehicle, now, motion = velocity(vehicle)) {
   return motion.promised ? promisedPlace(motion, now - motion.lag, reported) : carriedOn(motion, now, reported);
 }
 
+/**
+ * The radius that contains the vehicle; undefined if the accuracy is unknown.
+ * @param {number|undefined} accuracy @param {number} more
+ */
+const sum = (accuracy, more) => accuracy === undefined ? undefined : accuracy + more;
+
 /** @param {Promised} motion @param {number} at @param {Reckoned} reported */
 function promisedPlace(motion, at, reported) {
-  const report = motion.reports.findLast(({ time }) => time <= at), accuracy = reported.radius ?? 0;
+  const report = motion.reports.findLast(({ time }) => time <= at);
   if (!report) {
     // Before the time of the first report the position is unknown: the radius includes the distance that the vehicle can have driven until then.
     const first = motion.reports[0];
     const reach = Math.hypot(first.east, first.north) * (first.time - at) / 1000;
-    return { ...reported, latitude: first.latitude, longitude: first.longitude, from: first, radius: accuracy + first.bound + reach };
+    return { ...reported, latitude: first.latitude, longitude: first.longitude, from: first, radius: sum(first.accuracy, first.bound + reach) };
   }
   const since = (at - report.time) / 1000, over = since - report.validity;
   if (over > patience) return reported;
   const place = moved(report, report.east * since, report.north * since);
   if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > greatestLatitude) return reported;
   const bound = report.bound + report.growth * Math.max(0, over);
-  return { ...place, radius: bound + accuracy, ahead: since, bound, left: -over, drift: Math.hypot(report.east, report.north) * since, from: report };
+  const drift = Math.hypot(report.east, report.north) * since;
+  return { ...place, radius: sum(report.accuracy, bound), ahead: since, bound, left: -over, drift, from: report };
+}
+
+/**
+ * The radius in metres that contains the vehicle: the accuracy of its report, plus the error bound of a predicted position.
+ * @param {import("./vehicle.js").Summary} vehicle @param {number} now milliseconds
+ */
+export function statedRadius(vehicle, now) {
+  const promise = promiseOf(vehicle);
+  return promise ? reckoned(vehicle, now, promise)?.radius : vehicle.position?.accuracy;
 }
 
 /** @param {Carried} motion @param {number} now @param {Reckoned} reported */
@@ -144,5 +161,5 @@ function carriedOn(motion, now, reported) {
   if (!(since > 0) || since > motion.validity) return reported;
   const place = moved(reported.from, motion.east * since, motion.north * since);
   if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > greatestLatitude) return reported;
-  return { ...reported, ...place, radius: (reported.radius ?? 0) + 0.5 * motion.speed * since, ahead: since, drift: motion.speed * since };
+  return { ...reported, ...place, radius: sum(reported.radius, 0.5 * motion.speed * since), ahead: since, drift: motion.speed * since };
 }

@@ -72,7 +72,7 @@ export class Selection {
   refresh() {
     const matches = matcher(this.filter);
     const found = this.isFiltered ? this.#store.named().filter(matches) : this.#store.named();
-    this.items = sorted(found, this.order, this.reversed).map(keyOf);
+    this.items = sorted(found, this.order, this.reversed, this.#store.now()).map(keyOf);
     this.#keys = this.isFiltered ? new Set(this.items) : undefined;
     for (const run of this.#listeners) run();
   }

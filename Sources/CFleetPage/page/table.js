@@ -3,6 +3,7 @@ import { button, h, setText } from "./dom.js";
 import { age, amount, metres, moment, percent, place, safeName, speed } from "./format.js";
 import { filterControls } from "./list.js";
 import { shapes, sign } from "./markers.js";
+import { statedRadius } from "./reckoning.js";
 import { activity, activityWords, isOutdated, positionKind, speedOf } from "./vehicle.js";
 import { every, limited } from "./timers.js";
 import { View } from "./view.js";
@@ -20,13 +21,16 @@ const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "
  */
 /** @typedef {HTMLElement & {doing?: string, parts: {cells: HTMLElement[], glyph: SVGSVGElement, state: HTMLElement}}} Row */
 
+/** @param {number|undefined} within */
+const radius = (within) => within === undefined ? undefined : `± ${metres(within)}`;
+
 /** @type {Column[]} */
 const columns = [
   { name: "Vehicle", order: "name", kind: "name", narrow: true },
   { name: "State", order: "state", kind: "state", narrow: true },
   { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" ? speed(speedOf(v)) : "–" },
   { name: "Coordinates", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
-  { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
+  { name: "Accuracy", order: "accuracy", kind: "figure", text: (v, now) => radius(statedRadius(v, now)) },
   { name: "Source", kind: "word", text: (v) => isOutdated(v) || v.position?.suspect || v.position?.source ? kinds[positionKind(v) ?? "fix"] : undefined },
   { name: "Measured", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
   { name: "Last seen", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },

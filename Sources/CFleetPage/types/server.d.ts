@@ -33,9 +33,9 @@ declare namespace Server {
     suspect?: string; stale?: boolean; received?: string; now?: PredictedPosition }; heading?: number; prediction?: Prediction; battery?: Record<string,
     any>; queue?: number; missing?: number; gap?: boolean; clockLead?: number; clockLag?: number; inside?: Array<string>; event?: Record<string, any>;
     trip?: Record<string, any> };
-  type PredictedPosition = { time: string; latitude: number; longitude: number; radius: number; expired?: boolean };
+  type PredictedPosition = { time: string; latitude: number; longitude: number; radius?: number; expired?: boolean };
   type Promise = { velocityEast: number; velocityNorth: number; bound: number; validity?: number; growth?: number };
-  type Prediction = (Promise & { delay: number; before?: Array<(Promise & { time: string; latitude: number; longitude: number })> });
+  type Prediction = (Promise & { delay: number; before?: Array<(Promise & { time: string; latitude: number; longitude: number; accuracy?: number })> });
   type Details = (Summary & { overdueAt?: string; status?: Record<string, any>; regions?: FeatureCollection; trail?: Array<Array<number>>; recentEvents?:
     Array<Record<string, any>> });
   type Track = { from?: string; to?: string; count?: number; points?: number; tolerance?: number; gaps?: Array<number>; time: Array<(number | string |

@@ -10,6 +10,9 @@ public struct PredictedPosition: Hashable, Sendable {
   /// The maximum distance in m to the vehicle's fix of that time. After the guarantee has ended, the distance
   /// grows with the maximum possible speed.
   public var bound: Double
+  /// The radius in m that contains the vehicle: `bound` plus the stated accuracy of the fix. Nil if the accuracy
+  /// is unknown.
+  public var radius: Double?
   /// True if the vehicle guarantees the bound for that time. A vehicle withdraws the guarantee when its
   /// position is not observed any more.
   public var isPromised: Bool
@@ -56,7 +59,7 @@ package struct VehiclePrediction: Sendable {
     else { return nil }
     return PredictedPosition(
       time: UTCTime(nanoseconds: shown.moment.nanoseconds), coordinate: shown.coordinate, bound: shown.bound,
-      isPromised: shown.isPromised)
+      radius: shown.radius, isPromised: shown.isPromised)
   }
 
   /// Returns whether the guarantee of the displayed position has ended. False before the first report takes

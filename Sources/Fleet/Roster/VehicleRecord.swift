@@ -329,6 +329,9 @@ extension VehicleRecord {
     /// The maximum distance in m to the vehicle's fix; nil if the position is the last reported one, without
     /// a prediction.
     public var bound: Double?
+    /// The radius in m that contains the vehicle: the stated accuracy, plus `bound` for a predicted position.
+    /// Nil if the accuracy is unknown.
+    public var radius: Double?
     /// True if the vehicle currently guarantees the bound. False after the guarantee was withdrawn or has
     /// ended, and for a position without a bound.
     public var isPromised = false
@@ -349,9 +352,12 @@ extension VehicleRecord {
   public func shownPosition(at now: Moment) -> ShownPosition? {
     if let predicted = predictedPosition(at: now) {
       return ShownPosition(
-        coordinate: predicted.coordinate, bound: predicted.bound, isPromised: predicted.isPromised)
+        coordinate: predicted.coordinate, bound: predicted.bound, radius: predicted.radius,
+        isPromised: predicted.isPromised)
     }
-    return location.map { ShownPosition(coordinate: $0.message.location.coordinate, bound: nil) }
+    return (location?.message.location).map {
+      ShownPosition(coordinate: $0.coordinate, bound: nil, radius: $0.horizontalAccuracy)
+    }
   }
 }
 

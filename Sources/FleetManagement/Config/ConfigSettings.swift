@@ -108,6 +108,9 @@ package struct ConfigSettings: Hashable, Sendable {
     }
     guard let rule = ConfigurationKey.byPath[key] else { return value }
     if let accepted = rule.accept(json: value) {
+      if let problem = rule.problem(of: accepted) {
+        throw .usage("set", "\(key) to \(value.text.prefix(80))\(place)", problem)
+      }
       // A speed with a unit is converted to a number in m/s, which older versions of the agent also accept.
       if case .speed = rule.kind, value.string != nil { return accepted.json }
       return value

@@ -19,9 +19,10 @@ enum PostgreSQLViews {
     \(predicted)
     """
 
-  /// True if the function `predicted` is missing or of an older version, which predicted beyond the poles.
+  /// True if the function `predicted` is missing or of an older version, which predicted beyond the poles, and did not
+  /// add the accuracy to the radius.
   static let lacksPredicted = """
-    SELECT coalesce((SELECT prosrc NOT LIKE '%89.9%' FROM pg_proc
+    SELECT coalesce((SELECT prosrc NOT LIKE '%89.9%' OR prosrc NOT LIKE '%late + l.accuracy%' FROM pg_proc
       WHERE oid = to_regprocedure('odograph.predicted(timestamptz)')), true)
     """
 
@@ -46,7 +47,7 @@ enum PostgreSQLViews {
       SELECT l.fleet, l.vehicle, coalesce(m.moment, l.time),
           coalesce(l.latitude + m.north * power(m.curve, 1.5) / 110574.2758, l.latitude),
           coalesce(m.east - 360 * floor((m.east + 180) / 360), l.longitude),
-          m.bound + m.growth * m.late, l.accuracy, l.speed, l.course, l.source, l.time
+          m.bound + m.growth * m.late + l.accuracy, l.accuracy, l.speed, l.course, l.source, l.time
         FROM odograph.latest l LEFT JOIN LATERAL (
           SELECT r.moment, r.bound, r.growth, r.curve, r.north * r.elapsed AS north,
               l.longitude + r.east * r.elapsed * sqrt(r.curve) / (111319.4908 * cosd(l.latitude)) AS east,
@@ -81,7 +82,7 @@ enum PostgreSQLViews {
                   ORDER BY s.time DESC, s.seq DESC LIMIT 1), false)) AS m ON true
       $$;
     COMMENT ON FUNCTION odograph.predicted IS
-      'the rows of latest, with positions predicted for a time; radius in metres, NULL for a position that is not predicted, as that of an offline vehicle';
+      'the rows of latest, with positions predicted for a time; radius in metres: bound plus accuracy; NULL for an unknown accuracy and for a position that is not predicted, as that of an offline vehicle';
     """
 
   static let positions = """

@@ -132,9 +132,10 @@ extension DetailPane {
   }
 
   private var predicted: [StyledText] {
-    guard let shown = record.shownPosition(at: now), let bound = shown.bound else { return [] }
-    let radius = QuantityText.fixed(bound, decimals: 0) ?? "–"
-    let texts = [QuantityText.position(shown.coordinate), "within \(radius) m"]
+    guard let shown = record.shownPosition(at: now), shown.bound != nil else { return [] }
+    let radius = shown.radius.flatMap { QuantityText.fixed($0, decimals: 0) }
+    let within = radius.map { "within \($0) m" } ?? "accuracy unknown"
+    let texts = [QuantityText.position(shown.coordinate), within]
     guard shown.isPromised else {
       return (texts + ["bound no longer guaranteed"]).map { StyledText($0, style: TextStyle(.yellow)) }
     }

@@ -11,8 +11,8 @@ package struct MapPane: Sendable {
     var name: String
     var state: VehicleState
     var coordinate: Coordinate
-    /// The guaranteed error bound in m; nil without bounded reporting.
-    var bound: Double?
+    /// The radius in m that contains the vehicle; nil if unknown.
+    var radius: Double?
     var isStale: Bool
     var isSelected: Bool
     /// The track, oldest first.
@@ -70,8 +70,8 @@ package struct MapPane: Sendable {
 
   private func mark(_ vehicle: Vehicle, on canvas: inout BrailleCanvas, _ view: Projection) {
     guard let place = view.place(vehicle.coordinate, on: canvas) else { return }
-    if let bound = vehicle.bound {
-      let radius = bound * view.dotsPerMetre
+    if let metres = vehicle.radius {
+      let radius = metres * view.dotsPerMetre
       if radius > 2 {
         canvas.ellipse(
           center: view.point(vehicle.coordinate), radius: SIMD2(radius, radius), style: TextStyle(.green))

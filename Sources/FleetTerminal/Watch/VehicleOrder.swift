@@ -89,10 +89,7 @@ package struct VehicleOrder: Hashable, Sendable {
       return sort(places, vehicles) { $0.location.map { -$0.message.location.coordinate.latitude } }
     // The least accurate first.
     case .within:
-      return sort(places, vehicles) { record in
-        (record.predictedPosition(at: now)?.bound ?? record.location?.message.location.horizontalAccuracy).map
-        { -$0 }
-      }
+      return sort(places, vehicles) { $0.shownPosition(at: now)?.radius.map { -$0 } }
     case .course:
       return sort(places, vehicles) {
         $0.isMotionCurrent(at: now) ? $0.location?.message.location.course : nil

@@ -112,11 +112,13 @@ package struct VehicleRow: Sendable {
     return isCertain ? StyledText(text) : StyledText("~" + text, style: .dim)
   }
 
-  /// The error of the position: the bound guaranteed now, with a tilde if the guarantee has expired, or else
-  /// the accuracy of the last position. A position that is only the last known one has its age instead.
+  /// The radius that contains the vehicle: the accuracy of the last position, plus the bound of a predicted
+  /// position, with a tilde if its guarantee has expired. A position that is only the last known one has its
+  /// age instead.
   private var within: StyledText {
     if let predicted {
-      let text = QuantityText.distance(predicted.bound)
+      guard let radius = predicted.radius else { return Self.absent }
+      let text = QuantityText.distance(radius)
       return predicted.isPromised ? StyledText(text) : StyledText("~" + text, style: .dim)
     }
     if let location = record.location, record.isLocationStale(at: now) {
@@ -190,6 +192,7 @@ extension VehicleRecord {
         json.field("longitude", shown.coordinate.longitude, decimals: 7)
         json.field("bound", shown.bound, decimals: 1)
         if shown.bound != nil { json.field("promised", shown.isPromised) }
+        json.field("radius", shown.radius, decimals: 1)
         json.field("stale", isLocationStale(at: now))
         json.field("time", self.location?.message.time.rfc3339)
         json.field("horizontalAccuracy", location.horizontalAccuracy, decimals: 2)

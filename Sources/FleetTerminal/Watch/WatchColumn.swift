@@ -56,7 +56,7 @@ package enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     case .state: "online, asleep, offline; unknown before a first status"
     case .age: "time since its last message"
     case .position: "latitude and longitude in degrees"
-    case .within: "accuracy; age of a last known position, as in ~3 h"
+    case .within: "accuracy plus bound; age of a last known one, as in ~3 h"
     case .speed: "speed over ground"
     case .course: "course, degrees from north"
     case .heading: "heading, degrees from north"

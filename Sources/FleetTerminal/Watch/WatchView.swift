@@ -159,7 +159,7 @@ package struct WatchView: Sendable {
       map.vehicles.append(
         MapPane.Vehicle(
           name: vehicles[place].key.vehicle, state: vehicles[place].state, coordinate: shown.coordinate,
-          bound: shown.bound, isStale: !vehicles[place].isMotionCurrent(at: now), isSelected: isSelected,
+          radius: shown.radius, isStale: !vehicles[place].isMotionCurrent(at: now), isSelected: isSelected,
           trail: isSelected || places.count <= Self.mostTrails ? vehicles[place].trail.coordinates : []))
       for region in vehicles[place].regions where map.regions.count < RegionShape.largestCount {
         // Vehicles of a fleet mostly have the same regions, so each region is drawn once.

@@ -83,6 +83,7 @@ extension VehicleRecord {
         json.field("time", UTCTime(nanoseconds: report.moment.nanoseconds).rfc3339)
         json.field("latitude", report.coordinate.latitude, decimals: 8)
         json.field("longitude", report.coordinate.longitude, decimals: 8)
+        json.field("accuracy", report.accuracy, decimals: 1)
         report.writePromise(to: &json)
       }
     }
@@ -125,7 +126,7 @@ extension PredictedPosition {
   private func writePlace(to json: inout JSONWriter) {
     json.field("latitude", coordinate.latitude, decimals: 7)
     json.field("longitude", coordinate.longitude, decimals: 7)
-    json.field("radius", bound, decimals: 1)
+    json.field("radius", radius, decimals: 1)
     if !isPromised { json.field("expired", true) }
   }
 }

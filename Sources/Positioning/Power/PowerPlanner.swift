@@ -55,7 +55,8 @@ public struct PowerPlanner: Sendable {
   /// Time in s to reach the boundary of a region, below which the region's own accuracy is required.
   public static let approachTime = 30.0
   /// Pause after an unsuccessful search for satellites, in multiples of `searchLimit`. It is longer at rest, where
-  /// reception does not change.
+  /// reception does not change. Without an accelerometer it doubles with each unsuccessful search, up to the
+  /// pause at rest: a vehicle that drives out of a hall is found within 15 minutes.
   static let searchPause = (moving: 1.0, atRest: 9.0)
 
   /// Speed in m/s above which a fix contradicts a rest reported by the accelerometer.
@@ -94,6 +95,8 @@ public struct PowerPlanner: Sendable {
   private var isAwakeForRequest = false
   private var rest: (isAtRest: Bool, since: Timestamp)?
   private var pausedUntil: Timestamp?
+  /// Number of unsuccessful searches since the newest fix.
+  private var failedSearches = 0
   private var radios = RadioPlan()
   /// Time and speed in m/s of the newest fix; nil before the first.
   private var newest: (seen: Timestamp, speed: Double?)?
@@ -245,6 +248,7 @@ public struct PowerPlanner: Sendable {
   /// engine.
   private mutating func compareFixes(_ location: LocationNeeds) {
     guard let seen = location.timestamp else { return }
+    failedSearches = 0
     let before = newest
     newest = (seen, location.speed)
     isCorroborated = true
@@ -302,13 +306,22 @@ public struct PowerPlanner: Sendable {
       nextDeadline = giveUp
       return
     }
-    let pause =
-      isCheck
-      ? Self.longestSleep
-      : Self.searchLimit * (rest?.isAtRest == true ? Self.searchPause.atRest : Self.searchPause.moving)
-    pausedUntil = time.advanced(bySeconds: pause)
+    pausedUntil = time.advanced(bySeconds: isCheck ? Self.longestSleep : pauseAfterSearch)
+    failedSearches += 1
     receiver = .asleep(since: time, atRest: false)
     nextDeadline = pausedUntil
+  }
+
+  /// Pause in s after an unsuccessful search, by the accelerometer's state and the number of earlier ones.
+  private var pauseAfterSearch: Double {
+    let (least, most) = Self.searchPause
+    let pauses =
+      switch rest?.isAtRest {
+      case true?: most
+      case false?: least
+      case nil: min(most, least * Double(1 << min(failedSearches, 8)))
+      }
+    return Self.searchLimit * pauses
   }
 
   /// Returns the time at which the receiver must be switched on so that the next fix is in time; nil if it

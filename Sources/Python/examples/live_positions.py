@@ -44,7 +44,8 @@ def main(host: str = "localhost", port: str = "1883", fleet: str = "+") -> None:
         for (name, vehicle), follower in sorted(followers.copy().items()):
             if position := follower.position(datetime.now(UTC)):
                 place = f"{position.latitude:.6f} {position.longitude:.6f}"
-                print(f"{name}/{vehicle} {place} within {position.radius:.0f} m", flush=True)
+                within = "unknown" if position.radius is None else f"{position.radius:.0f} m"
+                print(f"{name}/{vehicle} {place} within {within}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1115,7 +1115,8 @@ class StatusEnergy(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status(Message):
     """Retained, QoS 1, also the will: presence and state of the agent. A will (`will` true) is written at the start of
-    the session and has no epoch and seq.
+    the session and has no epoch and seq. An empty message that is not retained is a test of `odographd check`:
+    ignore it.
     """
 
     KIND: ClassVar[str] = "status"

@@ -28,8 +28,8 @@ class Prediction:
     """Degrees north, WGS 84."""
     longitude: float
     """Degrees east, WGS 84."""
-    radius: float
-    """Maximum distance in metres of the receiver's position. For the vehicle, add `horizontal_accuracy`."""
+    radius: float | None
+    """Metres around the position that contain the vehicle: bound plus `horizontal_accuracy`. None without that accuracy."""
     is_guaranteed: bool
     """True until the end of the validity; then the radius grows by the maximum speed."""
 
@@ -49,6 +49,7 @@ def predict(location: Location, at: datetime) -> Prediction | None:
     late = max(0.0, elapsed - validity)
     if late > _LONGEST_EXTENSION:
         return None
+    accuracy = location.horizontal_accuracy
     # The plane at the reported position: metres per degree along the meridian and the parallel of WGS 84.
     curve = 1 - 0.00669438 * sin(radians(location.latitude)) ** 2
     north = report.velocity_north * elapsed * curve**1.5 / 110574.2758
@@ -60,7 +61,7 @@ def predict(location: Location, at: datetime) -> Prediction | None:
         time=location.time + timedelta(seconds=elapsed),
         latitude=latitude,
         longitude=(location.longitude + east + 180) % 360 - 180,
-        radius=report.bound + (report.growth or 0) * late,
+        radius=None if accuracy is None else report.bound + (report.growth or 0) * late + accuracy,
         is_guaranteed=late == 0,
     )
 

@@ -145,7 +145,9 @@ extension HomeAssistantDiscovery {
     static let all = [
       Entity(
         component: "device_tracker", key: "position", name: "Position", kind: .location,
-        template: "{{ dict(value_json, gps_accuracy=value_json.horizontalAccuracy | default(0)) | tojson }}"),
+        template:
+          "{{ dict(value_json, gps_accuracy=value_json.horizontalAccuracy | default(\(Int(UnstatedAccuracy.metres)))) | tojson }}"
+      ),
       Entity(
         component: "sensor", key: "speed", name: "Speed", kind: .location,
         template: "{{ value_json.speed | default(none) }}", deviceClass: "speed", unit: "m/s",

@@ -56,7 +56,8 @@ public struct LocationMessage: Hashable, Sendable {
     prediction.map {
       ReportPredictor(
         moment: Timestamp(nanoseconds: time.nanoseconds), coordinate: location.coordinate,
-        velocity: $0.velocity, bound: $0.bound, delay: $0.delay, validity: $0.validity, growth: $0.growth)
+        velocity: $0.velocity, bound: $0.bound, delay: $0.delay, validity: $0.validity, growth: $0.growth,
+        accuracy: location.horizontalAccuracy)
     }
   }
 

@@ -64,14 +64,14 @@ package struct OwnTracksLocation: Hashable, Sendable {
   }
 
   /// Encoded payload. All numbers except the coordinate are integers, as other programs of the format
-  /// require. Accuracies are rounded up.
+  /// require. Accuracies are rounded up; an unknown horizontal accuracy is `UnstatedAccuracy`.
   package var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "location")
       json.field("lat", coordinate.latitude, decimals: 7)
       json.field("lon", coordinate.longitude, decimals: 7)
       json.field("tst", time.wholeSeconds)
-      json.field("acc", horizontalAccuracy?.rounded(.up), decimals: 0)
+      json.field("acc", (horizontalAccuracy ?? UnstatedAccuracy.metres).rounded(.up), decimals: 0)
       json.field("alt", altitude, decimals: 0)
       json.field("vac", verticalAccuracy?.rounded(.up), decimals: 0)
       json.field("vel", speed.map { $0 * 3.6 }, decimals: 0)

@@ -40,8 +40,8 @@ package struct OwnTracksTransition: Hashable, Sendable {
       json.field("wtst", waypointTime.wholeSeconds)
       json.field("tst", time.wholeSeconds)
       json.field("event", event.rawValue)
-      // Other programs require `acc` and `desc`. An unknown accuracy is written as 10 km.
-      json.field("acc", (horizontalAccuracy ?? 10_000).rounded(.up), decimals: 0)
+      // Other programs require `acc` and `desc`.
+      json.field("acc", (horizontalAccuracy ?? UnstatedAccuracy.metres).rounded(.up), decimals: 0)
       json.field("desc", description.isEmpty ? regionID : description)
       json.field("lat", coordinate?.latitude, decimals: 7)
       json.field("lon", coordinate?.longitude, decimals: 7)

@@ -8,6 +8,8 @@ public struct FollowedPosition: Hashable, Sendable {
   /// Maximum distance in m between the position and the vehicle's fix of that time. After the end of the
   /// validity it grows with the vehicle's possible motion.
   public var bound: Double
+  /// Radius in m that contains the vehicle: `bound` plus the stated accuracy. Nil if the accuracy is unknown.
+  public var radius: Double?
   /// End of the validity of the vehicle's bound; nil for a vehicle that does not report a validity.
   public var promisedUntil: Timestamp?
 
@@ -50,6 +52,7 @@ public struct ReportFollower: Sendable {
     guard let report = report(for: moment) else { return nil }
     return FollowedPosition(
       moment: moment, coordinate: report.coordinate(at: moment), bound: report.bound(at: moment),
+      radius: report.radius(at: moment),
       promisedUntil: report.validity.map { report.moment.advanced(bySeconds: $0) })
   }
 

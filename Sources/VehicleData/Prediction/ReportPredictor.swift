@@ -22,10 +22,12 @@ public struct ReportPredictor: Hashable, Sendable {
   public var validity: Double?
   /// Growth of the bound in m/s after the end of `validity`.
   public var growth = 0.0
+  /// Stated accuracy in m (68 %) of the fix at `moment`; nil if unknown. The prediction does not depend on it.
+  public var accuracy: Double?
 
   public init(
     moment: Timestamp, coordinate: Coordinate, velocity: SIMD2<Double>, bound: Double, delay: Double,
-    validity: Double? = nil, growth: Double = 0
+    validity: Double? = nil, growth: Double = 0, accuracy: Double? = nil
   ) {
     self.moment = moment
     self.coordinate = coordinate
@@ -34,6 +36,7 @@ public struct ReportPredictor: Hashable, Sendable {
     self.delay = delay
     self.validity = validity
     self.growth = growth
+    self.accuracy = accuracy
   }
 
   /// Returns whether the bound is guaranteed at a time.
@@ -41,12 +44,16 @@ public struct ReportPredictor: Hashable, Sendable {
     validity.map { time.seconds(since: moment) <= $0 } ?? true
   }
 
-  /// Returns the maximum distance in m between the vehicle and the prediction at a time: the bound, plus its
-  /// growth after the end of the validity.
+  /// Returns the maximum distance in m between the vehicle's fix and the prediction at a time: the bound, plus
+  /// its growth after the end of the validity.
   public func bound(at time: Timestamp) -> Double {
     guard let validity else { return bound }
     return bound + growth * max(0, time.seconds(since: moment) - validity)
   }
+
+  /// Returns the radius in m around the prediction that contains the vehicle at a time, where the accuracy
+  /// holds: the bound plus the accuracy of the fix. Nil if the accuracy is unknown.
+  public func radius(at time: Timestamp) -> Double? { accuracy.map { bound(at: time) + $0 } }
 
   /// Returns the predicted position at a time; before the report takes effect, the line is extended
   /// backwards.

@@ -50,6 +50,10 @@ public struct PrivacyPolicy: Hashable, Sendable {
     }
   }
 
+  /// Maximum distance in m between a position outside of all zones and the centre of the published cell; 0 if
+  /// positions are exact. At latitudes above 80° it can be larger.
+  package var displacement: Double { (accuracy ?? 0) * Location.reducedAccuracy / Location.reducedCell }
+
   /// Returns the side in m of the cells to which a location is blurred; nil if it is exact or withheld.
   func blurredSize(of location: Location) -> Double? {
     if case .blurred(let size) = treatment(of: location) { size } else { nil }
@@ -112,7 +116,7 @@ extension Location {
 
 extension Location {
   /// Approximate side of a cell of Core Location's reduced accuracy in m.
-  static let reducedCell = 5000.0
+  package static let reducedCell = 5000.0
 
   /// Maximum distance in m between a position and the centre of its cell at reduced accuracy.
   package static let reducedAccuracy = 4300.0

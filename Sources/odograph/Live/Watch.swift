@@ -15,8 +15,9 @@ struct Watch: ParsableCommand, BrokerOptions {
       goes back, ? shows all keys, signs and columns.
 
       A position with ~ is coarse or the last known one; one with ? is suspect, and its speed is not shown. For a \
-      last known position, WITHIN shows its age. A position with an error bound is predicted; ~ in WITHIN means that \
-      the bound has ended. In a pipe, watch prints one line for each vehicle that changed within the interval. Messages that cannot be \
+      last known position, WITHIN shows its age. A position with an error bound is predicted: WITHIN is the bound plus \
+      the accuracy, – if the accuracy is unknown; ~ in WITHIN means that the bound has ended. In a pipe, watch prints \
+      one line for each vehicle that changed within the interval. Messages that cannot be \
       decoded are counted in the footer (unreadable), in a vehicle's details and in --json. NO_COLOR turns colours \
       off.
 

@@ -13,7 +13,7 @@ import Testing
       MapPane.Vehicle(
         name: "v\(place)", state: vehicle.2,
         coordinate: Coordinate(latitude: vehicle.0, longitude: vehicle.1),
-        bound: nil, isStale: false, isSelected: place == selected)
+        radius: nil, isStale: false, isSelected: place == selected)
     }
     return map
   }

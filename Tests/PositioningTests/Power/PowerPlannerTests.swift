@@ -218,6 +218,38 @@ import Testing
     #expect(isOn(&planner, fixed, 70))
   }
 
+  /// In a hall without reception, nothing but the receiver can detect that the vehicle moves again.
+  @Test func pausesBetweenFailedSearchesGrowWithoutAccelerometer() {
+    var planner = planner()
+    var time = 0.0
+    for pause in [90.0, 180, 360, 720, 810, 810] {
+      time += PowerPlanner.searchLimit
+      #expect(isOn(&planner, needs(.kilometer), time - 1) && !isOn(&planner, needs(.kilometer), time))
+      #expect(planner.nextDeadline == Timestamp(seconds: time + pause))
+      time += pause
+      #expect(!isOn(&planner, needs(.kilometer), time - 1) && isOn(&planner, needs(.kilometer), time))
+    }
+    // Outdoors again: the next fix resets the pauses.
+    let found = needs(.kilometer, seen: time + 3, speed: 14)
+    #expect(!isOn(&planner, found, time + 3) && isOn(&planner, found, time + 40))
+    #expect(!isOn(&planner, found, time + 40 + PowerPlanner.searchLimit))
+    #expect(planner.nextDeadline == Timestamp(seconds: time + 40 + 2 * PowerPlanner.searchLimit))
+  }
+
+  /// With an accelerometer that reports motion, the pauses do not grow.
+  @Test func pausesBetweenFailedSearchesInMotionAreConstant() {
+    var planner = planner()
+    planner.observe(isAtRest: false, since: Timestamp(seconds: 0))
+    var time = 0.0
+    for _ in 0..<4 {
+      time += PowerPlanner.searchLimit
+      #expect(!isOn(&planner, needs(.kilometer), time))
+      #expect(planner.nextDeadline == Timestamp(seconds: time + PowerPlanner.searchLimit))
+      time += PowerPlanner.searchLimit
+      #expect(isOn(&planner, needs(.kilometer), time))
+    }
+  }
+
   // MARK: One-shot requests
 
   /// A request wakes the receiver from any kind of sleep, and without a fix that sleep continues afterwards.
