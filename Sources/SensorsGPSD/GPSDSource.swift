@@ -322,7 +322,7 @@ struct GPSDWorker: ~Copyable {
       var fix = assembler.fix(report, at: arrival)
       guard choice.admits(fix) else { return reportRestriction() }
       fix.timestamp = gathering.delivery(of: arrival)
-      handle(.reported(device: report.device))
+      handle(.reported(device: report.device, isRepeated: choice.isRepeated))
       speeds.observe(fix)
       reportRestriction()
       if thinning.admits(fix.timestamp) { gathered.append(fix) }

@@ -15,8 +15,8 @@ struct GPSDWatch: Sendable {
     case listed(paths: [String])
     /// gpsd refused a request.
     case refused(message: String)
-    /// A receiver reported (TPV).
-    case reported(device: String?)
+    /// A receiver reported (TPV). A repetition of its previous report is no sign of life.
+    case reported(device: String?, isRepeated: Bool = false)
     /// gpsd closed a receiver: it was unplugged or failed.
     case deviceClosed(path: String)
     /// The deadline has passed.
@@ -50,7 +50,7 @@ struct GPSDWatch: Sendable {
     case connection(GPSDError.Kind)
     /// gpsd does not have the receiver, with the reason.
     case absence(String)
-    /// The receiver does not report, or gpsd has closed it.
+    /// The receiver does not report, repeats one report, or gpsd has closed it.
     case silence
   }
 
@@ -59,7 +59,7 @@ struct GPSDWatch: Sendable {
     case unavailable(Cause)
   }
 
-  /// Time in s without a report after which a receiver counts as lost. The connection is then renewed,
+  /// Time in s without a new report after which a receiver counts as lost. The connection is then renewed,
   /// because gpsd tries to open a receiver at the start of a watch.
   static let silenceLimit = 15.0
   /// Minimum duration in s of a connection that resets the count of failures.
@@ -72,6 +72,8 @@ struct GPSDWatch: Sendable {
   private var state = State.idle
   private var reported = ReportedState.nothing
   private var lastReporter: String?
+  /// True if the connection delivers only repetitions of the last report.
+  private var isRepeating = false
   /// Paths of the receivers of the connected gpsd; nil until it has listed them.
   private var paths: [String]?
   /// The last error message of the connected gpsd; nil if it sent none.
@@ -128,7 +130,7 @@ struct GPSDWatch: Sendable {
       return settle(at: now, restarting: false)
     case .connected:
       state = .watching(since: now, lastReport: now)
-      (paths, refusal) = (nil, nil)
+      (paths, refusal, isRepeating) = (nil, nil, false)
       return settle(at: now, restarting: false)
     case .disconnected(let kind, let reason):
       guard isWanted(at: now) else { return settle(at: now, restarting: false, isConnected: false) }
@@ -143,8 +145,10 @@ struct GPSDWatch: Sendable {
         return []
       }
       return giveUp(at: now, using: &generator)
-    case .reported(let device):
+    case .reported(let device, let isRepeated):
       guard case .watching(let since, _) = state else { return [] }
+      isRepeating = isRepeated
+      if isRepeated { return settle(at: now, restarting: false) }
       lastReporter = device
       // gpsd announces a receiver that is connected later without a new list.
       paths = nil
@@ -207,9 +211,12 @@ struct GPSDWatch: Sendable {
     if let absence = paths.flatMap({ Self.absence(of: device, in: $0) }) {
       return [.disconnect] + retry(.absence(absence), "\(source) \(absence)", at: now, using: &generator)
     }
+    let receiver = device ?? lastReporter ?? "a receiver"
     let reason =
-      "\(source) has had no report from \(device ?? "a receiver") for \(Int(Self.silenceLimit)) s; "
-      + "check that the receiver is plugged in" + (refusal.map { "; gpsd reports: \($0)" } ?? "")
+      isRepeating
+      ? "\(source) has had the same report from \(receiver) for \(Int(Self.silenceLimit)) s; restart the receiver"
+      : "\(source) has had no report from \(device ?? "a receiver") for \(Int(Self.silenceLimit)) s; "
+        + "check that the receiver is plugged in" + (refusal.map { "; gpsd reports: \($0)" } ?? "")
     return [.disconnect] + retry(.silence, reason, at: now, using: &generator)
   }
 

@@ -8,6 +8,9 @@ internal import Spatial
 /// - after `patience` without a report of the chosen one, or 2.5 of its intervals if these are longer;
 /// - with a fix, if the chosen one has had no fix for that time, or none yet;
 /// - with a fix, after `comparison` in which its error was at most half as large.
+///
+/// A fix that repeats time and position of its receiver's previous one is no report: the receiver hangs, or gpsd sends an epoch
+/// in parts.
 package struct ReceiverChoice: Sendable {
   /// Time in s without a report or a fix, after which another receiver is chosen.
   package static let patience = 5.0
@@ -30,12 +33,21 @@ package struct ReceiverChoice: Sendable {
     var interval = 0.0
     /// Time of the last fix; nil before the first.
     var lastFix: Timestamp?
+    /// Civil time and position of the last fix; nil if it had none.
+    var content: Content?
     /// Horizontal error (95 %) in m of the last fix.
     var error = 0.0
     /// Time in s with fixes in which the error has been clearly smaller than that of the chosen receiver.
     var advantage = 0.0
   }
 
+  private struct Content: Equatable {
+    var time: UTCTime
+    var coordinate: Coordinate
+  }
+
+  /// True if the last processed report repeats the previous one of its receiver.
+  package private(set) var isRepeated = false
   private var receivers: [String: Receiver] = [:]
   private var chosen: String?
   /// Time of the last report of any receiver; nil before the first.
@@ -53,6 +65,7 @@ package struct ReceiverChoice: Sendable {
 
   /// Processes a report. Returns true if its receiver is the chosen one, or is not named.
   package mutating func admits(_ fix: PositionFix) -> Bool {
+    isRepeated = false
     guard let name = fix.receiver else { return true }
     let now = fix.timestamp
     if hasPaused { resume(at: now) }
@@ -101,6 +114,10 @@ package struct ReceiverChoice: Sendable {
       receivers = receivers.filter { $0.key == chosen }
     }
     var receiver = receivers[name] ?? Receiver(lastReport: fix.timestamp)
+    let content = fix.time.flatMap { time in fix.coordinate.map { Content(time: time, coordinate: $0) } }
+    isRepeated = content != nil && content == receiver.content
+    guard !isRepeated else { return }
+    receiver.content = content
     receiver.interval = min(Self.longestInterval, max(0, fix.timestamp.seconds(since: receiver.lastReport)))
     receiver.lastReport = fix.timestamp
     if fix.coordinate != nil {

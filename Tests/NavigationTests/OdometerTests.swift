@@ -232,6 +232,54 @@ import Testing
     #expect(odometer.distance < 1500)
   }
 
+  /// The smoothed drift of a parked receiver without speed and accuracy, of 30 m (95 % per axis) or on a circle of
+  /// 30 m, adds at most one diameter of the error in an hour.
+  @Test(arguments: [nil, 90.0, 200, 600] as [Double?]) func driftWithoutAccuracyAddsLittle(period: Double?) {
+    var random = SplitMix.announced()
+    var (odometer, offset, seen) = (Odometer(), SIMD2(0.0, 0), SIMD2(0.0, 0))
+    let memory = exp(-1 / 40.0)
+    for time in 0..<3600 {
+      let change = 15 * (1 - memory * memory).squareRoot()
+      offset = memory * offset + change * SIMD2(random.normal(), random.normal())
+      seen += (offset - seen) / 5
+      if let period {
+        let angle = 2 * .pi * Double(time) / period
+        seen = 30 * SIMD2(sin(angle), cos(angle))
+      }
+      odometer.process(sample(Double(time), north: seen.y, east: seen.x, speed: nil, accuracy: nil))
+    }
+    #expect(odometer.distance < 200, "\(odometer.distance)")
+  }
+
+  /// A drift on a circle after a drive, which never comes to a stop, counts for two minutes.
+  @Test func driftAfterADriveEnds() {
+    var odometer = Odometer()
+    for time in 0...300 {
+      odometer.process(sample(Double(time), north: 10 * Double(time), speed: nil, accuracy: nil))
+    }
+    for time in 301...3900 {
+      let angle = 2 * Double.pi * Double(time - 300) / 100
+      odometer.process(
+        sample(
+          Double(time), north: 2970 + 30 * cos(angle), east: 30 * sin(angle), speed: nil, accuracy: nil))
+    }
+    #expect((2900...3400).contains(odometer.distance), "\(odometer.distance)")
+    #expect(odometer.positionMotion == .resting || odometer.positionMotion == .undecided)
+  }
+
+  /// Without speed and accuracy, slow motion counts after it has left the circle of the error: a walk, and a queue that
+  /// moves on by 10 m every minute.
+  @Test func slowMotionWithoutAccuracyIsCounted() {
+    var (walk, queue) = (Odometer(), Odometer())
+    for time in 0...600 {
+      walk.process(sample(Double(time), north: 1.4 * Double(time), speed: nil, accuracy: nil))
+      let way = 10 * Double(time / 60) + min(10, 2 * Double(time % 60))
+      queue.process(sample(Double(time), north: way, speed: nil, accuracy: nil))
+    }
+    #expect(abs(walk.distance - 840) < 20, "\(walk.distance)")
+    #expect((90...110).contains(queue.distance), "\(queue.distance)")
+  }
+
   /// Jumps of 12 m back and forth at rest are not detected as a start, at any interval.
   @Test(arguments: [0.5, 1, 1.2, 1.5, 2, 2.5]) func jumpsAtRestAreNoStart(interval: Double) {
     var random = SplitMix.announced()

@@ -212,6 +212,34 @@ import Testing
     #expect(manager.nextDeadline == nil)
   }
 
+  /// Fixes of a moving vehicle without speed start no rest, however the silence after them lasts.
+  @Test(arguments: [ActivityType.automotive, .pedestrian, .other], [1, 30, 60, 300])
+  func silenceAfterFixesWithoutSpeedIsNoRest(activity: ActivityType, interval: Int) {
+    var manager = LocationManager.updating(activity: activity, pauses: true)
+    for second in stride(from: 0, through: 600, by: interval) {
+      _ = manager.process(Place.location(Double(second), 15 * Double(second)))
+      #expect(manager.nextDeadline == nil)
+    }
+    #expect(manager.advance(to: Timestamp(seconds: 10_000)).isEmpty && !manager.isPaused)
+    // The next fix is far away, after the time of a rest.
+    #expect(manager.process(Place.location(10_001, 12_000)).count == 1 && !manager.isPaused)
+  }
+
+  /// A rest without speed is confirmed by fixes, and a stop of the accelerometer does not replace them.
+  @Test func restWithoutSpeedIsConfirmedByFixes() {
+    var manager = LocationManager.updating(pauses: true)
+    for second in 0...170 { _ = manager.process(Place.location(Double(second), 0)) }
+    #expect(manager.advance(to: Timestamp(seconds: 500)).isEmpty)
+    _ = manager.process(Place.location(501, 10))
+    #expect(manager.isPaused)
+    _ = manager.process(Place.location(600, 500))
+    #expect(!manager.isPaused)
+    _ = manager.observe(.stationary, at: Timestamp(seconds: 601))
+    #expect(manager.nextDeadline == Timestamp(seconds: 630))
+    _ = manager.observe(nil, at: Timestamp(seconds: 610))
+    #expect(manager.nextDeadline == nil && manager.advance(to: Timestamp(seconds: 5000)).isEmpty)
+  }
+
   @Test func pausesOnlyIfAllowed() {
     var manager = LocationManager.updating()
     _ = manager.observe(.stationary, at: Timestamp(seconds: 0))

@@ -181,6 +181,33 @@ import Testing
     #expect(story.said.last == Self.active && story.said.count == 3)
   }
 
+  /// A receiver that hangs repeats its last report. It counts as silent until it sends another one, across connections.
+  @Test func repetitionsAreReportedLikeSilence() throws {
+    var story = Story()
+    _ = story.at(0, .demand(Self.always))
+    _ = story.at(0, .connected)
+    _ = story.at(2, .reported(device: "a"))
+    for second in 3...16 { #expect(story.at(Double(second), .reported(device: "a", isRepeated: true)) == []) }
+    #expect(story.said == [Self.active] && story.deadline(16) == 17)
+    #expect(story.at(17, .tick) == [.disconnect])
+    #expect(story.reasons == ["gpsd has had the same report from a for 15 s; restart the receiver"])
+    let retry = try #require(story.deadline(17))
+    #expect(story.at(retry, .tick) == [.connect])
+    _ = story.at(retry, .connected)
+    _ = story.at(retry, .reported(device: "a", isRepeated: true))
+    #expect(story.said.count == 2)
+    _ = story.at(retry + 1, .reported(device: "a"))
+    #expect(story.said.last == Self.active && story.said.count == 3)
+    // gpsd sends an epoch in parts.
+    for second in 2...60 {
+      for part in [false, true, true] {
+        #expect(story.at(retry + Double(second), .reported(device: "a", isRepeated: part)) == [])
+      }
+      #expect(story.at(retry + Double(second), .tick) == [])
+    }
+    #expect(story.said.count == 3)
+  }
+
   @Test func onlyAReceiverThatHasReportedIsMissed() {
     var story = Story()
     _ = story.at(0, .demand(Self.always))

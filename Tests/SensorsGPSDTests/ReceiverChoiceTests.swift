@@ -109,6 +109,27 @@ import Testing
     #expect(reports.at(20, "a") == !otherHasFix)
   }
 
+  /// A receiver that repeats time and position is silent. With another time or position, or without a time, it is not.
+  @Test func aHangingReceiverIsReplaced() {
+    var choice = ReceiverChoice()
+    func admits(_ seconds: Double, _ receiver: String, time: Double?, east: Double = 0) -> Bool {
+      var fix = Place.fix(seconds, east, dilution: nil)
+      fix.time = time.map { Place.start.advanced(bySeconds: $0) }
+      (fix.receiver, fix.horizontalError) = (receiver, 3)
+      return choice.admits(fix)
+    }
+    #expect(admits(0, "a", time: 0) && !choice.isRepeated)
+    #expect(admits(0.1, "a", time: 0) && choice.isRepeated)
+    #expect(admits(0.2, "a", time: 0, east: 5) && !choice.isRepeated)
+    for second in 1..<10 { #expect(admits(Double(second), "a", time: nil) && !choice.isRepeated) }
+    #expect(admits(10, "a", time: 10))
+    for second in 11..<20 {
+      #expect(admits(Double(second), "a", time: 10) == (second <= 15), "\(second)")
+      #expect(choice.isRepeated)
+      #expect(admits(Double(second) + 0.5, "b", time: Double(second)) == (second >= 15), "\(second)")
+    }
+  }
+
   @Test func aClosedReceiverIsReplacedImmediately() {
     let reports = Reports()
     #expect(reports.at(0, "a") && !reports.at(0.5, "b"))

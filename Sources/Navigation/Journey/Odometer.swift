@@ -184,8 +184,19 @@ public struct Odometer: Hashable, Sendable {
     let next = Anchor(sample, isStopped: sample.isStopped)
     var travel = self.travel ?? PositionTravel()
     defer { self.travel = travel }
-    travel.add(sample.coordinate, at: sample.timestamp)
-    let error = Self.confidence * hypot(first.radius, sample.accuracy ?? Self.unknownAccuracy)
+    // Over minutes, the errors of a receiver at rest reach opposite sides of the circle.
+    let diameter = 2 * Self.confidence * (sample.accuracy ?? Self.unknownAccuracy)
+    travel.add(sample.coordinate, at: sample.timestamp, error: diameter)
+    if travel.isMoving, travel.stayed(until: sample.timestamp) >= Self.longestDecision {
+      positionMotion = .resting
+      travel.stop()
+      // The distance up to the earlier position has been counted.
+      var next = next
+      next.place = first
+      return advance(to: next)
+    }
+    let error =
+      sample.accuracy.map { Self.confidence * hypot(first.radius, $0) } ?? diameter
     let way = LocalFrame(origin: first.coordinate).offset(of: sample.coordinate).magnitude
     let limit = travel.isMoving ? travel.step(radius: sample.accuracy) ?? error : error
     guard way > limit, !sample.isStopped else {
@@ -225,7 +236,7 @@ public struct Odometer: Hashable, Sendable {
       if !isStopped { (next.timestamp, next.time) = (before.timestamp, before.time) }
       return advance(to: next)
     }
-    if !isStopped, let start = travel.start(radius: radius) {
+    if !isStopped, let start = travel.start(radius: radius ?? Self.unknownAccuracy) {
       travel.move()
       positionMotion = .moving(speed: start.way / start.seconds)
       // The positions of a moving vehicle whose speed is reported seldom continue from its last speed.

@@ -10,10 +10,11 @@ internal import Spatial
 /// start is detected by the displacement of the last seconds, long before the vehicle has left the circle of
 /// the offset.
 ///
-/// A stated accuracy raises both limits, because the positions of most receivers are smoothed, so that the
-/// offset can move as steadily as a vehicle. Without a stated accuracy, a parked receiver whose smoothed positions
-/// stray at more than about 0.8 m/s is counted as motion. If positions are more than `longestInterval` apart,
-/// `step` is nil, and straight lines between positions that differ by more than their errors remain.
+/// The accuracy raises both limits, because the positions of most receivers are smoothed, so that the offset can move as
+/// steadily as a vehicle. If it is unknown, a start requires the motion beyond an assumed one, because slower motion can be
+/// the drift of a parked receiver; it counts once the vehicle has left the circle of the error. Positions that stay
+/// in such a circle for `Odometer.longestDecision` end the motion. If positions are more than `longestInterval`
+/// apart, `step` is nil, and straight lines between positions that differ by more than their errors remain.
 ///
 /// The constants were chosen on simulated noise: white noise of 0 to 3 m and an offset of 2 to 8 m with a time
 /// constant of 20 to 100 s, added to three true drives; and on simulated parked days.
@@ -29,6 +30,8 @@ struct PositionTravel: Hashable, Sendable {
   private var points: [Point] = []
   /// Variance of the short-term noise on each axis in m².
   private var variance = Self.firstDeviation * Self.firstDeviation
+  /// The first of the newest positions that are all within the errors of it; nil before the first position.
+  private var stay: Point?
   /// Time in s for which the noise has been learned.
   private var learned = 0.0
 
@@ -69,7 +72,11 @@ struct PositionTravel: Hashable, Sendable {
   private var deviation: Double { variance.squareRoot() }
 
   /// Adds a position.
-  mutating func add(_ coordinate: Coordinate, at time: Timestamp) {
+  /// - Parameter error: the largest plausible difference in m between positions of a vehicle at rest.
+  mutating func add(_ coordinate: Coordinate, at time: Timestamp, error: Double) {
+    if stay.map({ LocalFrame(origin: $0.coordinate).offset(of: coordinate).magnitude > error }) ?? true {
+      stay = Point(time: time, coordinate: coordinate)
+    }
     if let last = points.last {
       let interval = time.seconds(since: last.time)
       if interval > Self.longestInterval || interval < 0 { points.removeAll(keepingCapacity: true) }
@@ -82,10 +89,13 @@ struct PositionTravel: Hashable, Sendable {
     points.removeFirst(points.prefix { time.seconds(since: $0.time) > Self.span + 0.05 }.count)
   }
 
+  /// Returns the time in s up to `time` for which the positions have been within the errors of each other.
+  func stayed(until time: Timestamp) -> Double { stay.map { time.seconds(since: $0.time) } ?? 0 }
+
   /// Returns the displacement in m and the time in s of a start; nil if the positions of the last seconds do
   /// not prove one.
-  /// - Parameter radius: the stated 68 % radius in m; nil if unknown.
-  func start(radius: Double?) -> (way: Double, seconds: Double)? {
+  /// - Parameter radius: the 68 % radius in m.
+  func start(radius: Double) -> (way: Double, seconds: Double)? {
     guard let first = points.first, let last = points.last else { return nil }
     let seconds = last.time.seconds(since: first.time)
     guard seconds >= Self.shortestSpan else { return nil }
@@ -93,7 +103,7 @@ struct PositionTravel: Hashable, Sendable {
     let way = frame.offset(of: last.coordinate).magnitude
     // A second difference of white noise has six times its variance, and a step of a random walk half of that.
     let noise = Self.startDeviations * deviation * (3 * seconds).squareRoot()
-    guard isMeasured, way >= max(Self.startSpeed * seconds, noise, Self.radii * (radius ?? 0)) else {
+    guard isMeasured, way >= max(Self.startSpeed * seconds, noise, Self.radii * radius) else {
       return nil
     }
     for (index, point) in points.enumerated().dropLast() {

@@ -4,7 +4,8 @@ internal import VehicleData
 /// Decides when a device has been at rest long enough for locations to pause, and when it has moved again.
 ///
 /// The accelerometer is used first, because it costs almost no energy; without it, the receiver's speed and
-/// position decide.
+/// position decide. Without a speed, only fixes near the first one confirm a rest, because a vehicle without
+/// reception may be in motion.
 struct PausePolicy: Sendable {
   enum Change: Hashable, Sendable { case paused, resumed }
 
@@ -13,8 +14,10 @@ struct PausePolicy: Sendable {
 
   /// State according to the accelerometer; nil if unknown.
   private var motion: MotionState?
-  /// Start of a rest that all evidence confirms; nil in motion.
+  /// Start of a rest that no evidence contradicts; nil in motion.
   private var restBegan: Timestamp?
+  /// True if the newest fix has a speed, so that it confirms a rest without another fix.
+  private var hasSpeed = false
   /// Location at the start of the rest.
   private var anchor: Location?
 
@@ -28,8 +31,11 @@ struct PausePolicy: Sendable {
     self.activity = activity
   }
 
-  /// Time at which updates pause, if no motion is detected earlier; nil if no pause is due.
-  var nextDeadline: Timestamp? {
+  /// Time at which updates pause, if no motion is detected earlier; nil if no pause is due without a fix.
+  var nextDeadline: Timestamp? { motion == .stationary || hasSpeed ? restEnd : nil }
+
+  /// Time at which the rest is long enough for a pause; nil if there is no rest, or already a pause.
+  private var restEnd: Timestamp? {
     guard !isPaused else { return nil }
     let needed = motion == .stationary ? activity.limits.feltPausingTime : activity.limits.pausingTime
     return restBegan?.advanced(bySeconds: needed)
@@ -52,6 +58,7 @@ struct PausePolicy: Sendable {
 
   /// Processes a fix.
   mutating func process(_ location: Location) -> Change? {
+    hasSpeed = location.speed != nil
     guard let anchor else {
       self.anchor = location
       if motion != .moving, isSlow(location) { restBegan = restBegan ?? location.timestamp }
@@ -72,19 +79,23 @@ struct PausePolicy: Sendable {
     }
     if motion == .moving { return nil }
     restBegan = restBegan ?? location.timestamp
-    return advance(to: location.timestamp)
+    return pause(at: location.timestamp, due: restEnd)
   }
 
   /// Advances the time without a fix.
   mutating func advance(to timestamp: Timestamp) -> Change? {
-    guard let nextDeadline, timestamp >= nextDeadline else { return nil }
-    isPaused = true
-    return .paused
+    pause(at: timestamp, due: nextDeadline)
   }
 
   /// Resets the policy at the start of updates.
   mutating func reset() {
     self = PausePolicy(activity: activity)
+  }
+
+  private mutating func pause(at timestamp: Timestamp, due: Timestamp?) -> Change? {
+    guard let due, timestamp >= due else { return nil }
+    isPaused = true
+    return .paused
   }
 
   private mutating func move() -> Change? {

@@ -117,8 +117,12 @@ struct RegionEvaluation {
     if !isFirst, target == .outside, !track.isLate, !track.hasDwelt, let due = region.dwellEnd(track),
       due <= crossing.timestamp
     {
-      let event = region.stay(until: due, track, seen: step.end, first: first, confidence: confidence)
-      events.append(event, isPassage: true)
+      // If the vehicle crossed the boundary in an earlier step, it was near the crossing.
+      let left = track.crossing.flatMap { crossing in
+        step.start.flatMap { due < $0.timestamp ? crossing.dated(due) : nil }
+      }
+      let place = left ?? step.position(at: due)
+      events.append(region.stay(at: place, track, first: first, confidence: confidence), isPassage: true)
     }
     if !isFirst {
       report(target == .inside ? .enter : .exit, crossing, confidence, isPassage: false, into: &events)
@@ -134,7 +138,7 @@ struct RegionEvaluation {
   /// Reports entry and exit between two fixes that are both outside, if the line between them is accurate
   /// enough.
   private mutating func reportPassage(into events: inout RegionEventList) {
-    guard step.isMoving, let start = step.start else { return }
+    guard step.provesPassage, let start = step.start else { return }
     let area = region.area
     let fractions = area.crossings(from: start.point, to: step.end.point)
     guard fractions.count >= 2 else { return }
@@ -151,9 +155,8 @@ struct RegionEvaluation {
     let confidence = likelihood.isTrue
     report(.enter, enter, confidence, isPassage: true, into: &events)
     if let dwell = region.dwell, exit.timestamp.seconds(since: enter.timestamp) >= dwell {
-      let due = enter.timestamp.advanced(bySeconds: dwell)
-      let event = region.stay(until: due, track, seen: step.end, first: self.first, confidence: confidence)
-      events.append(event, isPassage: true)
+      let place = step.position(at: enter.timestamp.advanced(bySeconds: dwell))
+      events.append(region.stay(at: place, track, first: self.first, confidence: confidence), isPassage: true)
     }
     report(.exit, exit, confidence, isPassage: true, into: &events)
     (hasChanged, changeTime) = (true, exit.time)
@@ -206,18 +209,15 @@ struct WatchedRegion: Hashable, Sendable {
     return since.advanced(bySeconds: dwell)
   }
 
-  /// Returns the event at the end of a dwell time, at the newest position.
-  /// - Parameter first: time of the monitor's first fix.
+  /// Returns the event of a dwell.
+  /// - Parameters:
+  ///   - end: the end of the dwell time, with the vehicle's position at this time.
+  ///   - first: time of the monitor's first fix.
   func stay(
-    until due: Timestamp, _ track: RegionTrack, seen fix: RegionFix?, first: Timestamp?, confidence: Double
+    at end: RegionCrossing, _ track: RegionTrack, first: Timestamp?, confidence: Double
   ) -> RegionEvent {
-    let crossing = RegionCrossing(
-      timestamp: due,
-      time: fix.flatMap { fix in fix.time?.advanced(bySeconds: due.seconds(since: fix.timestamp)) },
-      coordinate: fix?.coordinate ?? Coordinate(latitude: 0, longitude: 0),
-      statedAccuracy: fix?.statedAccuracy)
-    let isLate = first.map { track.isRestored && due < $0 } ?? false
-    return event(.dwell, at: crossing, isLate: isLate, confidence: confidence)
+    let isLate = first.map { track.isRestored && end.timestamp < $0 } ?? false
+    return event(.dwell, at: end, isLate: isLate, confidence: confidence)
   }
 
   func event(

@@ -104,7 +104,7 @@ public struct RegionMonitor: Sendable {
       unseen.removeAll()
       revision += 1
     }
-    reportStays(until: fix.timestamp, into: &events)
+    reportStays(until: fix.timestamp, in: step, into: &events)
     return events.ordered
   }
 
@@ -135,7 +135,7 @@ public struct RegionMonitor: Sendable {
     if open.count < unseen.count { revision += 1 }
     unseen = open
     isInterrupted = false
-    reportStays(until: fix.timestamp, into: &events)
+    reportStays(until: fix.timestamp, in: step, into: &events)
     return events.ordered
   }
 
@@ -166,7 +166,8 @@ public struct RegionMonitor: Sendable {
   /// Advances the time without a location. Returns dwell events that are due.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {
     var events = RegionEventList()
-    reportStays(until: time, into: &events)
+    let step = newest.map { RegionStep(from: nil, to: $0, settings) }
+    reportStays(until: time, in: step, into: &events)
     return events.ordered
   }
 
@@ -190,13 +191,16 @@ public struct RegionMonitor: Sendable {
     tracks[place] = evaluation.isForgettable ? nil : evaluation.track
   }
 
-  private mutating func reportStays(until time: Timestamp, into events: inout RegionEventList) {
+  /// - Parameter step: the newest motion; nil before the first fix.
+  private mutating func reportStays(
+    until time: Timestamp, in step: RegionStep?, into events: inout RegionEventList
+  ) {
     var next: Timestamp?
     for (place, track) in tracks where states[place] == .inside && !track.hasDwelt {
       guard let due = regions[place].dwellEnd(track) else { continue }
       // No dwell is reported for a vehicle that may have left already.
-      if due <= time, track.isInside == true, track.evidence.isEmpty, !isInterrupted {
-        let event = regions[place].stay(until: due, track, seen: newest, first: firstFix, confidence: 1)
+      if let step, due <= time, track.isInside == true, track.evidence.isEmpty, !isInterrupted {
+        let event = regions[place].stay(at: step.position(at: due), track, first: firstFix, confidence: 1)
         events.append(event, isPassage: false)
         tracks[place]?.hasDwelt = true
         revision += 1
@@ -376,8 +380,8 @@ public struct RegionMonitor: Sendable {
     public var leastAccuracy = 1.0
     /// Speed over ground in m/s from which a vehicle is certainly moving. Default: 2.
     public var movingSpeed = 2.0
-    /// Acceleration in m/s² by which the path between two fixes may bend away from the straight line. 0
-    /// assumes a straight line. Default: 0.2.
+    /// Acceleration in m/s² by which the path between two fixes may bend away from the straight line, in gaps of up to
+    /// 10 s; in longer ones vehicles turn. 0 assumes a straight line. Default: 0.2.
     public var bend = 0.2
 
     public init() {}

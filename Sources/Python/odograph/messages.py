@@ -777,13 +777,19 @@ class Region(Message):
     defined: datetime | None = None
     """Time of the region's definition or last change; absent if unknown."""
     latitude: Annotated[float, Limits(minimum=-90, maximum=90)]
-    """Degrees north, WGS 84: where the boundary was crossed, or the vehicle's position for a dwell event."""
+    """Degrees north, WGS 84: where the boundary was crossed, or the vehicle's position at the time of a dwell event.
+    Between two fixes, it is interpolated on a straight line.
+    """
     longitude: Annotated[float, Limits(minimum=-180, maximum=180)]
     """Degrees east."""
     horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
-    """Metres, 68 % confidence."""
+    """Metres, 68 % confidence. In a gap between two fixes, it includes the possible distance of the path from the
+    straight line.
+    """
     confidence: Annotated[float, Limits(minimum=0, maximum=1)]
-    """Probability of the event."""
+    """Probability of the event. An entry and exit between two fixes that are both outside have at least 0.99; in a gap
+    of more than 120 s, or with a less certain path, they are not reported.
+    """
     late: Literal[True] | None = None
     """True if the event happened while the agent was not running."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]

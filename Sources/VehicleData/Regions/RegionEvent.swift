@@ -20,10 +20,10 @@ public struct RegionEvent: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Civil time of the event; nil if the fix had none.
   public var time: UTCTime?
-  /// Position of the crossing, or for a dwell the newest position.
+  /// Position of the crossing, or for a dwell the position at its time.
   public var coordinate: Coordinate
-  /// Accuracy in m (68 %) of the less accurate of the fixes that show the event, as reported by the receiver;
-  /// nil if it reported none.
+  /// Accuracy in m (68 %) of the less accurate of the fixes that show the event, as reported by the receiver, or
+  /// of the straight line between them if that is less accurate; nil if the receiver reported none.
   public var horizontalAccuracy: Double?
   /// Probability of the event, 0 ... 1.
   public var confidence: Double

@@ -222,6 +222,78 @@ import Testing
     #expect(monitor.nextDeadline == nil && monitor.advance(to: Timestamp(seconds: 500)).isEmpty)
   }
 
+  /// A vehicle that leaves the straight line in a gap does not pass a region on the line. Detours of 2700 m in 180 s and of
+  /// 1350 m in 90 s, along three sides of a rectangle.
+  @Test(arguments: [1.0, 0.5])
+  func detourInAGapIsNoPassage(scale: Double) {
+    let plane = PlaneTrack()
+    var monitor = RegionMonitor()
+    monitor.replaceAll([
+      Region(identifier: "mid", center: plane.place(750 * scale, 0), radius: 200 * scale, dwell: 5)
+    ])
+    let drive = drive(from: -300, to: 0, speed: 15, at: 0)
+    #expect(monitor.run(plane, drive) == [])
+    let end = 20 + 180 * scale
+    #expect(monitor.run(plane, [Line(end, 1500 * scale, speed: 15)]) == [])
+    #expect(monitor.state(of: "mid") == .outside)
+    #expect(monitor.run(plane, [Line(end + 1, 1500 * scale + 15, speed: 15)]) == [])
+  }
+
+  /// The confidence of a passage falls with the duration of the gap, and the accuracy includes the possible bends.
+  @Test func longerGapsHaveLessConfidence() throws {
+    let plane = PlaneTrack()
+    func passage(_ seconds: Double) throws -> RegionEvent? {
+      var monitor = RegionMonitor()
+      monitor.replaceAll([Region(identifier: "a", center: plane.place(1000, 0), radius: 400)])
+      var events = monitor.process(plane.location(Line(0, 0)))
+      events += monitor.process(plane.location(Line(seconds, 2000)))
+      #expect(events.map(\.kind) == [.enter, .exit] || events.isEmpty)
+      return events.first
+    }
+    let events = try [20.0, 30, 40, 60].map(passage)
+    for (a, b) in zip(events, events.dropFirst()) {
+      guard let b else { continue }
+      let a = try #require(a)
+      #expect(b.confidence < a.confidence || a.confidence > 1 - 1e-9)
+      #expect(try #require(b.horizontalAccuracy) > #require(a.horizontalAccuracy))
+    }
+    // The bend of 20 s is 20 m at the middle and 16.8 m at the boundary, at 600 m of 2000 m.
+    let first = try #require(events.first??.horizontalAccuracy)
+    #expect(abs(first - 1.51 * 16.9) < 1, "\(first)")
+    #expect(try passage(121) == nil)
+  }
+
+  /// The position of a dwell event is that of its time, not of the fix after the gap.
+  @Test func dwellInAGapIsInterpolated() throws {
+    let plane = PlaneTrack()
+    var monitor = RegionMonitor()
+    monitor.replaceAll([
+      Region(identifier: "left", rings: [plane.rectangle(100...500)], dwell: 60),
+      Region(identifier: "passed", rings: [plane.rectangle(700...1200, -2000...2000)], dwell: 5),
+      Region(identifier: "entered", rings: [plane.rectangle(1250...9000)], dwell: 1),
+    ])
+    _ = monitor.run(plane, drive(from: 0, to: 300, speed: 10))
+    let events = monitor.process(plane.location(Line(50, 1500, speed: 60)))
+    let dwells = events.filter { $0.kind == .dwell }
+    // 60 m/s from 300 m at 30 s on.
+    let expected = ["passed": 1000.0, "entered": 1310]
+    #expect(Set(dwells.map(\.identifier)) == Set(expected.keys))
+    for event in dwells {
+      let east = try #require(expected[event.identifier])
+      #expect(event.coordinate.distance(to: plane.place(east, 0)) < 1, "\(event.identifier)")
+      #expect(abs(event.timestamp.seconds - (30 + (east - 300) / 60)) < 0.1)
+      #expect(try #require(event.horizontalAccuracy) > 10)
+    }
+    var parked = RegionMonitor()
+    parked.replaceAll([Region(identifier: "left", rings: [plane.rectangle(100...500)], dwell: 60)])
+    _ = parked.run(plane, drive(from: 0, to: 300, speed: 10))
+    let left = parked.process(plane.location(Line(630, 1500, speed: 10)))
+    let dwell = try #require(left.first { $0.kind == .dwell })
+    // At 70 s, a fifteenth of the way from 300 m to 1500 m.
+    #expect(dwell.coordinate.distance(to: plane.place(380, 0)) < 1)
+    #expect(dwell.time.map { abs($0.seconds(since: PlaneTrack.start) - 70) < 0.1 } == true)
+  }
+
   @Test func nonIncreasingTimesAreIgnored() {
     let plane = PlaneTrack()
     var monitor = RegionMonitor()
