@@ -228,10 +228,29 @@ import Testing
     }
     flow.begin(receiveMaximum: nil)
     for token in 2...11 {
-      #expect(flow.room() == 1)
+      #expect(flow.room() == 1 && flow.isIsolating)
       flow.sent(packet: 1, token: UInt64(token), at: .start)
       _ = flow.answered(packet: 1, reason: .success)
     }
+    #expect(flow.room() == 5)
+  }
+
+  @Test func windowReopensIfTheStoreIsEmpty() {
+    var flow = PublishFlow(window: 5)
+    for _ in 0..<3 {
+      flow.begin(receiveMaximum: nil)
+      flow.sent(packet: 1, token: 1, at: .start)
+      _ = flow.ended(blamed: nil, closedByPeer: true, at: .start)
+    }
+    flow.begin(receiveMaximum: nil)
+    flow.sent(packet: 1, token: 2, at: .start)
+    flow.providerIsEmpty()
+    #expect(flow.isIsolating)
+    _ = flow.answered(packet: 1, reason: .success)
+    flow.providerIsEmpty()
+    #expect(!flow.isIsolating && flow.room() == 5)
+    _ = flow.ended(blamed: nil, closedByPeer: true, at: .start)
+    flow.begin(receiveMaximum: nil)
     #expect(flow.room() == 5)
   }
 

@@ -122,6 +122,7 @@ final class Outflow {
     guard room > 0 else { return }
     let records = provider.next(limit: room)
     if records.count < room { providerHasMore = false }
+    if records.isEmpty { flow.providerIsEmpty() }
     let now = MonotonicTime.now
     for record in records { send(record, through: client, at: now) }
   }

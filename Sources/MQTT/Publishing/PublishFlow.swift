@@ -97,6 +97,13 @@ struct PublishFlow {
     if hasSuspects { answersInIsolation = 2 * configuredWindow }
   }
 
+  /// Notes that the provider has no more records. If all records were answered, none of them is suspect.
+  mutating func providerIsEmpty() {
+    guard isIdle, pace == .open else { return }
+    unansweredEnds = [:]
+    answersInIsolation = 0
+  }
+
   private var hasSuspects: Bool { unansweredEnds.values.contains { $0 >= Self.endsForSuspicion } }
 
   /// Returns the number of records that may be sent now.
