@@ -75,6 +75,9 @@ public struct MQTTConfiguration: Hashable, Sendable {
   public var will: MQTTMessage?
   /// Time limit in s from the first packet to the broker's CONNACK, without the name lookup; 1...300.
   public var connectTimeout: Double = 20
+  /// Time in s without an answer to a message or subscription request after which the connection ends, although
+  /// the broker answers pings; 1...3600. It does not include the time of sending over a slow link.
+  public var answerTimeout: Double = 60
   /// Maximum of the first wait after a failure in s. It doubles with each failure.
   public var backoffBase: Double = 1
   /// Maximum of all waits in s.
@@ -119,6 +122,7 @@ extension MQTTConfiguration {
       "\(maximumPacketSize) is outside 256...268435455")
     try check((1...1000).contains(publishWindow), "publishWindow", "\(publishWindow) is outside 1...1000")
     try check((1...300).contains(connectTimeout), "connectTimeout", "\(connectTimeout) s is outside 1...300")
+    try check((1...3600).contains(answerTimeout), "answerTimeout", "\(answerTimeout) s is outside 1...3600")
     try check(backoffBase > 0, "backoffBase", "must be above 0 s")
     try check(backoffLimit >= backoffBase, "backoffLimit", "it is below backoffBase")
     if case .bursts(let linger, let interval) = linkPolicy {

@@ -33,6 +33,8 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case disconnectedByServer(MQTTReasonCode)
     /// The broker did not answer a ping.
     case keepAliveExpired
+    /// The broker did not acknowledge messages or subscriptions, although it answered pings.
+    case unanswered(seconds: Double)
     /// The machine was suspended for longer than the broker waits.
     case suspended(seconds: Double)
     /// The broker violated the protocol.
@@ -49,6 +51,8 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case asleep
     /// Credentials were renewed; the session reconnects with them.
     case renewing
+    /// The settings of the connection were changed; the session reconnects with them.
+    case reconfiguring
     /// `stop` was called.
     case stopped
   }
@@ -69,6 +73,8 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
       return "\(broker) refused the connection: \(code)" + (text.map { " - \"\($0)\"" } ?? "")
     case .disconnectedByServer(let code): return "\(broker) ended the connection: \(code)"
     case .keepAliveExpired: return "\(place) lost: no answer to the keep-alive ping"
+    case .unanswered(let seconds):
+      return "\(place) ended: the broker acknowledged no messages or subscriptions within \(Int(seconds)) s"
     case .suspended(let seconds): return "\(place) lost: the machine slept \(Int(seconds)) s"
     case .protocolViolation(let why): return "\(place) ended: the broker broke the protocol (\(why))"
     case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
@@ -78,7 +84,16 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
       return "\(place) postponed: the wall clock is not set, so certificates cannot be checked"
     case .asleep: return "\(place) closed until the next burst"
     case .renewing: return "\(place) closed, to reconnect with renewed credentials"
+    case .reconfiguring: return "\(place) closed, to reconnect with changed settings"
     case .stopped: return "\(place) ended by this side"
+    }
+  }
+
+  /// True if this side closed the connection to open it again later.
+  package var isTemporary: Bool {
+    switch cause {
+    case .asleep, .renewing, .reconfiguring: true
+    default: false
     }
   }
 
@@ -128,6 +143,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
       "allow MQTT 3.1.1 in the configuration, or update the broker"
     case .disconnectedByServer(.sessionTakenOver):
       "another client uses the same client identifier: give each its own"
+    case .unanswered: "check the broker's log and its storage, or restart the broker"
     case .clockNotSet: "set the clock: by GNSS, NTP or a battery-backed clock"
     case .unsuitable, .configuration: "change the configuration"
     default: nil

@@ -36,6 +36,9 @@ public final class MQTTSession: Sendable {
     public var received: @Sendable ([MQTTMessage]) -> BatchOutcome
     /// Reports the broker's answer to a subscription: the granted QoS, or the reason for a refusal.
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
+    /// Reports that the broker does not accept messages at present, with its reason, and with nil that it
+    /// accepts them again. Records are retried after pauses.
+    public var publishingPaused: @Sendable (_ reason: MQTTReasonCode?) -> Void
     /// Receives a warning for the user, as a sentence; the connection continues.
     public var warned: @Sendable (String) -> Void
     /// Returns the messages to publish before the link is closed at the end of a burst, such as the status
@@ -48,6 +51,7 @@ public final class MQTTSession: Sendable {
       connectionChanged: @escaping @Sendable (MQTTConnectionState) -> Void = { _ in },
       received: @escaping @Sendable ([MQTTMessage]) -> BatchOutcome = { _ in .kept },
       subscriptionAnswered: @escaping @Sendable (String, MQTTReasonCode) -> Void = { _, _ in },
+      publishingPaused: @escaping @Sendable (MQTTReasonCode?) -> Void = { _ in },
       warned: @escaping @Sendable (String) -> Void = { _ in },
       farewell: @escaping @Sendable (Double?) -> [MQTTMessage] = { _ in [] },
       will: (@Sendable () -> MQTTMessage?)? = nil
@@ -55,6 +59,7 @@ public final class MQTTSession: Sendable {
       self.connectionChanged = connectionChanged
       self.received = received
       self.subscriptionAnswered = subscriptionAnswered
+      self.publishingPaused = publishingPaused
       self.warned = warned
       self.farewell = farewell
       self.will = will
@@ -136,7 +141,7 @@ public final class MQTTSession: Sendable {
     }
   }
 
-  /// Reconnects after pending messages have arrived. Renewed certificates and secrets are detected without
+  /// Reconnects after pending messages have arrived, for example with a changed keep-alive time. Renewed certificates and secrets are detected without
   /// this call within two keep-alive times.
   public func renewConnection() { mailbox.change { $0.renew = true } }
 

@@ -82,6 +82,17 @@ func bytesCarried(by socket: Int32) -> Int? {
 /// unavailable.
 func wasAccepted(_ socket: Int32) -> Bool? { counters(of: socket, at: 120, 120).map { $0.0 > 0 } }
 
+/// Returns the number of bytes that the peer has acknowledged on a TCP socket, with its SYN; nil if unavailable.
+func bytesArrived(from socket: Int32) -> Int? {
+  counters(of: socket, at: 120, 120).map { Int(clamping: $0.0) }
+}
+
+/// Returns the number of bytes that were written to a TCP socket and not acknowledged yet; nil if unavailable.
+func bytesUnderWay(from socket: Int32) -> Int? {
+  var count: CInt = 0
+  return unsafe ioctl(socket, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : nil
+}
+
 /// Returns two kernel counters of a TCP socket by their offsets in `struct tcp_info` of <linux/tcp.h>, because
 /// Glibc's definition ends before these fields. Nil if the kernel's structure is shorter.
 private func counters(of socket: Int32, at first: Int, _ second: Int) -> (UInt64, UInt64)? {

@@ -62,6 +62,10 @@ struct SubscriptionLedger {
   /// True if every request was answered.
   var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
 
+  /// The packet identifier of the oldest unanswered request, except after identifiers started again from 1;
+  /// nil if all were answered.
+  var oldest: UInt64? { underWay.keys.min().map { UInt64(clamping: $0) } }
+
   /// Time at which a rejected subscription is requested again; nil for none.
   var deadline: MonotonicTime? { retries.lazy.map { $0.time }.min() }
 

@@ -64,7 +64,7 @@ final class SessionLoop {
       guard !mailbox.stopRequested else { break }
       switch ending.cause {
       // These ends are caused by this side and contain no information about the broker.
-      case .asleep, .renewing, .stopped: break
+      case .asleep, .renewing, .reconfiguring, .stopped: break
       default: planner.ended(ending)
       }
       hasNewBrokers = false

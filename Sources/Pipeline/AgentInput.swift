@@ -34,5 +34,7 @@ package enum LinkChange: Hashable, Sendable {
   /// - Parameter isSessionNew: true if the broker had no session of this vehicle. It may have lost its retained
   ///   messages, too.
   case connected(sessionStart: UTCTime?, isSessionNew: Bool = false)
+  /// The broker acknowledged the first message of the connection.
+  case acknowledged
   case lost(reason: String)
 }

@@ -303,6 +303,118 @@ import Testing
     #expect(session.stop())
   }
 
+  /// Each connection begins with a record that the broker acknowledges. The harmful record is found by three connections, and
+  /// rejected after ten closes without a reason, or two with a reason.
+  @Test(.timeLimit(.minutes(6)), arguments: [(nil, 13), (0x95, 5)] as [(UInt8?, Int)])
+  func harmfulRecordBehindAcknowledgedOnesBecomesADeadLetter(reason: UInt8?, connections: Int) async throws {
+    let broker = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        guard packet.type == 3 else { continue }
+        if packet.payload() == "poison" {
+          if let reason { connection.send([0xE0, 2, reason, 0]) }
+          return
+        }
+        connection.acknowledge(packet)
+      }
+    }
+    let store = MemoryOutbox(greeting: MQTTMessage(topic: "t", text: "status", qos: .atLeastOnce))
+    for text in ["status", "poison", "b", "c"] {
+      store.append(MQTTMessage(topic: "t", text: text, qos: .atLeastOnce))
+    }
+    let session = try MQTTSession(
+      configuration: fakeConfiguration(broker), outbound: store, handlers: MQTTSession.Handlers())
+    try session.start()
+    try await eventually { store.isEmpty }
+    #expect(store.rejected.map(\.token) == [2])
+    #expect(store.rejected.first?.reason == reason.map(MQTTReasonCode.init(rawValue:)) ?? .unspecifiedError)
+    #expect(broker.connectionCount == connections + 1)
+    #expect(session.stop())
+  }
+
+  /// A broker that answers CONNECT, and neither PUBLISH (3) nor SUBSCRIBE (8).
+  @Test(.timeLimit(.minutes(6)), arguments: [UInt8(3), 8])
+  func brokerWithoutAcknowledgementsIsReplaced(ignored: UInt8) async throws {
+    let script: @Sendable (FakeBrokerConnection, UInt8?) -> Void = { connection, ignored in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        switch packet.type {
+        case ignored: break
+        case 3: connection.acknowledge(packet)
+        case 8: connection.send([0x90, 4] + packet.body.prefix(2) + [0, 1])
+        case 10: connection.send([0xB0, 4] + packet.body.prefix(2) + [0, 0])
+        default: break
+        }
+      }
+    }
+    let silent = try FakeBroker { connection, _ in script(connection, ignored) }
+    let other = try FakeBroker { connection, _ in script(connection, nil) }
+    var settings = fakeConfiguration(silent)
+    settings.brokers.append(MQTTConfiguration.Broker(host: "127.0.0.1", port: other.port))
+    settings.answerTimeout = 1
+    // A burst does not last longer either.
+    settings.linkPolicy = .bursts(linger: 3600)
+    let store = MemoryOutbox()
+    store.append(MQTTMessage(topic: "t", text: "x", qos: .atLeastOnce))
+    let recorder = SessionRecorder()
+    let session = try MQTTSession(
+      configuration: settings, subscriptions: [MQTTSubscription("command")], outbound: store,
+      handlers: recorder.handlers)
+    try session.start()
+    try await eventually { store.isEmpty && recorder.answers["command"] == .grantedQoS1 }
+    let connected = recorder.states.compactMap { state -> Int? in
+      if case .connected(let properties) = state { properties.broker.port } else { nil }
+    }
+    let causes = recorder.states.compactMap { state -> MQTTDisconnection.Cause? in
+      if case .disconnected(let end, _) = state { end.cause } else { nil }
+    }
+    #expect(connected == [silent.port, other.port])
+    #expect(causes == [.unanswered(seconds: 1)])
+    #expect(session.stop())
+  }
+
+  /// After a refusal for a quota, one record is sent at a time, the burst ends, and the state is reported once.
+  @Test(.timeLimit(.minutes(6)))
+  func exceededQuotaEndsTheBurst() async throws {
+    let (isFull, counts) = (Locked(true), Locked<[Int: Int]>([:]))
+    let broker = try FakeBroker { connection, number in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        guard packet.type == 3 else { continue }
+        counts.withLock { $0[number, default: 0] += 1 }
+        connection.acknowledge(packet, reason: isFull.withLock { $0 } ? 0x97 : 0)
+      }
+    }
+    var settings = fakeConfiguration(broker)
+    // Shorter than the first pause.
+    settings.linkPolicy = .bursts(linger: 0.1)
+    let store = MemoryOutbox()
+    for index in 0..<50 { store.append(MQTTMessage(topic: "t", text: "\(index)", qos: .atLeastOnce)) }
+    let pauses = Locked<[MQTTReasonCode?]>([])
+    let recorder = SessionRecorder()
+    var handlers = recorder.handlers
+    handlers.publishingPaused = { reason in pauses.withLock { $0.append(reason) } }
+    let session = try MQTTSession(configuration: settings, outbound: store, handlers: handlers)
+    try session.start()
+    try await eventually { recorder.states.count == 2 }
+    session.wakeUp()
+    try await eventually { recorder.states.count == 4 }
+    #expect(!store.isEmpty)
+    isFull.withLock { $0 = false }
+    session.wakeUp()
+    try await eventually { recorder.states.count == 6 }
+    #expect(store.isEmpty && store.rejected.isEmpty)
+    let numbers = counts.withLock { $0 }
+    #expect(numbers[0] ?? 0 >= 50 && numbers[2] == 50, "\(numbers)")
+    // The broker may refuse further single records if the link ends late.
+    #expect((1...5).contains(numbers[1] ?? 0), "\(numbers)")
+    #expect(pauses.withLock { $0 } == [.quotaExceeded, nil])
+    #expect(session.stop())
+  }
+
   private func statesUntilConnected(
     _ broker: FakeBroker, _ settings: MQTTConfiguration? = nil
   ) async throws -> [MQTTConnectionState] {

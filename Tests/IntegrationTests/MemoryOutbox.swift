@@ -11,6 +11,10 @@ final class MemoryOutbox: OutboundProvider {
   }
 
   private let contents = Locked(Contents())
+  private let greeting: MQTTMessage?
+
+  /// - Parameter greeting: message that precedes the records of each connection after the first; nil for none.
+  init(greeting: MQTTMessage? = nil) { self.greeting = greeting }
 
   var isEmpty: Bool { contents.withLock { $0.records.isEmpty } }
   var rejected: [(token: UInt64, reason: MQTTReasonCode)] { contents.withLock { $0.rejected } }
@@ -39,7 +43,14 @@ final class MemoryOutbox: OutboundProvider {
     remove(token)
   }
 
-  func offerAgain() { contents.withLock { $0.handedOut = 0 } }
+  func offerAgain() {
+    contents.withLock {
+      $0.handedOut = 0
+      guard let greeting, !$0.records.isEmpty else { return }
+      $0.records.insert(OutboundRecord(token: $0.nextToken, message: greeting), at: 0)
+      $0.nextToken += 1
+    }
+  }
 
   private func remove(_ token: UInt64) {
     contents.withLock { contents in

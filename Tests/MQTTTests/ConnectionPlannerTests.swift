@@ -203,6 +203,23 @@ import Testing
     planner.ended(Ending(cause: .disconnectedByServer(.serverMoved), phase: .established, held: 5))
     #expect(planner.next(using: &generator).broker == 1)
   }
+
+  /// Connections without acknowledgements do not reset the growing waits, however long they last.
+  @Test func brokerWithoutAcknowledgementsIsSkipped() {
+    var generator = SystemRandomNumberGenerator()
+    for brokers in 1...2 {
+      var planner = planner(brokers)
+      var (longest, used) = (0.0, [Int]())
+      for _ in 0..<50 {
+        let attempt = planner.next(using: &generator)
+        longest = max(longest, attempt.wait)
+        used.append(attempt.broker)
+        planner.ended(Ending(cause: .unanswered(seconds: 60), phase: .established, held: 60))
+      }
+      #expect(longest > 20)
+      #expect(used == (0..<50).map { $0 % brokers })
+    }
+  }
 }
 
 @Suite struct SleepMeterTests {

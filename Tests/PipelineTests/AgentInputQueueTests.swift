@@ -22,6 +22,7 @@ import Testing
     case .request(let request):
       if case .command(let number) = request.subject { "request \(number)" } else { "request" }
     case .link(.connected): "connected"
+    case .link(.acknowledged): "acknowledged"
     case .link(.lost(let reason)): "lost \(reason)"
     case .localDemand(let demand): "demand \(demand.interval)"
     case .localMotionDemand(let demand): "motion demand \(demand.heading)"

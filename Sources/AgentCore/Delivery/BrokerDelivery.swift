@@ -22,6 +22,7 @@ final class BrokerDelivery: MessageDelivery {
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
   private let refusals: Locked<RefusalLog>
+  private let pause: Locked<PauseLog>
 
   /// Seconds without an acknowledgement after which a stop no longer waits: the next start delivers the remaining messages.
   /// Shorter if the broker is unreachable.
@@ -55,11 +56,25 @@ final class BrokerDelivery: MessageDelivery {
     self.lastWill = lastWill
     let refusals = Locked(RefusalLog())
     self.refusals = refusals
+    let pause = Locked(PauseLog())
+    self.pause = pause
+    let closes = Locked(SilentCloses())
+    let awaitsAcknowledgement = Locked(false)
+    let hasStatus = configuration.profiles.isNative
     let settings = configuration.mqtt.client
     session = try MQTTSession(
       configuration: settings,
       subscriptions: (remote?.filters ?? []).map { MQTTSubscription($0) },
-      outbound: OutboxProvider(outbox: outbox) { refusal, reason in
+      outbound: OutboxProvider(
+        outbox: outbox,
+        delivered: {
+          let isFirst = awaitsAcknowledgement.withLock { isAwaited in
+            defer { isAwaited = false }
+            return isAwaited
+          }
+          if isFirst { inbox.push(.link(.acknowledged)) }
+        }
+      ) { refusal, reason in
         let line = refusals.withLock {
           $0.observe(refusal, reason: "\(reason)", at: .now)
         }
@@ -75,6 +90,21 @@ final class BrokerDelivery: MessageDelivery {
           linkState.withLock { $0.observe(state, at: .now) }
           if case .connected = state { presence.connected() }
           if let change = LinkChange(state, sessionStart: presence.sessionStart) { inbox.push(.link(change)) }
+          if case .connected = state {
+            // Only the native format has a `status` that follows each connection.
+            let isAwaited = hasStatus || outbox.status.records > 0
+            awaitsAcknowledgement.withLock { $0 = isAwaited }
+            if !isAwaited { inbox.push(.link(.acknowledged)) }
+          }
+          if case .disconnected(let end, _) = state, closes.withLock({ $0.isFrequent(end, at: .now) }) {
+            log.warning(
+              .brokerDuplicateClient,
+              "the broker closes the connection repeatedly: another client may have the same client identifier",
+              metadata: [
+                "client_id": "\(settings.clientID)",
+                "remedy": "stop the other agent, or give each its own vehicle.id or mqtt.client_id",
+              ])
+          }
         },
         received: { messages in
           let requests = messages.compactMap { message in
@@ -91,6 +121,10 @@ final class BrokerDelivery: MessageDelivery {
           guard reason.isError else { return }
           log.warning(
             .remoteRefused, "no remote management", metadata: ["topic": "\(filter)", "reason": "\(reason)"])
+        },
+        publishingPaused: { reason in
+          let line = pause.withLock { $0.observe(reason.map { "\($0)" }, at: .now) }
+          if let line { Self.report(line, to: log) }
         },
         warned: { log.warning(.messageDropped, "\($0)") },
         farewell: { seconds in
@@ -143,11 +177,12 @@ final class BrokerDelivery: MessageDelivery {
 
   var deliveryProblem: String? {
     let topics = outbox.status.refusedTopics
-    return refusals.withLock { $0.problem(waiting: topics, at: .now) }
+    return pause.withLock { $0.problem } ?? refusals.withLock { $0.problem(waiting: topics, at: .now) }
   }
 
   func observe(isAtRest: Bool, at timestamp: Timestamp) {
     store.reportDue()
+    if let line = pause.withLock({ $0.due(at: .now) }) { Self.report(line, to: log) }
     let (before, wanted) = plan.withLock { ($0.choice, $0.observe(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
     log.info(
@@ -266,8 +301,23 @@ final class BrokerDelivery: MessageDelivery {
     case .disconnected(let why, willRetryIn: let wait?):
       var metadata: Logger.Metadata = ["reason": "\(why)", "retry_s": "\((wait * 10).rounded() / 10)"]
       if let remedy = why.remedy { metadata["remedy"] = "\(remedy)" }
-      log.warning(.brokerUnreachable, "broker unreachable", metadata: metadata)
+      switch why.cause {
+      case .renewing, .reconfiguring: log.info(.brokerReconnecting, "reconnecting", metadata: metadata)
+      case .unanswered:
+        log.warning(.brokerNotAnswering, "the broker acknowledges no messages", metadata: metadata)
+      default: log.warning(.brokerUnreachable, "broker unreachable", metadata: metadata)
+      }
     case .disconnected: break
+    }
+  }
+
+  private static func report(_ line: PauseLog.Line, to log: Logger) {
+    switch line {
+    case .paused(let reason):
+      log.warning(
+        .publishPaused, "the broker accepts no messages at present; they are stored and retried",
+        metadata: ["reason": "\(reason)"])
+    case .resumed: log.notice(.publishResumed, "the broker accepts messages again")
     }
   }
 }
@@ -328,7 +378,7 @@ extension LinkChange {
     switch state {
     case .connected(let properties):
       self = .connected(sessionStart: sessionStart, isSessionNew: !properties.sessionPresent)
-    case .disconnected(let why, _) where why.cause == .asleep || why.cause == .renewing: return nil
+    case .disconnected(let why, _) where why.isTemporary: return nil
     case .disconnected(let why, _): self = .lost(reason: why.description)
     }
   }
@@ -337,6 +387,8 @@ extension LinkChange {
 /// Connects the durable queue with the MQTT session. A record's `seq` is its token.
 private struct OutboxProvider: OutboundProvider {
   let outbox: Outbox
+  /// Called with each acknowledgement.
+  let delivered: @Sendable () -> Void
   let refused: @Sendable (OutboxRefusal, MQTTReasonCode) -> Void
 
   func next(limit: Int) -> [OutboundRecord] {
@@ -351,7 +403,10 @@ private struct OutboxProvider: OutboundProvider {
     }
   }
 
-  func acknowledged(_ tokens: [UInt64]) { outbox.remove(tokens) }
+  func acknowledged(_ tokens: [UInt64]) {
+    outbox.remove(tokens)
+    delivered()
+  }
 
   func rejected(_ token: UInt64, reason: MQTTReasonCode) {
     // A missing permission may be corrected at the broker; other rejections are caused by the message.

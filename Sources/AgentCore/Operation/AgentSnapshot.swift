@@ -61,7 +61,7 @@ extension LinkReport {
     case .disconnected(let why, _):
       if isConnected || since == nil { since = now }
       (isConnected, broker) = (false, why.broker.description)
-      problem = why.cause == .asleep ? nil : why.description
+      problem = why.isTemporary ? nil : why.description
     }
   }
 }

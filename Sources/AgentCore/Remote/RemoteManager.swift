@@ -8,8 +8,8 @@ internal import Telemetry
 /// Decides about remote settings. Documents, connection changes and time go in, decisions come out. It does
 /// no I/O.
 ///
-/// A document is applied as a whole or not at all. New settings are on trial until the broker was reached
-/// with them. If that does not happen in time, or the agent is restarted repeatedly, the previous settings
+/// A document is applied as a whole or not at all. New settings are on trial until the broker has
+/// acknowledged a message with them. If that does not happen in time, or the agent is restarted repeatedly, the previous settings
 /// are restored. Every decision is stored *before* it is executed, so that a loss of power at any moment
 /// leads to one of the two states.
 package struct RemoteManager: Sendable {
@@ -238,6 +238,8 @@ package struct RemoteManager: Sendable {
   }
 
   /// Processes a change of the connection, with the reason for a failure.
+  /// - Parameter isConnected: true if the broker has acknowledged a message of this connection. An accepted
+  ///   connection is not sufficient: a broker may accept connections and store nothing.
   package mutating func connectionChanged(isConnected: Bool, problem: String?, at now: Timestamp)
     -> [Decision]
   {
@@ -271,8 +273,8 @@ package struct RemoteManager: Sendable {
     return settings
   }
 
-  /// Returns the number of connections that confirm the settings. A connection proves that the broker is
-  /// reachable. Settings with another schedule of bursts must also prove that the next connection follows in
+  /// Returns the number of connections that confirm the settings. A connection with an acknowledged message
+  /// proves that the broker is usable. Settings with another schedule of bursts must also prove that the next connection follows in
   /// time.
   private func connectionsNeeded(by configuration: AgentConfiguration) -> Int {
     hasNewBursts(configuration) ? 2 : 1
@@ -367,7 +369,7 @@ package struct RemoteManager: Sendable {
       isLate
       ? "no second connection within \(Int(limit)) s: mqtt.burst_interval must be shorter than remote.rollback_after, "
         + "which is set in the vehicle's configuration"
-      : "the broker could not be reached in time"
+      : "the broker could not be reached, or acknowledged no message in time"
     let why = lastProblem.map { "; \($0)" } ?? ""
     return Report(
       state: .rolledBack, version: failed.version, problem: problem + why,

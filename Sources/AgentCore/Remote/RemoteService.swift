@@ -42,6 +42,8 @@ final class RemoteService {
   var lastTrace: (id: String, result: JSONValue)?
   /// Connection settings in effect.
   private var connection: AgentConfiguration.MQTT
+  /// True if the broker has accepted a connection with these settings.
+  private var isOpen = false
   /// Messages to deliver; answers follow after them.
   var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
@@ -97,12 +99,16 @@ final class RemoteService {
     if case .connected(_, isSessionNew: true) = change {
       unrequested = Unrequested(due: Timestamp.now.advanced(bySeconds: Self.announcementDelay))
     }
-    let decisions =
-      switch change {
-      case .connected: manager.connectionChanged(isConnected: true, problem: nil, at: .now)
-      case .lost(let reason): manager.connectionChanged(isConnected: false, problem: reason, at: .now)
-      }
-    carryOut(decisions, &pipeline)
+    switch change {
+    case .connected: isOpen = true
+    case .acknowledged:
+      // An acknowledgement of the previous connection may arrive after new settings.
+      guard isOpen else { break }
+      carryOut(manager.connectionChanged(isConnected: true, problem: nil, at: .now), &pipeline)
+    case .lost(let reason):
+      isOpen = false
+      carryOut(manager.connectionChanged(isConnected: false, problem: reason, at: .now), &pipeline)
+    }
   }
 
   /// Removes and returns the messages to deliver: decisions, then answers.
@@ -138,6 +144,7 @@ final class RemoteService {
   private func followConnection() {
     guard connection != manager.connection else { return }
     connection = manager.connection
+    isOpen = false
     plan.link.reconnect(connection)
   }
 

@@ -47,24 +47,6 @@ package struct RecordEntry: Sendable {
       + "run the same command to resume, or add --forget to delete it"
   }
 
-  /// Detects that the broker often disconnects without a reason. Under MQTT 3.1.1, this happens if another
-  /// client uses the same identifier: the broker disconnects the earlier client without giving a reason.
-  private struct SilentDisconnects: Sendable {
-    private static let most = 3
-    /// Seconds.
-    private static let span = 60.0
-    private var times: [MonotonicTime] = []
-    private var isSaid = false
-
-    /// Returns true at the third disconnection without a reason within a minute; only once.
-    mutating func isFrequent(_ reason: MQTTDisconnection) -> Bool {
-      guard !isSaid, reason.phase == .established, reason.cause == .closedByPeer else { return false }
-      times = times.filter { $0.secondsElapsed < Self.span } + [.now]
-      isSaid = times.count >= Self.most
-      return isSaid
-    }
-  }
-
   private static let otherClient =
     "the broker closes the connection repeatedly: another client may have this name; give each recorder its own "
     + "--client-id"
@@ -103,10 +85,10 @@ package struct RecordEntry: Sendable {
     let owner = Locked(WeakSubscriber())
     // The notice about an expiry without effect is printed once.
     let hasUnusedExpiry = Locked(plan.sessionExpiry != nil)
-    let ends = Locked(SilentDisconnects())
+    let ends = Locked(SilentCloses())
     let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
       connection(change)
-      if case .disconnected(let reason) = change, ends.withLock({ $0.isFrequent(reason) }) {
+      if case .disconnected(let reason) = change, ends.withLock({ $0.isFrequent(reason, at: .now) }) {
         report(RecordNotice(Self.otherClient))
       }
       guard change == .connected, owner.withLock({ $0.subscriber })?.protocolLevel == 4 else { return }

@@ -108,7 +108,7 @@ struct ConnectionPlanner {
       return
     }
     if ending.phase == .established {
-      if ending.held >= Self.stableAfter { backoff.reset() }
+      if ending.held >= Self.stableAfter, !Self.isUnanswered(ending.cause) { backoff.reset() }
       if protocolVersion == .automatic { judgeVersion() }
       startRound(after: ending.cause)
       return
@@ -130,7 +130,8 @@ struct ConnectionPlanner {
     switch cause {
     case .disconnectedByServer(.useAnotherServer), .disconnectedByServer(.serverMoved),
       .disconnectedByServer(.serverShuttingDown), .disconnectedByServer(.serverBusy):
-      broker = brokerCount > 1 ? (broker + 1) % brokerCount : 0
+      broker = (broker + 1) % brokerCount
+    case .unanswered: broker = (broker + 1) % brokerCount
     case .disconnectedByServer(.sessionTakenOver):
       // Two clients of the same name disconnect each other forever, so pauses must be long.
       refusedForGood = true
@@ -164,6 +165,11 @@ struct ConnectionPlanner {
     guard protocolVersion == .automatic else { return false }
     usesVersion311[broker].toggle()
     return usesVersion311[broker]
+  }
+
+  /// Returns whether the broker did not answer requests. Such a connection is useless, however long it lasts.
+  private static func isUnanswered(_ cause: MQTTDisconnection.Cause) -> Bool {
+    if case .unanswered = cause { true } else { false }
   }
 
   /// Returns whether a refusal can be ended only by an operator. A missing file is not included, because the

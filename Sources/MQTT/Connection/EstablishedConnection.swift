@@ -41,6 +41,8 @@ final class EstablishedConnection {
   /// True if messages arrive so fast that waiting for several saves time.
   private var isStreaming = false
   private var leaving: Leaving?
+  private var recordWatch: AnswerWatch
+  private var subscriptionWatch: AnswerWatch
 
   /// State of a clean end in progress, which is called leaving.
   private struct Leaving {
@@ -79,6 +81,8 @@ final class EstablishedConnection {
         portion: configuration.heldPortion, count: configuration.heldMessages, bytes: configuration.heldBytes)
     )
     credentials = CredentialWatch(loop.usedCredentials)
+    recordWatch = AnswerWatch(limit: configuration.answerTimeout)
+    subscriptionWatch = AnswerWatch(limit: configuration.answerTimeout)
   }
 
   func run() -> Ending {
@@ -122,8 +126,12 @@ final class EstablishedConnection {
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
     if let leavingEnd { deadline = min(deadline, leavingEnd) }
     if let measurement = loop.measurementDue { deadline = min(deadline, measurement) }
+    if awaitsAnswer { deadline = min(deadline, recordWatch.due) }
     return deadline
   }
+
+  /// True if a record or a subscription request is unanswered. A clean end has its own time limits.
+  private var awaitsAnswer: Bool { leaving == nil && !(outflow.isIdle && outflow.isSettled) }
 
   private func write() -> Ending? {
     connection.setCorked(true)
@@ -256,12 +264,29 @@ final class EstablishedConnection {
       nextCredentialLook = now.advanced(bySeconds: keepAliveInterval)
       credentialsAreRenewed = credentialsAreRenewed || credentials.isRenewed(loop.credentialStamps)
     }
+    if awaitsAnswer, now >= recordWatch.due, isUnanswered(at: now) {
+      return Ending(
+        cause: .unanswered(seconds: connection.configuration.answerTimeout), phase: .established)
+    }
     guard now >= keepAliveDue else { return nil }
     let outcome = connection.client.loopMisc()
     // The library counts whole seconds, so a ping that was not due now is due a second later.
     if connection.client.wantsToWrite { lastRead = now }
     nextLook = now.advanced(bySeconds: 1)
     return check(outcome)
+  }
+
+  /// Returns true if the broker does not answer records or subscription requests.
+  private func isUnanswered(at now: MonotonicTime) -> Bool {
+    let arrived = bytesArrived(from: connection.client.socket)
+    var look = AnswerWatch.Look(
+      oldest: outflow.oldestRecord, arrived: arrived, received: receivedCount)
+    if !connection.client.wantsToWrite, let arrived {
+      look.written = bytesUnderWay(from: connection.client.socket).map { arrived + $0 }
+    }
+    let isRecordUnanswered = recordWatch.observe(look, at: now)
+    look.oldest = outflow.oldestSubscription
+    return subscriptionWatch.observe(look, at: now) || isRecordUnanswered
   }
 
   // MARK: Held batches
@@ -307,9 +332,9 @@ final class EstablishedConnection {
         beginLeaving(.stopped, final: stop.final, drain: stop.drain, leavesWill: stop.leavesWill)
       }
     } else if let change = requests.configuration {
-      beginLeaving(.renewing, final: change.final)
+      beginLeaving(.reconfiguring, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
-      beginLeaving(.renewing)
+      beginLeaving(credentialsAreRenewed ? .renewing : .reconfiguring)
     } else if let idleEnd, idleEnd.hasPassed {
       // A wakeup that arrives after this call opens the next burst.
       beginLeaving(.asleep, final: loop.endBurst())

@@ -8,6 +8,7 @@ final class Outflow {
   private let provider: (any OutboundProvider)?
   private let mailbox: Mailbox
   private let subscriptionAnswered: @Sendable (String, MQTTReasonCode) -> Void
+  private let publishingPaused: @Sendable (MQTTReasonCode?) -> Void
   private var flow: PublishFlow
   private var subscriptions: SubscriptionLedger
   /// Properties granted by the current broker.
@@ -30,6 +31,7 @@ final class Outflow {
     self.provider = provider
     self.mailbox = mailbox
     subscriptionAnswered = handlers.subscriptionAnswered
+    publishingPaused = handlers.publishingPaused
     flow = PublishFlow(window: configuration.publishWindow)
     self.subscriptions = SubscriptionLedger(subscriptions)
   }
@@ -51,7 +53,8 @@ final class Outflow {
     var blamed: MQTTReasonCode?
     if case .disconnectedByServer(let reason) = cause, PublishFlow.blamesPacket(reason) { blamed = reason }
     if case .rejected(let token, let reason)? = flow.ended(
-      blamed: blamed, closedByPeer: cause == .closedByPeer)
+      blamed: blamed, closedByPeer: cause == .closedByPeer,
+      isAlone: subscriptions.isSettled && final.underWay.isEmpty && unwrittenNow == 0, at: .now)
     {
       reject(token, reason)
     }
@@ -75,8 +78,14 @@ final class Outflow {
   /// True if every subscription request was answered.
   var isSettled: Bool { subscriptions.isSettled }
 
-  /// True if no record and no subscription request is pending, and no pause is in progress.
-  var isQuiet: Bool { !providerHasMore && flow.isIdle && flow.deadline == nil && subscriptions.isSettled }
+  /// True if no subscription request is pending, and no record is pending that the broker accepts now.
+  var isQuiet: Bool {
+    subscriptions.isSettled && (flow.isPaused || (!providerHasMore && flow.isIdle))
+  }
+
+  /// The oldest unanswered record and subscription request; nil if all are answered.
+  var oldestRecord: UInt64? { flow.oldest }
+  var oldestSubscription: UInt64? { subscriptions.oldest }
 
   /// End of a pause after a temporary rejection or a rejected subscription; nil for none.
   var deadline: MonotonicTime? {
@@ -86,10 +95,13 @@ final class Outflow {
 
   // MARK: Sending
 
-  /// Passes `publishNow` messages to the library if the socket is fast enough, otherwise drops them.
+  /// Passes `publishNow` messages to the library if the socket is fast enough, otherwise drops them. They are
+  /// also dropped while a record must be sent alone.
   func sendNow(_ messages: [MQTTMessage], through client: borrowing Client) {
     for message in messages {
-      guard unwrittenNow < Self.unwrittenNowLimit, client.publish(message).outcome.isSuccess else {
+      guard !flow.isIsolating, unwrittenNow < Self.unwrittenNowLimit,
+        client.publish(message).outcome.isSuccess
+      else {
         mailbox.count { $0.droppedNow += 1 }
         continue
       }
@@ -110,24 +122,26 @@ final class Outflow {
     guard room > 0 else { return }
     let records = provider.next(limit: room)
     if records.count < room { providerHasMore = false }
-    for record in records { send(record, through: client) }
+    if records.isEmpty { flow.providerIsEmpty() }
+    let now = MonotonicTime.now
+    for record in records { send(record, through: client, at: now) }
   }
 
   /// Sends the last messages, within the window.
   func sendFinal(through client: borrowing Client) {
     while let message = final.waiting.first {
-      if message.qos > .atMostOnce, flow.room() <= final.underWay.count { return }
+      if message.qos > .atMostOnce, flow.roomForFinal <= final.underWay.count { return }
       final.waiting.removeFirst()
       let (outcome, packet) = client.publish(message)
       if outcome.isSuccess { final.underWay.insert(packet) }
     }
   }
 
-  private func send(_ record: OutboundRecord, through client: borrowing Client) {
+  private func send(_ record: OutboundRecord, through client: borrowing Client, at now: MonotonicTime) {
     if let reason = refusal(of: record.message) { return reject(record.token, reason) }
     let (outcome, packet) = client.publish(record.message)
     switch outcome.code {
-    case MOSQ_ERR_SUCCESS.code: flow.sent(packet: packet, token: record.token)
+    case MOSQ_ERR_SUCCESS.code: flow.sent(packet: packet, token: record.token, at: now)
     case MOSQ_ERR_OVERSIZE_PACKET.code, MOSQ_ERR_PAYLOAD_SIZE.code: reject(record.token, .packetTooLarge)
     case MOSQ_ERR_INVAL.code, MOSQ_ERR_MALFORMED_UTF8.code: reject(record.token, .topicNameInvalid)
     case MOSQ_ERR_QOS_NOT_SUPPORTED.code: reject(record.token, .qosNotSupported)
@@ -189,6 +203,7 @@ final class Outflow {
     guard !events.published.isEmpty else { return }
     var acknowledged: [UInt64] = []
     var now = 0
+    let pause = flow.pauseReason
     for answer in events.published {
       switch flow.answered(packet: answer.packet, reason: answer.reason) {
       case .acknowledged(let token): acknowledged.append(token)
@@ -204,6 +219,7 @@ final class Outflow {
       mailbox.count { $0.acknowledged += acknowledged.count }
       provider?.acknowledged(acknowledged)
     }
+    if flow.pauseReason != pause { publishingPaused(flow.pauseReason) }
   }
 
   /// Processes the broker's answers to subscriptions.

@@ -22,26 +22,52 @@ struct PublishFlow {
     case settling
     /// The state during a pause without sending.
     case paused(until: MonotonicTime)
+    /// The state after a pause: one record is sent. Its acceptance opens the window.
+    case probing
+  }
+
+  /// An unanswered record.
+  private struct Sent {
+    var token: UInt64
+    /// Position in the order of sending.
+    var number: UInt64
+    var time: MonotonicTime
   }
 
   /// Number of rejections for an unspecified reason after which a record is a dead letter.
   static let attemptsForUnnamedRefusal = 5
-  /// A record is rejected after this number of consecutive connections that the broker ended, with a reason
-  /// that blames a packet, while only this record was unacknowledged.
+  /// A record becomes suspect after this number of consecutive connections that the broker ended while the
+  /// record was unacknowledged.
+  static let endsForSuspicion = 3
+  /// A suspect record is rejected after this number of connections that the broker ended, with a reason that
+  /// blames a packet, while only this record was unacknowledged.
   static let attemptsForBlamedPacket = 2
-  /// A record is rejected after this number of consecutive connections that the broker ended without a reason
-  /// while only this record was unacknowledged.
+  /// A suspect record is rejected after this number of connections that the broker ended without a reason,
+  /// soon after the record, while only this record was unacknowledged.
   static let attemptsForSilentClose = 10
+  /// Maximum time in s from a record to a close without a reason that counts against the record. After a
+  /// radio outage, the broker resets a connection that it has already closed for lack of a ping. That reset
+  /// arrives later.
+  static let promptClose = 20.0
 
   private let configuredWindow: Int
-  private var inFlight: [Int32: UInt64] = [:]
+  private var inFlight: [Int32: Sent] = [:]
+  private var sentCount: UInt64 = 0
   private var pace: Pace = .open
   private var refusals: [UInt64: Int] = [:]
   private var backoff: Int = 0
   private var window: Int
-  private var answersInConnection = 0
-  private var fruitlessConnections = 0
-  private var suspect: (token: UInt64, ends: Int)?
+  /// For each record that was unacknowledged when the broker last ended a connection, the number of
+  /// consecutive such ends.
+  private var unansweredEnds: [UInt64: Int] = [:]
+  /// Number of answers for which records are still sent one at a time; 0 if the window is open.
+  private var answersInIsolation = 0
+  /// For each suspect record, the number of connections that ended while only it was unacknowledged.
+  private var endsAlone: [UInt64: Int] = [:]
+  /// Maximum number of these records; more than are suspect at a time.
+  private static let suspectCapacity = 32
+  /// Reason of the last temporary rejection; nil if the broker accepted a record since.
+  private(set) var pauseReason: MQTTReasonCode?
 
   init(window: Int) {
     configuredWindow = max(1, window)
@@ -51,37 +77,69 @@ struct PublishFlow {
   /// True if no record is unacknowledged.
   var isIdle: Bool { inFlight.isEmpty }
 
+  /// True during a pause after a temporary rejection.
+  var isPaused: Bool { deadline != nil }
+
+  /// True while records are sent one at a time to find the one that makes the broker end the connection.
+  var isIsolating: Bool { answersInIsolation > 0 }
+
+  /// Position in the order of sending of the oldest unanswered record; nil if all are answered.
+  var oldest: UInt64? { inFlight.values.lazy.map(\.number).min() }
+
   /// Starts a connection. `receiveMaximum` is the broker's limit; nil if it sent none.
   mutating func begin(receiveMaximum: UInt16?) {
     inFlight.removeAll(keepingCapacity: true)
-    pace = .open
-    answersInConnection = 0
+    pace = pauseReason == nil ? .open : .probing
     window = min(configuredWindow, Int(receiveMaximum ?? .max))
-    // The last three connections ended before any answer, so one of the sent records may be the cause.
-    // Sending one record at a time identifies it.
-    if fruitlessConnections >= 3 { window = 1 }
+    answersInIsolation = 0
+    // One of the records that were unacknowledged at the last ends may have caused them. Sending one record at
+    // a time identifies it. The limit reopens the window if the suspect records are no longer in the store.
+    if hasSuspects { answersInIsolation = 2 * configuredWindow }
   }
 
-  /// Returns the number of records that may be sent now.
-  func room() -> Int { pace == .open ? max(0, window - inFlight.count) : 0 }
+  /// Notes that the provider has no more records. If all records were answered, none of them is suspect.
+  mutating func providerIsEmpty() {
+    guard isIdle, pace == .open else { return }
+    unansweredEnds = [:]
+    answersInIsolation = 0
+  }
 
-  mutating func sent(packet: Int32, token: UInt64) { inFlight[packet] = token }
+  private var hasSuspects: Bool { unansweredEnds.values.contains { $0 >= Self.endsForSuspicion } }
+
+  /// Returns the number of records that may be sent now.
+  func room() -> Int {
+    switch pace {
+    case .open: max(0, (isIsolating ? 1 : window) - inFlight.count)
+    case .probing: max(0, 1 - inFlight.count)
+    case .settling, .paused: 0
+    }
+  }
+
+  /// Number of last messages of a connection that may be unanswered simultaneously. They are sent even during
+  /// a pause, because the connection ends after them.
+  var roomForFinal: Int { max(0, window - inFlight.count) }
+
+  mutating func sent(packet: Int32, token: UInt64, at now: MonotonicTime) {
+    sentCount += 1
+    inFlight[packet] = Sent(token: token, number: sentCount, time: now)
+  }
 
   /// Processes the answer to a packet; nil for an unknown packet (QoS 0, or already answered).
   mutating func answered(packet: Int32, reason: MQTTReasonCode) -> Verdict? {
-    guard let token = inFlight.removeValue(forKey: packet) else { return nil }
-    answersInConnection += 1
-    fruitlessConnections = 0
-    suspect = nil
+    guard let token = inFlight.removeValue(forKey: packet)?.token else { return nil }
+    clearSuspicion(of: token)
     switch Self.meaning(of: reason) {
     case .taken:
       refusals[token] = nil
       backoff = 0
+      endPause()
       return .acknowledged(token)
     case .never:
       refusals[token] = nil
+      endPause()
       return .rejected(token, reason)
     case .notNow:
+      pauseReason = reason
       pace = .settling
       return .postponed(token, reason)
     case .unnamed:
@@ -96,11 +154,29 @@ struct PublishFlow {
     }
   }
 
+  /// Opens the window after an answer that is not a temporary rejection. While `settling`, that answer belongs
+  /// to a record sent before the rejection.
+  private mutating func endPause() {
+    guard pace == .probing || pace == .open else { return }
+    pace = .open
+    pauseReason = nil
+  }
+
+  /// Notes that a record was answered, so that it did not end the connection.
+  private mutating func clearSuspicion(of token: UInt64) {
+    if !endsAlone.isEmpty { endsAlone[token] = nil }
+    if !unansweredEnds.isEmpty { unansweredEnds[token] = nil }
+    guard isIsolating else { return }
+    answersInIsolation -= 1
+    if answersInIsolation == 0 { unansweredEnds = [:] }
+    if !hasSuspects { answersInIsolation = 0 }
+  }
+
   /// Advances the time. Returns true at the end of a pause, when the provider must offer records again.
   /// - Parameter jitter: random number in 0...1, drawn only if a pause begins.
   mutating func tick(now: MonotonicTime, jitter: @autoclosure () -> Double) -> Bool {
     switch pace {
-    case .open:
+    case .open, .probing:
       return false
     case .settling:
       if inFlight.isEmpty {
@@ -111,7 +187,7 @@ struct PublishFlow {
       return false
     case .paused(let end):
       guard now >= end else { return false }
-      pace = .open
+      pace = .probing
       return true
     }
   }
@@ -121,20 +197,30 @@ struct PublishFlow {
     if case .paused(let end) = pace { end } else { nil }
   }
 
-  /// Processes the end of a connection. `blamed` is the broker's reason if it blames a packet; `closedByPeer`
-  /// is false for network failures, which prove nothing against a record.
-  mutating func ended(blamed: MQTTReasonCode?, closedByPeer: Bool) -> Verdict? {
+  /// Processes the end of a connection.
+  /// - Parameters:
+  ///   - blamed: the broker's reason if it blames a packet.
+  ///   - closedByPeer: false for network failures, which prove nothing against a record.
+  ///   - isAlone: false if something other than a record may be the cause, such as a subscription request.
+  mutating func ended(
+    blamed: MQTTReasonCode?, closedByPeer: Bool, isAlone: Bool = true, at now: MonotonicTime
+  )
+    -> Verdict?
+  {
     defer { inFlight.removeAll(keepingCapacity: true) }
-    guard answersInConnection == 0, !inFlight.isEmpty, blamed != nil || closedByPeer else { return nil }
-    fruitlessConnections += 1
-    guard window == 1, let token = inFlight.values.first else { return nil }
-    let ends = (suspect?.token == token ? suspect?.ends ?? 0 : 0) + 1
-    suspect = (token, ends)
+    guard !inFlight.isEmpty, blamed != nil || closedByPeer else { return nil }
+    unansweredEnds = Dictionary(
+      inFlight.values.map { ($0.token, (unansweredEnds[$0.token] ?? 0) + 1) }, uniquingKeysWith: max)
+    guard isIsolating, isAlone, inFlight.count == 1, let last = inFlight.values.first else { return nil }
+    guard blamed != nil || now.seconds(since: last.time) <= Self.promptClose else { return nil }
+    let ends = (endsAlone[last.token] ?? 0) + 1
+    if endsAlone.count >= Self.suspectCapacity { endsAlone = [:] }
+    endsAlone[last.token] = ends
     let limit = blamed == nil ? Self.attemptsForSilentClose : Self.attemptsForBlamedPacket
     guard ends >= limit else { return nil }
-    suspect = nil
-    fruitlessConnections = 0
-    return .rejected(token, blamed ?? .unspecifiedError)
+    endsAlone[last.token] = nil
+    unansweredEnds = [:]
+    return .rejected(last.token, blamed ?? .unspecifiedError)
   }
 }
 

@@ -6,7 +6,7 @@ public struct ConfigReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
     /// The requested settings are in effect, and the broker was reached with them.
     case applied
-    /// The requested settings are in effect as a trial: the broker was not reached with them yet.
+    /// The requested settings are in effect as a trial: the broker has not acknowledged a message with them yet.
     case trial
     /// The document was rejected; no setting was changed.
     case refused

@@ -34,6 +34,21 @@ import Testing
     return recorder.wire.first { $0.kind == "status" }
   }
 
+  /// Under MQTT 3.1.1 the broker disconnects the previous client of a name without a reason.
+  @Test(.timeLimit(.minutes(6))) func clientOfTheSameNameIsReported() async throws {
+    let broker = try BrokerFixture()
+    let agent = try AgentProcess(
+      settings(broker.port, ["mqtt.protocol": "3.1.1", "mqtt.client_id": "shared"]))
+    try await eventually { agent.log.contains("event=broker.connected") }
+    let rival = try MQTTSession(
+      configuration: configuration(broker, "shared"), handlers: MQTTSession.Handlers())
+    try rival.start()
+    try await eventually { agent.log.contains("event=broker.duplicate_client") }
+    #expect(agent.log.contains("client_id=shared"), "\(agent.log)")
+    rival.stop()
+    agent.child.terminate()
+  }
+
   @Test(.timeLimit(.minutes(6))) func lastKnownLocationArrivesBeforeItsHistory() async throws {
     let broker = try BrokerFixture()
     let link = try LinkProxy(to: broker.port)

@@ -82,6 +82,37 @@ import Testing
     again.child.terminate()
   }
 
+  /// A broker that accepts connections and subscriptions, and acknowledges no message.
+  @Test(.timeLimit(.minutes(4))) func brokerWithoutAcknowledgementsIsRolledBack() throws {
+    let (broker, directory) = (try BrokerFixture(), try TemporaryDirectory())
+    let silent = try FakeBroker { connection, _ in
+      guard connection.read() != nil else { return }
+      connection.sendConnectAnswer(0)
+      while let packet = connection.read() {
+        switch packet.type {
+        case 8: connection.send([0x90, 4] + packet.body.prefix(2) + [0, 1])
+        case 12: connection.send([0xD0, 0])
+        default: break
+        }
+      }
+    }
+    let controller = try Operator(broker)
+    let agent = try ManagedAgent(broker, remote: Self.enabled, directory: directory)
+    #expect(waitUntil(atMost: 60) { controller.state == "online" }, "\(agent.log)")
+    controller.send(
+      "config/desired",
+      #"{"version":"silent","settings":{"mqtt.broker":"mqtt://127.0.0.1:\#(silent.port)"}}"#, retain: true)
+    #expect(
+      waitUntil(atMost: 120) { controller.reports.last?["state"] as? String == "rolledBack" }, "\(agent.log)")
+    #expect(silent.connectionCount > 0)
+    #expect(problem(of: controller.reports.last).contains("acknowledged no message"), "\(agent.log)")
+    #expect(waitUntil(atMost: 60) { controller.state == "online" })
+    #expect(
+      agent.log.contains("event=broker.reconnecting") && !agent.log.contains("renewed credentials"),
+      "\(agent.log)")
+    agent.child.terminate()
+  }
+
   @Test(.timeLimit(.minutes(4))) func vehicleMovesToAnotherBroker() throws {
     let (broker, other) = (try BrokerFixture(), try BrokerFixture())
     let (controller, newController) = (try Operator(broker), try Operator(other))
