@@ -227,9 +227,8 @@ let package = Package(
       name: "odograph",
       dependencies: [
         "AMQP", "Bytes", "CommandHelp", "Fleet", "FleetAlerts", "FleetCommand", "FleetManagement",
-        "FleetProgram", "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Sensors",
-        "Settings",
-        "Spatial", "Telemetry", "Traces", "VehicleData",
+        "FleetProgram", "FleetStore", "FleetTerminal", "FleetWeb", "JSON", "MQTT", "Platform", "Prometheus",
+        "Sensors", "Settings", "Spatial", "Telemetry", "Traces", "VehicleData",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 

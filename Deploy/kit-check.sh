@@ -39,6 +39,7 @@ prepare() {
   certificates "$1" broker localhost 127.0.0.1
   certificates "$1" member dashboard
   certificates "$1" member dispatch
+  certificates "$1" member admin
   deliver "$1"
   cp "$kit/odograph.acl" "$folder"
   sed -e "s,/etc/mosquitto/,$folder/,; s,/var/lib/mosquitto/,$folder/data/,; s/^listener 8883/listener ${ports[$1]} 127.0.0.1/" \
@@ -162,3 +163,11 @@ as dashboard hub "${watcher[@]}" -C 3 -W 60 >"$work/heard" ||
 done_with "messages published while the bridge was cut arrive later, once and in order"
 if grep -q "Denied PUBLISH" "$work/hub/log"; then fail "the hub has refused messages of the bridge: $(grep Denied "$work/hub/log")"; fi
 done_with "the hub refuses no message of the bridge"
+
+# The first of the retained messages of two topics shows whether the first topic still has one.
+retained() { as dashboard depot mosquitto_sub -q 1 --retained-only -t $topic/location -t $topic/config/desired -C 1 -W 30; }
+as dispatch depot mosquitto_pub -q 1 -r -n -t $topic/location 2>/dev/null || true
+[ "$(retained)" = there ] || fail "dispatch may delete a retained message of a vehicle"
+as admin depot mosquitto_pub -q 1 -r -n -t $topic/location
+[ "$(retained)" = wanted ] || fail "admin may not delete a retained message of a vehicle"
+done_with "only admin deletes retained messages of a vehicle"

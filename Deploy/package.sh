@@ -71,7 +71,9 @@ if [ "$noted" != "$version-$revision" ]; then
   } >"$source/debian/changelog"
 fi
 cp Deploy/systemd/odographd.service "$source/debian/odographd.service"
-cp Deploy/systemd/odograph-serve.service "$source/debian/odograph.odograph-serve.service"
+for service in serve record; do
+  cp "Deploy/systemd/odograph-$service.service" "$source/debian/odograph.odograph-$service.service"
+done
 cp Deploy/udev/60-odograph.rules "$source/debian/odographd.odograph.udev"
 cp Deploy/systemd/back-off Deploy/udev/iio-access "$source/libexec"
 cp Deploy/systemd/radio.conf "$source"

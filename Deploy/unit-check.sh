@@ -15,7 +15,7 @@ install_packages nodejs python3-seccomp systemd udev util-linux >&2
 # capabilities, neither can do more.
 limit=1.5 agent_limit=2.1
 unit=Deploy/systemd/odographd.service
-server=Deploy/systemd/odograph-serve.service
+services=(Deploy/systemd/odograph-{serve,record}.service)
 fail() { echo "unit: $1" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -28,13 +28,20 @@ awk -v exposure="$exposure" -v limit="$agent_limit" 'BEGIN { exit !(exposure != 
   fail "the exposure is above $agent_limit"
 }
 
-systemd-analyze security --offline=true --no-pager "$server" >"$work/security"
-exposure=$(sed -nE 's/.*Overall exposure level for [^:]*: ([0-9.]+) .*/\1/p' "$work/security")
-echo "server-exposure,$exposure"
-awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && exposure <= limit) }' || {
-  grep '✗' "$work/security" >&2
-  fail "the web server's exposure is above $limit"
-}
+for service in "${services[@]}"; do
+  systemd-analyze security --offline=true --no-pager "$service" >"$work/security"
+  exposure=$(sed -nE 's/.*Overall exposure level for [^:]*: ([0-9.]+) .*/\1/p' "$work/security")
+  name=$(basename "$service" .service)
+  echo "${name#odograph-}-exposure,$exposure"
+  awk -v exposure="$exposure" -v limit="$limit" 'BEGIN { exit !(exposure != "" && exposure <= limit) }' || {
+    grep '✗' "$work/security" >&2
+    fail "the exposure of $name is above $limit"
+  }
+  # A stop is not a failure, and invalid arguments cause no restarts.
+  for line in SuccessExitStatus=143 RestartPreventExitStatus=64; do
+    grep -qx "$line" "$service" || fail "$name lacks $line"
+  done
+done
 
 # Placeholders for the programs of the units, which the package contains.
 mkdir -p "$work/root"/{usr/bin,usr/lib/odographd,etc/systemd/system,bin}
@@ -42,11 +49,11 @@ for program in usr/bin/odographd usr/bin/odograph usr/bin/install usr/lib/odogra
   printf '#!/bin/sh\n' >"$work/root/$program"
   chmod +x "$work/root/$program"
 done
-cp "$unit" "$server" "$work/root/etc/systemd/system"
+cp "$unit" "${services[@]}" "$work/root/etc/systemd/system"
 for target in sysinit basic shutdown multi-user network-online; do
   printf '[Unit]\nDescription=%s\n' "$target" >"$work/root/etc/systemd/system/$target.target"
 done
-systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odographd.service odograph-serve.service >"$work/verify" 2>&1 ||
+systemd-analyze verify --man=no --recursive-errors=no --root="$work/root" odographd.service odograph-{serve,record}.service >"$work/verify" 2>&1 ||
   { cat "$work/verify" >&2; fail "systemd-analyze verify fails"; }
 if [ -s "$work/verify" ]; then cat "$work/verify" >&2; fail "systemd-analyze verify has remarks"; fi
 echo "ok  systemd-analyze verify has no remarks"

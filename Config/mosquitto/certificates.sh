@@ -7,7 +7,7 @@
 #   broker HOST...         create or renew the broker's certificate for these host names and addresses
 #   node HOST...           create or renew the certificate for connections between the nodes of a cluster
 #   vehicle FLEET VEHICLE  create a vehicle's certificate; its common name FLEET/VEHICLE is the user in odograph.acl
-#   member NAME            create a certificate of the fleet's side; NAME is a user in odograph.acl, for example "dispatch"
+#   member NAME            create a certificate of the fleet's side; NAME is a user in odograph.acl, for example "dispatch" or "admin"
 #   replace NAME           create another key and certificate for FLEET/VEHICLE or a member, and revoke the old one
 #   revoke NAME            revoke all certificates of this name, for example of a vehicle that was sold or stolen
 #   renew-list             renew the list of revoked certificates for --days; with an expired list all clients are refused

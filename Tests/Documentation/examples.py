@@ -27,7 +27,7 @@ import contract  # noqa: E402
 
 # Only these programs run, since no example may change the machine that runs the test.
 HARMLESS = {"./certificates.sh", "cat", "echo", "grep", "jq", "mosquitto_pub", "mosquitto_rr", "mosquitto_sub", "odograph",
-            "odographd", "sqlite3"}
+            "odographd", "pg_dump", "pg_restore", "psql", "sqlite3"}
 # Commands that change shared state or open the same store run serially.
 ALONE = re.compile(r"\b(regions|config|command|odographd|mosquitto_\w+)\b")
 

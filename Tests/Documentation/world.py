@@ -67,6 +67,8 @@ class World:
     def _server(self):
         """Starts a server of the recorded fleet with the token of the documentation."""
         shutil.copy(self.folder / "state/fleet.sqlite", self.folder / "state/served.sqlite")
+        # The examples of backups require the tables.
+        subprocess.run([self.programs / "odograph", "record", self.postgres, "--prepare"], check=True, timeout=60)
         digest = hashlib.sha256(TOKEN.encode()).hexdigest()
         (self.folder / "etc/api.toml").write_text(f'[tokens.backend]\nrole = "operate"\nsha256 = "{digest}"\n')
         self.server_port = free_port()
@@ -267,6 +269,7 @@ class World:
             ("mqtts://ann@broker.example", f"mqtts://ann@{tls} --ca {self.folder}/ca.pem"),
             ("mqtts://broker.example", f"mqtts://{tls}"),
             ("postgres://fleet@db.example/fleet", self.postgres),
+            ("postgres://fleet@db.example/restored", self.postgres.rpartition("/")[0] + "/restored"),
             ("/etc/odographd/odograph.toml", f"{self.folder}/etc/odograph.toml"),
             ("postgres://…", self.postgres),
             ("localhost:1883", plain),

@@ -55,6 +55,30 @@ struct ExampleConfigurationTests {
     #expect(said.0.address == empty.0.address && said.0.streams == empty.0.streams && said.1 == empty.1)
   }
 
+  /// Keys that require another one are reported with their position, unless the option of the command line lacks it.
+  @Test func dependentKeysAreReportedWithTheirPosition() throws {
+    let folder = try TemporaryDirectory()
+    func cause(
+      _ text: String, _ change: (inout ServeConfiguration.Overrides) -> Void = { _ in }
+    ) throws -> String? {
+      var overrides = ServeConfiguration.Overrides(
+        file: try folder.write("serve.toml", "[server]\n" + text))
+      change(&overrides)
+      do throws(FleetError) { _ = try ServeConfiguration(overrides) } catch { return error.cause }
+      return nil
+    }
+    #expect(try cause("recording = \"a\"\nkeep = \"90d\"") == "key keep: requires record = true")
+    #expect(try cause("record = true") == "key record: requires recording")
+    #expect(try cause("record = true") { $0.recording = "a" } == nil)
+    #expect(try cause("keep = \"90d\"\nrecording = \"a\"") { $0.records = true } == nil)
+    #expect(try cause("recording = \"a\"") { $0.keep = "90d" }?.contains("requires --record") == true)
+    let error = #expect(throws: FleetError.self) {
+      try ServeConfiguration(
+        .init(file: folder.write("serve.toml", "[server]\nrecording = \"a\"\nkeep = \"90d\"")))
+    }
+    #expect(error?.object.contains("serve.toml:3:") == true, "\(String(describing: error))")
+  }
+
   /// The rules of the example are not defaults: an empty file has none.
   @Test func rulesAreSamples() throws {
     let folder = try TemporaryDirectory()

@@ -105,11 +105,38 @@ import Testing
     vehicle.stop()
   }
 
-  @Test(.timeLimit(.minutes(6))) func fleetRolesPublishRequestsOnly() async throws {
+  @Test(.timeLimit(.minutes(6))) func fleetRolesPublishTheirTopicsOnly() async throws {
     let spoken = Self.vehicleTopics.map { "odograph/v1/acme/van-1/\($0)" }
     #expect(try await Set(refusals(of: spoken, by: "dispatch").keys) == Set(spoken))
     let requests = Self.requestTopics.map { "odograph/v1/acme/van-1/\($0)" }
     #expect(try await Set(refusals(of: requests + spoken, by: "dashboard").keys) == Set(requests + spoken))
+    // `odograph forget` publishes to all topics.
+    let other = ["odograph/v2/acme/van-1/status", "owntracks/acme/van-1", "$SYS/broker/uptime"]
+    #expect(try await Set(refusals(of: requests + spoken + other, by: "admin").keys) == Set(other))
+  }
+
+  @Test(.timeLimit(.minutes(6))) func onlyAdminForgetsVehicles() async throws {
+    let store = MemoryOutbox()
+    store.append(
+      MQTTMessage(
+        topic: "odograph/v1/acme/van-9/location", text: "{}", qos: .atLeastOnce, retain: true))
+    let vehicle = try MQTTSession(
+      configuration: settings("acme/van-9"), outbound: store, handlers: MQTTSession.Handlers())
+    try vehicle.start()
+    try await eventually { store.isEmpty }
+    vehicle.stop()
+    for (name, status, said) in [
+      ("dispatch", Int32(69), "as it permits admin in Config/mosquitto/odograph.acl"),
+      ("admin", 0, "1 retained messages of 1 vehicle are deleted"),
+    ] {
+      let identity = try authority.issue(name, commonName: name)
+      let result = try await OdographProcess.run([
+        "forget", "--fleet", "acme", "--vehicle", "van-9", "--yes", "--broker",
+        "mqtts://127.0.0.1:\(broker.port)", "--ca", authority.certificateFile, "--cert",
+        identity.certificateFile, "--key", identity.keyFile,
+      ])
+      #expect(result.status == status && result.output.contains(said), "\(name): \(result.output)")
+    }
   }
 
   @Test(.timeLimit(.minutes(6))) func willForAnotherVehicleIsNotPublished() async throws {

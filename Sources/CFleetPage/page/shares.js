@@ -76,7 +76,8 @@ export function openShare(api, vehicle, now) {
     h("div", { class: "actions end" }, copy, button("Create link", async () => {
       try {
         const answer = await api.post("shares", { fleet: vehicle.fleet, vehicle: vehicle.vehicle, seconds: Number(seconds.value) });
-        link.value = new URL(answer.url, location.href).href;
+        // Relative to the page, which can be below a path of a reverse proxy.
+        link.value = new URL(`.${answer.url}`, location.href).href;
         row.hidden = copy.hidden = false;
         link.select();
         result.good("Valid until ", timeElement(answer.expires, now()), ". Copy the link now; it will not be shown again.");

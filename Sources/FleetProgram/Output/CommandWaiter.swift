@@ -120,6 +120,9 @@ package final class CommandWaiter: Sendable {
     }
   }
 
+  /// True while the broker is connected.
+  package var isConnected: Bool { state.withLock { $0.isConnected } }
+
   /// True if the broker has ever accepted the connection.
   package var wasConnected: Bool { state.withLock { $0.wasConnected } }
 

@@ -1,4 +1,5 @@
 package import Fleet
+internal import FleetProgram
 internal import Platform
 package import Spatial
 
@@ -76,6 +77,16 @@ package final class AccessControl: Sendable {
   }
 
   private let vehicles = Locked(Vehicles())
+
+  private struct Storage: Sendable {
+    /// Stores sessions and links, and returns the error of a failure. By default, nothing is stored.
+    var save: @Sendable () async -> SystemError? = { nil }
+  }
+
+  private let storage = Locked(Storage())
+  /// The addresses whose proxy headers are ignored, as far as reported.
+  private let ignoredProxies = Locked<Set<Address>>([])
+  private let report: @Sendable (String) -> Void
   let passwords: PasswordChecker
   package let audit: AuditLog
   /// A random secret of this process, from which CSRF tokens and the choice of decoy hashes are derived.
@@ -83,9 +94,15 @@ package final class AccessControl: Sendable {
 
   /// Creates the access control.
   ///
-  /// - Parameter isAuditSaid: true to print the audit on standard error, too.
+  /// - Parameters:
+  ///   - isAuditSaid: true to print the audit on standard error, too.
+  ///   - report: logs problems with the configuration.
   /// - Throws: `FleetError` if the audit file is not writable.
-  package init(_ configuration: AccessConfiguration, isAuditSaid: Bool = true) throws(FleetError) {
+  package init(
+    _ configuration: AccessConfiguration, isAuditSaid: Bool = true,
+    report: @escaping @Sendable (String) -> Void = { StandardError.report($0) }
+  ) throws(FleetError) {
+    self.report = report
     do throws(SystemError) {
       audit =
         isAuditSaid
@@ -135,6 +152,19 @@ package final class AccessControl: Sendable {
   }
 
   func knows(_ vehicle: VehicleKey) -> Bool { vehicles.withLock { $0.isThere }(vehicle) }
+
+  /// Sets the function that stores sessions and links, and returns the error of a failure.
+  func useStorage(_ save: @escaping @Sendable () async -> SystemError?) {
+    storage.withLock { $0.save = save }
+  }
+
+  /// Stores sessions and links after one has ended, so that a restart does not restore it.
+  /// - Parameter what: the ended object, such as "session".
+  /// - Throws: `WebError` if they cannot be stored.
+  func storeEnd(of what: String) async throws(WebError) {
+    let save = storage.withLock { $0.save }
+    if let error = await save() { throw .notStored(what, error) }
+  }
 
   // MARK: Identities
 
@@ -206,6 +236,23 @@ package final class AccessControl: Sendable {
     case .proxy(let name): SecretDigest(of: "csrf \(processSecret) \(name)").hexadecimal
     case .local, .token: nil
     }
+  }
+
+  // MARK: Proxies
+
+  /// The maximum number of addresses whose ignored headers are reported.
+  private static let mostIgnoredProxies = 4
+
+  /// Reports, once for each address, that a header is ignored because the address is not a configured proxy.
+  /// Without a login nothing is reported, because such a request is refused.
+  func reportIgnored(_ header: String, from peer: Address) {
+    guard configuration.hasLogin else { return }
+    let isNew = ignoredProxies.withLock { $0.count < Self.mostIgnoredProxies && $0.insert(peer).inserted }
+    guard isNew else { return }
+    report(
+      "ignores \(header) from \(peer): if it is a reverse proxy, add addresses = [\"\(peer)\"] to [proxy]; until then "
+        + "its clients share its address in the audit log and for failed logins, and cookies lack Secure without [tls]"
+    )
   }
 
   // MARK: Limits

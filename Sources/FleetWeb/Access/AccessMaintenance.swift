@@ -1,5 +1,6 @@
 package import Fleet
 package import FleetProgram
+internal import Glibc
 internal import Platform
 
 /// A thread that saves sessions and links, reloads the configuration on request, and reloads the certificate
@@ -11,6 +12,9 @@ package final class AccessMaintenance: Sendable {
   private let file: SettingsFile?
   private let address: ListenAddress
   private let store: AccessStore?
+  /// The lock on the store; nil without a store, and after the stop.
+  private let lock: Locked<AccessLock?>
+  private let saving = Locked(Saving())
   private let wanted = Locked<Reload?>(nil)
   /// The message about the last failed save, so that the same message is not repeated; nil after a successful
   /// save.
@@ -18,8 +22,14 @@ package final class AccessMaintenance: Sendable {
   private let thread: ServiceThread
   private let report: @Sendable (String) -> Void
 
+  /// The requests that wait for a save.
+  private struct Saving {
+    var waiting: [CheckedContinuation<SystemError?, Never>] = []
+    var isStopped = false
+  }
+
   /// The interval in seconds between saves. A crash loses at most the sessions and links that were created
-  /// within one interval.
+  /// within one interval. Logouts and revocations are saved immediately.
   private static let interval = 1.0
   /// The number of intervals after which sessions are saved even if only their times of last use have
   /// changed.
@@ -37,7 +47,9 @@ package final class AccessMaintenance: Sendable {
     self.report = report
     (self.control, self.certificates) = (control, certificates)
     (self.file, self.address) = (file, address)
-    store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
+    let store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
+    self.store = store
+    lock = Locked(try store?.lock())
     try store?.load(into: control)
     do throws(SystemError) {
       // Saves immediately, so that a folder that is not writable is reported now instead of at the first
@@ -53,6 +65,7 @@ package final class AccessMaintenance: Sendable {
     } catch {
       throw FleetError(error)
     }
+    control.useStorage { [weak self] in await self?.saveNow() ?? nil }
   }
 
   /// A function that applies a reloaded and valid configuration file to other parts of the server.
@@ -69,7 +82,9 @@ package final class AccessMaintenance: Sendable {
   package func stop() {
     thread.stop()
     control.markChanged()
-    save()
+    saving.withLock { $0.isStopped = true }
+    saveAndAnswer()
+    lock.withLock { $0 = nil }
   }
 
   private func run(_ heartbeat: Heartbeat) {
@@ -84,17 +99,45 @@ package final class AccessMaintenance: Sendable {
       if let reload { readAgain(reload) } else { renewCertificate() }
       looks += 1
       if looks % Self.looksBetweenSaves == 0 { control.markChanged() }
-      save()
+      saveAndAnswer()
     }
   }
 
-  private func save() {
+  /// Saves sessions and links on the thread.
+  /// - Returns: the error of a failed save; nil after a successful one, and without a folder.
+  private func saveNow() async -> SystemError? {
+    guard let store else { return nil }
+    return await withCheckedContinuation { answer in
+      let isStopped = saving.withLock { saving in
+        if !saving.isStopped { saving.waiting.append(answer) }
+        return saving.isStopped
+      }
+      guard !isStopped else {
+        return answer.resume(
+          returning: SystemError(operation: "write", object: store.path, code: ECANCELED))
+      }
+      thread.wake.signal()
+    }
+  }
+
+  private func saveAndAnswer() {
+    // The changes of the waiting requests were made before they started to wait, so this save contains them.
+    let waiting = saving.withLock { saving in
+      defer { saving.waiting = [] }
+      return saving.waiting
+    }
+    let failure = save()
+    for answer in waiting { answer.resume(returning: failure) }
+  }
+
+  private func save() -> SystemError? {
     do throws(SystemError) {
-      guard let store else { return }
+      guard let store else { return nil }
       let isSaved = try store.save(control)
-      guard isSaved, problem.withLock({ $0 }) != nil else { return }
+      guard isSaved, problem.withLock({ $0 }) != nil else { return nil }
       problem.withLock { $0 = nil }
       report("sessions and links are stored again")
+      return nil
     } catch {
       let sentence = "\(error); sessions and links are stored as soon as this is fixed"
       let isNew = problem.withLock { problem in
@@ -102,6 +145,7 @@ package final class AccessMaintenance: Sendable {
         return problem != sentence
       }
       if isNew { report(sentence) }
+      return error
     }
   }
 

@@ -1,4 +1,5 @@
 package import Fleet
+internal import Glibc
 internal import JSON
 internal import Platform
 internal import Spatial
@@ -13,12 +14,18 @@ package struct AccessStore: Sendable {
 
   package init(folder: String) { (self.folder, path) = (folder, folder + "/access.json") }
 
-  /// Loads the stored sessions and links that are still valid. Creates the folder if it is missing.
-  /// - Throws: `FleetError` if the folder cannot be created or the file is unreadable.
+  /// Creates the folder if it is missing, and locks the file for this process.
+  /// - Throws: `FleetError` if the folder cannot be created, or another server uses it.
+  func lock() throws(FleetError) -> AccessLock {
+    do throws(SystemError) { try AtomicFile.makeFolder(folder) } catch { throw FleetError(error) }
+    return try AccessLock(path)
+  }
+
+  /// Loads the stored sessions and links that are still valid.
+  /// - Throws: `FleetError` if the file is unreadable.
   package func load(into control: AccessControl) throws(FleetError) {
     let bytes: [UInt8]
     do throws(SystemError) {
-      try AtomicFile.makeFolder(folder)
       guard let read = try AtomicFile.read(path, limit: Self.sizeLimit) else { return }
       bytes = read
     } catch {
@@ -99,6 +106,22 @@ package struct AccessStore: Sendable {
     else { return nil }
     return (digest, .init(holder: holder, entry: entry, began: began, used: used))
   }
+}
+
+/// A file lock that prevents two servers from using the same folder, because each would restore the sessions and
+/// links that ended in the other. The kernel releases it when the process exits.
+final class AccessLock: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws(FleetError) {
+    descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+    throw .usage(
+      "use the sessions in", path,
+      "another odograph serve uses it; stop that one, or name another folder as state in [access]")
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
 }
 
 extension AccessControl {

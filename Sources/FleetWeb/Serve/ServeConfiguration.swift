@@ -71,12 +71,14 @@ package struct ServeConfiguration: Sendable {
   /// - Throws: `FleetError` for invalid settings, with their position.
   package init(_ given: Overrides) throws(FleetError) {
     var listen: String?
+    var server: SettingsTable?
     if let path = given.file {
       let file = try SettingsFile(path: path)
       try file.check(tables: Self.tables)
       let table = try ServerTable(file)
       (listen, recording, records) = (table.listen, table.recording, table.records)
       (keep, leaflet, allowsPlain) = (table.keep, table.leaflet, table.allowsPlain)
+      server = table.table
       streams.clients = table.streams ?? streams.clients
       connections = table.connections ?? connections
       capacity = table.vehicles ?? capacity
@@ -86,9 +88,11 @@ package struct ServeConfiguration: Sendable {
     records = given.records || records
     keep = given.keep ?? keep
     if records, recording == nil {
+      if let server, !given.records { throw server.wrong("record", "requires recording") }
       throw .usage("use", "--record", "set the recording with --recording")
     }
     if keep != nil, !records {
+      if let server, given.keep == nil { throw server.wrong("keep", "requires record = true") }
       throw .usage("use", "--keep", "requires --record; without a server, use odograph record --keep")
     }
     leaflet = given.leaflet ?? leaflet
@@ -122,6 +126,7 @@ package struct ServeConfiguration: Sendable {
 
 /// The table `[server]` of a file.
 private struct ServerTable {
+  let table: SettingsTable
   var listen, recording, keep, leaflet: String?
   var records, allowsPlain: Bool
   var streams, connections, vehicles: Int?
@@ -131,7 +136,7 @@ private struct ServerTable {
   ]
 
   init(_ file: SettingsFile) throws(FleetError) {
-    let table = try file.table("server", keys: Self.keys)
+    table = try file.table("server", keys: Self.keys)
     listen = try table.text("listen")
     if let listen, (try? ListenAddress(parsing: listen)) == nil {
       throw table.wrong("listen", "write an address and a port, for example 127.0.0.1:8080 or [::1]:8080")

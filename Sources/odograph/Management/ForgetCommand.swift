@@ -98,7 +98,9 @@ enum ForgetCommand {
       guard let first = refused.first else { return .done }
       throw FleetError(
         operation: "delete", object: first,
-        cause: "and \(refused.count - 1) more; check the access list for this user", kind: .unavailable)
+        cause: (refused.count > 1 ? "and \(refused.count - 1) more; " : "")
+          + "the broker's access list must permit this user to write all topics of the vehicle, as it permits admin in "
+          + "Config/mosquitto/odograph.acl", kind: .unavailable)
     }
   }
 }

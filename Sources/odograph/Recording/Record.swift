@@ -131,6 +131,12 @@ struct Record: ParsableCommand, BrokerOptions {
   @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Write counters for the textfile collector of Prometheus' node exporter into this file, every 5 s.",
+      valueName: "file"), completion: .file(extensions: ["prom"]))
+  var metrics: String?
+
   @OptionGroup(title: "Broker") var broker: BrokerArguments
 
   @OptionGroup(title: "Broker") var words: MessageProfileArguments

@@ -30,6 +30,7 @@ enum RecordCommand {
     let broker = queue == nil ? try options.broker.configuration() : nil
     let timeout = try options.time.limit()
     try options.check()
+    var metrics = try options.metrics.map { path throws(FleetError) in try RecordMetrics(path: path) }
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
     if options.forgets {
@@ -70,6 +71,7 @@ enum RecordCommand {
       let left = deadline?.secondsRemaining ?? .infinity
       ending = waiter.wait(seconds: min(left, progress.interval))
       progress.show(recorder.counts)
+      metrics?.write(recorder.counts, isConnected: waiter.isConnected)
       guard case .timedOut = ending, left > progress.interval else { break }
     }
     let isClean = leave(recorder, waiter, isAsked: ending.isSignal)

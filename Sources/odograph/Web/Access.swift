@@ -60,7 +60,10 @@ struct AccessToken: ParsableCommand {
 
   @OptionGroup var entry: EntryArguments
 
-  @Option(help: ArgumentHelp("Expiry, for example 2027-01-31 (default: never).", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "Expiry: a time, or a date for 00:00 UTC at its start, for example 2027-01-31 (default: never).",
+      valueName: "time"))
   var expires: String?
 
   func run() throws { try perform(AccessCommand.token, self) }

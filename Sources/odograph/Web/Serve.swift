@@ -11,7 +11,8 @@ struct Serve: ParsableCommand, BrokerOptions {
     discussion: """
       Subscribes to the broker and serves a live page, and the same data as JSON, GeoJSON and server-sent events \
       below /api/v1. Without a login, which the file of --config defines, only programs on this machine are served. \
-      If the broker is unavailable, serve reconnects, and the page shows it.
+      If the broker is unavailable, serve reconnects, and the page shows it. A recording that is unavailable is \
+      opened later.
 
       The map needs Leaflet from the package libjs-leaflet. /health/live and /health/ready report the server's \
       health, /metrics is for Prometheus. SIGHUP reloads users, tokens and the certificate.
@@ -19,7 +20,8 @@ struct Serve: ParsableCommand, BrokerOptions {
       With --recording the page shows history that odograph record has written or is writing. --record records in \
       the same process, with the same session at the broker as odograph record with the same store and selection: \
       each resumes where the other stopped, and no message is lost while neither runs. A separate recorder \
-      continues while the server is restarted or upgraded, and several can split a fleet; prefer it for a service.
+      continues while the server is restarted or upgraded, and several can split a fleet; prefer it for a service \
+      (odograph-record).
 
       Examples:
         odograph serve
@@ -28,8 +30,8 @@ struct Serve: ParsableCommand, BrokerOptions {
         odograph serve --fleet delivery --listen 127.0.0.1:9000
         odograph serve --config serve.toml
 
-      Exit codes: 0 time limit reached; 64 usage; 69 the server cannot listen at the address; 74 the recording \
-      cannot be opened to record; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 time limit reached; 64 usage; 69 the server cannot listen at the address; 74 sessions, \
+      audit or alerts cannot be stored; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @Option(

@@ -48,9 +48,10 @@ struct AccessFixture: Sendable {
   static func run(
     _ configuration: AccessConfiguration, limits: ConnectionLimits = ConnectionLimits(),
     certificates: CertificateStore? = nil, subjects: [any RouteGroup] = [],
+    report: @escaping @Sendable (String) -> Void = { _ in },
     _ body: @Sendable @escaping (AccessFixture) async throws -> Void
   ) async throws {
-    let control = try AccessControl(configuration, isAuditSaid: false)
+    let control = try AccessControl(configuration, isAuditSaid: false, report: report)
     defer { control.stop() }
     let access = ControlledAccess(control: control, certificates: certificates)
     let server = WebServer(subjects: subjects, roots: [SomeRoots()], access: access)

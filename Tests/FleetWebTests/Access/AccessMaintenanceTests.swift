@@ -2,6 +2,7 @@ import Fleet
 import FleetProgram
 import FleetWeb
 import Glibc
+import JSON
 import Platform
 import Spatial
 import TestSupport
@@ -184,6 +185,77 @@ struct AccessMaintenanceTests {
     keeper.stop()
     control.stop()
     #expect(said.withLock { $0.count } == 2)
+  }
+
+  /// A logout and a revocation are stored before they are answered. On a disk that is full they take effect, but the client is
+  /// informed that a restart would restore them.
+  @Test func endsAreStoredBeforeTheAnswer() async throws {
+    let folder = try TemporaryDirectory()
+    let place = folder.file("state")
+    let settings = AccessFixture.settings("[access]\nstate = \"\(place)\"")
+    try await AccessFixture.run(try AccessFixture.configuration(settings)) { web in
+      let keeper = try AccessMaintenance(
+        web.control, certificates: nil, file: nil, address: ListenAddress(parsing: "127.0.0.1:0")
+      ) { _ in }
+      defer { keeper.stop() }
+      func stores(_ secret: String) throws -> Bool {
+        let text = String(decoding: try AtomicFile.read(place + "/access.json") ?? [], as: UTF8.self)
+        return text.contains(SecretDigest(of: secret).hexadecimal)
+      }
+      func logIn() throws -> (cookie: String, headers: [String]) {
+        let login = try web.logIn("ann")
+        let cookie = try #require(login.cookie)
+        let proof = try #require(login.json["csrf"]?.string)
+        return (cookie, ["Cookie: \(cookie)", "X-CSRF-Token: \(proof)"])
+      }
+      func share(_ headers: [String]) throws -> (path: String, url: String) {
+        let share = try web.ask(
+          "POST", "/api/v1/shares", headers + ["Content-Type: application/json"],
+          body: "{\"fleet\":\"delivery\",\"vehicle\":\"van-1\",\"seconds\":3600}")
+        let id = try #require(share.json["id"]?.string)
+        return ("/api/v1/shares/\(id)", try #require(share.json["url"]?.string))
+      }
+      func secret(_ text: String) -> String {
+        text.split { $0 == "=" || $0 == "/" }.last.map(String.init) ?? text
+      }
+
+      let (other, ann) = (try logIn(), try logIn())
+      let (first, second) = (try share(ann.headers), try share(ann.headers))
+      let secrets = [other.cookie, first.url, ann.cookie, second.url].map(secret)
+      #expect(try waitUntil { try secrets.allSatisfy(stores) })
+      #expect(try web.ask("DELETE", first.path, ann.headers).status == 204)
+      #expect(try !stores(secrets[1]))
+      #expect(try web.ask("DELETE", "/api/v1/session", other.headers).status == 204)
+      #expect(try !stores(secrets[0]))
+
+      #expect(rename(place, place + ".away") == 0)
+      let revoked = try web.ask("DELETE", second.path, ann.headers)
+      #expect(revoked.status == 503 && revoked.code == "not-stored", "\(revoked.text)")
+      #expect(revoked.text.contains("No such file or directory"), "\(revoked.text)")
+      #expect(try web.ask("GET", second.url).status == 404)
+      let loggedOut = try web.ask("DELETE", "/api/v1/session", ann.headers)
+      #expect(loggedOut.status == 503 && loggedOut.code == "not-stored", "\(loggedOut.text)")
+      #expect(loggedOut.header("set-cookie")?.contains("Max-Age=0") == true, "\(loggedOut.headers)")
+      #expect(try web.ask("GET", "/api/v1/session", ann.headers).status == 401)
+      #expect(rename(place + ".away", place) == 0)
+      #expect(try waitUntil { try !stores(secrets[2]) && !stores(secrets[3]) })
+    }
+  }
+
+  /// Each of two servers would restore what ended in the other one.
+  @Test func aSecondServerCannotUseTheFolder() throws {
+    let folder = try TemporaryDirectory()
+    let address = try ListenAddress(parsing: "127.0.0.1:0")
+    let (first, second) = (try control(folder.path), try control(folder.path))
+    let keeper = try AccessMaintenance(first, certificates: nil, file: nil, address: address)
+    let error = #expect(throws: FleetError.self) {
+      try AccessMaintenance(second, certificates: nil, file: nil, address: address)
+    }
+    #expect(error?.description.contains("another odograph serve uses it") == true)
+    keeper.stop()
+    try AccessMaintenance(second, certificates: nil, file: nil, address: address).stop()
+    first.stop()
+    second.stop()
   }
 
   /// A session expires, and a link with its sessions, also if the clock is set.

@@ -213,6 +213,27 @@ struct GateTests {
     }
   }
 
+  /// A proxy that is not configured is reported once, with the remedy, and with the remedy its headers apply.
+  @Test func headersOfAnUnlistedProxyAreReportedOnce() async throws {
+    let said = Locked<[String]>([])
+    let report: @Sendable (String) -> Void = { line in said.withLock { $0.append(line) } }
+    let headers = ["X-Forwarded-For: 6.6.6.6", "X-Forwarded-Proto: https"]
+    for (more, reports) in [("", 1), ("[proxy]\naddresses = [\"127.0.0.1\"]", 0)] {
+      said.withLock { $0 = [] }
+      let settings = try AccessFixture.configuration(AccessFixture.settings(more))
+      try await AccessFixture.run(settings, subjects: [SomeRoutes()], report: report) { web in
+        for _ in 0..<3 {
+          let login = try web.logIn("ann", AccessFixture.password, headers)
+          #expect(login.header("set-cookie")?.contains("; Secure") == (reports == 0), "\(login.headers)")
+        }
+      }
+      let lines = said.withLock { $0 }
+      #expect(lines.count == reports, "\(lines)")
+      #expect(lines.allSatisfy { $0.contains("X-Forwarded-For from 127.0.0.1") }, "\(lines)")
+      #expect(lines.allSatisfy { $0.contains("addresses = [\"127.0.0.1\"] to [proxy]") }, "\(lines)")
+    }
+  }
+
   @Test func aLinkShowsOneVehicleUntilItEnds() async throws {
     try await AccessFixture.run(
       AccessFixture.configuration(AccessFixture.settings()), subjects: [SomeRoutes()]
@@ -231,7 +252,7 @@ struct GateTests {
       let id = try #require(answer.json["id"]?.string)
       #expect(answer.status == 201 && url.hasPrefix("/s/") && !url.contains(id))
       let opened = try web.ask("GET", url)
-      #expect(opened.status == 303 && opened.header("location") == "/#/vehicle/delivery/van-1")
+      #expect(opened.status == 303 && opened.header("location") == "../#/vehicle/delivery/van-1")
       let link = ["Cookie: \(try #require(opened.cookie))"]
       #expect(try web.ask("GET", "/api/v1/vehicles/delivery/van-1", link).status == 200)
       #expect(try web.ask("GET", "/api/v1/vehicles/delivery/van-2", link).status == 404)

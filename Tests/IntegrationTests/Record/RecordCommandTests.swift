@@ -33,6 +33,31 @@ import Testing
       ])
   }
 
+  /// Counters for the textfile collector of Prometheus' node exporter, also after a folder was missing.
+  @Test(.timeLimit(.minutes(6))) func writesCountersIntoAFile() async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let folder = state.file("collector")
+    let record = RecordProcess(
+      broker, into: state.file("fleet.sqlite"), ["--metrics", folder + "/demo.prom"], state: state)
+    try record.start()
+    try await broker.waitForLog("Sending SUBACK to odograph-record")
+    try await eventually { record.output.contains("the counters are written as soon as this is fixed") }
+    #expect(mkdir(folder, 0o755) == 0)
+    let one = payload(1)
+    try await publish(broker, location, one)
+    func text() -> String { (try? String(contentsOfFile: folder + "/demo.prom", encoding: .utf8)) ?? "" }
+    try await eventually { text().contains("\nodograph_record_stored_total{recorder=\"demo\"} 1\n") }
+    for line in [
+      "# TYPE odograph_record_stored_total counter", "odograph_record_connected{recorder=\"demo\"} 1",
+      "odograph_record_failed{recorder=\"demo\"} 0", "odograph_record_messages_total{recorder=\"demo\"} 1",
+      "odograph_record_bytes_total{recorder=\"demo\"} \(one.utf8.count)",
+    ] {
+      #expect(text().contains("\(line)\n"), "\(line): \(text())")
+    }
+    #expect(try await record.finish() == 143)
+  }
+
   @Test(.timeLimit(.minutes(6))) func resumesItsSession() async throws {
     let broker = try BrokerFixture()
     let state = try TemporaryDirectory()
@@ -168,7 +193,7 @@ import Testing
       (["--keep", "90"], 64, "write days as 90d"), (["--keep", "0d"], 64, "write days as 90d"),
       (["--share", "a/b"], 64, "group"),
       (["--topic", "a", "--vehicle", "b"], 64, "cannot be combined"),
-      (["--client-id", ""], 64, "--client-id"),
+      (["--client-id", ""], 64, "--client-id"), (["--metrics", "record.txt"], 64, "must end in .prom"),
     ]
     for (arguments, status, text) in cases {
       let directory = try TemporaryDirectory()

@@ -7,11 +7,11 @@ import Testing
 struct ServeBehindNginxTests {
   private static let page = "\(ContractScript.repository)/Config/serve.md"
 
-  /// Returns the only fenced block of a language in the page.
-  private static func block(_ fence: String) throws -> String {
+  /// Returns one of the two fenced blocks of a language in the page: that with nginx's login, or that with the server's.
+  private static func block(_ fence: String, withServerLogin isSecond: Bool = false) throws -> String {
     let parts = try String(contentsOfFile: page, encoding: .utf8).components(separatedBy: "```\(fence)\n")
     return try #require(
-      parts.count == 2 ? parts.last?.components(separatedBy: "\n```").first : nil, "\(fence)")
+      parts.count == 3 ? parts[isSecond ? 2 : 1].components(separatedBy: "\n```").first : nil, "\(fence)")
   }
 
   /// Starts nginx with a single server.
@@ -116,5 +116,41 @@ struct ServeBehindNginxTests {
       #expect(try stream.readHead().headers["content-type"]?.hasPrefix("text/event-stream") == true)
       #expect(try stream.readChunk()?.isEmpty == false)
     }
+  }
+
+  /// nginx provides TLS only, and people log in at the server. Without `[proxy]`, the server reports that it ignores nginx's headers.
+  @Test(.needs(.nginx), arguments: [true, false]) func exampleWithTheServersLogin(isListed: Bool) async throws
+  {
+    let (broker, directory, port) = (
+      try BrokerFixture(), try TemporaryDirectory(), try FreePort.next() as Int
+    )
+    let user = """
+
+      [users.ann]
+      password = "$y$j75$k2XAnEHBqQ1Ct2aMXFKNa/$D51GutEaDStaXNx6KNVHl2qcn8n8Q9TT3VpvxytddG1"
+      """
+    try ((isListed ? Self.block("toml serve", withServerLogin: true) : "") + user).write(
+      toFile: directory.file("serve.toml"), atomically: true, encoding: .utf8)
+    let server = try ServeProcess(broker, ["--config", directory.file("serve.toml")])
+    let shown = try Self.block("nginx", withServerLogin: true)
+    #expect(shown.contains("http://127.0.0.1:8080;") && shown.contains("X-Forwarded-Proto $scheme;"))
+    // The test's nginx has no certificate.
+    let location = shown.replacing("127.0.0.1:8080", with: "127.0.0.1:\(server.port)")
+      .replacing("$scheme", with: "https")
+    let nginx = try Self.nginx(location, port: port, in: directory)
+    defer { nginx.terminate() }
+    try await onThread {
+      for _ in 0..<2 {
+        let login = try HTTPConnection(port: port).ask(
+          "POST", "/api/v1/session", ["Content-Type": "application/json"],
+          body: #"{"name":"ann","password":"correct horse battery"}"#)
+        #expect(login.status == 200, "\(login.text)")
+        #expect(login.headers["set-cookie"]?.contains("; Secure") == isListed, "\(login.headers)")
+      }
+    }
+    server.child.terminate()
+    let lines = server.child.output.split(separator: "\n").filter { $0.contains("ignores X-Forwarded-For") }
+    #expect(lines.count == (isListed ? 0 : 1), "\(server.child.output)")
+    #expect(lines.allSatisfy { $0.contains(#"add addresses = ["127.0.0.1"] to [proxy]"#) })
   }
 }

@@ -25,6 +25,9 @@ package struct Gate: RouterMiddleware {
     _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
   ) async throws -> Response {
     let visitor = Visitor(request, peer: Address(context.remoteAddress), control, isEncrypted: isEncrypted)
+    if let header = visitor.ignoredHeader {
+      control.reportIgnored(header, from: Address(context.remoteAddress))
+    }
     guard let path = RequestPath(request.uri.path) else { throw WebError.pathInvalid }
     let found = Result { () throws(WebError) in try visitor.identify() }
     let who = try? found.get()

@@ -1,4 +1,5 @@
 internal import Hummingbird
+internal import Platform
 
 /// The reasons for which the gate rejects a request.
 extension WebError {
@@ -39,6 +40,14 @@ extension WebError {
     .serviceUnavailable, "audit-full", "the audit log is not writable: changes are refused",
     remedy: "check the disk of the audit log", headers: [.retryAfter: "5"])
   static let loginWrong = WebError(.unauthorized, "login-wrong", "the name or the password is wrong")
+
+  /// Creates the error for a session or link that has ended, while the file that stores it is not writable.
+  static func notStored(_ what: String, _ error: SystemError) -> WebError {
+    WebError(
+      .serviceUnavailable, "not-stored",
+      "the \(what) has ended, but this cannot be stored: \(SystemError.message(for: error.code))",
+      remedy: "a restart restores it, unless the folder state of [access] is writable before: check its disk")
+  }
 
   static func tooManyRequests(seconds: Double) -> WebError {
     WebError(

@@ -78,6 +78,16 @@ struct Visitor {
     return try local(at: now)
   }
 
+  /// The name of a header that a reverse proxy adds; nil if there is none.
+  private var proxyTrace: String? {
+    ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"].first {
+      request.value(HTTPField.Name($0)) != nil
+    }
+  }
+
+  /// The name of a proxy's header that is ignored, because the peer is not a configured proxy; nil if there is none.
+  var ignoredHeader: String? { isProxied ? nil : proxyTrace }
+
   private var bearer: Substring? {
     guard let text = request.headers[.authorization] else { return nil }
     let parts = text.split(separator: " ", maxSplits: 1)
@@ -95,12 +105,7 @@ struct Visitor {
   private func local(at now: UTCTime) throws(WebError) -> Entry? {
     guard peer.isLoopback, let entry = entry(.local, at: now) else { return nil }
     // Behind a proxy on this machine, every client would appear local.
-    let traces = [
-      "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via",
-    ]
-    guard !traces.contains(where: { request.value(HTTPField.Name($0)) != nil }) else {
-      throw .proxyNotConfigured
-    }
+    guard proxyTrace == nil else { throw .proxyNotConfigured }
     // If the host name of another server resolves to 127.0.0.1, the browser considers that server's page and
     // this server as one origin (DNS rebinding).
     guard let host = request.head.authority.map(Self.host), isOwn(host) else { throw .hostUnknown }

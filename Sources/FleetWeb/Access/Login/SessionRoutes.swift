@@ -13,7 +13,7 @@ package struct SessionRoutes: RouteGroup {
   package func add(to router: RouterGroup<WebContext>) {
     router.get("session") { _, context in try answer(context, .init()) }
     router.post("session") { request, context in try await logIn(request, context) }
-    router.delete("session") { _, context in try logOut(context) }
+    router.delete("session") { _, context in try await logOut(context) }
   }
 
   private func answer(_ context: WebContext, _ headers: HTTPFields) throws -> Response {
@@ -72,14 +72,21 @@ package struct SessionRoutes: RouteGroup {
     do { return try answer(context, [.setCookie: cookie]) } catch { throw .loginRequired }
   }
 
-  private func logOut(_ context: WebContext) throws -> Response {
+  private func logOut(_ context: WebContext) async throws -> Response {
     let principal = try context.requirePrincipal()
     guard let access = context.access else { throw WebError.loginRequired }
     control.logOut(access.identity)
-    control.audit.record(
-      AuditEntry(action: "logout", who: principal.name, from: access.address.description, outcome: "done"))
+    var line = AuditEntry(
+      action: "logout", who: principal.name, from: access.address.description, outcome: "done")
+    defer { control.audit.record(line) }
     let cookie = SessionCookie.header(
       principal.isLink ? .link : .user, "", seconds: 0, isEncrypted: access.isEncrypted)
+    do throws(WebError) { try await control.storeEnd(of: "session") } catch {
+      (line.outcome, line.status) = (error.code, error.status.code)
+      var failure = error
+      failure.headers[.setCookie] = cookie
+      throw failure
+    }
     return Response(status: .noContent, headers: [.setCookie: cookie])
   }
 }

@@ -15,7 +15,7 @@ package struct ShareRoutes: RouteGroup {
   package func add(to router: RouterGroup<WebContext>) {
     router.get("shares") { _, context in try shares(context) }
     router.post("shares") { request, context in try await share(request, context) }
-    router.delete("shares/{name}") { _, context in try revoke(context) }
+    router.delete("shares/{name}") { _, context in try await revoke(context) }
   }
 
   private func shares(_ context: WebContext) throws -> Response {
@@ -67,7 +67,7 @@ package struct ShareRoutes: RouteGroup {
     return Response.private(answer, status: .created)
   }
 
-  private func revoke(_ context: WebContext) throws -> Response {
+  private func revoke(_ context: WebContext) async throws -> Response {
     let principal = try context.requirePrincipal()
     guard principal.role >= .operate else { throw WebError.roleTooLow }
     let name = try context.name("name")
@@ -75,6 +75,7 @@ package struct ShareRoutes: RouteGroup {
       throw WebError.notFound("link of that id")
     }
     context.note(detail: "link \(name) revoked", vehicles: [share.vehicle])
+    try await control.storeEnd(of: "link")
     return Response(status: .noContent)
   }
 }
@@ -117,9 +118,10 @@ package struct LinkEntrance: RouteGroup {
         action: "link", who: login.principal.name, from: from, vehicles: [vehicle.description],
         outcome: "done"))
     let left = control.end(of: login.identity)?.seconds(since: .now) ?? 0
+    // Relative, because a reverse proxy can serve the page below a path.
     var headers: HTTPFields = [
       .location:
-        "/#/vehicle/\(PercentEncoding.encoded(vehicle.fleet))/\(PercentEncoding.encoded(vehicle.vehicle))",
+        "../#/vehicle/\(PercentEncoding.encoded(vehicle.fleet))/\(PercentEncoding.encoded(vehicle.vehicle))",
       .cacheControl: "no-store",
       .setCookie: SessionCookie.header(
         .link, login.cookie, seconds: Int(left), isEncrypted: access.isEncrypted),
