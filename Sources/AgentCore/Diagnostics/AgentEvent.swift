@@ -41,6 +41,7 @@ package enum AgentEvent: String, CaseIterable, Sendable {
   case remoteRefused = "remote.refused_by_broker"
   case remoteSettings = "remote.settings"
   case remoteSettingsInForce = "remote.settings_in_force"
+  case remoteSettingRefused = "remote.setting_refused"
   case remoteNotKept = "remote.not_kept"
   case remoteRegions = "remote.regions"
   case remoteRegionsAnswered = "remote.regions_answered"

@@ -38,5 +38,10 @@ struct RemoteStart: Sendable {
         .remoteSettingsInForce, "remote settings in force",
         metadata: ["keys": "\(keys.joined(separator: " "))"])
     }
+    for refusal in manager.refused {
+      log.warning(
+        .remoteSettingRefused, "stored remote setting not in effect",
+        metadata: ["key": "\(refusal.key)", "reason": "\(refusal.reason)"])
+    }
   }
 }
