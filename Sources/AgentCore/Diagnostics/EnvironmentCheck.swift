@@ -417,7 +417,7 @@ package struct EnvironmentCheck {
   /// Free space in bytes below which the queue of a day without a link may not fit.
   private static let leastSpace: Int64 = 10 << 20
 
-  /// Checks the folders of optional files. Without the recorder's file the agent does not start.
+  /// Checks the folders of optional files, without which the agent works.
   /// - Parameter checked: folders that have already been checked.
   private func files(except checked: Set<String>) -> [Finding] {
     let operation = configuration.operation
@@ -435,7 +435,7 @@ package struct EnvironmentCheck {
       let remedy = "create it for the agent's user, or set \(key)"
       return fault.map {
         Finding(
-          isRecorder ? .problem : .warning, key, "\(folder): \($0)",
+          .warning, key, "\(folder): \($0)",
           remedy: isRecorder ? remedy + " or recorder.enabled = false" : remedy)
       }
     }

@@ -130,7 +130,11 @@ package struct RemoteFolder: Sendable {
   var historyPath: String { "\(path)/track" }
 
   /// Creates the folder if its parent exists.
-  package func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
+  /// - Returns: the failure of a full or read-only disk; nil if there is none.
+  /// - Throws: `SystemError` if the folder cannot be created for another reason.
+  package func make() throws(SystemError) -> SystemError? {
+    try StateFolder.makeIfWritable(path, key: "remote.path")
+  }
 
   /// Returns the stored settings; empty settings if there are none, or if they are not usable.
   package func memory(now: UTCTime) -> RemoteMemory {

@@ -1209,6 +1209,10 @@ class Status(Message):
     """Reason why accepted messages are only in memory; absent while they are safe on the disk."""
     delivery_problem: str | None = None
     """The broker's refusal and its reason; absent if the broker accepts all messages."""
+    function_problem: str | None = None
+    """Optional functions that cannot use their files, with the reason, for example the recorder on a read-only disk;
+    absent if all can.
+    """
     counters: dict[str, Annotated[int, Limits(minimum=0)]] | None = None
     """Counts by name, since the start of the agent unless stated otherwise. Some appear only above 0."""
     energy: StatusEnergy | None = None
