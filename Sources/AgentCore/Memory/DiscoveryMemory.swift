@@ -11,11 +11,11 @@ package struct DiscoveryMemory {
   package let change: [PreservedDocument]
 
   /// - Parameters:
-  ///   - discovery: nil if it is disabled.
+  ///   - prefix: the present prefix; nil if discovery is disabled.
   ///   - outbox: nil for an agent that prints, which removes nothing.
-  package init(_ discovery: AgentConfiguration.HomeAssistant?, outbox: Outbox?) {
+  package init(prefix: String?, outbox: Outbox?) {
     let stored = outbox?.document(named: Self.name) ?? []
-    let current = Array((discovery?.prefix ?? "").utf8)
+    let current = Array((prefix ?? "").utf8)
     guard outbox != nil, stored != current else {
       (former, change) = (nil, [])
       return

@@ -109,7 +109,8 @@ package final class Agent: Sendable {
     }
     if let problem = start?.problem { services.problems.append(problem) }
     let inbox = AgentInbox()
-    let discovery = DiscoveryMemory(configuration.profiles.homeAssistant, outbox: messageStore?.outbox)
+    let discovery = DiscoveryMemory(
+      prefix: configuration.profiles.homeAssistant?.prefix, outbox: messageStore?.outbox)
     var formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
     if let former = discovery.former {
       formats.remove(HomeAssistantDiscovery(prefix: former, topics: topics, version: version))
