@@ -83,6 +83,21 @@ import VehicleData
     #expect(formats.encode(status).count == 1)
   }
 
+  /// The retained position of both formats is deleted before the first message.
+  @Test func positionIsWithdrawnOnce() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    let names = try OwnTracksTopics(user: "f", device: "v")
+    var formats = MessageFormats(topics: topics, ownTracks: OwnTracksFormat(topics: names, trackerID: "v"))
+    formats.withdrawPosition()
+    let status = VehicleMessage.status(
+      StatusMessage(state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0)))
+    let publications = formats.encode(status)
+    let empty = publications.filter { $0.payload(identity: nil).isEmpty }
+    #expect(empty.map(\.topic) == [topics.topic(.location), names.base])
+    #expect(empty.allSatisfy { $0.retain && $0.lane == .tracks } && publications.count == 3)
+    #expect(formats.encode(status).count == 1)
+  }
+
   /// A payload that is not JSON is a string of the printed line.
   @Test(arguments: [("OFF", #""OFF""#), ("", #""""#), (#"{"a":1}"#, #"{"a":1}"#)])
   func printedLineIsJSON(payload: String, member: String) throws {

@@ -109,13 +109,18 @@ package final class Agent: Sendable {
     }
     if let problem = start?.problem { services.problems.append(problem) }
     let inbox = AgentInbox()
-    let discovery = DiscoveryMemory(
-      prefix: configuration.profiles.homeAssistant?.prefix, outbox: messageStore?.outbox)
+    let discovery = FormerSetting(
+      "home assistant", current: configuration.profiles.homeAssistant?.prefix ?? "",
+      outbox: messageStore?.outbox)
+    let privacy = FormerSetting(
+      "position settings", current: configuration.positionDigest, outbox: messageStore?.outbox)
     var formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
-    if let former = discovery.former {
+    if let former = discovery.value {
       formats.remove(HomeAssistantDiscovery(prefix: former, topics: topics, version: version))
     }
-    services.documents = discovery.change
+    // The retained position may be one that the present settings do not permit.
+    if privacy.value != nil { formats.withdrawPosition() }
+    services.documents = discovery.change + privacy.change
     let delivery: any MessageDelivery
     // The output of an agent that prints must depend on its input alone, not on stored region states.
     if let messageStore {
