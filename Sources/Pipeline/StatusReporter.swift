@@ -12,6 +12,8 @@ package struct AgentEnvironment: Sendable {
   package var storeProblem: String?
   /// The messages that the broker rejects, and the reason; nil if it accepts all.
   package var deliveryProblem: String?
+  /// Optional functions that cannot use their files, and the reasons; nil if all can.
+  package var functionProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?
   /// True if the vehicle accepts settings, regions and commands over MQTT; nil if no broker is configured.
@@ -163,6 +165,7 @@ struct StatusReporter: PipelinePart {
     message.storeProblem = environment.storeProblem
     message.isManagedRemotely = environment.isManagedRemotely
     message.deliveryProblem = environment.deliveryProblem
+    message.functionProblem = environment.functionProblem
     message.sources = sources.values.sorted { $0.name < $1.name }
     message.counters = environment.counters
     return message

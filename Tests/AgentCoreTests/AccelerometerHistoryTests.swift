@@ -7,6 +7,7 @@ import Platform
 import Sensors
 import Spatial
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import AgentCore
@@ -68,15 +69,48 @@ import Testing
     #expect(try history("2026-11-21T08:10:00Z", "2026-11-21T08:50:00Z").samples.isEmpty)
   }
 
-  @Test func unavailableFileIsReportedAtTheStart() throws {
+  /// A file that cannot be opened does not stop the agent. It is tried again every minute.
+  @Test func unavailableFileIsRetried() throws {
+    let directory = try TemporaryDirectory()
+    let folder = directory.file("mount")
     let configuration = try configuration(
-      ["recorder.enabled=true", "recorder.path=/nonexistent/history", "simulation.duration=1"])
-    do {
-      try run(configuration)
-      Issue.record("started")
-    } catch let error as ConfigurationError {
-      #expect(error.place == "recorder.path" && error.problem.contains("/nonexistent/history"))
+      ["recorder.enabled=true", "recorder.path=\(folder)/history", "simulation.duration=1", "input.speed=0"])
+    try run(configuration)
+    var memory = try MotionMemory(MotionMemory.Plan(configuration, calibration: nil), log: Self.log)
+    let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+    let pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: start, version: "1")
+    func play(_ seconds: Double, into memory: inout MotionMemory) {
+      var scan = InertialScan(timestamp: Timestamp(seconds: seconds))
+      scan.specificForce = Vector3(0, 0, 9.8)
+      memory.process(.inertial([scan]), pipeline)
     }
+    play(1, into: &memory)
+    let problem = memory.recorderProblem
+    #expect(problem?.contains("\(folder)/history") == true)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    play(60, into: &memory)
+    let isRecording = memory.recorderProblem == nil
+    #expect(!isRecording)
+    play(61, into: &memory)
+    let later = memory.recorderProblem
+    #expect(later == nil)
+    let count = try memory.recorded(from: start, to: start.advanced(bySeconds: 100))?.piece.count
+    #expect(count == 1)
+  }
+
+  /// A file that another agent writes is a mistake in the configuration.
+  @Test func fileOfAnotherAgentIsRefused() throws {
+    let directory = try TemporaryDirectory()
+    let configuration = try configuration(
+      ["recorder.enabled=true", "recorder.path=\(directory.file("history"))"])
+    let plan = MotionMemory.Plan(configuration, calibration: nil)
+    let first = try MotionMemory(plan, log: Self.log)
+    do throws(ConfigurationError) {
+      _ = try MotionMemory(plan, log: Self.log)
+      Issue.record("opened twice")
+    } catch { #expect(error.kind == .conflict && error.place == "recorder.path") }
+    _ = consume first
   }
 
   /// Recording starts with the command and lasts the requested time. A later command can extend, but not

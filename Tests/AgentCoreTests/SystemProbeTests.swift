@@ -108,6 +108,7 @@ import Testing
       sessionStart: .init(nanoseconds: 1_795_247_000_000_000_000))
     message.nextContact = .init(nanoseconds: 1_795_248_600_000_000_000)
     message.storeProblem = "the disk is full"
+    message.functionProblem = "recorder: read-only file system"
     message.deliveryProblem = "the broker refuses a/b: not authorized (0x87); kept for another attempt"
     var health = DeviceHealth()
     health.model = "van \"7\""

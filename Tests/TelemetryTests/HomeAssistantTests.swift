@@ -71,6 +71,47 @@ import VehicleData
         .map { "ha/\($0)/config" })
   }
 
+  /// After discovery was switched off, the first message removes all entities and states.
+  @Test func entitiesOfAnEarlierRunAreRemovedOnce() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    var formats = MessageFormats(topics: topics)
+    let former = HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9")
+    formats.remove(former)
+    let status = VehicleMessage.status(
+      StatusMessage(state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0)))
+    let removed = formats.encode(status).filter { $0.topic.hasPrefix("ha/") }
+    #expect(removed.allSatisfy { $0.retain && $0.lane == .state && $0.payload(identity: nil).isEmpty })
+    let states = ["moving", "driving"].map { "ha/binary_sensor/odograph_f_v/\($0)/state" }
+    #expect(Set(removed.map(\.topic)) == Set(former.publications.map(\.topic) + states))
+    #expect(formats.encode(status).count == 1)
+  }
+
+  /// The retained position of both formats is deleted before the first message.
+  @Test func positionIsWithdrawnOnce() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    let names = try OwnTracksTopics(user: "f", device: "v")
+    var formats = MessageFormats(topics: topics, ownTracks: OwnTracksFormat(topics: names, trackerID: "v"))
+    formats.withdrawPosition()
+    let status = VehicleMessage.status(
+      StatusMessage(state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0)))
+    let publications = formats.encode(status)
+    let empty = publications.filter { $0.payload(identity: nil).isEmpty }
+    #expect(empty.map(\.topic) == [topics.topic(.location), names.base])
+    #expect(empty.allSatisfy { $0.retain && $0.lane == .tracks } && publications.count == 3)
+    #expect(formats.encode(status).count == 1)
+  }
+
+  /// A payload that is not JSON is a string of the printed line.
+  @Test(arguments: [("OFF", #""OFF""#), ("", #""""#), (#"{"a":1}"#, #"{"a":1}"#)])
+  func printedLineIsJSON(payload: String, member: String) throws {
+    let line = Publication(topic: "t", payload: Array(payload.utf8), lane: .state, retain: true).line(
+      identity: nil)
+    #expect(
+      String(decoding: line, as: UTF8.self) == #"{"topic":"t","qos":1,"retain":true,"payload":"# + member
+        + "}")
+    #expect(try JSONValue(parsing: line)["topic"]?.string == "t")
+  }
+
   /// Remote settings can enable a kind of message while the agent runs.
   @Test func entitiesOfEnabledMessagesAreAnnouncedOnce() throws {
     let topics = try TopicScheme(fleet: "f", vehicle: "v")

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import JSON
 internal import LiveSensors
+internal import Logging
 internal import MQTT
 internal import Motion
 internal import Pipeline
@@ -41,6 +42,7 @@ package struct EnvironmentCheck {
     ]
     // In steps: one sum of all takes older compilers too long.
     findings += layers?.findings() ?? []
+    findings += remoteSettings()
     findings += RegionFile.findings(configuration.regions)
     findings += clock()
     findings += location()
@@ -79,6 +81,21 @@ package struct EnvironmentCheck {
         let estimate = try DayEstimate(configuration, present: present, drivingHours: drivingHours)
         json.field("estimate") { estimate.write(to: &$0) }
       } catch { json.field("estimateProblem", "\(error)") }
+    }
+  }
+
+  /// Returns a warning for each stored remote setting that this configuration does not permit. Changes no file.
+  private func remoteSettings() -> [Finding] {
+    let (remote, store) = (configuration.remote, configuration.store.path)
+    guard remote.isEnabled, let layers else { return [] }
+    let folder = RemoteFolder(
+      path: remote.path, store: StateStore(path: store, outbox: nil),
+      log: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
+    let manager = try? RemoteManager(layers: layers, memory: folder.memory(now: .now), at: .now)
+    return (manager?.refused ?? []).map {
+      Finding(
+        .warning, $0.key, "the stored remote setting is not in effect: \($0.reason)",
+        remedy: "correct this configuration, or withdraw the setting (odograph config set --unset \($0.key))")
     }
   }
 
@@ -429,7 +446,7 @@ package struct EnvironmentCheck {
   /// Free space in bytes below which the queue of a day without a link may not fit.
   private static let leastSpace: Int64 = 10 << 20
 
-  /// Checks the folders of optional files. Without the recorder's file the agent does not start.
+  /// Checks the folders of optional files, without which the agent works.
   /// - Parameter checked: folders that have already been checked.
   private func files(except checked: Set<String>) -> [Finding] {
     let operation = configuration.operation
@@ -447,7 +464,7 @@ package struct EnvironmentCheck {
       let remedy = "create it for the agent's user, or set \(key)"
       return fault.map {
         Finding(
-          isRecorder ? .problem : .warning, key, "\(folder): \($0)",
+          .warning, key, "\(folder): \($0)",
           remedy: isRecorder ? remedy + " or recorder.enabled = false" : remedy)
       }
     }

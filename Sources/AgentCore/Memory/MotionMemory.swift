@@ -46,14 +46,32 @@ package struct MotionMemory: ~Copyable {
   private var odometer: OdometerStore?
   private var trips: TripStore?
   private var history: AccelerometerHistory?
-  private let commandedRecorder: AgentConfiguration.Recorder?
+  private let recorder, commandedRecorder: AgentConfiguration.Recorder?
+  /// The reason why a recorder that always records does not record; nil while it does.
+  private(set) var recorderProblem: String?
+  /// Time of the next attempt to open the recorder's file.
+  private var recorderDue = Timestamp(nanoseconds: 0)
   private let isVirtual: Bool
   private let log: Logger
 
-  /// - Throws: `ConfigurationError` if the recorder's file cannot be opened.
+  /// Interval in s between attempts to open the recorder's file.
+  private static let recorderInterval = 60.0
+
+  /// A recorder whose file cannot be opened, as on a read-only disk, is logged and retried.
+  ///
+  /// - Throws: `ConfigurationError` if another process writes the recorder's file.
   package init(_ plan: Plan, log: Logger) throws(ConfigurationError) {
     if let recorder = plan.recorder {
-      history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
+      do throws(ConfigurationError) {
+        history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
+      } catch {
+        if error.kind == .conflict { throw error }
+        history = nil
+        recorderProblem = error.problem
+        log.error(
+          .recorderFailed, "accelerometer not recorded; retried every minute",
+          metadata: ["reason": "\(error.problem)"])
+      }
     } else if let recorder = plan.commandedRecorder, access(recorder.path, F_OK) == 0 {
       // The file is opened so that an earlier recording can be read. If it cannot be opened, the next command
       // to record reports the error.
@@ -62,7 +80,7 @@ package struct MotionMemory: ~Copyable {
     } else {
       history = nil
     }
-    commandedRecorder = plan.commandedRecorder
+    (recorder, commandedRecorder) = (plan.recorder, plan.commandedRecorder)
     isVirtual = plan.isVirtual
     self.log = log
     calibration = plan.calibration
@@ -75,9 +93,20 @@ package struct MotionMemory: ~Copyable {
   /// processed the event.
   package mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
     guard let timestamp = event.timestamp else { return }
+    if recorderProblem != nil { retryRecorder(at: timestamp) }
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
     calibration?.keep(pipeline, at: timestamp)
     navigation?.keep(pipeline, at: timestamp)
+  }
+
+  private mutating func retryRecorder(at timestamp: Timestamp) {
+    guard let recorder, timestamp >= recorderDue else { return }
+    recorderDue = timestamp.advanced(bySeconds: Self.recorderInterval)
+    do throws(ConfigurationError) {
+      history = try AccelerometerHistory(recorder, isVirtual: isVirtual, log: log)
+      recorderProblem = nil
+      log.notice(.recorderStarted, "accelerometer recorded", metadata: ["path": "\(recorder.path)"])
+    } catch { recorderProblem = error.problem }
   }
 
   /// Stores the odometer if it is due. Call it before messages with the odometer are delivered.
@@ -104,9 +133,10 @@ package struct MotionMemory: ~Copyable {
   /// Records the accelerometer from its next sample, if it does not always record.
   /// - Throws: `ConfigurationError` if the file cannot be opened.
   package mutating func record(seconds: Double) throws(ConfigurationError) {
-    if history == nil, let commandedRecorder {
+    if history == nil, let settings = recorder ?? commandedRecorder {
       history = try AccelerometerHistory(
-        commandedRecorder, isVirtual: isVirtual, isCommanded: true, log: log)
+        settings, isVirtual: isVirtual, isCommanded: recorder == nil, log: log)
+      recorderProblem = nil
     }
     history?.record(seconds: seconds)
   }
@@ -185,7 +215,7 @@ struct AccelerometerHistory: ~Copyable {
       recorder = try SensorRecorder(path: settings.path, boot: boot, settings: limits)
     } catch {
       throw ConfigurationError(
-        .unreadable, place: "recorder.path",
+        error.code == EWOULDBLOCK ? .conflict : .unreadable, place: "recorder.path",
         problem: error.code == EWOULDBLOCK
           ? "another process writes \(settings.path); give each agent a file of its own"
           : "\(error); make its folder writable, or set recorder.enabled to false")

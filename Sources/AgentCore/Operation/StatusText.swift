@@ -183,6 +183,7 @@ package enum StatusText {
     if let dead = counters["queue.dead"]?.integer, dead > 0 { text += ", \(dead) refused for good" }
     if let problem = status?["storeProblem"]?.string { text += ", IN MEMORY ONLY: \(problem)" }
     return [row("queue", text)] + (status?["deliveryProblem"]?.string.map { [row("REFUSED", $0)] } ?? [])
+      + (status?["functionProblem"]?.string.map { [row("NOT ACTIVE", $0)] } ?? [])
   }
 
   private static func broker(_ document: JSONValue) -> [String] {

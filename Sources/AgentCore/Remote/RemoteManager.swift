@@ -50,6 +50,10 @@ package struct RemoteManager: Sendable {
   /// The configuration in effect.
   package private(set) var active: AgentConfiguration
   package private(set) var layers: ConfigurationLayers
+  /// Stored settings that are not in effect, because the vehicle's own configuration no longer permits them.
+  package private(set) var refused: [RemoteDocument.Refusal] = []
+  /// The reason why `begin` ends a trial; nil if it does not.
+  private var failure: String?
   private var trial: Trial?
   private var isConnected = false
   private var lastProblem: String?
@@ -77,37 +81,44 @@ package struct RemoteManager: Sendable {
   package init(layers: ConfigurationLayers, memory: RemoteMemory, at start: Timestamp)
     throws(ConfigurationError)
   {
-    self.layers = layers
-    self.memory = memory
-    let own = try layers.configuration()
-    active = own
-    for index in 0..<2 {
-      let isTrial = index == 0
-      guard let settings = isTrial ? self.memory.trial?.settings : self.memory.settings else { continue }
-      if isTrial, (self.memory.trial?.starts ?? 0) >= Self.startsOnTrial {
-        lastProblem = "the agent was started \(Self.startsOnTrial) times with the new settings"
-        continue
-      }
-      guard let configuration = try? layers.configuration(remote: Self.usable(settings, own, layers)) else {
-        continue
-      }
-      active = configuration
-      if isTrial {
+    (self.layers, self.memory) = (layers, memory)
+    active = try layers.configuration()
+    if let stored = memory.trial {
+      let usable = try self.usable(stored.settings)
+      if stored.starts >= Self.startsOnTrial {
+        failure = "the agent was started \(Self.startsOnTrial) times with the new settings"
+      } else if let refusal = usable.refused.first {
+        failure = "the vehicle's own configuration no longer permits \(refusal.key): \(refusal.reason)"
+      } else {
+        active = usable.configuration
         self.memory.trial?.starts += 1
         trial = Trial(
-          deadline: start.advanced(bySeconds: own.remote.rollbackAfter),
-          connectionsNeeded: connectionsNeeded(by: configuration))
+          deadline: start.advanced(bySeconds: active.remote.rollbackAfter),
+          connectionsNeeded: connectionsNeeded(by: active))
+        return
       }
-      return
     }
+    let usable = try self.usable(memory.settings)
+    (active, refused) = (usable.configuration, usable.refused)
   }
 
   /// Returns the pending decisions after a start.
   package mutating func begin() -> [Decision] {
     if trial != nil { return [.remember(memory)] }
-    guard let failed = memory.trial else { return [] }
-    memory.trial = nil
-    return [.remember(memory), .report(rolledBack(failed.settings))]
+    if let failed = memory.trial {
+      memory.trial = nil
+      let report = rolledBack(failed.settings, problem: failure ?? "")
+      return [.remember(noteRefusals()), .report(report)]
+    }
+    // The retained report of an earlier run is replaced if other settings are refused now.
+    guard memory.refused != refused.map(\.key) else { return [] }
+    return [.remember(noteRefusals())] + (reportInForce.map { [.report($0)] } ?? [])
+  }
+
+  /// Stores the keys of refused settings.
+  private mutating func noteRefusals() -> RemoteMemory {
+    memory.refused = refused.map(\.key)
+    return memory
   }
 
   /// Decides on a `config/desired` document.
@@ -124,9 +135,12 @@ package struct RemoteManager: Sendable {
     _ payload: [UInt8], isRetained: Bool, isOwnTracks: Bool = false, at now: Timestamp,
     civilTime: UTCTime? = nil
   ) -> [Decision] {
-    let digest = RemoteMemory.digest(payload)
-    if isRetained, digest == memory.lastDesired { return [] }
-    if !isOwnTracks { memory.lastDesired = digest }
+    if !isOwnTracks {
+      let before = memory.desired
+      guard memory.desired.admit(payload, isRetained: isRetained) else {
+        return memory.desired == before ? [] : [.remember(memory)]
+      }
+    }
     let document = RemoteDocument(parsing: payload, changeable: active.remote.keys, layers: layers)
     var report = Report(
       state: .refused, version: document.settings.version, problem: document.problem,
@@ -146,14 +160,14 @@ package struct RemoteManager: Sendable {
     } catch {
       report.problem = error.problem
       // A key of the document that causes the error is refused by name, so that its sender can omit it.
-      if let key = document.settings.values.keys.first(where: { error.problem.hasPrefix("key \($0): ") }) {
+      if let key = document.settings.values.keys.first(where: error.isAbout) {
         report.accepted.removeAll { $0 == key }
-        let reason = String(error.problem.dropFirst("key \(key): ".count))
-        report.refused.append(RemoteDocument.Refusal(key: key, reason: reason))
+        report.refused.append(RemoteDocument.Refusal(key: key, reason: error.reason(for: key)))
       }
       return [.remember(memory), .report(report)]
     }
     report.settings = document.settings.values
+    (refused, memory.refused) = ([], [])
     if let version = document.settings.version, RemoteSettings.hasOrder(version) {
       memory.newestVersion = version
     }
@@ -184,10 +198,15 @@ package struct RemoteManager: Sendable {
   /// Returns the reason to refuse a version; nil to accept it. Each of several brokers may retain a document.
   /// Without an order of versions, the settings could alternate between the documents of two brokers.
   private func problem(of version: String, at civilTime: UTCTime?) -> String? {
+    if RemoteSettings.isTooLarge(version) {
+      return "version \(version) is above \(RemoteSettings.largestNumber), the largest number of a version; "
+        + "give a smaller number, or a time"
+    }
     if let civilTime, RemoteSettings.isFuture(version, at: civilTime) {
       return
         "version \(version) is in the future; it is now \(civilTime.rfc3339); correct the clock of the sender"
     }
+    // An earlier version of the agent accepted larger numbers, which `isOlder` ignores.
     guard let newest = memory.newestVersion, RemoteSettings.isOlder(version, than: newest) else { return nil }
     // The newest version is a time in the future: it was accepted while the clock was wrong, and no longer
     // counts.
@@ -195,16 +214,12 @@ package struct RemoteManager: Sendable {
     return "version \(version) is older than \(newest), which this vehicle has accepted; give a newer version"
   }
 
-  /// Returns false if the broker has delivered the last processed `regions/desired` document again.
-  func isNew(regions payload: [UInt8], isRetained: Bool) -> Bool {
-    !isRetained || RemoteMemory.digest(payload) != memory.lastRegions
-  }
-
-  /// Records that a `regions/desired` document was processed.
+  /// Records the processed `regions/desired` documents.
   ///
-  /// - Returns: the state to store.
-  mutating func processed(regions payload: [UInt8]) -> RemoteMemory {
-    memory.lastRegions = RemoteMemory.digest(payload)
+  /// - Returns: the state to store; nil if it has not changed.
+  mutating func processed(regions: RemoteMemory.Decided) -> RemoteMemory? {
+    guard memory.regions != regions else { return nil }
+    memory.regions = regions
     return memory
   }
 
@@ -212,13 +227,11 @@ package struct RemoteManager: Sendable {
   ///
   /// - Throws: `ConfigurationError` for an invalid file; then nothing is changed.
   package mutating func reload(_ layers: ConfigurationLayers) throws(ConfigurationError) -> Reloaded {
-    let listed = Self.usable(inForce, active, layers)
-    let wanted = try layers.configuration(remote: listed)
-    try Self.check(wanted)
+    let wanted = try UsableSettings(stored, changeable: active.remote.keys, layers: layers)
     // The previous content of the file, with only those changes that can take effect immediately.
     var file = self.layers.file ?? ConfigurationLayer()
     let differing = ConfigurationKey.all.map(\.path).filter { file[$0]?.value != layers.file?[$0]?.value }
-    let isOverridden = { (key: String) in layers.override(of: key) != nil || listed[key] != nil }
+    let isOverridden = { (key: String) in layers.override(of: key) != nil || wanted.values[key] != nil }
     let isLive = { (key: String) in RemoteKeys.effect(of: key) == .immediate }
     let free = differing.filter { !isOverridden($0) }
     var reloaded = Reloaded(
@@ -229,11 +242,22 @@ package struct RemoteManager: Sendable {
     let applicable = ConfigurationLayers(
       flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName,
       folders: layers.folders)
-    let configuration = try applicable.configuration(remote: listed)
+    let usable = try UsableSettings(stored, changeable: active.remote.keys, layers: applicable)
+    if trial != nil, let refusal = usable.refused.first {
+      throw ConfigurationError(
+        .conflict, place: "config/desired",
+        problem: "\(refusal.key), which is on trial: \(refusal.reason); reload again after the trial")
+    }
     self.layers = applicable
-    guard configuration != active else { return reloaded }
-    active = configuration
-    reloaded.decisions = [.apply(configuration)]
+    if usable.configuration != active {
+      active = usable.configuration
+      reloaded.decisions = [.apply(active)]
+    }
+    if usable.refused != refused {
+      refused = usable.refused
+      reloaded.decisions.insert(.remember(noteRefusals()), at: 0)
+      if let report = reportInForce { reloaded.decisions.append(.report(report)) }
+    }
     return reloaded
   }
 
@@ -286,7 +310,7 @@ package struct RemoteManager: Sendable {
     // The policy at rest is sufficient: a link that uses bursts while the vehicle moves also uses them at
     // rest.
     guard case .bursts = configuration.mqtt.resting.policy else { return false }
-    let before = try? layers.configuration(remote: Self.usable(memory.settings, active, layers)).mqtt
+    let before = try? usable(memory.settings).configuration.mqtt
     return before.map {
       $0.client.linkPolicy != configuration.mqtt.client.linkPolicy
         || $0.resting.policy != configuration.mqtt.resting.policy
@@ -312,9 +336,7 @@ package struct RemoteManager: Sendable {
     if current.connectedSince != nil { return confirm(isNews: false) }
     // The restored settings were in effect before, and the configuration file in memory is unchanged. A file
     // to which they refer (privacy.path) may have become invalid; then the rollback is retried later.
-    guard
-      let configuration = try? layers.configuration(remote: Self.usable(memory.settings, active, layers))
-    else {
+    guard let usable = try? self.usable(memory.settings) else {
       trial?.deadline = now.advanced(bySeconds: active.remote.rollbackAfter)
       return []
     }
@@ -322,34 +344,46 @@ package struct RemoteManager: Sendable {
     let isLate = current.connectionsNeeded == 1 && hasNewBursts(active)
     trial = nil
     memory.trial = nil
-    active = configuration
-    return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings, isLate: isLate))]
+    (active, refused) = (usable.configuration, usable.refused)
+    let problem =
+      isLate
+      ? "no second connection within \(Int(active.remote.rollbackAfter)) s: mqtt.burst_interval must be shorter than "
+        + "remote.rollback_after, which is set in the vehicle's configuration"
+      : "the broker could not be reached, or acknowledged no message in time"
+    let report = rolledBack(failed.settings, problem: problem + (lastProblem.map { "; \($0)" } ?? ""))
+    return [.remember(noteRefusals()), .apply(active), .report(report)]
   }
 
-  /// Returns the stored settings that are still permitted. `remote.keys` or the overrides may have changed
-  /// since they were stored.
-  private static func usable(
-    _ settings: RemoteSettings, _ configuration: AgentConfiguration, _ layers: ConfigurationLayers
-  ) -> [String: ConfigurationKey.Value] {
-    settings.values.filter {
-      configuration.remote.keys.contains($0.key) && layers.problem(remote: $0.key, value: $0.value) == nil
-    }
+  private func usable(_ settings: RemoteSettings) throws(ConfigurationError) -> UsableSettings {
+    try UsableSettings(settings, changeable: active.remote.keys, layers: layers)
   }
 
   /// The accepted remote settings that have no effect because of another setting.
   package var ineffectiveSettings: [IneffectiveSetting] {
-    layers.ineffectiveSettings(remote: Self.usable(inForce, active, layers))
+    layers.ineffectiveSettings(remote: inForce.values)
+  }
+
+  /// The stored settings that apply now: those on trial, or the confirmed ones.
+  private var stored: RemoteSettings {
+    trial == nil ? memory.settings : memory.trial?.settings ?? memory.settings
   }
 
   /// The remote settings in effect.
-  package var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
+  package var inForce: RemoteSettings {
+    var settings = stored
+    for refusal in refused { settings.values[refusal.key] = nil }
+    return settings
+  }
 
-  /// A report on the remote settings in effect; nil if there are none.
-  var reportInForce: Report? {
-    guard !inForce.values.isEmpty else { return nil }
+  /// A report on the stored settings; nil if there are none.
+  package var reportInForce: Report? {
+    let settings = inForce
+    guard !settings.values.isEmpty || !refused.isEmpty else { return nil }
+    let state: Report.State = (trial?.connectionsNeeded ?? 0) > 0 ? .trial : .applied
     return Report(
-      state: (trial?.connectionsNeeded ?? 0) > 0 ? .trial : .applied, version: inForce.version,
-      accepted: inForce.values.keys.sorted(), settings: inForce.values)
+      state: settings.values.isEmpty ? .refused : state, version: settings.version,
+      problem: refused.isEmpty ? nil : "the vehicle's own configuration no longer permits all settings",
+      accepted: settings.values.keys.sorted(), refused: refused, settings: settings.values)
   }
 
   private mutating func confirm(isNews: Bool) -> [Decision] {
@@ -363,21 +397,14 @@ package struct RemoteManager: Sendable {
     return [.remember(memory)] + (isNews ? [.report(report)] : [])
   }
 
-  private func rolledBack(_ failed: RemoteSettings, isLate: Bool = false) -> Report {
-    let limit = active.remote.rollbackAfter
-    let problem =
-      isLate
-      ? "no second connection within \(Int(limit)) s: mqtt.burst_interval must be shorter than remote.rollback_after, "
-        + "which is set in the vehicle's configuration"
-      : "the broker could not be reached, or acknowledged no message in time"
-    let why = lastProblem.map { "; \($0)" } ?? ""
-    return Report(
-      state: .rolledBack, version: failed.version, problem: problem + why,
-      accepted: failed.values.keys.sorted(), settings: memory.settings.values)
+  private func rolledBack(_ failed: RemoteSettings, problem: String) -> Report {
+    Report(
+      state: .rolledBack, version: failed.version, problem: problem, accepted: failed.values.keys.sorted(),
+      refused: refused, settings: inForce.values)
   }
 
   /// Checks bounds that are defined by the MQTT client.
-  private static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
+  static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
     do throws(OperationError) { try configuration.mqtt.client.validate() } catch {
       throw ConfigurationError(.invalidValue, place: "config/desired", problem: error.description)
     }

@@ -15,16 +15,36 @@ package struct RemoteMemory: Hashable, Sendable {
     package var starts = 0
   }
 
+  /// The documents of a topic that were decided on. A broker delivers its retained document at every connection.
+  package struct Decided: Hashable, Sendable {
+    /// Digest of the last document.
+    package var last: String?
+    /// Digest of the last document that the broker had retained. Later documents that it does not retain leave it.
+    package var retained: String?
+
+    /// Records a document.
+    ///
+    /// - Returns: false if the broker has delivered its retained document again.
+    mutating func admit(_ payload: [UInt8], isRetained: Bool) -> Bool {
+      let digest = RemoteMemory.digest(payload)
+      let isRepeated = isRetained && (digest == last || digest == retained)
+      if isRetained { retained = digest }
+      if !isRepeated { last = digest }
+      return !isRepeated
+    }
+  }
+
   /// Settings with which the broker was reached.
   package var settings = RemoteSettings()
   package var trial: Trial?
-  /// Digest of the last decided `config/desired`, because the broker sends a retained one at every
-  /// connection.
-  package var lastDesired: String?
+  /// The decided `config/desired` documents.
+  package var desired = Decided()
   /// Version of the last accepted `config/desired` of any broker.
   package var newestVersion: String?
-  /// Digest of the last decided `regions/desired`.
-  var lastRegions: String?
+  /// The decided `regions/desired` documents.
+  var regions = Decided()
+  /// Keys of stored settings that the last report refused.
+  package var refused: [String] = []
 
   package init() {}
 
@@ -48,9 +68,12 @@ extension RemoteMemory {
           Self.write(trial.settings, to: &json)
         }
       }
-      json.field("lastDesired", lastDesired)
+      json.field("lastDesired", desired.last)
+      json.field("retainedDesired", desired.retained)
       json.field("newestVersion", newestVersion)
-      json.field("lastRegions", lastRegions)
+      json.field("lastRegions", regions.last)
+      json.field("retainedRegions", regions.retained)
+      if !refused.isEmpty { json.field("refused", texts: refused) }
     }
   }
 
@@ -71,9 +94,10 @@ extension RemoteMemory {
       self.trial = Trial(
         settings: Self.settings(trial), starts: Int(clamping: trial["starts"]?.integer ?? 0))
     }
-    lastDesired = json["lastDesired"]?.string
+    desired = Decided(last: json["lastDesired"]?.string, retained: json["retainedDesired"]?.string)
     newestVersion = json["newestVersion"]?.string
-    lastRegions = json["lastRegions"]?.string
+    regions = Decided(last: json["lastRegions"]?.string, retained: json["retainedRegions"]?.string)
+    refused = json["refused"]?.array?.compactMap(\.string) ?? []
   }
 
   private static func settings(_ json: JSONValue?) -> RemoteSettings {
@@ -106,7 +130,11 @@ package struct RemoteFolder: Sendable {
   var historyPath: String { "\(path)/track" }
 
   /// Creates the folder if its parent exists.
-  package func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
+  /// - Returns: the failure of a full or read-only disk; nil if there is none.
+  /// - Throws: `SystemError` if the folder cannot be created for another reason.
+  package func make() throws(SystemError) -> SystemError? {
+    try StateFolder.makeIfWritable(path, key: "remote.path")
+  }
 
   /// Returns the stored settings; empty settings if there are none, or if they are not usable.
   package func memory(now: UTCTime) -> RemoteMemory {

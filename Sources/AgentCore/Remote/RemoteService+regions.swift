@@ -10,10 +10,14 @@ extension RemoteService {
   /// Processes a `regions/desired` document. Invalid features are omitted and reported; each document
   /// replaces the previous one.
   func processRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
-    guard manager.isNew(regions: request.payload, isRetained: request.isRetained) else { return }
+    var decided = manager.memory.regions
+    let isNew = decided.admit(request.payload, isRetained: request.isRetained)
     // The state is stored last, so that the same document is processed again if power is lost before, or if the
     // disk was not writable.
-    if watch(request.payload, &pipeline) { keep(manager.processed(regions: request.payload)) }
+    guard !isNew || watch(request.payload, &pipeline), let memory = manager.processed(regions: decided) else {
+      return
+    }
+    keep(memory)
   }
 
   /// Replaces the monitored regions by those of a document, if it is readable, and reports the outcome.

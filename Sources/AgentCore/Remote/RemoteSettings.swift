@@ -18,15 +18,28 @@ package struct RemoteSettings: Hashable, Sendable {
     UTCTime(rfc3339: version).map { $0.seconds(since: civilTime) > longestAhead } ?? false
   }
 
+  /// Largest version that is a number: the largest whole number that every JSON reader represents exactly. A larger one
+  /// would block all smaller numbers.
+  static let largestNumber: UInt64 = 1 << 53
+
+  private static func number(_ version: String) -> UInt64? {
+    UInt64(version).flatMap { $0 <= largestNumber ? $0 : nil }
+  }
+
+  /// Returns whether a version is a whole number above `largestNumber`.
+  static func isTooLarge(_ version: String) -> Bool {
+    number(version) == nil && version.utf8.allSatisfy { (0x30...0x39).contains($0) }
+  }
+
   /// Returns whether a version is a whole number or an RFC 3339 time.
   static func hasOrder(_ version: String) -> Bool {
-    UInt64(version) != nil || UTCTime(rfc3339: version) != nil
+    number(version) != nil || UTCTime(rfc3339: version) != nil
   }
 
   /// Returns whether a version precedes another. Whole numbers and RFC 3339 times are ordered; other names are
   /// not.
   package static func isOlder(_ version: String, than other: String) -> Bool {
-    if let number = UInt64(version), let other = UInt64(other) { return number < other }
+    if let number = Self.number(version), let other = Self.number(other) { return number < other }
     if let time = UTCTime(rfc3339: version), let other = UTCTime(rfc3339: other) { return time < other }
     return false
   }
@@ -87,6 +100,9 @@ package struct RemoteDocument: Sendable {
     }
   }
 
+  /// The reason for refusing a key that remote settings may not set.
+  static let unlisted = "remote.keys does not list it"
+
   /// Returns the accepted value, or the reason for refusing it.
   private static func check(
     _ key: String, _ json: JSONValue, _ changeable: Set<String>, _ layers: ConfigurationLayers
@@ -95,7 +111,7 @@ package struct RemoteDocument: Sendable {
       let hint = ConfigurationKey.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
       return (nil, "unknown key" + hint)
     }
-    guard changeable.contains(key) else { return (nil, "remote.keys does not list it") }
+    guard changeable.contains(key) else { return (nil, unlisted) }
     let value = spec.accept(json: json)
     if let reason = layers.problem(remote: key, value: value) { return (nil, reason) }
     return value == nil ? (nil, "the value is not \(spec.accepted)") : (value, nil)

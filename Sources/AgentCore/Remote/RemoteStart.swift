@@ -12,10 +12,12 @@ struct RemoteStart: Sendable {
   let topics: RemoteTopics
   /// The remote regions; nil if there are none, so that the configuration's are monitored.
   let regions: RemoteRegions?
+  /// The reason why the folder of remote management is missing; nil if it exists.
+  let problem: String?
 
   /// Nil if remote management is disabled, or the origin of the configuration is unknown.
   ///
-  /// - Throws: `SystemError` if the folder cannot be created; `ConfigurationError`.
+  /// - Throws: `SystemError` if the folder's path is wrong; `ConfigurationError`.
   init?(
     _ configuration: AgentConfiguration, layers: ConfigurationLayers?, topics: TopicScheme,
     store: StateStore, log: Logger
@@ -25,7 +27,7 @@ struct RemoteStart: Sendable {
     self.topics = RemoteTopics(
       topics: topics, ownTracks: configuration.profiles.ownTracks?.topics,
       responses: configuration.remote.responses, receivesBeacons: configuration.beacons.receives)
-    try folder.make()
+    problem = try folder.make().map { "remote: \($0)" }
     let now = UTCTime.now
     // The vehicle must start without readable settings, too; a retained message of the broker restores them.
     let memory = folder.memory(now: now)
@@ -37,6 +39,11 @@ struct RemoteStart: Sendable {
       log.info(
         .remoteSettingsInForce, "remote settings in force",
         metadata: ["keys": "\(keys.joined(separator: " "))"])
+    }
+    for refusal in manager.refused {
+      log.warning(
+        .remoteSettingRefused, "stored remote setting not in effect",
+        metadata: ["key": "\(refusal.key)", "reason": "\(refusal.reason)"])
     }
   }
 }

@@ -93,13 +93,34 @@ package final class Agent: Sendable {
       regions.watch(in: &initial.regions, log: log)
       initial.regionSource = .remote
     } else if let path = configuration.regions.path {
-      let report = try RegionFile(path).watch(in: &initial.regions, at: initial.civilTime, log: log)
+      let report: RegionsReportedMessage
+      do throws(ConfigurationError) {
+        report = try RegionFile(path).watch(in: &initial.regions, at: initial.civilTime, log: log)
+        initial.regionSource = .file
+      } catch {
+        // An unreadable file must not stop the agent: its disk may have failed.
+        log.error(.regionsUnreadable, "regions not monitored", metadata: ["reason": "\(error)"])
+        services.problems.append("regions: \(error)")
+        report = RegionsReportedMessage(
+          time: initial.civilTime, state: .refused, source: .file, problem: "\(error)")
+      }
       // Only the native format contains this report.
       if configuration.profiles.isNative { services.announcements.append(.regionsReported(report)) }
-      initial.regionSource = .file
     }
+    if let problem = start?.problem { services.problems.append(problem) }
     let inbox = AgentInbox()
-    let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
+    let discovery = FormerSetting(
+      "home assistant", current: configuration.profiles.homeAssistant?.prefix ?? "",
+      outbox: messageStore?.outbox)
+    let privacy = FormerSetting(
+      "position settings", current: configuration.positionDigest, outbox: messageStore?.outbox)
+    var formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
+    if let former = discovery.value {
+      formats.remove(HomeAssistantDiscovery(prefix: former, topics: topics, version: version))
+    }
+    // The retained position may be one that the present settings do not permit.
+    if privacy.value != nil { formats.withdrawPosition() }
+    services.documents = discovery.change + privacy.change
     let delivery: any MessageDelivery
     // The output of an agent that prints must depend on its input alone, not on stored region states.
     if let messageStore {

@@ -41,8 +41,12 @@ struct AgentLoop: ~Copyable {
     var regionNotifier: RegionNotifier?
     /// Search for the devices of `iio.mount_matrix`; nil if timestamps are those of recorded or simulated input.
     var mounting: MountingCheck?
+    /// Functions that could not start, with the reasons.
+    var problems: [String] = []
     /// Messages that are delivered first.
     var announcements: [VehicleMessage] = []
+    /// State to store in the commit with the first messages.
+    var documents: [PreservedDocument] = []
   }
 
   private var pipeline: AgentPipeline
@@ -53,7 +57,7 @@ struct AgentLoop: ~Copyable {
   private var beacons: BeaconMemory?
   private var traces: TraceStore?
   private let remote: RemoteService?
-  private let services: Services
+  private var services: Services
   private let log: Logger
   private var activity = SensorActivity()
   private var sourceLog = SourceLog()
@@ -256,6 +260,8 @@ struct AgentLoop: ~Copyable {
     var environment = AgentEnvironment(
       counters: delivery.counters.merging(["dropped.events": inbox.droppedEvents]) { $1 },
       storeProblem: delivery.storeProblem, deliveryProblem: delivery.deliveryProblem)
+    let problems = services.problems + [memory.recorderProblem.map { "recorder: \($0)" }].compactMap { $0 }
+    environment.functionProblem = problems.isEmpty ? nil : problems.joined(separator: "; ")
     // A recording's time is not the machine's, and equal recordings must give equal output.
     environment.radio = delivery.radio
     if let probe = services.probe {
@@ -331,7 +337,11 @@ struct AgentLoop: ~Copyable {
     messages += traces?.process(steps) ?? []
     let states = services.regionStates?.change(of: pipeline.regions)
     // A later document replaces one of the same name.
-    let documents = documents + [trips, states].compactMap { $0 }
+    var documents = documents + [trips, states].compactMap { $0 }
+    if !messages.isEmpty {
+      documents = services.documents + documents
+      services.documents = []
+    }
     if !messages.isEmpty || !documents.isEmpty {
       try delivery.accept(messages, preserving: documents)
       pipeline.observe(messages: messages.count)

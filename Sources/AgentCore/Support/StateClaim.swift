@@ -100,16 +100,22 @@ package struct StateClaims: Sendable {
     let (state, store, remote) = (configuration.state, configuration.store.path, configuration.remote)
     let vehicle = configuration.vehicleName
     // Each folder is checked before the next is created, so that a refusal leaves nothing behind.
-    try StateFolder.make(state.folder, key: state.key, folders: folders)
+    func make(_ folder: String, _ key: String) throws(SystemError) {
+      guard let fault = try StateFolder.makeIfWritable(folder, key: key, folders: folders) else { return }
+      log.warning(
+        .stateFolderMissing, "state folder not created; state in memory only",
+        metadata: ["reason": "\(fault)"])
+    }
+    try make(state.folder, state.key)
     try StateFolder.checkOwner(of: state.folder, key: state.key)
     let storeFolder = StateFolder.of(store)
     if storeFolder != state.folder {
-      try StateFolder.make(storeFolder, key: "store.path", folders: folders)
+      try make(storeFolder, "store.path")
       try StateFolder.checkOwner(of: storeFolder, key: "store.path")
     }
     if remote.isEnabled {
       Self.adoptFormerRemote(configuration, folders, log)
-      try StateFolder.make(remote.path, key: "remote.path", folders: folders)
+      try make(remote.path, "remote.path")
       try StateFolder.checkOwner(of: remote.path, key: "remote.path")
     }
     try claim("\(state.folder)/\(StateClaim.fileName)", state.folder, state.key, vehicle, log)

@@ -28,6 +28,23 @@ package enum StateFolder {
     throw SystemError(operation: "make the folder", object: "\(folder) (\(remedy(key)))", code: code)
   }
 
+  /// Creates a folder. A full or read-only disk must not stop the agent, which then has the state in memory only.
+  ///
+  /// - Returns: the disk's failure; nil if there is none.
+  /// - Throws: `SystemError` if the folder is missing and cannot be created for another reason, such as a wrong path.
+  static func makeIfWritable(
+    _ folder: String, key: String, folders: AgentFolders = .system
+  ) throws(SystemError) -> SystemError? {
+    do throws(SystemError) {
+      try make(folder, key: key, folders: folders)
+      return nil
+    } catch {
+      // A file system without folders of users reports EPERM.
+      guard [EROFS, ENOSPC, EDQUOT, EIO, EPERM].contains(error.code) else { throw error }
+      return error
+    }
+  }
+
   /// Returns the remedy for an unusable folder.
   static func remedy(_ key: String) -> String {
     geteuid() == 0 ? "set \(key)" : "set \(key), or HOME or XDG_STATE_HOME to a folder of yours"

@@ -396,7 +396,9 @@ class ConfigDesired(Message):
     KIND: ClassVar[str] = "config/desired"
 
     version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
-    """The sender's name for this document, returned in the answer."""
+    """The sender's name for this document, returned in the answer. A whole number of at most 2^53 or a time in RFC
+    3339 must not be less than that of the last accepted document. Other names have no order.
+    """
     settings: Annotated[dict[str, bool | float | str | tuple[str, ...]], Limits(keys=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")]
     """Values of settings by key, for example "location.distance_filter"."""
 
@@ -427,12 +429,13 @@ class ConfigReported(Message):
     """The sender's name for this document, returned in the answer."""
     state: Literal["applied", "trial", "refused", "rolledBack"]
     """applied: the settings are in effect, and the vehicle has reached a broker with them. trial: the settings are in
-    effect, but not confirmed by a connection yet. refused: nothing was changed. rolledBack: the previous settings
-    are in effect again, because the vehicle could not reach a broker with the new ones, or did not connect twice in
-    time with a new schedule of bursts.
+    effect, but not confirmed by a connection yet. refused: nothing was changed, or no stored setting is in effect.
+    With applied, refused names stored settings that are not in effect, because the vehicle's own configuration has
+    changed. rolledBack: the previous settings are in effect again, because the vehicle could not reach a broker
+    with the new ones, or did not connect twice in time with a new schedule of bursts.
     """
     problem: str | None = None
-    """Reason why the whole document was refused or rolled back."""
+    """Reason why the whole document was refused or rolled back, or why stored settings are no longer in effect."""
     accepted: tuple[str, ...]
     """Keys with acceptable values. They are in effect only if the state is applied or trial, because a document is
     applied completely or not at all.
@@ -1213,6 +1216,10 @@ class Status(Message):
     """Reason why accepted messages are only in memory; absent while they are safe on the disk."""
     delivery_problem: str | None = None
     """The broker's refusal and its reason; absent if the broker accepts all messages."""
+    function_problem: str | None = None
+    """Optional functions that cannot use their files, with the reason, for example the recorder on a read-only disk;
+    absent if all can.
+    """
     counters: dict[str, Annotated[int, Limits(minimum=0)]] | None = None
     """Counts by name, since the start of the agent unless stated otherwise. Some appear only above 0."""
     energy: StatusEnergy | None = None

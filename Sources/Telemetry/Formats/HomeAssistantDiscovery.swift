@@ -34,6 +34,15 @@ package struct HomeAssistantDiscovery: Sendable {
     Entity.all.map(announcement)
   }
 
+  /// Empty retained messages that remove all entities and their states.
+  package var removals: [Publication] {
+    Entity.all.flatMap { entity in
+      (entity.hasOwnTopic ? ["config", "state"] : ["config"]).map {
+        Publication(topic: topic(of: entity, $0), payload: [], lane: .state, retain: true)
+      }
+    }
+  }
+
   private func announcement(of entity: Entity) -> Publication {
     Publication(
       topic: topic(of: entity, "config"),
@@ -94,9 +103,8 @@ package struct HomeAssistantDiscovery: Sendable {
         json.field("json_attributes_topic", topics.topic(entity.kind))
         json.field("json_attributes_template", entity.template)
       } else {
-        let hasOwnTopic = entity.component == "binary_sensor"
-        json.field("state_topic", hasOwnTopic ? topic(of: entity, "state") : topics.topic(entity.kind))
-        if !hasOwnTopic { json.field("value_template", entity.template) }
+        json.field("state_topic", entity.hasOwnTopic ? topic(of: entity, "state") : topics.topic(entity.kind))
+        if !entity.hasOwnTopic { json.field("value_template", entity.template) }
         json.field("device_class", entity.deviceClass)
         json.field("unit_of_measurement", entity.unit)
         json.field("suggested_unit_of_measurement", entity.suggestedUnit)
@@ -141,6 +149,9 @@ extension HomeAssistantDiscovery {
     /// The unit that Home Assistant shows by default; the user can choose another.
     var suggestedUnit: String?
     var suggestedDigits: Int?
+
+    /// True if the state has a retained topic below the discovery prefix.
+    var hasOwnTopic: Bool { component == "binary_sensor" }
 
     static let all = [
       Entity(

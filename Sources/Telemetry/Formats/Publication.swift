@@ -48,6 +48,11 @@ package struct Publication: Hashable, Sendable {
   /// Media type of every payload.
   package static let contentType = "application/json"
 
+  private func isJSON(_ payload: [UInt8]) -> Bool {
+    if case .native = content { return true }
+    return (try? JSONValue(parsing: payload)) != nil
+  }
+
   /// - Parameter identity: identity of a message in a lane; nil for a message that is sent immediately.
   package func payload(identity: MessageIdentity?) -> [UInt8] {
     switch content {
@@ -56,14 +61,16 @@ package struct Publication: Hashable, Sendable {
     }
   }
 
-  /// Returns `{"topic","qos","retain","payload"}` without a line end; the payload is embedded as JSON.
+  /// Returns `{"topic","qos","retain","payload"}` without a line end. A JSON payload is embedded; any other, such as a state
+  /// of Home Assistant, is a string.
   package func line(identity: MessageIdentity?) -> [UInt8] {
     JSONWriter.object { json in
       json.field("topic", topic)
       json.field("qos", qos)
       json.field("retain", retain)
       json.key("payload")
-      json.raw(payload(identity: identity))
+      let payload = payload(identity: identity)
+      if isJSON(payload) { json.raw(payload) } else { json.value(String(decoding: payload, as: UTF8.self)) }
     }
   }
 }
@@ -91,6 +98,21 @@ package struct MessageFormats: Sendable {
     self.ownTracks = ownTracks
     self.homeAssistant = homeAssistant
     announcement = homeAssistant?.publications ?? []
+  }
+
+  /// Removes the entities of an earlier run's discovery before the first message.
+  package mutating func remove(_ former: HomeAssistantDiscovery) {
+    announcement = former.removals + announcement
+  }
+
+  /// Deletes the retained position before the first message. The next permitted position replaces it.
+  package mutating func withdrawPosition() {
+    var topics: [String] = isNative ? [self.topics.topic(.location)] : []
+    if let ownTracks { topics.append(ownTracks.positionTopic) }
+    // The lane is that of positions, so that an earlier one in the queue is deleted, too, and a later one is not.
+    announcement += topics.map { topic in
+      Publication(topic: topic, payload: [], lane: LocationMessage.contract.lane, retain: true)
+    }
   }
 
   /// Returns the publications of a message in sending order.

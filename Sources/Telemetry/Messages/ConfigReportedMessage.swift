@@ -4,7 +4,8 @@ public import Spatial
 /// Payload of `config/reported`: the outcome of requested settings.
 public struct ConfigReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// The requested settings are in effect, and the broker was reached with them.
+    /// The requested settings are in effect, and the broker was reached with them. After a change of the vehicle's own
+    /// configuration, `refused` names stored settings that are no longer in effect.
     case applied
     /// The requested settings are in effect as a trial: the broker has not acknowledged a message with them yet.
     case trial
@@ -31,7 +32,7 @@ public struct ConfigReportedMessage: Hashable, Sendable {
   public var state: State
   /// Version of the document, chosen by its sender.
   public var version: String?
-  /// The reason why the whole document was refused or rolled back.
+  /// The reason why the whole document was refused or rolled back, or why stored settings are no longer in effect.
   public var problem: String?
   /// Keys with valid values. The values are in effect only in the states `applied` and `trial`.
   public var accepted: [String]

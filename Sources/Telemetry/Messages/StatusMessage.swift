@@ -85,6 +85,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var storeProblem: String?
   /// Messages that the broker rejects, with the reason; nil if the broker accepts all messages.
   public var deliveryProblem: String?
+  /// Optional functions that cannot use their files, with the reason; nil if all can.
+  public var functionProblem: String?
   public var sources: [Source]
   /// Counts since the agent started, by name, for example `fixes` or `dropped.live`.
   public var counters: [String: Int]
@@ -137,6 +139,7 @@ public struct StatusMessage: Hashable, Sendable {
       device?.write(to: &json)
       json.field("storeProblem", storeProblem)
       json.field("deliveryProblem", deliveryProblem)
+      json.field("functionProblem", functionProblem)
       if !sources.isEmpty {
         json.key("sources")
         json.openArray()
@@ -239,6 +242,7 @@ public struct StatusMessage: Hashable, Sendable {
     device = DeviceHealth(json: json)
     storeProblem = json["storeProblem"]?.string
     deliveryProblem = json["deliveryProblem"]?.string
+    functionProblem = json["functionProblem"]?.string
     identity = json.identity
     sources = []
     for element in json["sources"]?.array ?? [] {

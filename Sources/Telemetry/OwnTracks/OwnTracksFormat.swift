@@ -30,6 +30,9 @@ package struct OwnTracksFormat: Sendable {
     }
   }
 
+  /// Topic of the retained position.
+  var positionTopic: String { topics.base }
+
   /// Returns the messages that answer a command of the OwnTracks format.
   package func encode(_ answer: OwnTracksAnswer) -> [Publication] {
     switch answer {

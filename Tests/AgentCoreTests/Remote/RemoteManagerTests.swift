@@ -1,6 +1,7 @@
 import AgentCore
 import MQTT
 import Pipeline
+import Positioning
 import Settings
 import Spatial
 import Telemetry
@@ -463,7 +464,7 @@ import Testing
       "heading.enabled": .flag(false), "location.distance_filter": .number(30), "vehicle.id": .text("other"),
       "iio.rate": .number(25),
     ]
-    memory.lastDesired = "1-a"
+    memory.desired.last = "1-a"
     let read = try RemoteMemory(decoding: memory.encoded)
     #expect(read == memory)
     let manager = try manager(memory: read, flags: ["location.distance_filter=7"])
@@ -533,5 +534,149 @@ import Testing
       report(manager.desired(command, isRetained: false, isOwnTracks: true, at: at(30)))?.state == .applied)
     #expect(manager.desired(retained, isRetained: true, at: at(40)).isEmpty)
     #expect(manager.inForce.values["location.distance_filter"] == .number(500))
+  }
+
+  /// File whose own changes can contradict stored remote settings.
+  private static let backoffFile = file.replacing(
+    #""mqtt.broker""#, with: #""mqtt.broker", "mqtt.backoff_base", "status.interval""#
+  ).replacing("broker = \"mqtt://old\"", with: "broker = \"mqtt://old\"\nbackoff_limit = 600")
+
+  /// A stored setting that the changed file contradicts is refused by name. The others remain in effect.
+  @Test func contradictedSettingIsRefusedAfterARestart() throws {
+    var first = try RemoteManager(layers: layers(Self.backoffFile), memory: RemoteMemory(), at: at(0))
+    let document =
+      #"{"version":"7","settings":{"mqtt.backoff_base":300,"location.distance_filter":77,"status.interval":5}}"#
+    _ = first.desired(Array(document.utf8), isRetained: true, at: at(1))
+    _ = first.connectionChanged(isConnected: true, problem: nil, at: at(2))
+    #expect(first.inForce.values.count == 3 && first.memory.trial == nil)
+
+    let changed = Self.backoffFile.replacing("backoff_limit = 600", with: "backoff_limit = 10")
+    var next = try RemoteManager(layers: layers(changed), memory: first.memory, at: at(0))
+    #expect(filter(next.active) == 77 && next.active.pipeline.statusInterval == 5)
+    #expect(next.active.mqtt == (try layers(changed).configuration().mqtt))
+    let decisions = next.begin()
+    let answer = try #require(report(decisions))
+    #expect(answer.state == .applied && answer.version == "7" && answer.problem != nil)
+    #expect(answer.accepted == ["location.distance_filter", "status.interval"])
+    #expect(answer.settings.keys.sorted() == answer.accepted)
+    #expect(answer.refused.map(\.key) == ["mqtt.backoff_base"])
+    #expect(answer.refused.first?.reason.contains("below mqtt.backoff_base") == true, "\(answer.refused)")
+    #expect(next.inForce.values.count == 2)
+    // The document that the broker retains is not decided on again.
+    #expect(next.desired(Array(document.utf8), isRetained: true, at: at(3)).isEmpty)
+
+    // The report is published once.
+    let memory = try RemoteMemory(decoding: #require(remembered(decisions)).encoded)
+    #expect(memory == next.memory)
+    var again = try RemoteManager(layers: layers(changed), memory: memory, at: at(0))
+    #expect(again.begin().isEmpty && again.refused == next.refused)
+    // With the former file, all settings are in effect again, and this is reported.
+    var restored = try RemoteManager(layers: layers(Self.backoffFile), memory: memory, at: at(0))
+    let back = try #require(report(restored.begin()))
+    #expect(back.refused.isEmpty && back.problem == nil && back.settings.count == 3)
+    #expect(restored.inForce.values.count == 3)
+  }
+
+  @Test func settingRemovedFromTheKeysIsRefusedAfterARestart() throws {
+    var memory = RemoteMemory()
+    memory.settings.values = ["location.distance_filter": .number(30), "heading.enabled": .flag(false)]
+    let changed = Self.file.replacing(#""heading.enabled", "#, with: "")
+    var manager = try RemoteManager(layers: layers(changed), memory: memory, at: at(0))
+    let answer = try #require(report(manager.begin()))
+    #expect(
+      answer.refused.map(\.key) == ["heading.enabled"] && answer.accepted == ["location.distance_filter"])
+    #expect(answer.refused.first?.reason == "remote.keys does not list it")
+    #expect(filter(manager.active) == 30 && manager.active.pipeline.heading.isEnabled)
+    // Without any permitted setting, the stored document counts as refused.
+    let none = try RemoteManager(
+      layers: layers(changed.replacing(#""location.distance_filter", "#, with: "")), memory: memory, at: at(0)
+    )
+    #expect(none.reportInForce?.state == .refused && none.inForce.values.isEmpty)
+  }
+
+  /// A document on trial applies as a whole or not at all.
+  @Test func contradictedTrialIsRolledBackAfterARestart() throws {
+    var memory = RemoteMemory()
+    memory.settings.values = ["location.distance_filter": .number(30)]
+    var first = try RemoteManager(layers: layers(Self.backoffFile), memory: memory, at: at(0))
+    let document = #"{"version":"8","settings":{"mqtt.backoff_base":300,"location.distance_filter":40}}"#
+    let trial = try #require(remembered(first.desired(Array(document.utf8), isRetained: true, at: at(1))))
+    let changed = Self.backoffFile.replacing("backoff_limit = 600", with: "backoff_limit = 10")
+    var manager = try RemoteManager(layers: layers(changed), memory: trial, at: at(0))
+    #expect(filter(manager.active) == 30)
+    let decisions = manager.begin()
+    #expect(report(decisions)?.state == .rolledBack && report(decisions)?.version == "8")
+    #expect(report(decisions)?.problem?.contains("no longer permits mqtt.backoff_base") == true)
+    #expect(report(decisions)?.settings == memory.settings.values && remembered(decisions)?.trial == nil)
+  }
+
+  /// A reload that forbids a remote setting withdraws this setting and reports it.
+  @Test func reloadReportsSettingsThatItForbids() throws {
+    let file = Self.file.replacing(#"keys = ["#, with: #"keys = ["location.desired_accuracy", "#)
+    var memory = RemoteMemory()
+    memory.settings.values = [
+      "location.desired_accuracy": .text("hundredMeters"), "heading.enabled": .flag(false),
+    ]
+    var manager = try RemoteManager(layers: layers(file), memory: memory, at: at(0))
+    #expect(manager.begin().isEmpty && manager.active.pipeline.location.desiredAccuracy == .hundredMeters)
+    let reduced = file.replacing("distance_filter = 5", with: "desired_accuracy = \"reduced\"")
+    let outcome = try manager.reload(layers(reduced))
+    #expect(applied(outcome.decisions)?.pipeline.location.desiredAccuracy == .reduced)
+    #expect(report(outcome.decisions)?.refused.map(\.key) == ["location.desired_accuracy"])
+    #expect(report(outcome.decisions)?.accepted == ["heading.enabled"])
+    #expect(remembered(outcome.decisions)?.refused == ["location.desired_accuracy"])
+  }
+
+  /// A document that the broker does not retain remains in effect after a restart. The retained one is not decided on again,
+  /// also if it was rolled back.
+  @Test(arguments: [false, true])
+  func retainedDocumentDoesNotReplaceALaterLiveOne(isRolledBack: Bool) throws {
+    var manager = try manager()
+    let retained =
+      isRolledBack
+      ? Array(#"{"version":"20","settings":{"mqtt.broker":"mqtt://dead"}}"#.utf8) : document("20", filter: 30)
+    _ = manager.desired(retained, isRetained: true, at: at(1))
+    #expect(report(manager.advance(to: at(61)))?.state == (isRolledBack ? .rolledBack : nil))
+    let live = Array(#"{"settings":{"location.distance_filter":40}}"#.utf8)
+    #expect(report(manager.desired(live, isRetained: false, at: at(100)))?.state == .applied)
+    _ = manager.advance(to: at(200))
+    let memory = try RemoteMemory(decoding: manager.memory.encoded)
+    #expect(memory == manager.memory)
+    var next = try self.manager(memory: memory)
+    #expect(next.desired(retained, isRetained: true, at: at(1)).isEmpty && filter(next.active) == 40)
+    // A new retained document is decided on.
+    #expect(filter(applied(next.desired(document("21", filter: 50), isRetained: true, at: at(2)))) == 50)
+  }
+
+  /// The broker delivers a document without its retained flag if the vehicle is connected when it is published.
+  @Test func retainedDocumentIsRecognizedAfterItsLiveDelivery() throws {
+    var manager = try manager()
+    _ = manager.desired(document("20", filter: 30), isRetained: false, at: at(1))
+    let again = manager.desired(document("20", filter: 30), isRetained: true, at: at(20))
+    #expect(report(again) == nil && applied(again) == nil && remembered(again) != nil)
+    _ = manager.desired(
+      Array(#"{"settings":{"location.distance_filter":40}}"#.utf8), isRetained: false, at: at(30))
+    #expect(manager.desired(document("20", filter: 30), isRetained: true, at: at(40)).isEmpty)
+  }
+
+  /// A number above 2^53 is refused. One that an earlier version has accepted does not block smaller numbers.
+  @Test func tooLargeNumberIsNoVersion() throws {
+    var memory = RemoteMemory()
+    memory.newestVersion = "18446744073709551615"
+    var manager = try manager(memory: memory)
+    #expect(
+      report(manager.desired(document("9007199254740992", filter: 20), isRetained: false, at: at(1)))?.state
+        == .applied)
+    for version in ["9007199254740993", "18446744073709551615", String(repeating: "9", count: 40)] {
+      let answer = report(manager.desired(document(version, filter: 30), isRetained: false, at: at(2)))
+      #expect(answer?.state == .refused && answer?.accepted.isEmpty == true)
+      #expect(
+        answer?.problem?.hasPrefix("version \(version) is above 9007199254740992") == true, "\(version)")
+    }
+    #expect(manager.memory.newestVersion == "9007199254740992" && filter(manager.active) == 20)
+    memory.newestVersion = "18446744073709551615"
+    var next = try self.manager(memory: memory)
+    #expect(
+      report(next.desired(document("21", filter: 30), isRetained: false, at: at(1)))?.state == .applied)
   }
 }

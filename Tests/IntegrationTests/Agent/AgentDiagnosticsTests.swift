@@ -154,7 +154,7 @@ import Testing
     let missing = directory.file("missing")
     let lines = try check(missing)
     for start in [
-      "problem  recorder.path: \(missing): No such file or directory; ",
+      "warning  recorder.path: \(missing): No such file or directory; ",
       "warning  metrics.file: \(missing): No such file or directory; ",
       "warning  control.socket: \(missing): No such file or directory; ",
     ] {
