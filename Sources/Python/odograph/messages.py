@@ -791,7 +791,7 @@ class Region(Message):
     """
     confidence: Annotated[float, Limits(minimum=0, maximum=1)]
     """Probability of the event. An entry and exit between two fixes that are both outside have at least 0.99; in a gap
-    of more than 120 s, or with a less certain path, they are not reported.
+    of more than 60 s, or with a less certain path, they are not reported.
     """
     late: Literal[True] | None = None
     """True if the event happened while the agent was not running."""
