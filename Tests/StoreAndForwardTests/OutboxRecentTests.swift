@@ -9,10 +9,13 @@ import Testing
 @Suite struct OutboxRecentTests {
   let directory: TemporaryDirectory
   let path: String
+  /// Every backlog is long, so that its newest record is sent first.
+  private var overtaking = OutboxConfiguration()
 
   init() throws {
     directory = try TemporaryDirectory()
     path = directory.file("outbox.sqlite")
+    overtaking.shortBacklog = 0
   }
 
   private func location(_ index: Int, lane: DeliveryLane = .tracks) -> TextMessage {
@@ -119,22 +122,22 @@ import Testing
 
   /// An older record must not replace a retained one that the broker has accepted, even after a crash.
   @Test func retainedRecordIsNotReplacedByAnOlderOneAfterACrash() throws {
-    let victim = try Outbox(path: path)
+    let victim = try Outbox(path: path, configuration: overtaking)
     victim.append(location(1))
     victim.append(location(2))
     let newest = victim.next(limit: 1)
     #expect(newest.map(\.retain) == [true])
     #expect(newest.map(\.text) == [location(2).text])
     victim.remove(newest.map(\.seq))
-    let survivor = try Outbox(path: afterCrash(directory))
+    let survivor = try Outbox(path: afterCrash(directory), configuration: overtaking)
     #expect(survivor.drain().map(\.retain) == [false])
   }
 
   /// Numbers after a crash are far above earlier ones; the newest record is still sent first.
   @Test func theNewestGoesFirstAfterACrash() throws {
-    let victim = try Outbox(path: path)
+    let victim = try Outbox(path: path, configuration: overtaking)
     for index in 0..<3 { victim.append(location(index)) }
-    let survivor = try Outbox(path: afterCrash(directory))
+    let survivor = try Outbox(path: afterCrash(directory), configuration: overtaking)
     let records = survivor.next(limit: 10)
     #expect(records.map { $0.text.prefix(5) } == ["fix 2", "fix 0", "fix 1"])
     #expect(records.map(\.retain) == [true, false, false])

@@ -109,7 +109,8 @@ import VehicleData
 
   @Test func transitionsAndLocationsHaveTheSameUnstatedAccuracy() throws {
     var format = try format()
-    let json = #"{"time":"2026-11-21T08:15:30.925Z","event":"enter","region":"depot"}"#
+    let json =
+      #"{"time":"2026-11-21T08:15:30.925Z","event":"enter","region":"depot","latitude":48,"longitude":11}"#
     let publications = format.encode(.region(try RegionMessage(json: JSONValue(parsing: Array(json.utf8)))))
     #expect(text(publications.first).contains(#""event":"enter","acc":1000,"#))
   }

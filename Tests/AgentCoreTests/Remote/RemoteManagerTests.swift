@@ -637,6 +637,7 @@ import Testing
       ? Array(#"{"version":"20","settings":{"mqtt.broker":"mqtt://dead"}}"#.utf8) : document("20", filter: 30)
     _ = manager.desired(retained, isRetained: true, at: at(1))
     #expect(report(manager.advance(to: at(61)))?.state == (isRolledBack ? .rolledBack : nil))
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(62))
     let live = Array(#"{"settings":{"location.distance_filter":40}}"#.utf8)
     #expect(report(manager.desired(live, isRetained: false, at: at(100)))?.state == .applied)
     _ = manager.advance(to: at(200))
