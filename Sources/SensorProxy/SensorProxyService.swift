@@ -47,7 +47,7 @@ package final class SensorProxyService: Sendable {
         }
         heartbeat.expectPause(seconds: 60)
         do throws(SensorProxyError) {
-          var session = try SensorProxySession(address: address)
+          var session = try SensorProxySession(address: address, state.withLock { $0 })
           changed(.connected)
           retry = SensorProxyRetry()
           try session.run(thread, heartbeat, state) { changed(.demand($0)) }
@@ -110,7 +110,9 @@ private struct SensorProxySession: ~Copyable {
   private var published = PublishedSensors()
   private var demand = SensorProxyDemand()
 
-  init(address: String?) throws(SensorProxyError) {
+  /// - Parameter state: the values for programs that ask as soon as the name appears.
+  init(address: String?, _ state: SensorProxyState) throws(SensorProxyError) {
+    published.update(state)
     let bus = try SensorBus(address: address, name: SensorProxyService.name)
     let accelerometer = try bus.makeClients()
     let compass = try bus.makeClients()
