@@ -118,7 +118,8 @@ class Reader:
         """Prints the predicted positions of the vehicles with bounded reporting."""
         for (fleet, vehicle), location in list(self.last.items()):
             if self.states.get((fleet, vehicle)) != "offline" and (place := predicted(location, now)):
-                print(f"{fleet}/{vehicle} now {place[0]:.7f} {place[1]:.7f} within {place[2]:.0f} m", flush=True)
+                within = "within an unknown distance" if place[2] is None else f"within {place[2]:.0f} m"
+                print(f"{fleet}/{vehicle} now {place[0]:.7f} {place[1]:.7f} {within}", flush=True)
 
     def summary(self):
         missing = sum(len(sequence.missing) for sequence in self.sequences.values())

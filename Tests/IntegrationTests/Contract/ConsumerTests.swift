@@ -64,12 +64,17 @@ import Testing
     // The current position of a vehicle with bounded reporting is printed every 5 s, until it is offline.
     let bus = "odograph/v1/demo/bus"
     let reported = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: -20))
-    try await publish(
-      broker, "\(bus)/location",
-      #"{"time":"\#(reported)","latitude":48.5,"longitude":-11,"epoch":"0000000000000001","seq":1,"predict":"#
-        + #"{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":900,"growth":50}}"#)
-    try await eventually {
-      try OdographProcess.text(of: output).contains(#/demo/bus now 48\.50[0-9]{5} -11\.0000000 within 20 m/#)
+    for (seq, accuracy) in [(0, ""), (1, #""horizontalAccuracy":3,"#)] {
+      try await publish(
+        broker, "\(bus)/location",
+        #"{"time":"\#(reported)","latitude":48.5,"longitude":-11,\#(accuracy)"epoch":"0000000000000001","seq":\#(seq),"#
+          + #""predict":{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":900,"growth":50}}"#
+      )
+      let within = accuracy.isEmpty ? "an unknown distance" : "23 m"
+      try await eventually {
+        try OdographProcess.text(of: output).contains(
+          Regex(#"demo/bus now 48\.50[0-9]{5} -11\.0000000 within "# + within))
+      }
     }
     // A location repeated after the will does not make the vehicle active again.
     try await publish(broker, "\(bus)/status", #"{"state":"offline","will":true}"#)
