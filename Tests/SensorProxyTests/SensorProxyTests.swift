@@ -162,9 +162,10 @@ import VehicleData
     }
     defer { service.stop() }
     service.update(SensorProxyState())
+    // Before the client starts, since it would see the name for the moment of the probe.
+    try SensorProxyService.probe(address: address)
     let monitor = try ChildProcess("stdbuf", ["-oL", "monitor-sensor"], environment: environment)
     #expect(waitUntil { monitor.output.contains("Waiting for iio-sensor-proxy to appear") })
-    try SensorProxyService.probe(address: address)
     #expect(changes.withLock(\.isEmpty))
     service.update(SensorProxyState(hasAccelerometer: true))
     #expect(waitUntil { monitor.output.contains("=== Has accelerometer") }, "\(monitor.output)")
