@@ -50,7 +50,7 @@ class RecordingTests(unittest.TestCase):
             odograph.read_positions(RECORDING), odograph.read_positions(WORLD / "positions"), check_dtype=False
         )
         self.assertEqual(str(odograph.read_positions(RECORDING).time.dtype), "datetime64[ms, UTC]")
-        self.assertEqual({"location", "track", "coarse"}, set(odograph.read_positions(RECORDING).source))
+        self.assertEqual({"location", "track", "coarse", "suspect"}, set(odograph.read_positions(RECORDING).source))
 
     def test_selections(self):
         whole = odograph.read_positions(RECORDING)
