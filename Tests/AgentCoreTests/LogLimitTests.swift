@@ -98,3 +98,60 @@ import Testing
     #expect(LibraryMessageLimit.cleaned(bytes) == text)
   }
 }
+
+@Suite struct PauseLogTests {
+  private func seconds(_ seconds: Double) -> MonotonicTime { .start.advanced(bySeconds: seconds) }
+
+  @Test func pauseAndItsEndAreLoggedOnce() {
+    var log = PauseLog()
+    #expect(log.problem == nil)
+    #expect(log.observe("quota exceeded (0x97)", at: seconds(0)) == .paused(reason: "quota exceeded (0x97)"))
+    #expect(log.problem?.contains("quota exceeded (0x97)") == true)
+    // The broker accepts single messages in between.
+    for time in stride(from: 1.0, to: 500, by: 30) {
+      #expect(log.observe(nil, at: seconds(time)) == nil)
+      #expect(log.due(at: seconds(time + 19)) == nil)
+      #expect(log.observe("quota exceeded (0x97)", at: seconds(time + 20)) == nil)
+    }
+    #expect(log.due(at: seconds(1000)) == nil && log.problem != nil)
+    #expect(log.observe(nil, at: seconds(1000)) == nil)
+    #expect(log.due(at: seconds(1059)) == nil && log.problem != nil)
+    #expect(log.due(at: seconds(1060)) == .resumed)
+    #expect(log.due(at: seconds(1200)) == nil && log.problem == nil)
+    #expect(log.observe("message rate too high (0x96)", at: seconds(1300)) != nil)
+  }
+}
+
+@Suite struct StoreNoticesTests {
+  private let full = OutboxNotice.degraded("full")
+  private let free = OutboxNotice.recovered(records: 6)
+  private func seconds(_ seconds: Int) -> MonotonicTime { .start.advanced(bySeconds: Double(seconds)) }
+
+  @Test func repeatedFullDiskIsReportedOnce() {
+    var notices = StoreNotices()
+    var said: [OutboxNotice] = []
+    func observe(_ notice: OutboxNotice, at time: Int) {
+      if let due = notices.due(at: seconds(time)) { said.append(due) }
+      if let now = notices.observe(notice, at: seconds(time)) { said.append(now) }
+    }
+    for round in 0..<100 {
+      observe(full, at: 20 * round)
+      observe(free, at: 20 * round + 10)
+    }
+    #expect(said == [full, free, full])
+    // Free space is reported once it has lasted 60 s.
+    let end = 99 * 20 + 10
+    #expect(notices.due(at: seconds(end + 59)) == nil)
+    #expect(notices.due(at: seconds(end + 60)) == free)
+    #expect(notices.due(at: seconds(end + 61)) == nil)
+    // A new occurrence is reported again.
+    #expect(notices.observe(full, at: seconds(end + 100)) == full)
+    #expect(notices.observe(free, at: seconds(end + 200)) == free)
+  }
+
+  @Test func otherNoticesAreReportedImmediately() {
+    var notices = StoreNotices()
+    for time in 0..<3 { #expect(notices.observe(.newEpoch("a"), at: seconds(time)) == .newEpoch("a")) }
+    #expect(notices.due(at: seconds(100)) == nil)
+  }
+}

@@ -238,3 +238,94 @@ import Testing
     #expect(meter(15, 35).seconds(at: time(20), Timestamp(nanoseconds: 0).advanced(bySeconds: 40)) == 0)
   }
 }
+
+@Suite struct AnswerWatchTests {
+  private func at(_ seconds: Double) -> MonotonicTime { .start.advanced(bySeconds: 1000 + seconds) }
+
+  /// Examines the connection every 15 s. Returns the first time in s at which the broker does not answer, within
+  /// an hour.
+  private func unansweredAt(_ look: (Double) -> AnswerWatch.Look) -> Double? {
+    var watch = AnswerWatch(limit: 60)
+    return stride(from: 0.0, through: 3600, by: 15).first { watch.observe(look($0), at: at($0)) }
+  }
+
+  @Test func silentBrokerIsDetectedAfterAMinute() {
+    #expect(unansweredAt { _ in AnswerWatch.Look(oldest: 1, arrived: 500, written: 500, received: 0) } == 60)
+    #expect(unansweredAt { _ in AnswerWatch.Look(oldest: 1, received: 0) } == 60)
+  }
+
+  /// Pings and messages of QoS 0 are sent and received after the unanswered request.
+  @Test func laterTrafficIsNoProgress() {
+    #expect(
+      unansweredAt { time in
+        AnswerWatch.Look(
+          oldest: 1, arrived: 500 + Int(time) * 100, written: 600 + Int(time) * 100, received: 0)
+      } == 75)
+  }
+
+  /// The library has unwritten data for 200 s, and the kernel for another 100 s.
+  @Test func requestsThatAreStillSentAreNotOverdue() {
+    let time = unansweredAt { time in
+      AnswerWatch.Look(
+        oldest: 1, arrived: Int(min(time, 300)) * 100, written: time < 200 ? nil : 30_000, received: 0)
+    }
+    #expect(time == 360)
+  }
+
+  /// The link is dead, which the keep-alive detects. A waiting request is overdue, too.
+  @Test func unsentRequestsAreOverdueIfNothingIsSent() {
+    #expect(unansweredAt { _ in AnswerWatch.Look(oldest: 1, arrived: 500, received: 0) } == 60)
+  }
+
+  @Test func answersAndMessagesAreProgress() {
+    #expect(
+      unansweredAt { time in
+        AnswerWatch.Look(oldest: UInt64(time / 45), arrived: 500, written: 500, received: 0)
+      } == nil)
+    #expect(
+      unansweredAt { time in
+        AnswerWatch.Look(oldest: 1, arrived: 500, written: 500, received: Int(min(time, 300) / 30))
+      } == 360)
+  }
+
+  @Test func nothingIsOverdueWhileAllIsAnswered() {
+    #expect(
+      unansweredAt { _ in AnswerWatch.Look(oldest: nil, arrived: 500, written: 500, received: 0) } == nil)
+  }
+
+  /// Answers may wait unread after the thread was blocked, or the machine suspended.
+  @Test func gapBetweenExaminationsIsNoSilence() {
+    var watch = AnswerWatch(limit: 60)
+    let look = AnswerWatch.Look(oldest: 1, arrived: 500, written: 500, received: 0)
+    var overdue: [Double] = []
+    for time in [0.0, 15, 30, 45, 200, 215, 230, 245, 260] where watch.observe(look, at: at(time)) {
+      overdue.append(time)
+    }
+    #expect(overdue == [260])
+    #expect(watch.due == at(275))
+  }
+}
+
+@Suite struct SilentClosesTests {
+  private func reports(
+    _ times: [Double], _ cause: MQTTDisconnection.Cause = .closedByPeer,
+    phase: MQTTDisconnection.Phase = .established
+  ) -> [Double] {
+    var closes = SilentCloses()
+    let end = MQTTDisconnection(
+      broker: MQTTConfiguration.Broker(host: "broker"), phase: phase, cause: cause)
+    return times.filter { closes.isFrequent(end, at: .start.advanced(bySeconds: $0)) }
+  }
+
+  @Test func thirdCloseWithinAMinuteIsReportedOnceAnHour() {
+    #expect(reports([0, 10, 20, 30, 40]) == [20])
+    #expect(reports([0, 40, 80, 120, 130]) == [130])
+    #expect(reports(Array(stride(from: 0, through: 7300, by: 10))) == [20, 3620, 7220])
+  }
+
+  @Test func otherEndsAreNotReported() {
+    #expect(reports([0, 1, 2, 3], .keepAliveExpired).isEmpty)
+    #expect(reports([0, 1, 2, 3], .disconnectedByServer(.sessionTakenOver)).isEmpty)
+    #expect(reports([0, 1, 2, 3], phase: .connect).isEmpty)
+  }
+}
