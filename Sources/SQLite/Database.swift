@@ -204,6 +204,7 @@ private final class Watch {
 
   func waits(attempt: Int) -> Bool {
     guard attempt < attempts, shouldContinue() else { return false }
+    // SQLite reports no event when another connection releases its lock.
     usleep(UInt32(Self.pause) * 1000)
     return true
   }
