@@ -133,7 +133,7 @@ public struct Roster: Sendable {
     guard profile.reads(address.path) else { return .ignored }
     let key = address.key
     vehicle = key
-    guard !payload.isEmpty else { return takeBack(address.path, of: key) }
+    guard !payload.isEmpty else { return takeBack(address.path, of: key, at: moment) }
     // If the capacity is reached, messages of invented vehicles are rejected here, without parsing them.
     guard vehicles.count < capacity || places[key] != nil || !replaceable.isEmpty else { return .refused }
     var identity: MessageIdentity?
@@ -163,7 +163,7 @@ public struct Roster: Sendable {
         }
         revision += 1
         vehicles[place].revision = revision
-        vehicles[place].clearedKinds.remove(kind)
+        vehicles[place].deletions[kind] = nil
         if case .status = content { vehicles[place].statusPayload = payload }
         if !retained, !vehicles[place].isClockWrong, let delay = content.delay(at: moment) {
           delays.add(delay)
@@ -182,18 +182,21 @@ public struct Roster: Sendable {
     }
   }
 
-  /// Handles an empty payload, which clears a retained message. A vehicle is removed when both its status and
-  /// its location are cleared. Until then its state remains.
-  private mutating func takeBack(_ path: String, of key: VehicleKey) -> Outcome {
+  /// Handles an empty payload, which deletes a retained message. An agent deletes its position after a change of
+  /// its privacy settings; `odograph forget` deletes the status, too, and removes the vehicle.
+  private mutating func takeBack(_ path: String, of key: VehicleKey, at moment: Moment) -> Outcome {
     guard let place = places[key], let kind = MessageKind(rawValue: path),
       kind == .status || kind == .location
     else { return .ignored }
-    vehicles[place].clearedKinds.insert(kind)
-    // In the OwnTracks format, the will is published on the location topic, so clearing one clears the other.
-    if profile == .ownTracks, kind == .location { vehicles[place].clearedKinds.insert(.status) }
-    guard vehicles[place].isCleared else { return .ignored }
-    remove(at: place)
-    return .removed
+    let hadLocation = vehicles[place].location != nil
+    if vehicles[place].delete(kind, with: profile, at: moment) {
+      remove(at: place)
+      return .removed
+    }
+    guard hadLocation, kind == .location else { return .ignored }
+    revision += 1
+    vehicles[place].revision = revision
+    return .applied
   }
 
   private mutating func remove(at place: Int) {

@@ -125,8 +125,8 @@ public struct VehicleRecord: Sendable {
   /// number has changed later.
   public internal(set) var revision: UInt64 = 0
 
-  /// The kinds of messages whose retained message was cleared, with no message of the kind since then.
-  var clearedKinds: Set<MessageKind> = []
+  /// The times at which retained messages were deleted, with no message of the kind since then.
+  var deletions: [MessageKind: Moment] = [:]
 
   private var last = LastMessages()
 
@@ -313,12 +313,26 @@ private struct ClockComparison: Sendable {
 }
 
 extension VehicleRecord {
-  /// True if the vehicle's retained messages at the broker were cleared, so that the vehicle must be removed.
-  /// An empty status alone does not count for an online vehicle: `odographd check` publishes one that is not
-  /// retained.
-  var isCleared: Bool {
-    guard clearedKinds.contains(.status) else { return false }
-    return clearedKinds.contains(.location) || location == nil && state != .online
+  /// The time in s within which `odograph forget` deletes the retained messages of a vehicle.
+  private static let removalDuration = 10.0
+
+  /// Deletes the position if the retained one was deleted.
+  ///
+  /// A deleted status alone does not remove a vehicle: `odographd check` publishes an empty one that is not
+  /// retained. Nor does a deleted position: an agent with changed privacy settings has no permitted position
+  /// until the next one.
+  /// - Returns: true if the deletions mean that the vehicle must be removed.
+  mutating func delete(_ kind: MessageKind, with profile: MessageProfile, at moment: Moment) -> Bool {
+    deletions[kind] = moment
+    if kind == .location {
+      location = nil
+      prediction = nil
+    }
+    // Most OwnTracks vehicles have no other retained message than their position.
+    if profile.locationShowsPresence, kind == .location { return state != .online }
+    if kind == .status, location == nil, state != .online { return true }
+    guard let status = deletions[.status], let position = deletions[.location] else { return false }
+    return abs(status.seconds(since: position)) <= Self.removalDuration
   }
 }
 
