@@ -62,11 +62,17 @@ package enum FleetServer {
     defer { for part in parts.parts.reversed() { part.stop() } }
     try hub.start()
     let scheme = access.isSecure ? "https" : "http"
+    let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": environment("NOTIFY_SOCKET") ?? ""])
     let listener = try WebListener(
-      server, configuration, started: { StandardError.report("the page is at \(scheme)://\($0.text)/") },
+      server, configuration,
+      started: {
+        StandardError.report("the page is at \(scheme)://\($0.text)/")
+        notifier?.ready()
+      },
       failed: { waiter.end(.failed($0)) })
     try client.start()
     let ending = waiter.wait(seconds: timeout)
+    notifier?.stopping()
     hub.stop(reason: "the server ends")
     listener.stop(timeout: farewell)
     client.stop(drain: 0.5)

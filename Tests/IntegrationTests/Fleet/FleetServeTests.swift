@@ -27,9 +27,12 @@ import Testing
     let broker = try BrokerFixture()
     let directory = try TemporaryDirectory()
     let address = ["--host", "127.0.0.1", "--port", "\(broker.port)"]
+    let notify = try NotifySocket(directory.file("notify"))
     let server = try OdographProcess.start(
-      ["serve", "--listen", "127.0.0.1:0"] + address, output: directory.file("serve"))
+      ["serve", "--listen", "127.0.0.1:0"] + address, output: directory.file("serve"),
+      environment: ["NOTIFY_SOCKET": notify.address])
     let port = try await port(directory.file("serve"))
+    try await eventually { notify.messages == ["READY=1"] }
     let fleet = try OdographProcess.start(
       ["simulate", "--vehicles", "30"] + address, output: directory.file("simulate"))
     try await eventually {
@@ -62,6 +65,7 @@ import Testing
     #expect(rest.hasSuffix("event: bye\ndata: {\"reason\":\"the server ends\"}\n\n"))
     try await eventually { !server.isRunning }
     #expect(server.waitForExit() == 143)
+    #expect(notify.messages == ["READY=1", "STOPPING=1\nSTATUS=Stopping"])
     fleet.terminate()
   }
 

@@ -13,8 +13,10 @@ enum OdographProcess {
   static var path: String { BuiltProduct.path("odograph") }
 
   /// Starts it; stdout and stderr are written to `output`.
-  static func start(_ arguments: [String], output: String) throws -> ChildProcess {
-    try ChildProcess(path, arguments, output: output)
+  static func start(
+    _ arguments: [String], output: String, environment: [String: String] = [:]
+  ) throws -> ChildProcess {
+    try ChildProcess(path, arguments, output: output, environment: environment)
   }
 
   /// Runs it until it exits, without blocking the thread pool.

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Platform
 
 /// Notifies a service manager by the protocol of sd_notify(3): datagrams to the socket in the environment.
 package struct ServiceNotifier: Sendable {
@@ -19,15 +18,17 @@ package struct ServiceNotifier: Sendable {
     watchdog = isForThisProcess && microseconds > 0 ? Double(microseconds) * 1e-6 : nil
   }
 
-  func ready() { send("READY=1") }
-  func stopping() { send("STOPPING=1\nSTATUS=Stopping") }
-  func progress() { send("WATCHDOG=1") }
+  /// Ends the start of a service of the type `notify`, or a reload.
+  package func ready() { send("READY=1") }
+  package func stopping() { send("STOPPING=1\nSTATUS=Stopping") }
+  /// Resets the watchdog.
+  package func progress() { send("WATCHDOG=1") }
 
-  /// - Parameter line: state of the agent for users.
+  /// - Parameter line: state of the service for users.
   package func status(_ line: String) { send("STATUS=\(line.split(separator: "\n").joined(separator: " "))") }
 
   /// Announces a reload. Call `ready` after it.
-  func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)") }
+  package func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)") }
 
   /// Never waits: a manager that does not listen misses the message.
   private func send(_ text: String) {
@@ -35,8 +36,8 @@ package struct ServiceNotifier: Sendable {
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     let bytes = Array(text.utf8)
-    _ = LocalSocket.withAddress(address) { pointer, size in
-      sendto(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), pointer, size)
+    _ = unsafe LocalSocket.withAddress(address) { pointer, size in
+      unsafe sendto(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), pointer, size)
     }
   }
 }
