@@ -17,8 +17,8 @@ package import Telemetry
 ///    store, starts a new epoch.
 /// 4. Within a lane, records are handed out in order of acceptance, each once until `offerAgain`. Only the
 ///    state lane replaces records: it contains the newest of each topic. Only the newest retained record of a
-///    topic overtakes a long backlog of its lane; the older ones follow without their retain flag (`LastKnown`),
-///    so the broker's retained message never goes back in time.
+///    topic overtakes a long backlog of its lane; the older ones follow without their retain flag, so the
+///    broker's retained message never goes back in time, and then the newest again (`LastKnown`).
 /// 5. Memory does not grow with the backlog: records are read in portions from a cursor, and the oldest is
 ///    found without a search.
 /// 6. The wall clock has no influence. Ages are measured by the store's own clock (`StoreClock`).

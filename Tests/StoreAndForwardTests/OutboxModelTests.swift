@@ -121,6 +121,7 @@ private struct OutboxRun {
     configuration.tracks = .init(bytes: 4096, age: 10_000, durability: .withinASecond)
     configuration.other = .init(bytes: 2048, age: 4000, durability: .withinASecond)
     configuration.deadLetters = 3
+    configuration.shortBacklog = Int.random(in: 0...5, using: &random)
     configuration.memoryBytes = 5000
     configuration.recentBytes = keepsRecent ? 1500 : 0
     model = OutboxModel(configuration)

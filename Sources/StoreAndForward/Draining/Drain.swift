@@ -26,6 +26,8 @@ struct Drain {
   /// Topics whose records are not handed out, because the broker currently rejects them.
   private(set) var refusals = Refusals()
   private var turns = Array(repeating: 0, count: DeliveryLane.allCases.count)
+  /// The number of the next repetition, far above those of records.
+  private var nextRepetition = UInt64.max
 
   // MARK: Accepted and removed records
 
@@ -120,6 +122,8 @@ struct Drain {
       }
     }
     if let failure { throw failure }
+    // Everything else is handed out.
+    if result.count < limit { repeatNewest(limit, store, limits, now, &result) }
   }
 
   private mutating func readFromDisk(
@@ -200,13 +204,32 @@ struct Drain {
       // other records.
       turns[entry.lane.rawValue] += 1
       result.append(handOut(fresh, isInMemory: fromMemory != nil))
+      lastKnown.handedOutAhead(found)
       turns[entry.lane.rawValue] += 1
+    }
+  }
+
+  /// Hands out the records that were delivered before older ones a second time. Nothing is waiting for their
+  /// acknowledgement, so that answers to their numbers, which are those of no other record, have no effect.
+  private mutating func repeatNewest(
+    _ limit: Int, _ store: Store?, _ limits: OutboxConfiguration, _ now: MonotonicTime,
+    _ result: inout [OutboxRecord]
+  ) {
+    let refusals = refusals
+    let space = limit - result.count
+    for record in lastKnown.takeRepetitions(space, isHeld: { refusals.holds($0, at: now) }) {
+      let found = store.map { record.withRemainingExpiry(at: $0.clock.now, limits) } ?? record
+      guard var fresh = found else { continue }
+      fresh.seq = nextRepetition
+      nextRepetition -= 1
+      result.append(fresh)
     }
   }
 
   /// Hands out a record. An outdated record loses its retain flag, because the broker's retained message must
   /// not go back in time.
   private mutating func handOut(_ record: OutboxRecord, isInMemory: Bool) -> OutboxRecord {
+    lastKnown.handedOutInOrder(record)
     handedOut[record.seq] = HandedOut(
       lane: record.lane, place: record.seq, cost: record.cost, turn: nextTurn(record.lane),
       isInMemory: isInMemory, refusedTopic: refusals.isKnown(record.topic) ? record.topic : nil)

@@ -60,15 +60,20 @@ struct DrainOrder {
 ///
 /// A history is delivered oldest first, but the current position must not wait behind a long backlog. Therefore
 /// the newest retained record of a topic is delivered before such a backlog. The older ones follow without their
-/// retain flag, so the broker's retained message never goes back in time, whatever the order of delivery. A short
-/// backlog (`OutboxConfiguration.shortBacklog`) is sent in order: consumers that show the last message they
-/// received then end with the newest.
+/// retain flag, so the broker's retained message never goes back in time, whatever the order of delivery. At the
+/// end the newest is delivered again: consumers that show the last message they received then end with it. A
+/// short backlog (`OutboxConfiguration.shortBacklog`) is sent in order, without a repetition.
 struct LastKnown {
   struct Entry {
     var lane: DeliveryLane
     var place: UInt64
     /// True if the record may still have to be delivered.
     var isDue: Bool
+    /// The record if it was delivered before older ones, for its repetition. It is held in memory: a program
+    /// that restarts in between does not repeat it.
+    var ahead: OutboxRecord?
+    /// True if older records of the topic were delivered after `ahead`.
+    var isFollowed = false
   }
 
   private(set) var entries: [String: Entry] = [:]
@@ -102,6 +107,32 @@ struct LastKnown {
   }
 
   mutating func handedOut(_ topic: String) { entries[topic]?.isDue = false }
+
+  /// Records that the newest record of a topic was delivered before older ones.
+  mutating func handedOutAhead(_ record: OutboxRecord) {
+    entries[record.topic]?.ahead = record
+    entries[record.topic]?.isFollowed = false
+  }
+
+  /// Records that a record was delivered in order.
+  mutating func handedOutInOrder(_ record: OutboxRecord) {
+    guard let entry = entries[record.topic], entry.ahead != nil else { return }
+    if entry.place == record.seq { entries[record.topic]?.ahead = nil }
+    if entry.place > record.seq { entries[record.topic]?.isFollowed = true }
+  }
+
+  /// Returns records that must be repeated after all older ones were delivered, and forgets them.
+  /// - Parameters:
+  ///   - limit: the maximum number of records.
+  ///   - isHeld: true for topics that are not delivered at the moment.
+  mutating func takeRepetitions(_ limit: Int, isHeld: (String) -> Bool) -> [OutboxRecord] {
+    let topics = entries.filter { $0.value.isFollowed && !isHeld($0.key) }.keys.sorted().prefix(limit)
+    return topics.compactMap { topic in
+      defer { entries[topic]?.ahead = nil }
+      entries[topic]?.isFollowed = false
+      return entries[topic]?.ahead
+    }
+  }
 
   /// Returns whether a newer record of the same topic has been accepted.
   func isOutdated(_ record: OutboxRecord) -> Bool {
