@@ -304,3 +304,19 @@ def use_alerts(page):
     tab.wait("document.querySelector('.day-summary')?.textContent.includes('positions')", "what it did then")
     hash_has(tab, "time=", "from=", "to=")
     tab.wait("Number(document.querySelector('.time-slider').max) < 3600", "the charts span the time around the alert")
+
+
+def use_late_alert(page):
+    """An alert of a delayed message shows when it was reported; other alerts do not."""
+    fleet, topic = page.fleet, f"odograph/v1/{page.fleet.name}/late"
+    written = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - 600))
+    fleet.publish(f"{topic}/location", {"time": written, "latitude": 48.1, "longitude": 11.5, "speed": 10}, retain=True)
+    tab = page.open("#/alerts")
+    texts = "[...document.querySelectorAll('.alert-list')[0].children].map((e) => e.textContent)"
+    tab.wait(f"document.querySelector('.alert-list li') && {texts}.some((e) => e.includes('late') && e.includes(' · reported '))", "the time of the report", 40)
+    tab.wait(f"{texts}.some((e) => e.includes('van'))", "the alert of another vehicle", 40)
+    assert not tab.run(f"{texts}.some((e) => e.includes('van') && e.includes('reported'))")
+    page.picture("reported")
+    page.check()
+    for kind in ("location", "status"):
+        fleet.publish(f"{topic}/{kind}", b"", retain=True)

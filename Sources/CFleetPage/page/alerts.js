@@ -67,6 +67,12 @@ const describe = (rule) => [
   rule.receivers?.length ? `notifies ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "no receivers",
 ].filter(Boolean).join(" · ");
 
+/**
+ * Returns true if the server was informed of the start, or of the end of an ended alert, more than a minute later.
+ * @param {Alert} alert
+ */
+const isLate = ({ began, ended, noticed }) => (moment(noticed) ?? NaN) - (moment(ended ?? began) ?? NaN) > 60_000;
+
 /** @typedef {{rule?: string, id?: string, state?: string, after?: string}} Asked */
 
 export class AlertsView extends View {
@@ -309,6 +315,7 @@ export class AlertsView extends View {
           `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
           alert.ended ? [" · lasted ", duration(((moment(alert.ended) ?? NaN) - (moment(alert.began) ?? NaN)) / 1000)] : null,
           reason ? ` · ended: ${reason}` : null,
+          isLate(alert) ? [" · reported ", timeElement(alert.noticed, now)] : null,
           at ? [" · ", h("a", {
             href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show the position on the map: ${at}`,
           }, `at ${at}`)] : null,
