@@ -90,8 +90,12 @@ export class AlertsView extends View {
    */
   #page;
 
-  /** @param {API} api @param {Store} store @param {Session} session @param {() => boolean} hasHistory returns true if the server has a recording */
-  constructor(api, store, session, hasHistory) {
+  /**
+   * @param {API} api @param {Store} store @param {Session} session
+   * @param {() => boolean} hasHistory returns true if the server has a recording
+   * @param {HTMLElement} notifications the setting for notifications of the browser
+   */
+  constructor(api, store, session, hasHistory, notifications) {
     super();
     this.#api = api;
     this.#store = store;
@@ -110,7 +114,7 @@ export class AlertsView extends View {
     this.#past = h("div");
     this.#rules = h("div");
     const section = h("section", { class: "wide alerts-view", tabindex: "0", "aria-labelledby": "alerts-title" },
-      h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"),
+      h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"), notifications,
       h("section", { "aria-labelledby": "alerts-open" }, this.#openTitle, this.#groups, h("div", {}, this.#openList, this.#openFoot)),
       h("section", { "aria-labelledby": "alerts-past" }, h("h2", { id: "alerts-past" }, "Ended"), this.#past),
       h("section", { "aria-labelledby": "alerts-rules" }, h("h2", { id: "alerts-rules" }, "Rules"), this.#rules));
