@@ -110,6 +110,9 @@ static const unsigned char markers_js[] = {
 static const unsigned char mercator_js[] = {
 #embed "page/mercator.js"
 };
+static const unsigned char notifications_js[] = {
+#embed "page/notifications.js"
+};
 static const unsigned char openapi_json[] = {
 #embed "page/openapi.json"
 };
@@ -232,6 +235,7 @@ const fleet_page_file fleet_page_files[] = {
   {"map.js", map_js, sizeof map_js},
   {"markers.js", markers_js, sizeof markers_js},
   {"mercator.js", mercator_js, sizeof mercator_js},
+  {"notifications.js", notifications_js, sizeof notifications_js},
   {"openapi.json", openapi_json, sizeof openapi_json},
   {"parts.css", parts_css, sizeof parts_css},
   {"plots.js", plots_js, sizeof plots_js},

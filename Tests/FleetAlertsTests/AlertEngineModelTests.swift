@@ -70,12 +70,55 @@ struct AlertEngineModelTests {
     }
   }
 
+  /// Messages, announced sleep and restarts, after which the broker delivers a retained message.
+  @Test func silenceAgreesWithAModelThatEvaluatesEverySecond() {
+    var random = SplitMix.announced()
+    for _ in 0..<300 {
+      let rule = rule(.silent) { $0.duration = Double(Int.random(in: 1...40, using: &random)) }
+      var engine = AlertEngine(rules: [rule], at: moment(0))
+      var disk: [AlertEngine.EntryKey: AlertEngine.Entry] = [:]
+      var (expected, found): ([String], [String]) = ([], [])
+      // The times of the last message, and of the announced contact with its tolerance.
+      var (heard, contact, isOpen) = (0.0, 0.0, false)
+      // The time by which all retained messages have arrived after a restart.
+      var complete = 0.0
+      for second in stride(from: 0.0, through: 400, by: 1) {
+        let due = max(heard + rule.duration, contact)
+        if !isOpen, second >= max(due, complete) {
+          expected.append("began \(Int(due))")
+          isOpen = true
+        }
+        found += engine.pass(to: second)
+        func message(retained: Bool) -> VehicleFacts {
+          facts(contact > 0 ? .status : .contact, at: second, retained: retained) {
+            ($0.heard, $0.overdue) = (moment(heard).timestamp, contact > 0 ? contact - second : nil)
+          }
+        }
+        if second == 0 || Int.random(in: 0..<20, using: &random) == 0 {
+          if isOpen { expected.append("ended \(Int(second))") }
+          (heard, complete, isOpen) = (second, 0, false)
+          contact = Bool.random(using: &random) ? second + Double(Int.random(in: 1...80, using: &random)) : 0
+          found += engine.report(message(retained: false))
+        }
+        for (key, entry) in engine.drainChanges().entries { disk[key] = entry }
+        guard Int.random(in: 0..<25, using: &random) == 0 else { continue }
+        var next = AlertEngine(rules: [rule], at: moment(second), nextNumber: engine.nextNumber)
+        let lost = next.restore(entries: disk.map { ($0, $1) }, open: engine.openAlerts, seen: [])
+        #expect(lost.isEmpty)
+        engine = next
+        found += engine.report(message(retained: true))
+        complete = second + 5
+      }
+      #expect(found == expected, "\(rule)")
+    }
+  }
+
   /// Each alert begins once, before it ends, and has a unique number.
   @Test func randomReportsAreBounded() {
     var random = SplitMix.announced()
     let rules = [
       rule(.offline) { $0.duration = 5 }, rule(.battery(below: 0.5, until: 0.6)), rule(.entered([])),
-      rule(.left([])),
+      rule(.left([])), rule(.silent) { $0.duration = 7 },
       rule(.event([])), rule(.queue(above: 10, until: 5)), rule(.speed(above: 1, until: 1)),
       rule(.accuracy(above: 1, until: 1)), rule(.trace([])),
     ]
@@ -83,7 +126,7 @@ struct AlertEngineModelTests {
     var began: Set<Int64> = []
     var ended: Set<Int64> = []
     let numbers: [Double] = [.nan, .infinity, -.infinity, -1, 0, 0.3, 1, 1e300]
-    let topics: [VehicleFacts.Topic] = [.status, .position, .regions, .event, .trace]
+    let topics: [VehicleFacts.Topic] = [.status, .position, .regions, .event, .trace, .contact]
     for turn in 0..<30_000 {
       func name() -> String {
         let length = Int.random(in: 0..<40, using: &random) == 0 ? 60_000 : 3

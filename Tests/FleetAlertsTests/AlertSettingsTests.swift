@@ -84,7 +84,7 @@ struct AlertSettingsTests {
   }
 
   @Test func limitsAreShown() {
-    #expect(AlertRule.Condition.offline.limits == nil)
+    #expect(AlertRule.Condition.offline.limits == nil && AlertRule.Condition.silent.limits == nil)
     #expect(AlertRule.Condition.battery(below: 0.2, until: 0.25).limits == "below 20 %, ends at 25 %")
     #expect(AlertRule.Condition.queue(above: 1000, until: 500).limits == "above 1000 messages, ends at 500")
     #expect(AlertRule.Condition.accuracy(above: 100, until: 80).limits == "above 100 m, ends at 80 m")
@@ -96,7 +96,7 @@ struct AlertSettingsTests {
 
   static let mistakes: [(text: String, place: String, cause: String)] = [
     ("[rules.a]\nwhen = \"ofline\"\n", "2:8", "\"ofline\" is unknown; did you mean \"offline\"?"),
-    ("[rules.a]\nwhen = \"temperature\"\n", "2:8", "is unknown; available: offline, battery,"),
+    ("[rules.a]\nwhen = \"temperature\"\n", "2:8", "is unknown; available: offline, silent, battery,"),
     ("[rules.a]\nfor = \"5m\"\n", "1:1", "when = one of"),
     ("[rules.a]\nwhen = \"battery\"\n", "1:1", "below = 0.2 is 20 %"),
     ("[rules.a]\nwhen = \"battery\"\nbelow = 20\n", "3:9", "a number from 0.0 to 1.0"),
@@ -117,6 +117,10 @@ struct AlertSettingsTests {
     ("[rules.a]\nwhen = \"offline\"\nquiet = \"22-6\"\n", "3:9", "22:00-06:00"),
     ("[rules.a]\nwhen = \"offline\"\nvehicles = \"van\"\n", "3:12", "FLEET/VEHICLE"),
     ("[rules.a]\nwhen = \"offline\"\nstates = [\"online\"]\n", "3:10", "leave it out"),
+    ("[rules.a]\nwhen = \"silent\"\n", "1:1", "for = \"1d\" is a day without a message"),
+    ("[rules.a]\nwhen = \"silent\"\nfor = \"0s\"\n", "3:7", "must be a time as in"),
+    ("[rules.a]\nwhen = \"silent\"\nfor = \"6h\"\nhold = \"1m\"\n", "4:8", "it has for"),
+    ("[rules.a]\nwhen = \"silent\"\nfor = \"6h\"\nstates = [\"online\"]\n", "4:10", "leave it out"),
     ("[rules.a]\nwhen = \"offline\"\nfor = 5\n", "3:7", "text in quotes"),
     ("[rules.a]\nwhen = \"offline\"\ngroup = \"2h\"\n", "3:9", "at most an hour"),
     ("[rules.a]\nwhen = \"offline\"\nreceivers = [\"ops\"]\n", "3:13", "add [webhooks.NAME]"),

@@ -41,3 +41,30 @@ extension AlertEngine {
   mutating func report(_ facts: VehicleFacts) -> [String] { observe(facts).map(brief) }
   mutating func pass(to seconds: Double) -> [String] { advance(to: moment(seconds)).map(brief) }
 }
+
+/// A fleet whose messages reach the engine as in the service.
+struct Subscriber {
+  var roster = Roster()
+  var engine: AlertEngine
+
+  init(_ rules: AlertRule...) { engine = AlertEngine(rules: rules, at: moment(0)) }
+
+  /// Processes a message of the vehicle `van`.
+  mutating func receive(_ kind: String, _ json: String, retained: Bool = false, at seconds: Double)
+    -> [AlertChange]
+  {
+    let (outcome, key, content) = roster.applyDecoding(
+      topic: "odograph/v1/demo/van/\(kind)", payload: Array(json.utf8), retained: retained,
+      at: moment(seconds))
+    guard outcome == .applied, let key, let record = roster[key], case .message(let message)? = content,
+      let facts = VehicleFacts(message, isRetained: retained, of: record, at: moment(seconds))
+    else { return engine.advance(to: moment(seconds)) }
+    return engine.observe(facts)
+  }
+
+  mutating func locate(
+    _ speed: Double?, at time: Double, arriving seconds: Double, latitude: Double = 48, retained: Bool = false
+  ) -> [AlertChange] {
+    receive("location", locationJSON(latitude, at: time, speed: speed), retained: retained, at: seconds)
+  }
+}

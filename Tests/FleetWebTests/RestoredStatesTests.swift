@@ -85,6 +85,42 @@ import VehicleData
       witness.seen.withLock { $0 } == ["status online", "location 49.0", "1 regions", "another message"])
   }
 
+  /// Rules of `silent` use each message. New rules are evaluated with the states of vehicles that send nothing.
+  @Test func messagesAndStatesReachNewRules() {
+    var silent = AlertRule(name: "silent", condition: .silent)
+    silent.duration = 3600
+    var settings = AlertSettings(store: "unused")
+    settings.rules = [silent]
+    let service = AlertService(settings) { _ in }
+    let feed = FleetFeed(Roster(), observers: [service])
+    func receive(_ kind: String, _ json: String) {
+      let message = MQTTMessage(topic: "odograph/v1/demo/van/\(kind)", text: json)
+      feed.receive(FleetBatch(messages: [message], receivedAt: moment(10)))
+    }
+    func shake(_ time: Double) -> String { #"{"time":"\#(wireTime(time))","event":"shake","phase":"began"}"# }
+    func heading(_ time: Double) -> String { #"{"time":"\#(wireTime(time))","magneticHeading":10}"# }
+    func reports() -> [VehicleFacts] {
+      service.inbox.update { inbox in
+        defer { inbox.reports = ReportQueue() }
+        return inbox.reports.inOrder
+      }
+    }
+    receive("status", statusJSON("online", at: 0))
+    receive("motion", shake(0))
+    receive("heading", heading(0))
+    #expect(reports().map(\.topic) == [.status, .contact, .contact])
+    settings.rules = [AlertRule(name: "shaken", condition: .event(["shake"]))]
+    service.reload(settings)
+    receive("motion", shake(1))
+    receive("heading", heading(1))
+    #expect(reports().map(\.topic) == [.event])
+    settings.rules = [silent]
+    service.reload(settings)
+    feed.report(to: service, at: moment(20))
+    let repeated = reports()
+    #expect(repeated.map(\.topic) == [.status] && repeated.map(\.heard) == [moment(10).timestamp])
+  }
+
   /// The vehicle went offline, and later online, before the server started.
   @Test(.timeLimit(.minutes(3))) func alertsFollowFromRepeatedStates() throws {
     let directory = try TemporaryDirectory()

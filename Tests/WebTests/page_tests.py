@@ -86,7 +86,7 @@ def plan():
     yield managed, [
         *shown((control.use_attitude,), phone),
         *shown((control.use_alerts,), phone, ("wall", "dark")), *shown((control.use_regions,), desk, ("phone", "dark")), *shown((control.use_commands,), ("phone", "dark")),
-        *shown((control.use_settings,), desk), *shown((control.use_sleeper,), dark)]
+        *shown((control.use_settings,), desk), *shown((control.use_sleeper,), dark), (control.use_notifications, *desk), *shown((control.use_late_alert,), dark)]
     yield lambda: Fleet(alerts.vehicles, rate=0.1, configuration=alerts.configuration), [*shown((alerts.use_many_alerts,), desk), *shown((alerts.use_retired,), ("phone", "dark"))]
     yield tiles_of_a_file, shown((robust.use_base_map,), dark)
     yield tiles_of_an_address, shown((robust.use_base_map,), phone)

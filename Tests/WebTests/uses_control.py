@@ -304,3 +304,122 @@ def use_alerts(page):
     tab.wait("document.querySelector('.day-summary')?.textContent.includes('positions')", "what it did then")
     hash_has(tab, "time=", "from=", "to=")
     tab.wait("Number(document.querySelector('.time-slider').max) < 3600", "the charts span the time around the alert")
+
+
+# A browser's notifications, which a test can read and click.
+recorded_notifications = """
+window.shown = []; window.asked = 0;
+window.Notification = class {
+  static get permission() { return localStorage.getItem("test-permission") ?? "default"; }
+  static async requestPermission() { window.asked += 1; localStorage.setItem("test-permission", window.answer ?? "granted"); return this.permission; }
+  constructor(title, options) { Object.assign(this, options, {title}); window.shown.push(this); }
+  close() { this.isClosed = true; }
+};
+{ const own = window.setTimeout; window.setTimeout = (run, wait, ...rest) => own(run, wait === 30_000 ? 300 : wait, ...rest); }
+"""
+
+
+def use_notifications(page):
+    """New alerts are shown as notifications, once permitted by a click: not the alerts before, not the silenced ones, also in a hidden tab."""
+    fleet, tab = page.fleet, page.tab
+    state = f"odograph/v1/{fleet.name}/away/status"
+
+    def leave():
+        now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+        fleet.publish(state, {"state": "offline", "time": now, "sessionStart": now}, retain=True)
+
+    def forget():
+        fleet.publish(state, b"", retain=True)
+        end = time.monotonic() + 30
+        while alerts_of("away"):
+            assert time.monotonic() < end, "the alert does not end"
+            time.sleep(0.2)
+
+    def alerts_of(vehicle):
+        return fleet.get(f"api/v1/alerts?vehicle={vehicle}")["alerts"]
+
+    shown = "window.shown.filter((e) => e.title.startsWith('away'))"
+    box = ".alerts-view > div input[type=checkbox]"
+    tab.call("Page.addScriptToEvaluateOnNewDocument", source=recorded_notifications)
+    page.open("#/alerts")
+    tab.wait("document.querySelector('.alert-list li')", "an earlier alert", 40)
+    earlier = [each["id"] for each in fleet.get("api/v1/alerts")["alerts"]]
+    assert tab.run(f"!document.querySelector('{box}').checked && window.asked === 0"), "a permission is requested without a click"
+    # A refusal is reported.
+    tab.run("window.answer = 'denied'")
+    tab.click(box)
+    tab.wait(f"window.asked === 1 && !document.querySelector('{box}').checked && document.querySelector('.alerts-view > div').textContent.includes('The browser blocks')",
+             "the refusal")
+    page.picture("notifications-blocked")
+    page.check()
+    tab.run("window.answer = 'granted'")
+    tab.click(box)
+    tab.wait(f"window.asked === 2 && document.querySelector('{box}').checked && !document.querySelector('.alerts-view > div').textContent.includes('The browser blocks')",
+             "the permission")
+    leave()
+    tab.wait(f"{shown}.length === 1", "the notification", 30)
+    [told] = alerts_of("away")
+    assert tab.run(f"(({{title, body, tag}}) => [title, body, tag])({shown}[0])") == ["away: offline", "Rule silent, warning", f"odograph-{told['id']}"]
+    assert not tab.run(f"window.shown.filter((e) => {json.dumps(earlier)}.some((id) => e.tag.endsWith(id))).length"), "an earlier alert is shown"
+    tab.run(f"location.hash = '#/map'; {shown}[0].onclick()")
+    tab.wait("document.querySelector('.alert[aria-current]')", "the alert of the notification")
+    assert told["id"] in tab.run("location.hash") and tab.run(f"{shown}[0].isClosed")
+    # The setting is stored. The alert exists already when the page is opened again.
+    tab.reload()
+    tab.wait(f"document.querySelector('{box}')?.checked && document.querySelector('.alert[aria-current]')", "the setting after a reload")
+    assert tab.run(f"window.asked === 0 && {shown}.length === 0")
+    # A hidden tab stays connected. Another tab shows nothing while this one does.
+    other = page.chrome.tab(page.person)
+    other.call("Page.addScriptToEvaluateOnNewDocument", source=recorded_notifications)
+    other.call("Page.bringToFront")
+    other.go(fleet.address + "#/alerts")
+    other.wait(f"document.querySelector('{box}')?.checked && document.querySelector('.live').textContent === 'Live'", "the other tab")
+    tab.wait("document.hidden", "the tab is hidden")
+    time.sleep(1)
+    forget()
+    leave()
+    tab.wait(f"{shown}.length === 1", "the notification of the hidden tab", 30)
+    assert tab.run("document.querySelector('.live').textContent") == "Live" and other.run(f"{shown}.length") == 0
+    # After the first tab was closed or has the setting off, the other one shows the notifications.
+    tab.call("Page.bringToFront")
+    tab.click(box)
+    tab.wait(f"!document.querySelector('{box}').checked")
+    forget()
+    leave()
+    other.wait(f"{shown}.length === 1", "the notification of the other tab", 30)
+    # Silenced alerts are not shown.
+    other.call("Page.bringToFront")
+    other.run(f"location.hash = '#/alerts?alert={alerts_of('away')[0]['id']}'")
+    other.wait("document.querySelector('.alert[aria-current] button')", "the alert")
+    other.click(".alert[aria-current] button")
+    other.click_text("Silence", "dialog")
+    dialog_closed(other)
+    forget()
+    leave()
+    end = time.monotonic() + 30
+    while not alerts_of("away"):
+        assert time.monotonic() < end, "no alert"
+        time.sleep(0.2)
+    identifier = alerts_of("away")[0]["id"]
+    other.run(f"location.hash = '#/alerts?alert={identifier}'")
+    other.wait("document.querySelector('.alert[aria-current]')?.textContent.includes('silenced until')", "the silenced alert")
+    assert other.run(f"{shown}.length") == 1 and tab.run(f"{shown}.length") == 1
+    assert not other.console, other.console
+    other.call("Page.close")
+    forget()
+
+
+def use_late_alert(page):
+    """An alert of a delayed message shows when it was reported; other alerts do not."""
+    fleet, topic = page.fleet, f"odograph/v1/{page.fleet.name}/late"
+    written = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - 600))
+    fleet.publish(f"{topic}/location", {"time": written, "latitude": 48.1, "longitude": 11.5, "speed": 10}, retain=True)
+    tab = page.open("#/alerts")
+    texts = "[...document.querySelectorAll('.alert-list')[0].children].map((e) => e.textContent)"
+    tab.wait(f"document.querySelector('.alert-list li') && {texts}.some((e) => e.includes('late') && e.includes(' · reported '))", "the time of the report", 40)
+    tab.wait(f"{texts}.some((e) => e.includes('van'))", "the alert of another vehicle", 40)
+    assert not tab.run(f"{texts}.some((e) => e.includes('van') && e.includes('reported'))")
+    page.picture("reported")
+    page.check()
+    for kind in ("location", "status"):
+        fleet.publish(f"{topic}/{kind}", b"", retain=True)

@@ -67,6 +67,12 @@ const describe = (rule) => [
   rule.receivers?.length ? `notifies ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "no receivers",
 ].filter(Boolean).join(" · ");
 
+/**
+ * Returns true if the server was informed of the start, or of the end of an ended alert, more than a minute later.
+ * @param {Alert} alert
+ */
+const isLate = ({ began, ended, noticed }) => (moment(noticed) ?? NaN) - (moment(ended ?? began) ?? NaN) > 60_000;
+
 /** @typedef {{rule?: string, id?: string, state?: string, after?: string}} Asked */
 
 export class AlertsView extends View {
@@ -84,8 +90,12 @@ export class AlertsView extends View {
    */
   #page;
 
-  /** @param {API} api @param {Store} store @param {Session} session @param {() => boolean} hasHistory returns true if the server has a recording */
-  constructor(api, store, session, hasHistory) {
+  /**
+   * @param {API} api @param {Store} store @param {Session} session
+   * @param {() => boolean} hasHistory returns true if the server has a recording
+   * @param {HTMLElement} notifications the setting for notifications of the browser
+   */
+  constructor(api, store, session, hasHistory, notifications) {
     super();
     this.#api = api;
     this.#store = store;
@@ -104,7 +114,7 @@ export class AlertsView extends View {
     this.#past = h("div");
     this.#rules = h("div");
     const section = h("section", { class: "wide alerts-view", tabindex: "0", "aria-labelledby": "alerts-title" },
-      h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"),
+      h("h1", { id: "alerts-title", tabindex: "-1" }, "Alerts"), notifications,
       h("section", { "aria-labelledby": "alerts-open" }, this.#openTitle, this.#groups, h("div", {}, this.#openList, this.#openFoot)),
       h("section", { "aria-labelledby": "alerts-past" }, h("h2", { id: "alerts-past" }, "Ended"), this.#past),
       h("section", { "aria-labelledby": "alerts-rules" }, h("h2", { id: "alerts-rules" }, "Rules"), this.#rules));
@@ -309,6 +319,7 @@ export class AlertsView extends View {
           `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
           alert.ended ? [" · lasted ", duration(((moment(alert.ended) ?? NaN) - (moment(alert.began) ?? NaN)) / 1000)] : null,
           reason ? ` · ended: ${reason}` : null,
+          isLate(alert) ? [" · reported ", timeElement(alert.noticed, now)] : null,
           at ? [" · ", h("a", {
             href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show the position on the map: ${at}`,
           }, `at ${at}`)] : null,

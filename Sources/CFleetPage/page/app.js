@@ -15,6 +15,7 @@ import { legend } from "./legend.js";
 import { VehicleList } from "./list.js";
 import { FleetMap } from "./map.js";
 import { MapView } from "./map-view.js";
+import { AlertNotifications } from "./notifications.js";
 import { RegionsView } from "./regions.js";
 import { Router } from "./router.js";
 import { Selection } from "./selection.js";
@@ -136,7 +137,11 @@ const vehicleTable = new VehicleTable(store, selection, (key) => openVehicle(key
 const mapView = new MapView(list, details, at("stage-title"));
 const history = new HistoryView(api, store, map, router, () => server.recording === true);
 const regions = new RegionsView(api, store, map, session, selection, router, () => server.control === true);
-const alerts = new AlertsView(api, store, session, () => server.recording === true);
+const notifications = new AlertNotifications(store, {
+  open: (alert) => router.go({ view: "alerts", query: alert ? { alert: String(alert.id) } : {} }),
+  notify: (isNotifier) => stream.stayOpen(isNotifier),
+});
+const alerts = new AlertsView(api, store, session, () => server.recording === true, notifications.element);
 const figures = new FleetView(api, store, () => server.recording === true);
 at("panel").append(...list.elements, history.panel, regions.panel);
 at("stage").append(legend(), history.dock, details.element);

@@ -21,7 +21,7 @@ const silenceLimit = 25;
 
 export class Stream {
   #api; #handlers; #failures = 0;
-  /** Seconds since the last event or the start of the connection. Time in which the tab is hidden or suspended does not count. */
+  /** Seconds since the last event or the start of the connection. Time in which the tab is suspended, or hidden and not `#staysOpen`, does not count. */
   #silence = 0;
   /** @type {EventSource|undefined} */ #source;
   /** @type {string|undefined} */ #identifier;
@@ -34,6 +34,8 @@ export class Stream {
   #isWanted = false;
   /** True if the stream is closed because the tab is hidden. */
   #isPaused = false;
+  /** True if the stream remains open while the tab is hidden. */
+  #staysOpen = false;
   /**
    * Cancels closing the stream in a hidden tab.
    * @type {Stop|undefined}
@@ -46,11 +48,11 @@ export class Stream {
     this.#api = api;
     this.#handlers = handlers;
     document.addEventListener("visibilitychange", () => this.#looked());
-    every(1, () => this.#checkSilence());
+    every(1, () => this.#checkSilence(), { evenHidden: true });
   }
 
   #checkSilence() {
-    if (!this.#source) return;
+    if (!this.#source || (document.hidden && !this.#staysOpen)) return;
     this.#silence += 1;
     if (this.#silence >= silenceLimit) this.#lost();
   }
@@ -62,8 +64,14 @@ export class Stream {
     if (!this.#isPaused) this.#connect();
   }
 
+  /** @param {boolean} isOn true if the stream remains open while the tab is hidden */
+  stayOpen(isOn) {
+    this.#staysOpen = isOn;
+    this.#looked();
+  }
+
   #looked() {
-    if (document.hidden) {
+    if (document.hidden && !this.#staysOpen) {
       this.#cancelPause ??= after(hiddenPatience, () => this.#pause());
       return;
     }

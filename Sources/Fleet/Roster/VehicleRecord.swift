@@ -242,8 +242,12 @@ public struct VehicleRecord: Sendable {
   /// the latest retained message; nil without any message.
   public func age(at now: Moment) -> Double? {
     if let lastHeard { return max(0, now.seconds(since: lastHeard)) }
-    let written = [status?.message.time, location?.message.time].compactMap { $0 }.max()
-    return written.map { max(0, now.time.seconds(since: $0)) }
+    return newestTime.map { max(0, now.time.seconds(since: $0)) }
+  }
+
+  /// The newer of the times in the last status and position, by the vehicle's clock; nil without both.
+  package var newestTime: UTCTime? {
+    [status?.message.time, location?.message.time].compactMap { $0 }.max()
   }
 }
 

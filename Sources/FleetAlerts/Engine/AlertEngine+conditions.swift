@@ -8,6 +8,8 @@ extension AlertRule {
       switch condition {
       // A location shows that a phone is online.
       case .offline: [.status, .position]
+      // Other messages are reported as `contact`.
+      case .silent: [.contact, .status, .position, .regions]
       case .battery, .queue: [.status]
       case .speed: [.position, .status, .event]
       case .accuracy: [.position, .event]
@@ -29,6 +31,7 @@ extension AlertRule {
   package func summary(_ value: Double?, subject: String) -> String {
     switch condition {
     case .offline: "offline"
+    case .silent: value.map { "no message for \(QuantityText.age($0))" } ?? "no message"
     case .battery: value.map { "battery at \(Self.whole($0 * 100)) %" } ?? "battery low"
     case .entered: "entered \(subject)"
     case .left: "left \(subject)"
@@ -69,6 +72,7 @@ extension AlertEngine {
     case .offline:
       guard facts.topic == .status || facts.state == .online else { return }
       judge(rule, facts, holds: facts.state == .offline || facts.overdue.map { $0 <= 0 } ?? false, &changes)
+    case .silent: hear(rule, facts, &changes)
     case .battery(let below, let until):
       compare(rule, facts, facts.battery, begins: { $0 < below }, ends: { $0 >= until }, &changes)
     case .speed(let above, let until):
@@ -126,6 +130,26 @@ extension AlertEngine {
     entry.place = facts.place ?? entry.place
     if rule.condition == .offline {
       entry.overdue = holds ? nil : facts.overdue.map { facts.at.timestamp.advanced(bySeconds: $0) }
+    }
+    settle(entry, key, rule, &changes)
+  }
+
+  /// Restarts the time without a message. The alert ends if this time is below the rule's duration again.
+  private mutating func hear(_ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]) {
+    let key = EntryKey(rule: rule.name, vehicle: facts.key)
+    var entry = entry(key) ?? Entry(since: facts.heard ?? facts.at.timestamp)
+    entry.since = max(entry.since, facts.heard ?? entry.since)
+    entry.overdue = facts.overdue.map { facts.at.timestamp.advanced(bySeconds: $0) }
+    entry.place = facts.place ?? entry.place
+    (entry.holds, entry.isConfirmed) = (true, true)
+    let start = startTime(of: entry, rule)
+    // A later message of the vehicle can arrive after the first retained one.
+    entry.lag = facts.isRetained ? max(0, facts.at.timestamp.seconds(since: start) + Self.settling) : 0
+    if start > now.timestamp {
+      if let number = entry.alert, let alert = end(number, at: time(of: entry.since)) {
+        changes.append(.ended(alert))
+      }
+      (entry.alert, entry.isFromBefore) = (nil, false)
     }
     settle(entry, key, rule, &changes)
   }

@@ -37,7 +37,7 @@ package struct AlertEngine: Sendable {
     package var alert: Int64?
     package var value: Double?
     /// The time at which a sleeping vehicle becomes overdue; nil for other vehicles, and without an announced
-    /// contact.
+    /// contact. No alert starts before it.
     package var overdue: Timestamp?
     package var place: Coordinate?
     /// True if the condition was satisfied in the vehicle's first message. Its start was not observed, so no
@@ -54,6 +54,8 @@ package struct AlertEngine: Sendable {
 
   package static let subjectsPerVehicle = 64
   static let rememberedEvents = 32
+  /// The time in s after the subscription by which all retained messages should have arrived.
+  static let settling = 5.0
   /// The maximum length of fleet and vehicle name together in bytes. MQTT topics can have 64 KiB.
   private static let longestName = 512
 
@@ -178,26 +180,33 @@ package struct AlertEngine: Sendable {
   /// - Returns: false if a limit is reached.
   @discardableResult
   private mutating func store(_ entry: Entry?, _ key: EntryKey) -> Bool {
-    let isThere = self.entry(key) != nil
+    let former = self.entry(key)
     if let entry {
-      if !isThere {
+      if former == nil {
         guard entryCount < capacity, makeRoom(key) else {
           refused += 1
           return false
         }
         entryCount += 1
-      } else if self.entry(key) == entry {
+      } else if former == entry {
         return true
       }
       entries[key.rule, default: [:]][key.vehicle, default: [:]][key.subject] = entry
     } else {
-      guard isThere else { return true }
+      guard former != nil else { return true }
       entryCount -= 1
       entries[key.rule]?[key.vehicle]?[key.subject] = nil
       if entries[key.rule]?[key.vehicle]?.isEmpty == true { entries[key.rule]?[key.vehicle] = nil }
     }
-    changedEntries.insert(key)
+    if entry == nil || isStored(entry, key) || isStored(former, key) { changedEntries.insert(key) }
     return true
+  }
+
+  /// Returns whether a condition is in the alert store. Each message of a vehicle changes its conditions of `silent`.
+  /// They are stored only with an alert, because the retained messages contain the time of the last message.
+  private func isStored(_ entry: Entry?, _ key: EntryKey) -> Bool {
+    guard let entry else { return false }
+    return rules[key.rule]?.condition != .silent || entry.alert != nil || entry.isFromBefore
   }
 
   /// Makes space for another region of a vehicle. If the limit is reached, the region with the oldest change,
@@ -241,9 +250,10 @@ package struct AlertEngine: Sendable {
     var look: Timestamp?
     if entry.isConfirmed {
       if entry.holds && entry.alert == nil && !entry.isFromBefore {
-        let due = entry.since.advanced(bySeconds: rule.duration)
+        let due = startTime(of: entry, rule)
         let arrival = due.advanced(bySeconds: entry.lag)
         if arrival <= now.timestamp {
+          if rule.condition == .silent { entry.value = due.seconds(since: entry.since) }
           guard self.entry(key) != nil || store(entry, key) else { return }
           let alert = begin(entry, key, rule, at: time(of: due), summary: summary)
           entry.alert = alert.number
@@ -270,6 +280,12 @@ package struct AlertEngine: Sendable {
     if let look { nextDeadline = min(nextDeadline ?? look, look) }
   }
 
+  /// Returns the time at which the alert of a satisfied condition starts.
+  func startTime(of entry: Entry, _ rule: AlertRule) -> Timestamp {
+    let due = entry.since.advanced(bySeconds: rule.duration)
+    return max(due, entry.overdue ?? due)
+  }
+
   /// Schedules the evaluation of a condition at the next call of `advance`.
   mutating func lookAgain(at key: EntryKey) {
     deadlines[key] = now.timestamp
@@ -277,7 +293,7 @@ package struct AlertEngine: Sendable {
   }
 
   /// Returns the civil time of a monotonic timestamp.
-  private func time(of timestamp: Timestamp) -> UTCTime {
+  func time(of timestamp: Timestamp) -> UTCTime {
     now.time.advanced(bySeconds: timestamp.seconds(since: now.timestamp))
   }
 
@@ -355,7 +371,10 @@ extension AlertEngine {
   package mutating func drainChanges() -> Written {
     defer { (changedEntries, changedSeen) = ([], []) }
     return Written(
-      entries: changedEntries.sorted().map { ($0, entry($0)) },
+      entries: changedEntries.sorted().map { key in
+        let entry = entry(key)
+        return (key, isStored(entry, key) ? entry : nil)
+      },
       seen: changedSeen.sorted().map { ($0, seen[$0] ?? []) })
   }
 

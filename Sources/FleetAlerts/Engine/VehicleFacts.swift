@@ -8,6 +8,8 @@ package struct VehicleFacts: Hashable, Sendable {
   /// The subject of the data.
   package enum Topic: Hashable, Sendable {
     case status, position, regions, event, trace
+    /// The arrival of a message, regardless of its content.
+    case contact
     /// The removal of a vehicle, for which there is no message.
     case removal
 
@@ -16,7 +18,7 @@ package struct VehicleFacts: Hashable, Sendable {
 
     /// True for a state that the next message replaces completely. A region message reports a change, so it
     /// is not included.
-    var isState: Bool { self == .status || self == .position }
+    var isState: Bool { self == .status || self == .position || self == .contact }
   }
 
   /// An event, which is either instantaneous or has a start and an end.
@@ -56,6 +58,8 @@ package struct VehicleFacts: Hashable, Sendable {
   /// change.
   package var isRetained: Bool
   package var state: VehicleState
+  /// The time of the vehicle's last message; nil if it is unknown.
+  package var heard: Timestamp?
   /// The time in s until a sleeping vehicle becomes overdue, negative afterwards; nil if it announced no
   /// contact.
   package var overdue: Double?
@@ -84,6 +88,14 @@ package struct VehicleFacts: Hashable, Sendable {
   ) {
     (self.key, self.topic, self.at, self.state, self.isRetained) = (key, topic, at, state, isRetained)
     time = at.time
+    heard = isRetained ? nil : at.timestamp
+  }
+
+  /// The arrival of the message, without its content.
+  var contact: VehicleFacts {
+    var contact = self
+    (contact.topic, contact.event, contact.accuracy) = (.contact, nil, nil)
+    return contact
   }
 }
 
@@ -116,6 +128,17 @@ extension VehicleFacts {
     return record.isClockWrong || !(0...longestBacklog).contains(lag) ? moment.time : time
   }
 
+  /// Returns the time of a vehicle's last message; nil if it is unknown. Retained messages show what arrived at the
+  /// broker while this program was not connected. Their times are by the vehicle's clock.
+  private static func heard(_ record: VehicleRecord, isRetained: Bool, at moment: Moment) -> Timestamp? {
+    let live = record.lastHeard?.timestamp
+    guard isRetained, !record.isClockWrong, let newest = record.newestTime else { return live }
+    let age = moment.time.seconds(since: newest)
+    guard age >= -VehicleRecord.futureLimit, age <= longestBacklog else { return live }
+    let written = moment.timestamp.advanced(bySeconds: -max(0, age))
+    return max(live ?? written, written)
+  }
+
   /// Extracts the facts from a message.
   ///
   /// - Parameters:
@@ -123,7 +146,7 @@ extension VehicleFacts {
   ///   - isRetained: true if the broker sent the message as a retained one.
   ///   - record: the vehicle's state, to which the message was already applied.
   ///   - moment: the time of arrival.
-  /// - Returns: nil for a kind of message that no rule can use.
+  /// - Returns: nil for a message that is not counted as a sign of life, such as the answer to a request.
   package init?(_ message: VehicleMessage, isRetained: Bool, of record: VehicleRecord, at moment: Moment) {
     let topic: Topic
     switch message {
@@ -132,9 +155,13 @@ extension VehicleFacts {
     case .region, .regionsState: topic = .regions
     case .motion, .drivingEvent, .locationEvent: topic = .event
     case .trace: topic = .trace
-    default: return nil
+    default:
+      guard message.kind != nil else { return nil }
+      topic = .contact
     }
     self.init(key: record.key, topic: topic, at: moment, state: record.state, isRetained: isRetained)
+    heard = Self.heard(record, isRetained: isRetained, at: moment)
+    overdue = record.nextContact.map { $0.seconds(since: moment.time) + Self.tolerance }
     if topic != .status, let sent = message.time { time = Self.time(sent, of: record, at: moment) }
     if let known = record.location?.message, known.location.suspicion == nil {
       // The last position is the place of a current message, but not of a message from a backlog.
@@ -143,7 +170,6 @@ extension VehicleFacts {
     }
     switch message {
     case .status(let status):
-      overdue = record.nextContact.map { $0.seconds(since: moment.time) + Self.tolerance }
       battery = status.device?.battery?.level
       queue = status.counters["queue.records"].map(Double.init)
     case .location(let message):

@@ -5,7 +5,7 @@ extension AlertRule.Condition {
   /// regions or events; nil for a condition without either.
   package var limits: String? {
     switch self {
-    case .offline: nil
+    case .offline, .silent: nil
     case .battery(let below, let until):
       "below \(Self.number(below * 100)) %, ends at \(Self.number(until * 100)) %"
     case .speed(let above, let until):

@@ -48,7 +48,13 @@ extension AlertRule {
     guard kind != .offline || states.isEmpty else {
       throw table.wrong("states", "a rule of offline looks at the state itself; leave it out")
     }
+    guard kind != .silent || states.isEmpty else {
+      throw table.wrong("states", "a rule of silent applies in every state; leave it out")
+    }
     duration = try table.duration("for") ?? 0
+    guard kind != .silent || duration > 0 else {
+      throw table.wrong("for", "it is missing; for = \"1d\" is a day without a message")
+    }
     hold = try table.duration("hold") ?? 0
     severity = try table.word("severity") ?? .warning
     if let text = try table.text("quiet") {
@@ -75,6 +81,7 @@ extension AlertRule {
     let own: [String] =
       switch kind {
       case .offline: ["for", "hold"]
+      case .silent: ["for"]
       case .battery: ["below", "until", "for", "hold"]
       case .speed, .queue, .accuracy: ["above", "until", "for", "hold"]
       case .entered, .left: ["regions", "for", "hold"]
@@ -91,6 +98,7 @@ extension AlertRule {
   private static func condition(_ table: SettingsTable, _ kind: Kind) throws(FleetError) -> Condition {
     switch kind {
     case .offline: return .offline
+    case .silent: return .silent
     case .battery:
       let below = try limit(table, "below", 0...1, "below = 0.2 is 20 %")
       // The default hysteresis is 5 %, because most vehicles report the battery charge in whole per cent, and

@@ -22,6 +22,9 @@ package struct AlertRule: Hashable, Sendable {
   package enum Condition: Hashable, Sendable {
     /// The vehicle has disconnected, its connection was lost, or it is asleep and overdue.
     case offline
+    /// No message of the vehicle has arrived for the rule's duration. A vehicle that is asleep is not silent before
+    /// its announced contact.
+    case silent
     /// The battery charge is too low, 0 ... 1.
     case battery(below: Double, until: Double)
     /// The vehicle has entered one of these regions; empty for all regions.
@@ -43,6 +46,7 @@ package struct AlertRule: Hashable, Sendable {
     package var kind: Kind {
       switch self {
       case .offline: .offline
+      case .silent: .silent
       case .battery: .battery
       case .entered: .entered
       case .left: .left
@@ -56,7 +60,7 @@ package struct AlertRule: Hashable, Sendable {
   }
 
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    case offline, battery, entered, left, event, speed, queue, accuracy, trace
+    case offline, silent, battery, entered, left, event, speed, queue, accuracy, trace
   }
 
   /// The name in the configuration: `[rules.NAME]`.

@@ -135,9 +135,12 @@ package final class AlertService: FleetObserver {
   package func observe(
     _ message: FleetMessage, isRetained: Bool, of vehicle: VehicleRecord, at moment: Moment
   ) {
-    guard case .message(let decoded) = message,
-      let facts = facts(decoded, isRetained: isRetained, of: vehicle, at: moment)
+    let topics = asked.withLock { $0.topics }
+    guard !topics.isEmpty, case .message(let decoded) = message,
+      let facts = VehicleFacts(decoded, isRetained: isRetained, of: vehicle, at: moment)
     else { return }
+    if facts.topic.isOfEvents, topics.contains(.contact) { observe(facts.contact) }
+    guard Self.uses(facts, topics) else { return }
     // Events are ignored here, because they also arrive in a separate session, which the broker stores.
     guard source.withLock({ $0 }) == nil || !facts.topic.isOfEvents else { return observePlace(facts) }
     observe(facts)
@@ -155,17 +158,10 @@ package final class AlertService: FleetObserver {
     observe(facts)
   }
 
-  /// Returns the facts of a decoded message; nil if no rule uses the message.
-  private func facts(
-    _ message: VehicleMessage, isRetained: Bool, of vehicle: VehicleRecord, at moment: Moment
-  ) -> VehicleFacts? {
-    let topics = asked.withLock { $0.topics }
-    guard !topics.isEmpty,
-      let facts = VehicleFacts(message, isRetained: isRetained, of: vehicle, at: moment),
-      // Any rule uses the retained position, if the vehicle's status arrived before it.
-      topics.contains(facts.topic) || facts.topic == .position && isRetained
-    else { return nil }
-    return facts
+  /// Returns whether a rule that uses messages of these topics uses the facts.
+  private static func uses(_ facts: VehicleFacts, _ topics: Set<VehicleFacts.Topic>) -> Bool {
+    // Any rule uses the retained position, if the vehicle's status arrived before it.
+    topics.contains(facts.topic) || facts.topic == .position && facts.isRetained
   }
 
   /// Returns the facts of a message; nil if no rule uses the message.
@@ -173,10 +169,12 @@ package final class AlertService: FleetObserver {
   func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
     guard let address = profile.address(of: message.topic, root: root),
       let json = try? JSONValue(parsing: message.payload),
-      case .message(let decoded)? = try? profile.read(address, json)
+      case .message(let decoded)? = try? profile.read(address, json),
+      let facts = VehicleFacts(
+        decoded, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment),
+      Self.uses(facts, asked.withLock({ $0.topics }))
     else { return nil }
-    return facts(
-      decoded, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment)
+    return facts
   }
 
   /// Adds facts to the queue of the alerts' thread. Returns immediately, because it is called on the

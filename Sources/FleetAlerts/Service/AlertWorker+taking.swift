@@ -11,10 +11,10 @@ extension AlertWorker {
   func observe(connection isConnected: Bool?, at now: Moment) {
     if let isConnected {
       if !isConnected { engine.isPaused = true }
-      resumes = isConnected && engine.isPaused ? now.timestamp.advanced(bySeconds: Self.settling) : nil
+      resumes = isConnected && engine.isPaused ? now.timestamp.advanced(bySeconds: AlertEngine.settling) : nil
     }
     if let resumes, resumes <= now.timestamp { (engine.isPaused, self.resumes) = (false, nil) }
-    if isConnected == true, knows == nil { knows = now.timestamp.advanced(bySeconds: Self.settling) }
+    if isConnected == true, knows == nil { knows = now.timestamp.advanced(bySeconds: AlertEngine.settling) }
   }
 
   func takeEvents(_ batches: Deque<AlertService.EventBatch>, at now: Moment) {

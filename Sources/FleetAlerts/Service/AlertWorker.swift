@@ -7,8 +7,6 @@ internal import Spatial
 
 /// The work of an `AlertService`'s thread: it processes input, stores the changes, and sends stored messages.
 final class AlertWorker {
-  /// The time in s after the subscription by which all retained messages should have arrived.
-  static let settling = 5.0
   /// The maximum number of messages that wait for one receiver; further messages are given up immediately.
   static let queueLimit = 200_000
   /// The interval in s at which the store is checked for changes by other programs.

@@ -106,8 +106,9 @@ final class AlertEvents: ServePart {
     session.withLock { $0 = (made, kinds) }
   }
 
-  /// Restarts the session if the rules use other events.
+  /// Evaluates changed rules with the states of all vehicles, and restarts the session if the rules use other events.
   func reload() {
+    feed.report(to: service)
     guard session.withLock({ $0.kinds != service.eventKinds }) else { return }
     stop()
     do throws(FleetError) { try start() } catch {

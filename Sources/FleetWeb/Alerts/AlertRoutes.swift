@@ -112,7 +112,7 @@ package struct AlertRoutes: RouteGroup {
         case .speed(let above, let until), .queue(let above, let until), .accuracy(let above, let until):
           json.field("above", above, decimals: 3)
           json.field("until", until, decimals: 3)
-        case .offline, .entered, .left, .event, .trace: break
+        case .offline, .silent, .entered, .left, .event, .trace: break
         }
         json.field("severity", rule.severity.rawValue)
         json.field("for", rule.duration, decimals: 3)

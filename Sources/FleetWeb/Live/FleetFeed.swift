@@ -116,6 +116,19 @@ package final class FleetFeed: Sendable {
     }
   }
 
+  /// Reports the states of all vehicles to an observer, as if the broker had retained them.
+  package func report(to observer: some FleetObserver, at moment: Moment = .now) {
+    // The roster is locked, so that the observer receives no newer message before these.
+    roster.withLock { roster in
+      for vehicle in roster.vehicles {
+        for state in FleetMessage.State.allCases {
+          guard let message = vehicle.message(about: state) else { continue }
+          observer.observe(message, isRetained: true, of: vehicle, at: moment)
+        }
+      }
+    }
+  }
+
   /// Calls `body` with the roster. The roster is locked during the call, and messages wait, so `body` must
   /// not do I/O.
   package func withRoster<Result>(_ body: (Roster) throws -> Result) rethrows -> Result {

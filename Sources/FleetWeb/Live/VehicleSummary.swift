@@ -60,11 +60,6 @@ extension VehicleRecord {
     }
   }
 
-  /// The time of the newest retained message; nil if there is none.
-  private var newestTime: UTCTime? {
-    [status?.message.time, location?.message.time].compactMap { $0 }.max()
-  }
-
   /// The maximum number of earlier reports in a summary: the fleet's display delay is a few seconds, in which
   /// a vehicle sends few reports.
   private static let mostReports = 16

@@ -144,7 +144,11 @@ import Testing
       broker, "odograph/v1/demo/van/motion",
       #"{"event":"moving","time":"\#(FleetPayload.time())","epoch":"6f1d0a41c08e7b52","seq":1}"#)
     try await eventually { transitions.last == "van happened" }
-    #expect(server.child.terminate() == 143 && transitions.count == 3)
+    // A new rule is evaluated without a further message of the vehicle.
+    _ = try rules("[rules.away]\nwhen = \"offline\"")
+    reload()
+    try await eventually { transitions.last == "van began" }
+    #expect(server.child.terminate() == 143 && transitions.count == 4)
   }
 
   @Test func alertsAddedAfterTheStartRequireARestart() async throws {
