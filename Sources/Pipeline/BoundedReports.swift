@@ -41,7 +41,10 @@ package struct BoundedReports: Sendable {
     reporter.nextDeadline.map { Timestamp(nanoseconds: $0.nanoseconds &+ offset) }
   }
 
-  package mutating func process(_ location: ShownLocation, time: UTCTime) -> [Report] {
+  /// - Parameter isRequired: true to report the location immediately, even if it is within the bound of the last report.
+  package mutating func process(
+    _ location: ShownLocation, time: UTCTime, isRequired: Bool = false
+  ) -> [Report] {
     var reports: [Report] = []
     let moment = Self.milliseconds(time)
     if let newest, newest.seconds(since: moment) > Self.largestStepBack {
@@ -51,7 +54,7 @@ package struct BoundedReports: Sendable {
     offset = location.timestamp.nanoseconds &- moment.nanoseconds
     newest = moment
     let sample = location.dated(moment, time: location.time)
-    let predictors = reporter.process(sample.location)
+    let predictors = reporter.process(sample.location, isRequired: isRequired)
     // Reports have the attributes of fixes that the reporter considered.
     if reporter.newestMoment == moment { recent.append(sample) }
     return reports + pair(predictors)

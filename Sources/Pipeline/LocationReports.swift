@@ -20,6 +20,8 @@ struct LocationReports: PipelinePart {
 
   /// True after a published failure, until the next position.
   private var hasFailed = false
+  /// The last published location; nil before the first.
+  private var lastPublished: ShownLocation?
   /// The newest coordinate that privacy or reduced accuracy has moved; nil if the newest location was exact.
   private var moved: Coordinate?
 
@@ -252,15 +254,30 @@ struct LocationReports: PipelinePart {
   private mutating func follow(
     _ exact: Location, _ location: ShownLocation, _ context: inout PipelineContext
   ) {
-    process(manager.process(exact, published: location), at: exact.timestamp, &context)
-    guard !manager.isPaused, let told = manager.location else { return }
+    let events = manager.process(exact, published: location)
+    process(events, at: exact.timestamp, &context)
+    // During a pause, the manager reports a location that is much more accurate than the last one.
+    guard let told = manager.location, !manager.isPaused || events.contains(.location(told)) else { return }
     if told.coordinate != exact.coordinate, exact.positionSource != .coarse {
       publishMoved(told, &context)
     } else {
       moved = nil
       guard isBounded(exact, context) else { return }
-      publish(bounded?.process(told, time: context.timeBase.utc(of: told.location)), &context)
+      let isRequired = manager.isPaused || refinesPublished(told, speed: exact.speed, context)
+      let time = context.timeBase.utc(of: told.location)
+      let reports = bounded?.process(told, time: time, isRequired: isRequired)
+      // During a pause, the report without motion has the same time, and replaces the other one.
+      let standing = manager.isPaused ? bounded?.stand(isSeen: true) ?? [] : []
+      publish(standing.isEmpty ? reports : standing, &context)
     }
+  }
+
+  /// Returns whether a location of bounded reporting replaces the last published one because it is much more accurate.
+  private func refinesPublished(_ told: ShownLocation, speed: Double?, _ context: PipelineContext) -> Bool {
+    let settings = context.configuration.location
+    guard let lastPublished, case .bounded(let error, _, _) = settings.policy else { return false }
+    let refinement = PositionRefinement(distance: error, desiredAccuracy: settings.desiredAccuracy)
+    return refinement.replaces(lastPublished, by: told, speed: speed)
   }
 
   /// Publishes a location that privacy or reduced accuracy has moved, if its coordinate is new. Nothing is predicted
@@ -351,22 +368,24 @@ struct LocationReports: PipelinePart {
     }
   }
 
-  private func publish(_ location: ShownLocation, _ context: inout PipelineContext) {
+  private mutating func publish(_ location: ShownLocation, _ context: inout PipelineContext) {
+    lastPublished = location
     let time = context.timeBase.utc(of: location.location)
     context.send(.location(LocationMessage(identity: nil, time: time, location: location)))
   }
 
   /// Publishes a batch of fixes as a `track`, and its last fix as a `location`. With bounded reporting, the
   /// reports publish the location instead.
-  private func publish(_ fixes: [ShownLocation], _ context: inout PipelineContext) {
+  private mutating func publish(_ fixes: [ShownLocation], _ context: inout PipelineContext) {
     guard let tracks, let last = fixes.last else { return }
     let timeBase = context.timeBase
     context.send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
     if bounded == nil { publish(last, &context) }
   }
 
-  private func publish(_ reports: [BoundedReports.Report]?, _ context: inout PipelineContext) {
+  private mutating func publish(_ reports: [BoundedReports.Report]?, _ context: inout PipelineContext) {
     for (predictor, location) in reports ?? [] {
+      lastPublished = location
       let time = UTCTime(nanoseconds: predictor.moment.nanoseconds)
       context.send(
         .location(LocationMessage(identity: nil, time: time, location: location, report: predictor)))

@@ -3,6 +3,7 @@ import Foundation
 import Navigation
 import Pipeline
 import Positioning
+import Sensors
 import Settings
 import Spatial
 import Telemetry
@@ -49,6 +50,40 @@ import Testing
       #expect(setting.value != key.defaultValue, "\(setting.place)")
       #expect(!["preset", "mqtt.broker"].contains(path) && !path.hasPrefix("vehicle."), "\(setting.place)")
     }
+  }
+
+  /// A parked vehicle, whose first fix is accurate to 925 m and later ones to 5 m, is soon shown with a better accuracy than its
+  /// preset requires, with few messages.
+  @Test(arguments: Preset.allCases) func firstInaccuratePositionIsReplaced(preset: Preset) throws {
+    let configuration = try Self.load(flags: ["preset=\(preset.rawValue)", "input.mode=simulation"]).pipeline
+    let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(seconds: 0), time: start, version: "1")
+    var accuracies: [Double] = []
+    var fixes = 0
+    for second in 0..<1800 {
+      let timestamp = Timestamp(seconds: Double(second))
+      func take(_ message: VehicleMessage) {
+        guard case .location(let message) = message else { return }
+        accuracies.append(message.location.horizontalAccuracy ?? .infinity)
+      }
+      pipeline.advance(to: timestamp, into: take)
+      guard pipeline.demands[.positioning]?.isOn ?? false else { continue }
+      var fix = PositionFix(
+        timestamp: timestamp, time: start.advanced(bySeconds: Double(second)), mode: .threeDimensional,
+        coordinate: Coordinate(latitude: 48, longitude: 11))
+      // gpsd's error has a confidence of 95 %.
+      (fix.speed, fix.speedError, fix.horizontalError) = (0, 0.2, fixes == 0 ? 1500 : 8)
+      fixes += 1
+      pipeline.process(.position([fix]), into: take)
+    }
+    let sufficient: [Preset: Double] = [
+      .car: 20, .truck: 50, .person: 30, .assetTracker: 100, .testBench: 10,
+    ]
+    #expect(
+      accuracies.first.map { $0 > 900 } == true
+        && accuracies.last.map { $0 <= sufficient[preset, default: 0] } == true)
+    if preset == .assetTracker { #expect(accuracies.count == 2, "\(accuracies)") }
   }
 
   @Test func fileOverridesOnlyItsOwnKeys() throws {

@@ -20,6 +20,8 @@ import Testing
     var accuracy = DesiredAccuracy.best
     /// Error bound in m.
     var error = 20.0
+    /// True if the receiver is inaccurate for half of each 90 s, so that better positions at rest are reported.
+    var isNoisy = false
 
     var testDescription: String {
       "seed \(seed), delay \(delay) s, \(hasAccelerometer ? "accelerometer" : "receiver only"), \(accuracy), \(error) m"
@@ -76,6 +78,17 @@ import Testing
     try run.drive()
     expectKept(run, drive)
     #expect(run.promisedMoving > 0.4 * run.moving, "\(run.promisedMoving) of \(run.moving) s")
+  }
+
+  /// Reports of more accurate positions at rest preserve the bound.
+  @Test(arguments: few)
+  func moreAccuratePositionsPreserveTheErrorBound(_ drive: Case) throws {
+    var noisy = drive
+    noisy.isNoisy = true
+    var run = try PromiseRun(noisy, tunnels: false)
+    try run.drive()
+    expectKept(run, noisy)
+    #expect(run.promisedMoving > 0 && run.refinements > 0, "\(run.refinements)")
   }
 
   /// The receiver fails during the drive without a report of the failure.
@@ -181,10 +194,14 @@ private struct PromiseRun {
   var atRest = 0.0
   var promisedAtRest = 0.0
   var lastPromised = 0.0
+  /// Number of messages at rest with an accuracy of at most half of that of the message before.
+  var refinements = 0
 
   private let truth: SeededDrive
   private let delay: Double
   private let hasAccelerometer: Bool
+  private let isNoisy: Bool
+  private var lastAccuracy = 0.0
   private var pipeline: AgentPipeline
   private var follower = ReportFollower()
   private var second = 1
@@ -198,6 +215,7 @@ private struct PromiseRun {
     truth = SeededDrive(seed: drive.seed, tunnels: tunnels)
     delay = drive.delay
     hasAccelerometer = drive.hasAccelerometer
+    isNoisy = drive.isNoisy
     let settings: [Setting] = [
       { $0.location.setBounds(error: drive.error, delay: drive.delay) },
       { $0.location.desiredAccuracy = drive.accuracy },
@@ -248,7 +266,9 @@ private struct PromiseRun {
       timestamp: Timestamp(seconds: Double(second) + Self.latency), mode: .threeDimensional,
       coordinate: Self.frame.coordinate(at: now.position))
     fix.time = Self.start.advanced(bySeconds: Double(second))
-    (fix.speed, fix.course, fix.horizontalError) = (now.speed, now.course, 5)
+    (fix.speed, fix.course, fix.horizontalError) = (
+      now.speed, now.course, isNoisy && second % 90 < 45 ? 300 : 5
+    )
     return fix
   }
 
@@ -310,6 +330,11 @@ private struct PromiseRun {
     guard now < linkEnd else { return }
     for case .location(let message) in messages {
       let read = try LocationMessage(json: JSONValue(parsing: message.payload))
+      let accuracy = read.location.horizontalAccuracy ?? 0
+      if truth.seconds[min(second, truth.seconds.count - 1)].speed == 0, accuracy <= lastAccuracy / 2 {
+        refinements += 1
+      }
+      lastAccuracy = accuracy
       if let report = read.predictor { follower.receive(report) }
     }
   }

@@ -1,4 +1,5 @@
 import Positioning
+import Simulation
 import Spatial
 import TestSupport
 import Testing
@@ -75,6 +76,20 @@ import Testing
     let track = PlaneTrack.random(seed: UInt64(seed))
     for (epsilon, delay) in [(10.0, 0.0), (5, 2), (20, 5), (50, 10), (3, 30)] {
       let run = ReportingRun(track, epsilon: epsilon, delay: delay)
+      let worst = run.errors.max() ?? .infinity
+      #expect(worst <= epsilon, "seed \(seed), epsilon \(epsilon), delay \(delay)")
+    }
+  }
+
+  /// Reports that are required, as those of more accurate positions, preserve the bound of all other fixes.
+  @Test(arguments: 1...20)
+  func requiredReportsPreserveTheErrorBound(seed: Int) {
+    let track = PlaneTrack.random(seed: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
+    let required = Set(track.filter { _ in Double.random(in: 0...1, using: &random) < 0.1 }.map(\.timestamp))
+    for (epsilon, delay) in [(10.0, 0.0), (5, 2), (20, 5), (3, 30)] {
+      let run = ReportingRun(track, epsilon: epsilon, delay: delay) { required.contains($0.timestamp) }
+      #expect(!required.isEmpty && required.isSubset(of: Set(run.reports.map(\.moment))))
       let worst = run.errors.max() ?? .infinity
       #expect(worst <= epsilon, "seed \(seed), epsilon \(epsilon), delay \(delay)")
     }

@@ -36,15 +36,25 @@ import Testing
         && manager.lastTold?.location == Place.location(1, 0))
   }
 
-  /// Reports on every recorded track match the definition: a location is reported if and only if its distance from the last reported one is
-  /// at least the filter.
+  /// Reports on every recorded track match the definition: a location is reported if and only if its distance from the last
+  /// reported one is at least the filter, or if it is at rest and twice as accurate as one that was less accurate than the filter
+  /// and 100 m.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks, [5.0, 20, 100, 1000])
   func matchesTheDefinitionOnRecordedTracks(track: String, filter: Double) throws {
     let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }
     var expected: [Location] = []
     for location in locations {
-      let isFar = expected.last.map { $0.coordinate.distance(to: location.coordinate) >= filter } ?? true
-      if isFar { expected.append(location) }
+      guard let last = expected.last else {
+        expected.append(location)
+        continue
+      }
+      let former = last.horizontalAccuracy ?? .infinity
+      let isMoreAccurate =
+        location.speed ?? 0 < 1.5 && former > min(filter, 100)
+        && location.horizontalAccuracy.map { $0 <= former / 2 } ?? false
+      if isMoreAccurate || last.coordinate.distance(to: location.coordinate) >= filter {
+        expected.append(location)
+      }
     }
     var manager = LocationManager.updating(distanceFilter: filter)
     let told = locations.flatMap { manager.process($0) }

@@ -85,13 +85,18 @@ struct ReportingRun {
   /// For each fix, its distance in m from the position shown for its moment when that is due; infinite if none is shown.
   var errors: [Double] = []
 
-  init(_ track: [Location], epsilon: Double, delay: Double, limits: [DisplacementLimit] = []) {
+  /// - Parameter isRequired: returns whether a fix must be reported; nil for none.
+  init(
+    _ track: [Location], epsilon: Double, delay: Double, limits: [DisplacementLimit] = [],
+    isRequired: ((Location) -> Bool)? = nil
+  ) {
     var reporter = BoundedReporter(epsilon: epsilon, delay: delay, limits: limits)
     for location in track {
       while let deadline = reporter.nextDeadline, deadline < location.timestamp {
         take(reporter.advance(to: deadline), at: deadline)
       }
-      take(reporter.process(location), at: location.timestamp)
+      let isRequired = isRequired?(location) ?? false
+      take(reporter.process(location, isRequired: isRequired), at: location.timestamp)
     }
     // The run ends when the last fix has been shown; reports about the silence afterwards are not part of the drive.
     let end = track.last?.timestamp.advanced(bySeconds: delay)

@@ -86,19 +86,16 @@ import VehicleData
     #expect(formats.encode(status).count == 1)
   }
 
-  /// The retained position of both formats is deleted before the first message.
-  @Test func positionIsWithdrawnOnce() throws {
+  /// The retained position of both formats is deleted in the lane of positions.
+  @Test func positionIsDeletedInAllFormats() throws {
     let topics = try TopicScheme(fleet: "f", vehicle: "v")
     let names = try OwnTracksTopics(user: "f", device: "v")
-    var formats = MessageFormats(topics: topics, ownTracks: OwnTracksFormat(topics: names, trackerID: "v"))
-    formats.withdrawPosition()
-    let status = VehicleMessage.status(
-      StatusMessage(state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0)))
-    let publications = formats.encode(status)
-    let empty = publications.filter { $0.payload(identity: nil).isEmpty }
-    #expect(empty.map(\.topic) == [topics.topic(.location), names.base])
-    #expect(empty.allSatisfy { $0.retain && $0.lane == .tracks } && publications.count == 3)
-    #expect(formats.encode(status).count == 1)
+    let ownTracks = OwnTracksFormat(topics: names, trackerID: "v")
+    let removals = MessageFormats(topics: topics, ownTracks: ownTracks).positionRemovals
+    #expect(removals.map(\.topic) == [topics.topic(.location), names.base])
+    #expect(removals.allSatisfy { $0.retain && $0.lane == .tracks && $0.payload(identity: nil).isEmpty })
+    let foreign = MessageFormats(topics: topics, isNative: false, ownTracks: ownTracks).positionRemovals
+    #expect(foreign.map(\.topic) == [names.base])
   }
 
   /// A payload that is not JSON is a string of the printed line.

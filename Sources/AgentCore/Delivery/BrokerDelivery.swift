@@ -192,6 +192,11 @@ final class BrokerDelivery: MessageDelivery {
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
   }
 
+  func observe(_ disclosure: PositionDisclosure) {
+    let change = disclosure.change(from: outbox, formats.withLock { $0 })
+    publish(change.publications, preserving: change.documents)
+  }
+
   func beginEpoch() { outbox.beginEpoch() }
 
   var counters: [String: Int] { Self.counters(session.statistics, outbox.status) }

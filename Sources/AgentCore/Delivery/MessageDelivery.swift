@@ -31,6 +31,10 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Updates whether the vehicle is at rest, which determines the link's permitted cost.
   func observe(isAtRest: Bool, at timestamp: Timestamp)
 
+  /// Deletes the retained position if it may be one that the settings no longer permit. Call it at the start and after a change
+  /// of the settings, when all messages with the former ones were accepted.
+  func observe(_ disclosure: PositionDisclosure)
+
   /// Starts a new epoch for subsequent messages, because their times may precede those of earlier messages.
   func beginEpoch()
 
@@ -51,6 +55,8 @@ extension MessageDelivery {
   var deliveryProblem: String? { nil }
   var link: LinkReport? { nil }
   func observe(isAtRest: Bool, at timestamp: Timestamp) {}
+  /// Does nothing, for destinations that retain no messages.
+  func observe(_ disclosure: PositionDisclosure) {}
   func beginEpoch() {}
 }
 

@@ -112,21 +112,18 @@ package final class Agent: Sendable {
     let discovery = FormerSetting(
       "home assistant", current: configuration.profiles.homeAssistant?.prefix ?? "",
       outbox: messageStore?.outbox)
-    let privacy = FormerSetting(
-      "position settings", current: configuration.positionDigest, outbox: messageStore?.outbox)
     var formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
     if let former = discovery.value {
       formats.remove(HomeAssistantDiscovery(prefix: former, topics: topics, version: version))
     }
-    // The retained position may be one that the present settings do not permit.
-    if privacy.value != nil { formats.withdrawPosition() }
-    services.documents = discovery.change + privacy.change
+    services.documents = discovery.change
     let delivery: any MessageDelivery
     // The output of an agent that prints must depend on its input alone, not on stored region states.
     if let messageStore {
       delivery = try BrokerDelivery(
         configuration: configuration, store: messageStore, formats: formats, log: log,
         remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
+      delivery.observe(PositionDisclosure(configuration))
       let states = RegionStates(path: configuration.regions.statePath, log: log)
       states.restore(&initial.regions, from: messageStore.outbox)
       services.regionStates = states

@@ -164,10 +164,14 @@ struct AgentLoop: ~Copyable {
     case .powerFailing: pipeline.saveTraces()
     case .tick, .stop: break
     }
-    if remote?.advance(&pipeline) == true {
-      feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
-    }
+    let isReconfigured = remote?.advance(&pipeline) == true
+    if isReconfigured { feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands) }
     messages += remote?.drain() ?? []
+    if isReconfigured, let remote {
+      // The positions until now were selected with the former settings.
+      try handOver()
+      delivery.observe(PositionDisclosure(remote.manager.active))
+    }
     if !input.isSensor {
       // The processed request may have created a deadline that is due immediately.
       advance(to: feed.now)

@@ -11,7 +11,8 @@ public struct LocationManager: Sendable {
   /// locations coarse.
   public var desiredAccuracy: DesiredAccuracy
   /// Metres that the device must move from the last reported location before the next report; nil reports
-  /// every location.
+  /// every location. At rest, a location that is at least twice as accurate as the last reported one passes the
+  /// filter, too, if that one was less accurate than the filter, the desired accuracy or 100 m.
   public var distanceFilter: Double?
   /// Type of motion of the device, such as that of a vehicle or a pedestrian.
   public var activityType: ActivityType {
@@ -132,6 +133,10 @@ public struct LocationManager: Sendable {
       if let change = significantChanges.process(told) {
         significantOrigin = fresh.coordinate
         events.append(.significantChange(change))
+      } else if replaces(significantChanges.location, by: told, distance: SignificantChangeMonitor.distance) {
+        significantChanges.refine(told)
+        significantOrigin = fresh.coordinate
+        events.append(.significantChange(told))
       } else if isDue, metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin) <= 0 {
         // A moved position is not far enough from the last one. The next attempt is after the same distance.
         significantOrigin = fresh.coordinate
@@ -142,7 +147,7 @@ public struct LocationManager: Sendable {
     // The radius of a radio position is too large to detect standstill.
     let change = isPausing && !isCoarse ? pause.process(fresh) : nil
     events += consequences(of: change)
-    if isUpdating, !isPaused { events += update(told) }
+    if isUpdating { events += isPaused ? refine(told) : update(told) }
     return events + expire { $0 <= fresh.timestamp }
   }
 
@@ -276,11 +281,27 @@ public struct LocationManager: Sendable {
     if let distanceFilter, let lastTold,
       lastTold.coordinate.distance(to: location.coordinate) < location.location.leastWay(distanceFilter)
     {
-      filteredCount += 1
-      return false
+      guard replaces(lastTold, by: location, distance: distanceFilter) else {
+        filteredCount += 1
+        return false
+      }
+      origin = exact?.coordinate
     }
     lastTold = location
     return true
+  }
+
+  /// Reports a location during a pause if none was reported before, or if it is much more accurate than the last one.
+  private mutating func refine(_ location: ShownLocation) -> [LocationEvent] {
+    guard lastTold == nil || replaces(lastTold, by: location, distance: distanceFilter) else { return [] }
+    (lastTold, origin) = (location, exact?.coordinate)
+    return [.location(location)]
+  }
+
+  /// Returns whether the newest location replaces a reported one because it is much more accurate.
+  private func replaces(_ reported: ShownLocation?, by location: ShownLocation, distance: Double?) -> Bool {
+    let refinement = PositionRefinement(distance: distance, desiredAccuracy: desiredAccuracy)
+    return reported.map { refinement.replaces($0, by: location, speed: exact?.speed) } ?? false
   }
 
   private mutating func consequences(of change: PausePolicy.Change?) -> [LocationEvent] {
@@ -414,9 +435,10 @@ extension LocationManager {
 
 /// Output of `LocationManager`. Its locations have privacy applied.
 public enum LocationEvent: Hashable, Sendable {
-  /// An update, after the distance filter.
+  /// An update, after the distance filter. During a pause, a location that is much more accurate than the last
+  /// reported one, or the first one.
   case location(ShownLocation)
-  /// A significant change.
+  /// A significant change, or a much more accurate position of the last one.
   case significantChange(ShownLocation)
   /// Deferred updates: every fix since the deferral began, in order; never empty. The end of the deferral
   /// follows.

@@ -42,20 +42,25 @@ public struct SignificantChangeMonitor: Sendable {
 
   /// The last selected location; nil before the first.
   public private(set) var location: ShownLocation?
+  /// Time of the last change; nil before the first.
+  private var changed: Timestamp?
 
   public init() {}
 
   /// Processes a location. Returns the location if it is a significant change; otherwise nil.
   public mutating func process(_ candidate: ShownLocation) -> ShownLocation? {
-    if let location {
-      guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,
+    if let location, let changed {
+      guard candidate.timestamp.seconds(since: changed) >= Self.interval,
         location.coordinate.distance(to: candidate.coordinate) >= candidate.location.leastWay(Self.distance)
       else { return nil }
     }
-    location = candidate
+    (location, changed) = (candidate, candidate.timestamp)
     return candidate
   }
 
+  /// Replaces the position of the last change by a more accurate one. The minimum time still counts from the change.
+  mutating func refine(_ candidate: ShownLocation) { location = candidate }
+
   /// Earliest time of the next selection, regardless of distance; nil before the first location.
-  public var notBefore: Timestamp? { location?.timestamp.advanced(bySeconds: Self.interval) }
+  public var notBefore: Timestamp? { changed?.advanced(bySeconds: Self.interval) }
 }

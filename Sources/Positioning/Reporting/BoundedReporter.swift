@@ -106,7 +106,8 @@ public struct BoundedReporter: Sendable {
   public var oldestOpen: Timestamp? { window.first?.timestamp }
 
   /// Processes a location. Returns the reports that must be sent now, in the order in which they take effect.
-  public mutating func process(_ location: Location) -> [ReportPredictor] {
+  /// - Parameter isRequired: true to report the location immediately, even if it is within the bound of the last report.
+  public mutating func process(_ location: Location, isRequired: Bool = false) -> [ReportPredictor] {
     guard location.coordinate.isValid else { return [] }
     if let newest, location.timestamp <= newest.timestamp {
       unorderedCount += 1
@@ -136,7 +137,7 @@ public struct BoundedReporter: Sendable {
     if needsReport || watch == .nobody { watch = .receiver }
     reports += decide { $0 <= location.timestamp }
     while window.count >= Self.largestWindow { reports += decideOnce() }
-    return reports + limitDisplacement()
+    return reports + limitDisplacement(isRequired: isRequired)
   }
 
   /// Makes a report due with the next location, because subscribers received a position without a prediction.

@@ -25,11 +25,14 @@ extension BoundedReporter {
   ///
   /// At rest, a valid prediction is within `epsilon` of the reported position. No limit is smaller than
   /// `epsilon`, so limits cause no reports at rest.
-  mutating func limitDisplacement() -> [ReportPredictor] {
-    guard exceedsDisplacementLimit else { return [] }
+  /// - Parameter isRequired: true to report the newest position in any case.
+  mutating func limitDisplacement(isRequired: Bool = false) -> [ReportPredictor] {
+    guard isRequired || exceedsDisplacementLimit else { return [] }
     // A report that is pending for an earlier time is often close enough to the vehicle.
     let reports = decide { _ in true }
-    guard exceedsDisplacementLimit, let newest else { return reports }
+    guard let newest, isRequired ? reports.last?.moment != newest.timestamp : exceedsDisplacementLimit else {
+      return reports
+    }
     var next = ReportPredictor(
       moment: newest.timestamp, coordinate: newest.coordinate, velocity: newest.velocity, bound: epsilon,
       delay: delay, validity: Self.lease)

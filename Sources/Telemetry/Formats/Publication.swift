@@ -105,12 +105,12 @@ package struct MessageFormats: Sendable {
     announcement = former.removals + announcement
   }
 
-  /// Deletes the retained position before the first message. The next permitted position replaces it.
-  package mutating func withdrawPosition() {
+  /// The publications that delete the retained position. The next position replaces it.
+  package var positionRemovals: [Publication] {
     var topics: [String] = isNative ? [self.topics.topic(.location)] : []
     if let ownTracks { topics.append(ownTracks.positionTopic) }
     // The lane is that of positions, so that an earlier one in the queue is deleted, too, and a later one is not.
-    announcement += topics.map { topic in
+    return topics.map { topic in
       Publication(topic: topic, payload: [], lane: LocationMessage.contract.lane, retain: true)
     }
   }

@@ -81,6 +81,11 @@ final class Operator {
     }
   }
 
+  /// Number of empty messages on a topic, which delete the retained one.
+  func deletions(_ topic: String) -> Int {
+    messages.withLock { $0 }.count { $0.topic == topic && $0.payload.isEmpty }
+  }
+
   /// Reports on settings, oldest first.
   var reports: [[String: Any]] { received(Self.vehicle + "config/reported").map(\.json) }
 

@@ -58,15 +58,25 @@ import Testing
     #expect(
       reload?["changed"] as? [String] == ["iio.rate"] && reload?["needsRestart"] as? [String] == ["log.level"]
     )
-    // Stored positions that have become private are not published again.
+    // Stored positions that have become private are not published again, and the retained one is deleted.
+    #expect(controller.deletions(Operator.vehicle + "location") == 0)
     try directory.write("agent.toml", text.replacing("[location]", with: "[location]\nenabled = false"))
     #expect(controller.command("reload")?["state"] as? String == "done")
     let hidden = controller.command("track", #"{"from":"2020-01-01T00:00:00Z"}"#)?["result"] as? [String: Any]
     #expect(hidden?["fixes"] as? Int == 0 && hidden?["messages"] as? Int == 0, "\(hidden ?? [:])")
+    #expect(
+      waitUntil(atMost: 60) { controller.deletions(Operator.vehicle + "location") == 1 }, "\(agent.log)")
+    let count = controller.received(Operator.vehicle + "location").count
     let nowhere = controller.command("locate", #"{"timeout":1}"#)
     #expect(problem(of: nowhere).contains("locations are disabled"), "\(nowhere ?? [:])")
     try directory.write("agent.toml", text)
     #expect(controller.command("reload")?["state"] as? String == "done")
+
+    #expect(
+      waitUntil(atMost: 60) { controller.received(Operator.vehicle + "location").count > count },
+      "\(agent.log)")
+    // Looser settings delete nothing.
+    #expect(controller.deletions(Operator.vehicle + "location") == 1)
 
     try directory.write("agent.toml", "[vehicle")
     let broken = controller.command("reload")
