@@ -97,7 +97,7 @@ import Testing
   /// An event opens the link and publishes `online`, also during a scheduled burst. The next burst is quiet again.
   @Test func eventsPublishOnline() throws {
     let event: VehicleMessage = .motion(MotionMessage(time: utc(0), event: .activity(.stationary)))
-    let between = try bursts(until: 1300, restsFrom: 0, [700: [event]])
+    let between = try bursts(until: 1299, restsFrom: 0, [700: [event]])
     #expect(between.radio.starts == 3 && between.messages == ["status": 2 + 1 + 2, "motion": 1])
     #expect(try bursts(until: 1400, restsFrom: 0, [700: [event]]).messages == ["status": 6, "motion": 1])
     let during = try bursts(until: 1300, restsFrom: 0, [602: [event]])

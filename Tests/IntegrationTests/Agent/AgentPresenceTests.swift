@@ -125,7 +125,8 @@ import Testing
         [
           "simulation.scenario": "parked", "mqtt.link": "bursts", "mqtt.burst_interval": "5",
           "mqtt.burst_linger": "0.5", "motion.events": "", "attitude.enabled": "false",
-          "heading.enabled": "false", "location.enabled": "false",
+          "heading.enabled": "false", "location.reporting": "significant",
+          "location.desired_accuracy": "kilometer",
         ]))
     func statuses() -> [Message] { recorder.wire.filter { $0.kind == "status" } }
     try await eventually { statuses().suffix(4).count { $0.state == "asleep" } == 4 }
