@@ -69,6 +69,65 @@ import Testing
     #expect(link.radio.starts == 2)
   }
 
+  /// Runs bursts every 600 s.
+  /// - Parameters:
+  ///   - restsFrom: time in s from which the vehicle is at rest.
+  ///   - messages: messages by time in s.
+  private func bursts(
+    until end: Int, restsFrom: Int, _ messages: [Int: [VehicleMessage]] = [:]
+  ) throws -> LinkModel {
+    var link = try link("mqtt.link=bursts", "mqtt.burst_interval=600", "mqtt.burst_linger=5")
+    for second in 0...end {
+      link.advance(to: Timestamp(seconds: Double(second)), isAtRest: second >= restsFrom)
+      link.accept((second == 0 ? [status(0)] : []) + (messages[second] ?? []))
+    }
+    return link
+  }
+
+  /// At rest, only the first burst publishes `online` besides `asleep`.
+  @Test func scheduledBurstsAtRestHaveOneStatus() throws {
+    let resting = try bursts(until: 3605, restsFrom: 0)
+    #expect(resting.radio.starts == 7 && resting.messages == ["status": 8])
+    let moving = try bursts(until: 3605, restsFrom: 4000)
+    #expect(moving.radio.starts == 7 && moving.messages == ["status": 14])
+    // From the fourth burst on, the vehicle is at rest.
+    #expect(try bursts(until: 3605, restsFrom: 1500).messages == ["status": 10])
+  }
+
+  /// An event opens the link and publishes `online`, also during a scheduled burst. The next burst is quiet again.
+  @Test func eventsPublishOnline() throws {
+    let event: VehicleMessage = .motion(MotionMessage(time: utc(0), event: .activity(.stationary)))
+    let between = try bursts(until: 1299, restsFrom: 0, [700: [event]])
+    #expect(between.radio.starts == 3 && between.messages == ["status": 2 + 1 + 2, "motion": 1])
+    #expect(try bursts(until: 1400, restsFrom: 0, [700: [event]]).messages == ["status": 6, "motion": 1])
+    let during = try bursts(until: 1300, restsFrom: 0, [602: [event]])
+    #expect(during.radio.starts == 3 && during.messages == ["status": 2 + 2 + 1, "motion": 1])
+  }
+
+  /// A problem that is reported between two bursts or during one is part of the next `asleep`.
+  @Test(arguments: [300, 602]) func changedStatusIsPublishedAsAsleep(second: Int) throws {
+    var changed = StatusMessage(state: .online, time: utc(Double(second)), sessionStart: utc(0))
+    changed.deliveryProblem = String(repeating: "x", count: 500)
+    let plain = try bursts(until: 700, restsFrom: 0)
+    let link = try bursts(until: 700, restsFrom: 0, [second: [.status(changed)]])
+    #expect(plain.messages == ["status": 3] && link.messages == ["status": 3])
+    let more = (link.bytes["status"] ?? 0) - (plain.bytes["status"] ?? 0)
+    #expect((500...600).contains(more), "\(more)")
+  }
+
+  /// A burst that state messages extend beyond 30 s publishes `online`.
+  @Test func longBurstPublishesOnline() throws {
+    func messages(until end: Int) -> [Int: [VehicleMessage]] {
+      let data = AltitudeData(timestamp: Timestamp(seconds: 0), relativeAltitude: 0, pressure: 101)
+      let states = stride(from: 601, to: end, by: 2).map {
+        ($0, [VehicleMessage.altitude(AltitudeMessage(time: utc(Double($0)), data: data))])
+      }
+      return Dictionary(uniqueKeysWithValues: states)
+    }
+    #expect(try bursts(until: 700, restsFrom: 0, messages(until: 620)).messages["status"] == 3)
+    #expect(try bursts(until: 700, restsFrom: 0, messages(until: 660)).messages["status"] == 4)
+  }
+
   /// Parameters are link settings. The use of the link does not depend on the time step.
   @Test(arguments: [
     ["mqtt.link=bursts", "mqtt.burst_interval=600"], ["mqtt.link=always", "mqtt.keepalive=30"],

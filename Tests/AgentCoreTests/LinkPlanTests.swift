@@ -37,7 +37,161 @@ import Testing
   }
 }
 
+/// Statuses of scheduled bursts, in virtual time.
+@Suite struct QuietBurstTests {
+  /// A vehicle that connects in bursts.
+  private final class Vehicle {
+    private var burst = QuietBurst()
+    private var plan: LinkPlan
+
+    init(_ link: String = "bursts", linger: Double = 5, isAtRest: Bool = true, isAsleep: Bool = true) throws {
+      let settings = ["vehicle.id=v", "mqtt.link=\(link)", "mqtt.burst_linger=\(linger)"]
+      plan = LinkPlan(try AgentConfiguration(settings: settings).mqtt)
+      move(isAtRest: isAtRest)
+      if isAsleep { sleep() }
+    }
+
+    func move(isAtRest: Bool) { _ = plan.observe(isAtRest: isAtRest, at: Timestamp(seconds: 0)) }
+
+    /// Publishes `asleep`.
+    func sleep() { burst.announce() }
+
+    func fail() { burst.attempt() }
+
+    func connect(at seconds: Double) {
+      burst.attempt()
+      burst.connect(at: Timestamp(seconds: seconds))
+    }
+
+    func isQuiet(at seconds: Double) -> Bool { burst.isQuiet(plan, at: Timestamp(seconds: seconds)) }
+
+    func holdsStatus(at seconds: Double) -> Bool { burst.holds(plan, at: Timestamp(seconds: seconds)) }
+
+    /// Returns true if the event publishes a held status.
+    func event() -> Bool { burst.end() }
+
+    /// Returns true if the time has come to publish a held status.
+    func advance(to seconds: Double) -> Bool { burst.advance(to: Timestamp(seconds: seconds), plan) }
+  }
+
+  @Test func firstBurstPublishesItsStatuses() throws {
+    let vehicle = try Vehicle(isAsleep: false)
+    #expect(!vehicle.holdsStatus(at: 0))
+    vehicle.connect(at: 1)
+    #expect(!vehicle.isQuiet(at: 1))
+    #expect(!vehicle.holdsStatus(at: 1))
+  }
+
+  @Test func scheduledBurstsHoldTheirStatuses() throws {
+    let vehicle = try Vehicle()
+    for start in [600.0, 1200, 1800] {
+      // A status between two bursts is held, too.
+      #expect(vehicle.holdsStatus(at: start - 100))
+      vehicle.connect(at: start)
+      #expect(vehicle.isQuiet(at: start))
+      #expect(vehicle.holdsStatus(at: start + 1))
+      #expect(!vehicle.advance(to: start + 5))
+      vehicle.sleep()
+    }
+  }
+
+  @Test func failedAttemptAndBrokenConnectionEndTheSilence() throws {
+    let vehicle = try Vehicle()
+    vehicle.connect(at: 600)
+    #expect(vehicle.holdsStatus(at: 600))
+    // The burst breaks off, and the broker publishes the will.
+    vehicle.connect(at: 603)
+    #expect(!vehicle.holdsStatus(at: 603))
+    vehicle.sleep()
+    vehicle.fail()
+    vehicle.connect(at: 1203)
+    #expect(!vehicle.holdsStatus(at: 1203))
+    vehicle.sleep()
+    vehicle.connect(at: 1800)
+    #expect(vehicle.holdsStatus(at: 1800))
+  }
+
+  @Test func eventPublishesTheHeldStatus() throws {
+    let vehicle = try Vehicle()
+    // Between two bursts: the next session publishes a status of its own.
+    #expect(vehicle.holdsStatus(at: 90))
+    #expect(!vehicle.event())
+    vehicle.connect(at: 100)
+    #expect(!vehicle.holdsStatus(at: 100))
+    vehicle.sleep()
+    // During a burst, before its first status.
+    vehicle.connect(at: 600)
+    #expect(!vehicle.event())
+    #expect(!vehicle.holdsStatus(at: 600))
+    vehicle.sleep()
+    // During a burst, after its first status.
+    vehicle.connect(at: 1200)
+    #expect(vehicle.holdsStatus(at: 1200))
+    #expect(vehicle.event())
+    #expect(!vehicle.event())
+    #expect(!vehicle.holdsStatus(at: 1201))
+    // After `asleep`, before the link is closed.
+    vehicle.sleep()
+    #expect(!vehicle.event())
+    vehicle.connect(at: 1206)
+    #expect(!vehicle.isQuiet(at: 1206))
+  }
+
+  @Test func longBurstPublishesTheHeldStatus() throws {
+    let vehicle = try Vehicle(linger: 5)
+    vehicle.connect(at: 600)
+    #expect(vehicle.holdsStatus(at: 601))
+    #expect(!vehicle.advance(to: 624.9))
+    #expect(vehicle.advance(to: 625))
+    #expect(!vehicle.advance(to: 626))
+    #expect(!vehicle.holdsStatus(at: 626))
+    #expect(!(try Vehicle(linger: 30).holdsStatus(at: 500)))
+  }
+
+  @Test func movingVehicleAndPermanentLinkPublishTheirStatuses() throws {
+    #expect(!(try Vehicle(isAtRest: false).holdsStatus(at: 100)))
+    #expect(!(try Vehicle("always").holdsStatus(at: 100)))
+    let vehicle = try Vehicle()
+    vehicle.connect(at: 600)
+    #expect(vehicle.holdsStatus(at: 600))
+    vehicle.move(isAtRest: false)
+    #expect(vehicle.advance(to: 601))
+  }
+}
+
 @Suite struct PresenceTests {
+  /// In a quiet burst, `asleep` has the members of the newest held status, and the session of the burst.
+  @Test func asleepHasTheMembersOfTheHeldStatus() throws {
+    var plan = LinkPlan(try AgentConfiguration(settings: ["vehicle.id=v", "mqtt.link=bursts"]).mqtt)
+    _ = plan.observe(isAtRest: true, at: Timestamp(seconds: 0))
+    let presence = Presence()
+    func observe(_ problem: String?) -> Bool {
+      var status = StatusMessage(state: .online, time: .now, sessionStart: .now)
+      status.deliveryProblem = problem
+      presence.observe(status)
+      return presence.holdsStatus(plan)
+    }
+    func connect() -> UTCTime {
+      let will = presence.will()
+      presence.connected()
+      return will.sessionStart
+    }
+    let first = connect()
+    #expect(!observe(nil))
+    #expect(try #require(presence.asleep(nextContactIn: 60)).sessionStart == first)
+    let second = connect()
+    #expect(presence.isQuiet(plan) && observe(nil) && observe("quota exceeded") && second > first)
+    let asleep = try #require(presence.asleep(nextContactIn: 60))
+    #expect(asleep.state == .asleep && asleep.deliveryProblem == "quota exceeded")
+    #expect(asleep.sessionStart == second)
+    // An event during the burst publishes what was held.
+    _ = connect()
+    #expect(observe("disk full"))
+    let held = try #require(presence.interrupt())
+    #expect(held.state == .online && held.deliveryProblem == "disk full")
+    #expect(presence.interrupt() == nil && !observe(nil))
+  }
+
   /// The status `asleep` contains the counters after the burst, which has just emptied the queue.
   @Test func asleepHasTheCountersOfTheEndOfTheBurst() throws {
     let presence = Presence()

@@ -46,7 +46,8 @@ final class BrokerDelivery: MessageDelivery {
     let presence = Presence()
     let outbox = store.outbox
     (self.store, self.outbox, self.presence) = (store, outbox, presence)
-    plan = Locked(LinkPlan(configuration.mqtt))
+    let plan = Locked(LinkPlan(configuration.mqtt))
+    self.plan = plan
     let linkState = Locked(LinkReport(configuration.mqtt))
     self.linkState = linkState
     messageExpiry = Locked(configuration.mqtt.messageExpiry)
@@ -88,11 +89,17 @@ final class BrokerDelivery: MessageDelivery {
         connectionChanged: { state in
           Self.report(state, to: log)
           linkState.withLock { $0.observe(state, at: .now) }
-          if case .connected = state { presence.connected() }
+          switch state {
+          case .connected: presence.connected()
+          // The broker may have published the will, also if the connection was lost during `asleep`.
+          case .disconnected(let end, _) where end.cause != .asleep: _ = presence.interrupt()
+          case .disconnected: break
+          }
           if let change = LinkChange(state, sessionStart: presence.sessionStart) { inbox.push(.link(change)) }
           if case .connected = state {
-            // Only the native format has a `status` that follows each connection.
-            let isAwaited = hasStatus || outbox.status.records > 0
+            // Only the native format has a `status` that follows each connection, except in a quiet burst.
+            let isStatusDue = hasStatus && !presence.isQuiet(plan.withLock { $0 })
+            let isAwaited = isStatusDue || outbox.status.records > 0
             awaitsAcknowledgement.withLock { $0 = isAwaited }
             if !isAwaited { inbox.push(.link(.acknowledged)) }
           }
@@ -130,7 +137,8 @@ final class BrokerDelivery: MessageDelivery {
         farewell: { seconds in
           let counters = Self.counters(outbox.status)
           guard
-            let asleep = presence.asleep(nextContactIn: seconds, counters: counters).flatMap(formats.asleep)
+            let asleep = presence.asleep(nextContactIn: seconds, counters: counters).flatMap(
+              formats.nativeStatus)
           else { return [] }
           return [Self.message(asleep, identity: outbox.makeIdentity(), expiry: nil)]
         },
@@ -141,23 +149,28 @@ final class BrokerDelivery: MessageDelivery {
   func accept(_ messages: [VehicleMessage]) { accept(messages, preserving: []) }
 
   func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) {
-    for case .status(let status) in messages { presence.observe(status) }
-    let publications = formats.withLock { formats in messages.flatMap { formats.encode($0) } }
+    var publications = formats.withLock { formats in messages.flatMap { formats.encode($0) } }
+    for case .status(let status) in messages {
+      presence.observe(status)
+      guard presence.holdsStatus(plan.withLock({ $0 })) else { continue }
+      publications.removeAll { $0.content == .native(.status(status)) }
+    }
     publish(publications, preserving: documents)
   }
 
   private func publish(_ publications: [Publication], preserving documents: [PreservedDocument] = []) {
     var durable: [Publication] = []
-    var isUrgent = false
+    let isUrgent = publications.contains { $0.lane == .events }
+    let isAnswer = publications.contains { $0.isCommandResponse }
+    let held = isUrgent || isAnswer ? presence.interrupt().flatMap(nativeStatus) : nil
     var belongsToBurst = plan.withLock { $0.choice.policy == .standing }
-    for var publication in publications {
+    for var publication in [held].compactMap({ $0 }) + publications {
       if publication.lane == nil {
         session.publishNow(Self.message(publication, expiry: publication.expiry))
       } else {
         publication.expiry = expiry(of: publication)
         durable.append(publication)
       }
-      isUrgent = isUrgent || publication.lane == .events
       belongsToBurst = belongsToBurst || publication.lane == .state
     }
     guard !durable.isEmpty || !documents.isEmpty else { return }
@@ -169,6 +182,10 @@ final class BrokerDelivery: MessageDelivery {
       // open.
       session.scheduleSend()
     }
+  }
+
+  private func nativeStatus(_ status: StatusMessage) -> Publication? {
+    formats.withLock { $0.nativeStatus(status) }
   }
 
   var storeProblem: String? {
@@ -183,7 +200,10 @@ final class BrokerDelivery: MessageDelivery {
   func observe(isAtRest: Bool, at timestamp: Timestamp) {
     store.reportDue()
     if let line = pause.withLock({ $0.due(at: .now) }) { Self.report(line, to: log) }
-    let (before, wanted) = plan.withLock { ($0.choice, $0.observe(isAtRest: isAtRest, at: timestamp)) }
+    let (before, wanted, link) = plan.withLock {
+      ($0.choice, $0.observe(isAtRest: isAtRest, at: timestamp), $0)
+    }
+    if let held = presence.advance(link).flatMap(nativeStatus) { publish([held]) }
     guard let wanted else { return }
     log.info(
       .linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])

@@ -26,6 +26,7 @@ struct LinkModel {
   }
 
   private var plan: LinkPlan
+  private var burst = QuietBurst()
   private var meter: LinkMeter
   private var formats: MessageFormats
   private let connectionBytes: Int
@@ -65,13 +66,17 @@ struct LinkModel {
     now = max(now, time)
     advance()
     let before = plan.choice.policy
-    guard let choice = plan.observe(isAtRest: isAtRest, at: now) else { return }
-    if before == .standing {
-      lastBusy = now
-      // A changed keepalive requires a new connection.
-      if choice.policy == .standing { isOpen = false }
+    if let choice = plan.observe(isAtRest: isAtRest, at: now) {
+      if before == .standing {
+        lastBusy = now
+        // A changed keepalive requires a new connection.
+        if choice.policy == .standing { isOpen = false }
+      }
+      advance()
     }
-    advance()
+    guard burst.advance(to: now, plan), let lastStatus else { return }
+    waiting.append(lastStatus)
+    sendWaiting(at: now)
   }
 
   /// Accepts messages at the current time of `advance`.
@@ -84,7 +89,10 @@ struct LinkModel {
   }
 
   private mutating func accept(_ message: Message) {
-    if message.kind == MessageKind.status.rawValue { lastStatus = message }
+    if message.kind == MessageKind.status.rawValue {
+      lastStatus = message
+      if burst.holds(plan, at: now) { return }
+    }
     guard let lane = message.lane else {
       if isOpen { send(message, at: now) }
       return
@@ -92,6 +100,7 @@ struct LinkModel {
     if lane == .state { waiting.removeAll { $0.lane == .state && $0.topic == message.topic } }
     waiting.append(message)
     let isUrgent = lane == .events
+    if isUrgent, burst.end(), let lastStatus { waiting.append(lastStatus) }
     // In bursts, only state messages extend a burst: a track that grows continuously would otherwise keep the
     // link open.
     let belongsToBurst = lane == .state || plan.choice.policy == .standing
@@ -111,7 +120,10 @@ struct LinkModel {
         carry(Self.pingBytes, at: due)
         lastBusy = due
       case .close:
-        if let lastStatus { send(lastStatus, at: due) }
+        if let lastStatus {
+          send(lastStatus, at: due)
+          burst.announce()
+        }
         isOpen = false
       }
     }
@@ -134,12 +146,14 @@ struct LinkModel {
     return interval.map { (max(lastBusy, opened.advanced(bySeconds: $0)), .open) }
   }
 
-  /// Opens a session, which sends a new `status` and all waiting messages.
+  /// Opens a session, which sends a new `status`, unless the burst is quiet, and all waiting messages.
   private mutating func open(at time: Timestamp) {
     (isOpen, opened) = (true, time)
     overhead += Double(connectionBytes)
     carry(connectionBytes, at: time)
-    if let lastStatus {
+    burst.attempt()
+    burst.connect(at: time)
+    if let lastStatus, !burst.holds(plan, at: time) {
       waiting.removeAll { $0.topic == lastStatus.topic }
       waiting.append(lastStatus)
     }

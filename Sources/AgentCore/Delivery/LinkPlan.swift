@@ -17,6 +17,9 @@ package struct LinkPlan: Sendable {
   private var restingSince: Timestamp?
   private(set) var choice: Choice
 
+  /// True if the vehicle is at rest, however briefly.
+  var isAtRest: Bool { restingSince != nil }
+
   init(_ settings: AgentConfiguration.MQTT) {
     moving = Choice(policy: settings.client.linkPolicy, keepAlive: settings.client.keepAlive)
     resting = settings.resting

@@ -3,7 +3,7 @@ internal import Spatial
 internal import Telemetry
 
 /// Status messages created on the session's thread, where the pipeline is not accessible: the will before
-/// each connection attempt, and `asleep` at the end of a burst.
+/// each connection attempt, and `asleep` at the end of a burst. It also holds the statuses of quiet bursts.
 final class Presence: Sendable {
   private struct State {
     /// Session start in the will of the newest connection attempt; nil before the first.
@@ -13,6 +13,7 @@ final class Presence: Sendable {
     var lastStatus: StatusMessage?
     /// Time at which `lastStatus` was observed; nil before the first.
     var observedAt: Timestamp?
+    var burst = QuietBurst()
   }
 
   private let state = Locked(State())
@@ -33,12 +34,18 @@ final class Presence: Sendable {
       }
       now = max(now, state.session?.advanced(bySeconds: 0.001) ?? now)
       state.attempt = now
+      state.burst.attempt()
       return now
     }
     return StatusMessage(state: .offline, time: now, sessionStart: now, isWill: true)
   }
 
-  func connected() { state.withLock { $0.session = $0.attempt } }
+  func connected() {
+    state.withLock {
+      $0.session = $0.attempt
+      $0.burst.connect(at: .now)
+    }
+  }
 
   func observe(_ status: StatusMessage) {
     state.withLock {
@@ -47,13 +54,30 @@ final class Presence: Sendable {
     }
   }
 
+  /// Returns true if the observed status is held until the end of the burst, and false if it must be published.
+  func holdsStatus(_ plan: LinkPlan) -> Bool { state.withLock { $0.burst.holds(plan, at: .now) } }
+
+  /// Returns true if statuses are currently held.
+  func isQuiet(_ plan: LinkPlan) -> Bool { state.withLock { $0.burst.isQuiet(plan, at: .now) } }
+
+  /// Ends a quiet burst because of an event. Returns the held status, which must be published; nil if none is held.
+  func interrupt() -> StatusMessage? { state.withLock { $0.burst.end() ? $0.lastStatus : nil } }
+
+  /// Ends a quiet burst that lasts too long. Returns the held status, which must be published; nil if none is held.
+  func advance(_ plan: LinkPlan) -> StatusMessage? {
+    state.withLock { $0.burst.advance(to: .now, plan) ? $0.lastStatus : nil }
+  }
+
   /// Returns `asleep`: the last `status` with the current time, and the time of the next contact.
   /// - Parameters:
   ///   - seconds: time in s to the next contact; nil if only an event opens the link.
   ///   - counters: counters that have changed since the last `status`.
   /// - Returns: nil before the first `status`.
   func asleep(nextContactIn seconds: Double?, counters: [String: Int] = [:]) -> StatusMessage? {
-    let (last, observedAt, session) = state.withLock { ($0.lastStatus, $0.observedAt, $0.session) }
+    let (last, observedAt, session) = state.withLock { state in
+      if state.lastStatus != nil { state.burst.announce() }
+      return (state.lastStatus, state.observedAt, state.session)
+    }
     guard var message = last, let observedAt else { return nil }
     message.state = .asleep
     let elapsed = Timestamp.now.seconds(since: observedAt)

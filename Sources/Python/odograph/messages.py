@@ -1135,6 +1135,9 @@ class Status(Message):
     )
 
     state: Literal["online", "asleep", "offline"]
+    """`asleep` ends each burst of a vehicle that connects in bursts. At rest, such a vehicle also stays `asleep`
+    during a short burst at `nextContact`.
+    """
     time: datetime
     """Time of the message; of a will, start of the session."""
     session_start: datetime

@@ -48,6 +48,11 @@ package struct Publication: Hashable, Sendable {
   /// Media type of every payload.
   package static let contentType = "application/json"
 
+  /// True for a native answer to a command.
+  package var isCommandResponse: Bool {
+    if case .native(.commandResponse) = content { true } else { false }
+  }
+
   private func isJSON(_ payload: [UInt8]) -> Bool {
     if case .native = content { return true }
     return (try? JSONValue(parsing: payload)) != nil
@@ -136,9 +141,8 @@ package struct MessageFormats: Sendable {
     return Publication(.status(status), in: topics)
   }
 
-  /// Returns the last status to send before a link is closed temporarily; nil if no enabled format has such a
-  /// status.
-  package func asleep(_ status: StatusMessage) -> Publication? {
+  /// Returns a status in the native format; nil if that format is disabled.
+  package func nativeStatus(_ status: StatusMessage) -> Publication? {
     isNative ? Publication(.status(status), in: topics) : nil
   }
 }

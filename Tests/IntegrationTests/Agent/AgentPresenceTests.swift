@@ -114,6 +114,39 @@ import Testing
     watcher.stop()
   }
 
+  /// A vehicle at rest that connects as announced publishes no `online`. After a burst that breaks off, it does.
+  @Test(.timeLimit(.minutes(6))) func scheduledBurstsAtRestPublishOnlyAsleep() async throws {
+    let broker = try BrokerFixture()
+    let link = try LinkProxy(to: broker.port)
+    let (watcher, recorder) = try await watch(broker)
+    let agent = try AgentProcess(
+      settings(
+        link.port,
+        [
+          "simulation.scenario": "parked", "mqtt.link": "bursts", "mqtt.burst_interval": "5",
+          "mqtt.burst_linger": "0.5", "motion.events": "", "attitude.enabled": "false",
+          "heading.enabled": "false", "location.reporting": "significant",
+          "location.desired_accuracy": "kilometer",
+        ]))
+    func statuses() -> [Message] { recorder.wire.filter { $0.kind == "status" } }
+    try await eventually { statuses().suffix(4).count { $0.state == "asleep" } == 4 }
+    // Each `asleep` is that of another session, with the members of that session's status.
+    let asleep = statuses().suffix(4)
+    for (a, b) in zip(asleep, asleep.dropFirst()) {
+      #expect(try #require(a.sessionStart) < #require(b.sessionStart))
+      let counts = [a, b].compactMap { ($0.payload["counters"] as? [String: Any])?["connections"] as? Int }
+      #expect(counts.count == 2 && counts.last == counts.first.map { $0 + 1 }, "\(counts)")
+    }
+    // The next connection breaks off within its `asleep`, which is longer than all messages before it together.
+    let count = statuses().count
+    link.cut(afterBytes: 1200)
+    try await eventually { statuses().count >= count + 4 }
+    #expect(statuses().dropFirst(count).prefix(4).map(\.state) == ["offline", "online", "asleep", "asleep"])
+    #expect(statuses()[count].payload["will"] as? Bool == true)
+    agent.child.terminate()
+    watcher.stop()
+  }
+
   /// The will has the same `sessionStart` as the session's `online`.
   @Test(.timeLimit(.minutes(6))) func willHasTheStartOfItsSession() async throws {
     let broker = try BrokerFixture()
