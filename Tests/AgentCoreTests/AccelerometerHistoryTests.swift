@@ -6,6 +6,7 @@ import Pipeline
 import Platform
 import Sensors
 import Spatial
+import StoreAndForward
 import Telemetry
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ import Testing
 /// The accelerometer recorder, run on the pipeline's thread as in the agent.
 @Suite struct AccelerometerHistoryTests {
   private final class NoDelivery: MessageDelivery {
-    func accept(_ messages: [VehicleMessage]) throws {}
+    func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {}
     func stop(farewell: () -> VehicleMessage) throws {}
     var counters: [String: Int] { [:] }
   }

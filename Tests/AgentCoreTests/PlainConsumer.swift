@@ -6,6 +6,7 @@ import Platform
 import Positioning
 import Sensors
 import Spatial
+import StoreAndForward
 import Telemetry
 
 @testable import AgentCore
@@ -96,7 +97,7 @@ final class PlainConsumer: MessageDelivery {
     }
   }
 
-  func accept(_ messages: [VehicleMessage]) throws {
+  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {
     state.withLock { state in
       for message in messages {
         for publication in state.formats.encode(message) {

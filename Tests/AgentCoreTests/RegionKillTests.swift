@@ -203,7 +203,6 @@ import Testing
 private final class RecordingDelivery: MessageDelivery {
   let calls = Locked<[(messages: [VehicleMessage], states: [PreservedDocument])]>([])
 
-  func accept(_ messages: [VehicleMessage]) throws { try accept(messages, preserving: []) }
   func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {
     calls.withLock { $0.append((messages, documents)) }
   }

@@ -114,9 +114,8 @@ final class BrokerDelivery: MessageDelivery {
           }
         },
         received: { messages in
-          let requests = messages.compactMap { message in
-            remote.flatMap { RemoteRequest(message, in: $0, log: log) }
-          }
+          guard let remote else { return .kept }
+          let requests = messages.compactMap { RemoteRequest($0, in: remote, log: log) }
           let dropped = requests.count { !inbox.push(.request($0)) }
           if dropped > 0 {
             log.warning(
@@ -145,8 +144,6 @@ final class BrokerDelivery: MessageDelivery {
         will: lastWill))
     try session.start()
   }
-
-  func accept(_ messages: [VehicleMessage]) { accept(messages, preserving: []) }
 
   func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) {
     var publications = formats.withLock { formats in messages.flatMap { formats.encode($0) } }

@@ -5,13 +5,10 @@ internal import Telemetry
 
 /// Destination of the pipeline's messages: a broker with a durable queue, or standard output.
 protocol MessageDelivery: AnyObject, Sendable {
-  /// Accepts messages in order. When it returns, durable messages are stored.
+  /// Accepts messages in order, together with the state that results from them: region states and trips. When it
+  /// returns, durable messages are stored. After a crash, either messages and state are both present, or neither, so
+  /// that no crossing and no trip is reported twice or lost. A destination without a store ignores the state.
   /// - Throws: an error that stops the agent, if no further messages can be accepted.
-  func accept(_ messages: [VehicleMessage]) throws
-
-  /// Accepts messages in order, together with the state that results from them: region states and trips. After a
-  /// crash, either messages and state are both present, or neither, so that no crossing and no trip is reported
-  /// twice or lost.
   func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws
 
   /// Counters for `status` by name.
@@ -47,10 +44,6 @@ protocol MessageDelivery: AnyObject, Sendable {
 extension MessageDelivery {
   /// Use of the radio; none by default, for destinations that use no radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
-  /// Accepts messages without preserving documents.
-  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {
-    try accept(messages)
-  }
   var storeProblem: String? { nil }
   var deliveryProblem: String? { nil }
   var link: LinkReport? { nil }

@@ -3,6 +3,7 @@ internal import Pipeline
 internal import Platform
 internal import Positioning
 internal import Spatial
+internal import StoreAndForward
 internal import Telemetry
 
 /// Writes each message as a JSON line `{"topic","qos","retain","payload"}` to standard output.
@@ -28,7 +29,7 @@ final class PrintDelivery: MessageDelivery {
     self.descriptor = descriptor
   }
 
-  func accept(_ messages: [VehicleMessage]) throws {
+  func accept(_ messages: [VehicleMessage], preserving documents: [PreservedDocument]) throws {
     var lines: [UInt8] = []
     state.withLock { state in
       state.link?.accept(messages)
@@ -58,7 +59,7 @@ final class PrintDelivery: MessageDelivery {
     state.withLock { $0.link?.advance(to: timestamp, isAtRest: isAtRest) }
   }
 
-  func stop(farewell: () -> VehicleMessage) throws { try accept([farewell()]) }
+  func stop(farewell: () -> VehicleMessage) throws { try accept([farewell()], preserving: []) }
 
   private func write(_ bytes: [UInt8]) throws(SystemError) {
     guard let descriptor else { return }

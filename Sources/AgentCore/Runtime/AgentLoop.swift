@@ -50,7 +50,7 @@ struct AgentLoop: ~Copyable {
   }
 
   private var pipeline: AgentPipeline
-  private var feed: InputFeed
+  private var feed: FeedSources
   private let inbox: AgentInbox
   private let delivery: any MessageDelivery
   private var memory: MotionMemory
@@ -85,7 +85,7 @@ struct AgentLoop: ~Copyable {
   ) throws(ConfigurationError) {
     self.pipeline = pipeline
     clock = (pipeline.clock, nil, 0)
-    feed = InputFeed(sensors, inbox: inbox)
+    feed = FeedSources(sensors)
     self.inbox = inbox
     self.delivery = delivery
     self.services = services
@@ -104,7 +104,7 @@ struct AgentLoop: ~Copyable {
       defer { feed.stop() }
       defer { remote?.close() }
       try start()
-      loop: while let input = try feed.next(until: deadline) {
+      loop: while let input = try feed.next(through: inbox, until: deadline) {
         heartbeat.beat()
         if case .stop = input { break loop }
         try process(input)
@@ -117,7 +117,7 @@ struct AgentLoop: ~Copyable {
   /// Starts the sources. `run` calls this.
   mutating func start() throws {
     feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
-    try feed.start()
+    try feed.start { [inbox] in inbox.push(.sensor($0)) }
     if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.startupTime) }
     messages += services.announcements
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
@@ -130,7 +130,7 @@ struct AgentLoop: ~Copyable {
   /// Processes a pulled recording up to a time, after `start`, instead of `run`.
   /// - Returns: energy used by each part of the device since the start.
   mutating func advance(recordingTo time: Timestamp) throws -> [EnergyComponent: EnergyAccount] {
-    while feed.now < time, let input = try feed.next(until: nil) { try process(input) }
+    while feed.now < time, let input = try feed.next(through: inbox, until: nil) { try process(input) }
     updateEnvironment()
     return pipeline.energy(at: feed.now)
   }

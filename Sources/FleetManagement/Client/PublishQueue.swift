@@ -44,29 +44,22 @@ package final class PublishQueue: OutboundProvider {
   /// The number of messages that the broker has not acknowledged.
   package var pending: Int { state.withLock { $0.waiting.count + $0.underWay.count } }
 
-  package func append(_ messages: some Sequence<MQTTMessage>) {
-    state.withLock { state in
-      for message in messages { _ = append(message, to: &state) }
-    }
-  }
-
   /// Appends a message, and returns the token that identifies its result.
   /// - Parameter isVital: true to accept the message even if the queue is full, up to twice its capacity.
+  @discardableResult
   package func append(_ message: MQTTMessage, isVital: Bool = false) -> UInt64 {
-    state.withLock { append(message, isVital: isVital, to: &$0) }
-  }
-
-  private func append(_ message: MQTTMessage, isVital: Bool = false, to state: inout State) -> UInt64 {
-    defer { state.nextToken += 1 }
-    let reserve = isVital ? min(capacity, .max - capacity) : 0
-    if state.waiting.count < capacity + reserve {
-      state.counters.accepted += 1
-      state.counters.bytes += message.topic.utf8.count + message.payload.count
-      state.waiting.append(OutboundRecord(token: state.nextToken, message: message))
-    } else {
-      state.counters.dropped += 1
+    state.withLock { state in
+      defer { state.nextToken += 1 }
+      let reserve = isVital ? min(capacity, .max - capacity) : 0
+      if state.waiting.count < capacity + reserve {
+        state.counters.accepted += 1
+        state.counters.bytes += message.topic.utf8.count + message.payload.count
+        state.waiting.append(OutboundRecord(token: state.nextToken, message: message))
+      } else {
+        state.counters.dropped += 1
+      }
+      return state.nextToken
     }
-    return state.nextToken
   }
 
   /// Withdraws an unacknowledged message, so that it is not sent again after a reconnection.
@@ -162,7 +155,7 @@ package struct PublishLink: Sendable {
   }
 
   package func send(_ messages: some Sequence<MQTTMessage>) {
-    queue.append(messages)
+    for message in messages { queue.append(message) }
     session.wakeUp()
   }
 

@@ -1,135 +1,51 @@
-package import AMQP
 package import Fleet
-package import MQTT
+internal import Glibc
+internal import MQTT
 internal import Platform
+internal import Spatial
 
-/// The source of a recorder's messages, with the lock on its session name, and a description of what the
-/// broker stores after the recorder exits.
-package struct RecordEntry: Sendable {
-  let source: any RecordSource
-  /// The session or queue that stores further messages after the recorder exits; nil if there is none.
-  private var keeper: BrokerStorage?
-  /// The lock on the session name: `slot` for an automatic name, `mark` for one given with `--client-id`.
-  private var slot: SessionSlot?
-  private var mark: SessionMark?
-
-  private enum BrokerStorage: Sendable {
-    case session(name: String, expiry: UInt32, FleetSubscriber)
-    case queue(String)
-  }
-
-  private struct WeakSubscriber {
-    weak var subscriber: FleetSubscriber?
-  }
-
-  /// A sentence for the user about what the broker continues to store; nil for nothing.
-  var left: String? {
-    switch keeper {
-    case .session(let name, let expiry, let subscriber):
-      guard subscriber.protocolLevel ?? 5 >= 5 else { return Self.left(session: name, seconds: nil) }
-      return expiry > 0 ? Self.left(session: name, seconds: expiry) : nil
-    case .queue(let name):
-      return "the cluster queues further messages in \(name); "
-        + "run the same command to resume, or add --forget to delete it"
-    case nil: return nil
-    }
-  }
-
-  /// Returns the sentence about a session.
-  ///
-  /// - Parameters:
-  ///   - name: the session's name.
-  ///   - seconds: the session's expiry in s; nil under MQTT 3.1.1, where only the broker knows it.
-  static func left(session name: String, seconds: UInt32?) -> String {
-    let time =
-      seconds.map { "for \($0) s" } ?? "for as long as the broker is configured to (MQTT 3.1.1 has no expiry)"
-    return "the broker queues further messages for session \(name) \(time); "
-      + "run the same command to resume, or add --forget to delete it"
-  }
-
-  private static let otherClient =
-    "the broker closes the connection repeatedly: another client may have this name; give each recorder its own "
-    + "--client-id"
-
-  static let unusedExpiryNotice =
-    "--session-expiry has no effect with MQTT 3.1.1: the broker decides how long it keeps the session without "
-    + "a recorder; record --forget deletes it"
-
-  /// The default expiry in s of a session after its recorder exits. It also applies to shared subscriptions:
-  /// mosquitto does not redeliver a member's unacknowledged messages to other members (its issue 2662). They
-  /// are lost when the member's session ends.
-  package static let usualSessionExpiry: UInt32 = 86_400
-
-  /// Creates a source with its own MQTT session or a shared subscription.
-  /// - Parameters:
-  ///   - waits: true to wait for a broker that is unavailable at the start.
-  ///   - report: called with notices about the session.
-  ///   - connection: called with changes of the broker connection.
-  /// - Throws: `FleetError` if all session names are in use, and for invalid settings.
-  package init(
-    _ plan: RecordPlan, _ broker: MQTTConfiguration, waits: Bool = false,
-    report: @escaping @Sendable (RecordNotice) -> Void,
-    connection: @escaping @Sendable (FleetConnection) -> Void
-  ) throws(FleetError) {
-    slot = plan.clientID == nil ? try SessionSlot.free(for: plan.identity(broker)) : nil
-    mark = plan.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
-    var session = SubscriberSession(clientID: plan.clientID ?? slot?.clientID, share: plan.share)
-    session.expiry = plan.sessionExpiry ?? Self.usualSessionExpiry
-    session.qos = plan.qos
-    session.receiveMaximum = UInt16(clamping: max(1, 2 * plan.commitCount))
-    session.portion = plan.commitCount
-    session.bufferedMessages = plan.bufferedMessages
-    // The subscriber need not remove duplicates or restore the order, because the store detects duplicates.
-    session.isOnceInOrder = false
-    session.endsUnreached = !waits
-    let owner = Locked(WeakSubscriber())
-    // The notice about an expiry without effect is printed once.
-    let hasUnusedExpiry = Locked(plan.sessionExpiry != nil)
-    let ends = Locked(SilentCloses())
-    let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
-      connection(change)
-      if case .disconnected(let reason) = change, ends.withLock({ $0.isFrequent(reason, at: .now) }) {
-        report(RecordNotice(Self.otherClient))
-      }
-      guard change == .connected, owner.withLock({ $0.subscriber })?.protocolLevel == 4 else { return }
-      let isNews = hasUnusedExpiry.withLock { hasUnusedExpiry in
-        defer { hasUnusedExpiry = false }
-        return hasUnusedExpiry
-      }
-      if isNews { report(RecordNotice(Self.unusedExpiryNotice)) }
-    }
-    owner.withLock { $0.subscriber = subscriber }
-    source = subscriber
-    if let earlier = mark?.replaceFilters(with: plan.filters) {
-      try subscriber.unsubscribe(earlier.former, session: session)
-      if !earlier.last.isEmpty {
-        report(
-          RecordNotice(
-            "session \(session.clientID ?? "") had other topics: unsubscribes \(earlier.last.joined(separator: ", "))",
-            isRoutine: true))
-      }
-    }
-    guard let name = session.clientID, session.share == nil else { return }
-    keeper = .session(name: name, expiry: session.expiry, subscriber)
-  }
-
-  /// Creates a source from a queue of a cluster.
-  /// - Parameter connection: called with changes of the connection, on the consumer's thread.
-  /// - Throws: `FleetError` for invalid settings.
-  package init(
-    _ queue: AMQPConfiguration, connection: @escaping @Sendable (AMQPConsumerState) -> Void
-  ) throws(FleetError) {
-    source = try QueueSource(queue, connection: connection)
-    keeper = .queue(queue.queue)
-  }
+/// The counters of a recording.
+package struct RecordCounts: Hashable, Sendable {
+  /// The number of messages stored or recognized as duplicates.
+  package var received = 0
+  /// The number of messages that were not stored before.
+  package var stored = 0
+  /// The number of messages that were stored before.
+  package var duplicates: Int { received - stored }
+  package var commits = 0
+  /// The total size of the received payloads in bytes.
+  package var bytes = 0
+  /// The number of times that the store became unavailable.
+  package var interruptions = 0
+  /// True while the store is unavailable. At the end, true if messages could not be stored for this reason.
+  package var isInterrupted = false
 }
 
-/// A running recorder: the source of messages, and the thread that stores them.
+/// A running recorder: receives messages from a source, and stores them on its own thread until the source ends.
 package final class RunningRecorder: Sendable {
-  private let recorder: Recorder
+  private let plan: RecordPlan
   private let entry: RecordEntry
+  private let total = Locked(RecordCounts())
+  private let abandoned: EventDescriptor
+  private let isAbandoned = Locked(false)
+  private let finished: EventDescriptor
+  /// Called when the number of messages of the plan is reached.
+  private let reachedCount: @Sendable () -> Void
+  private let report: @Sendable (RecordNotice) -> Void
 
-  package var counts: RecordCounts { recorder.current }
+  private init(
+    _ plan: RecordPlan, _ entry: RecordEntry, report: @escaping @Sendable (RecordNotice) -> Void,
+    reachedCount: @escaping @Sendable () -> Void
+  ) throws(FleetError) {
+    (self.plan, self.entry, self.report) = (plan, entry, report)
+    self.reachedCount = reachedCount
+    do throws(SystemError) {
+      abandoned = try EventDescriptor()
+      finished = try EventDescriptor()
+    } catch { throw FleetError(error) }
+  }
+
+  package var counts: RecordCounts { total.withLock { $0 } }
 
   /// A sentence for the user about what the broker continues to store; nil for nothing.
   package var left: String? { entry.left }
@@ -145,14 +61,28 @@ package final class RunningRecorder: Sendable {
     _ plan: RecordPlan, into opened: sending OpenStore, from entry: RecordEntry,
     report: @escaping @Sendable (RecordNotice) -> Void, reachedCount: @escaping @Sendable () -> Void = {}
   ) throws(FleetError) -> RunningRecorder {
-    let recorder = try Recorder(plan, report: report, reachedCount: reachedCount)
+    let recorder = try RunningRecorder(plan, entry, report: report, reachedCount: reachedCount)
     if let batches = entry.source.batches { try recorder.start(opened, batches) }
     try entry.source.start()
-    return RunningRecorder(recorder, entry)
+    return recorder
   }
 
-  private init(_ recorder: Recorder, _ entry: RecordEntry) {
-    (self.recorder, self.entry) = (recorder, entry)
+  /// Starts the thread.
+  private func start(_ opened: sending OpenStore, _ queue: BatchQueue) throws(FleetError) {
+    let isOpen = opened.isOpen
+    let transfer = Locked<(any MessageStore)?>(opened.store)
+    do throws(SystemError) {
+      let thread = try DedicatedThread.start(name: "record") { [self] in
+        if let store = transfer.withLock({ $0 }) {
+          // Storing nothing opens the store.
+          if isOpen || keep([], in: store) != nil { run(store, queue) }
+          store.close()
+        }
+        finished.signal()
+      }
+      // The thread is not joined: `end` waits for `finished` instead, which can have a time limit.
+      thread.detach()
+    } catch { throw FleetError(error) }
   }
 
   /// Disconnects after the received messages were stored and acknowledged.
@@ -167,6 +97,120 @@ package final class RunningRecorder: Sendable {
   /// - Returns: true if the recorder has finished.
   @discardableResult
   package func end(abandoning: Bool, limit: Double) -> Bool {
-    recorder.end(abandoning: abandoning, limit: limit)
+    if abandoning {
+      isAbandoned.withLock { $0 = true }
+      abandoned.signal()
+    }
+    return finished.wait(seconds: limit)
+  }
+
+  private func run(_ store: any MessageStore, _ queue: BatchQueue) {
+    var recording = MessageRecording(root: plan.root, profile: plan.profile)
+    var size = CommitSize(most: plan.commitCount)
+    var retention = Retention(days: plan.keptDays)
+    while true {
+      expire(store, &retention)
+      switch queue.next(
+        enough: size.enough, linger: plan.commitInterval, pause: 0.003, limit: Retention.interval)
+      {
+      case .nothing: continue
+      case .finished: return
+      case .batch(let batch, let isExhausted):
+        size.took(batch.messages.count, isExhausted: isExhausted)
+        let rows = batch.messages.map { recording.record($0, at: batch.receivedAt) }
+        guard let added = keep(rows, in: store) else { return }
+        let received = total.withLock { counts in
+          counts.received += rows.count
+          counts.stored += added
+          counts.commits += 1
+          counts.bytes += rows.reduce(0) { $0 + $1.payload.count }
+          return counts.received
+        }
+        batch.acknowledge()
+        if let count = plan.count, received >= count { reachedCount() }
+      }
+    }
+  }
+
+  /// Deletes old data if this is due. After a failure, the next attempt is an hour later.
+  private func expire(_ store: any MessageStore, _ retention: inout Retention) {
+    guard let due = retention.due(at: .now) else { return }
+    do throws(FleetError) {
+      let expiry = try store.expire(before: due.limit, today: due.today)
+      guard expiry != StoreExpiry() else { return }
+      report(
+        RecordNotice(
+          "\(store.name): \(Retention.sentence(expiry, before: due.limit))", isRoutine: true))
+    } catch { report(RecordNotice("\(error); old messages are deleted at the next attempt, in an hour")) }
+  }
+
+  /// Stores rows, and retries until it succeeds or is abandoned.
+  /// - Returns: the number of new messages; nil if it was abandoned.
+  private func keep(_ rows: [RecordedMessage], in store: any MessageStore) -> Int? {
+    var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
+    while true {
+      do throws(FleetError) {
+        let added = try store.store(rows)
+        let wasInterrupted = total.withLock { counts in
+          defer { counts.isInterrupted = false }
+          return counts.isInterrupted
+        }
+        if wasInterrupted { report(RecordNotice("writing to \(store.name) again")) }
+        return added
+      } catch {
+        let isNew = total.withLock { counts in
+          defer { counts.isInterrupted = true }
+          if !counts.isInterrupted { counts.interruptions += 1 }
+          return !counts.isInterrupted
+        }
+        if isNew {
+          report(RecordNotice("\(error); nothing is acknowledged to the broker until it is available"))
+        }
+        if abandoned.wait(seconds: backoff.next()) || isAbandoned.withLock({ $0 }) {
+          if !rows.isEmpty {
+            report(
+              RecordNotice("\(rows.count) messages were not stored; they are not acknowledged to the broker"))
+          }
+          return nil
+        }
+      }
+    }
+  }
+}
+
+/// An adaptive commit size: the number of messages at which a commit starts without waiting for more. A pure
+/// value type.
+///
+/// A broker limits the number of unacknowledged messages (EMQX: 32 by default). When this limit is reached,
+/// it sends no further messages before a commit acknowledges them. Waiting for a larger batch would only
+/// delay the commit.
+package struct CommitSize: Hashable {
+  /// The maximum number of messages in a commit.
+  package let most: Int
+  package private(set) var enough: Int
+  /// The number of consecutive commits that reached the current size without waiting.
+  private var streak = 0
+
+  /// The number of consecutive full commits after which the size is doubled.
+  private static let trial = 32
+
+  package init(most: Int) {
+    self.most = most
+    enough = most
+  }
+
+  /// Records the size of a commit.
+  /// - Parameters:
+  ///   - count: the number of messages in the commit.
+  ///   - isExhausted: true if the commit started because no more messages arrived for a while.
+  package mutating func took(_ count: Int, isExhausted: Bool) {
+    if isExhausted {
+      (enough, streak) = (min(max(1, count), most), 0)
+      return
+    }
+    streak += 1
+    enough = min(max(enough, count), most)
+    guard streak >= Self.trial else { return }
+    (enough, streak) = (min(2 * enough, most), 0)
   }
 }

@@ -6,22 +6,16 @@ internal import NIOCore
 final class StreamFrame {
   /// The plain bytes; empty once they are compressed and no client needs them.
   private var plain: [UInt8]
+  /// True if a client may need the frame uncompressed; otherwise the plain bytes are dropped when it is
+  /// compressed.
   private let keepsPlain: Bool
   private var plainBuffer: ByteBuffer?
   private var packed: (buffer: ByteBuffer, sum: GzipSum)?
 
-  /// Creates a frame.
-  ///
-  /// - Parameter keepsPlain: true if a client may need it uncompressed; otherwise the plain bytes are dropped
-  ///   when the frame is compressed.
-  init(_ bytes: [UInt8], keepsPlain: Bool = true) {
-    plain = bytes
-    self.keepsPlain = keepsPlain
-  }
-
   /// Creates an event with one line of data.
   /// - Parameter json: JSON without line breaks.
-  convenience init(event: String, id: String? = nil, json: [UInt8], keepsPlain: Bool = true) {
+  init(event: String, id: String? = nil, json: [UInt8], keepsPlain: Bool = true) {
+    self.keepsPlain = keepsPlain
     var bytes: [UInt8] = []
     bytes.reserveCapacity(json.count + event.utf8.count + 40)
     bytes += "event: \(event)\n".utf8
@@ -29,7 +23,7 @@ final class StreamFrame {
     bytes += "data: ".utf8
     bytes += json
     bytes += "\n\n".utf8
-    self.init(bytes, keepsPlain: keepsPlain)
+    plain = bytes
   }
 
   /// Returns the bytes for a client.

@@ -91,40 +91,34 @@ extension ClientEvents {
   func attach(to handle: OpaquePointer) {
     unsafe mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
     unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, list in
-      unsafe ClientEvents.from(context) { events in
-        let byte = UInt8(truncatingIfNeeded: code)
-        let reason =
-          events.version311 ? MQTTReasonCode(version311ReturnCode: byte) : MQTTReasonCode(rawValue: byte)
-        let grants = unsafe Grants(PropertyReader(list))
-        events.connectAnswer = ConnectAnswer(reason: reason, flags: flags, grants: grants)
-      }
+      guard let events = unsafe ClientEvents.from(context) else { return }
+      let byte = UInt8(truncatingIfNeeded: code)
+      let reason =
+        events.version311 ? MQTTReasonCode(version311ReturnCode: byte) : MQTTReasonCode(rawValue: byte)
+      let grants = unsafe Grants(PropertyReader(list))
+      events.connectAnswer = ConnectAnswer(reason: reason, flags: flags, grants: grants)
     }
     unsafe mosquitto_disconnect_v5_callback_set(handle) { _, context, code, _ in
       // The library reports its own error codes, all below 0x80, by the same callback.
       guard code >= 0x80 else { return }
-      unsafe ClientEvents.from(context) {
-        $0.serverDisconnect = MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: code))
-      }
+      unsafe ClientEvents.from(context)?.serverDisconnect =
+        MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: code))
     }
     unsafe mosquitto_publish_v5_callback_set(handle) { _, context, packet, reason, _ in
-      unsafe ClientEvents.from(context) {
-        $0.published.append(
-          Published(packet: packet, reason: MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: reason))))
-      }
+      unsafe ClientEvents.from(context)?.published.append(
+        Published(packet: packet, reason: MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: reason))))
     }
     unsafe mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
       guard let message = unsafe message else { return }
-      unsafe ClientEvents.from(context) { unsafe $0.received(message.pointee, properties) }
+      unsafe ClientEvents.from(context)?.received(message.pointee, properties)
     }
     unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, packet, count, granted, _ in
       let code = unsafe count > 0 ? granted?.pointee ?? 0x80 : 0x80
-      unsafe ClientEvents.from(context) {
-        $0.subscribed.append(
-          Subscribed(packet: packet, reason: MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: code))))
-      }
+      unsafe ClientEvents.from(context)?.subscribed.append(
+        Subscribed(packet: packet, reason: MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: code))))
     }
     unsafe mosquitto_unsubscribe_v5_callback_set(handle) { _, context, packet, _ in
-      unsafe ClientEvents.from(context) { $0.unsubscribed.append(packet) }
+      unsafe ClientEvents.from(context)?.unsubscribed.append(packet)
     }
   }
 
@@ -137,17 +131,15 @@ extension ClientEvents {
     }
     unsafe mosquitto_log_callback_set(handle) { handle, context, level, text in
       guard level == MOSQ_LOG_ERR || level == MOSQ_LOG_WARNING, let text = unsafe text else { return }
-      unsafe ClientEvents.from(context) { events in
-        unsafe events.complaints.append(String(cString: text))
-        guard events.certificateProblem == nil, let handle = unsafe handle else { return }
-        events.certificateProblem = unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle))
-      }
+      guard let events = unsafe ClientEvents.from(context) else { return }
+      unsafe events.complaints.append(String(cString: text))
+      guard events.certificateProblem == nil, let handle = unsafe handle else { return }
+      events.certificateProblem = unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle))
     }
   }
 
-  private static func from(_ context: UnsafeMutableRawPointer?, _ body: (ClientEvents) -> Void) {
-    guard let context = unsafe context else { return }
-    unsafe body(Unmanaged<ClientEvents>.fromOpaque(context).takeUnretainedValue())
+  private static func from(_ context: UnsafeMutableRawPointer?) -> ClientEvents? {
+    unsafe context.map { unsafe Unmanaged<ClientEvents>.fromOpaque($0).takeUnretainedValue() }
   }
 }
 

@@ -68,9 +68,9 @@ import VehicleData
   @Test func aFullQueueHasRoomForStatus() {
     let queue = PublishQueue(capacity: 2)
     let message = MQTTMessage(topic: "t", text: "")
-    for _ in 0..<3 { _ = queue.append(message) }
+    for _ in 0..<3 { queue.append(message) }
     #expect(queue.pending == 2)
-    for _ in 0..<3 { _ = queue.append(message, isVital: true) }
+    for _ in 0..<3 { queue.append(message, isVital: true) }
     #expect(queue.pending == 4)
   }
 
