@@ -113,6 +113,8 @@ struct RosterRemovalTests {
     var random = SplitMix.announced()
     var roster = Roster(capacity: 20)
     var model: [String: Known] = [:]
+    // Vehicles in order of their creation, of which those without a status and position can be replaced.
+    var replaceable: [String] = []
     for turn in 0..<8000 {
       let name = "v\(Int.random(in: 0..<25, using: &random))"
       let time = Double(turn)
@@ -140,10 +142,15 @@ struct RosterRemovalTests {
           ? roster.receive(
             "status", statusJSON(isOnline ? "online" : "offline", at: time), at: time, vehicle: name)
           : roster.receive("location", locationJSON(48, at: time), at: time, vehicle: name)
+        while model[name] == nil, model.count == 20, !replaceable.isEmpty {
+          let oldest = replaceable.removeFirst()
+          if let known = model[oldest], known.isOnline == nil, !known.hasLocation { model[oldest] = nil }
+        }
         guard model[name] != nil || model.count < 20 else {
           #expect(outcome == .refused)
           continue
         }
+        if model[name] == nil { replaceable.append(name) }
         #expect(outcome == .applied)
         var known = model[name] ?? Known()
         if isStatus {
