@@ -139,8 +139,8 @@ import Testing
     for index in 0..<3 { victim.append(location(index)) }
     let survivor = try Outbox(path: afterCrash(directory), configuration: overtaking)
     let records = survivor.next(limit: 10)
-    #expect(records.map { $0.text.prefix(5) } == ["fix 2", "fix 0", "fix 1"])
-    #expect(records.map(\.retain) == [true, false, false])
+    #expect(records.map { $0.text.prefix(5) } == ["fix 2", "fix 0", "fix 1", "fix 2"])
+    #expect(records.map(\.retain) == [true, false, false, true])
   }
 
   @Test func largeBatchIsStoredBehindTheRecentRecords() throws {
