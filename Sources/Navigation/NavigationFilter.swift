@@ -249,6 +249,7 @@ public struct NavigationFilter: Sendable {
 
   /// Updates the filter with a fix, or rejects it.
   private mutating func correct(_ fix: GNSSMeasurement) {
+    guard !skipsRepeated(fix) else { return }
     let gates = receiver.refusals.gates(longest: parameters.longestRefusal)
     let refused = filter.update(fix, now: now, gates: gates, parameters)
     if case .unconfirmed = resumption, !confirmResumption(isRefused: refused.isContradicted) { return }

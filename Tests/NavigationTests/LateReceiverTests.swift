@@ -134,6 +134,55 @@ import Testing
     }
   }
 
+  /// The times in s at which the vehicle is at rest, after the first start.
+  private static let stops = [88.8...107.5, 158.8...177.5, 228.8...247.5]
+
+  /// A receiver that hangs while the vehicle is at rest does not pull it back when it starts.
+  @Test(arguments: [1.0, 5]) func reportsThatRepeatRestDoNotHoldTheVehicle(_ fixRate: Double) {
+    for (seed, stop) in zip(UInt64(1)..., Self.stops) {
+      let start = stop.lowerBound + 11
+      let result = play(Drive(fixRate: fixRate, frozen: start...start + 30), seed: seed)
+      #expect(result.longest == 0, "\(result), seed \(seed)")
+      #expect(result.counters.alignments == 1 && result.counters.realignments == 0, "seed \(seed)")
+    }
+  }
+
+  /// Samples of a receiver that repeats one report, without motion and `offset` m off, from a time in s of a stop on.
+  private func holding(since start: Double, offset: Double, _ fixRate: Double, seed: UInt64)
+    -> [SyntheticDrive.Sample]
+  {
+    var held: PositionFix?
+    return Drive(fixRate: fixRate).samples(seed).prefix { $0.truth.time < 107 }.map { sample in
+      var sample = sample
+      guard var fix = sample.fix, sample.truth.time > start else { return sample }
+      if let held { (fix.coordinate, fix.altitudeEllipsoidal) = (held.coordinate, held.altitudeEllipsoidal) }
+      (fix.speed, fix.course, fix.climb) = (0, nil, 0)
+      if held == nil { fix.coordinate = fix.coordinate?.destination(distance: offset, bearing: 90) }
+      (held, sample.fix) = (fix, fix)
+      return sample
+    }
+  }
+
+  /// A receiver that holds its position at rest counts as present.
+  @Test(arguments: [1.0, 5]) func heldPositionCountsAsPresent(_ fixRate: Double) throws {
+    for seed in UInt64(1)...3 {
+      var filter = NavigationFilter()
+      let result = play(holding(since: 90, offset: 0, fixRate, seed: seed), &filter)
+      let estimate = try #require(filter.estimate)
+      #expect(estimate.source == .fused && estimate.sinceFix < 1.5, "seed \(seed)")
+      #expect(result.lastError < 1.5, "\(result), seed \(seed)")
+    }
+  }
+
+  /// A position that contradicts the estimate is accepted after several reports, even if they repeat it.
+  @Test(arguments: [1.0, 5]) func repeatedContradictionIsAccepted(_ fixRate: Double) throws {
+    for seed in UInt64(1)...3 {
+      var filter = NavigationFilter()
+      let result = play(holding(since: 93, offset: 200, fixRate, seed: seed), &filter)
+      #expect(result.counters.jumps > 0 && abs(result.lastError - 200) < 3, "\(result), seed \(seed)")
+    }
+  }
+
   /// A stored latency is used from the first fix on, and corrected if the receiver has been replaced.
   @Test(arguments: [1.0, 0]) func storedLatencyIsUsedAndCorrected(_ delay: Double) throws {
     for seed in UInt64(1)...3 {

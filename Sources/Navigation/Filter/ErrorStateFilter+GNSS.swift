@@ -23,6 +23,8 @@ struct GNSSMeasurement: Hashable, Sendable {
   var difference: PositionDifferences.Velocity?
   /// The velocity whose direction shows the latency: that of the receiver, or the mean since the previous position; nil if missing.
   var course: PositionDifferences.Course?
+  /// True if the report repeats all values of the previous one.
+  var isRepeated = false
 }
 
 /// The treatment of an innovation that is too large for the covariance.

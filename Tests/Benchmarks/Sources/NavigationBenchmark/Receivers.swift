@@ -16,6 +16,8 @@ struct Receivers {
     var omits: (share: Double, length: ClosedRange<Int>)?
     /// Seconds for which it repeats its last report, after 30 to 90 s.
     var freezes: ClosedRange<Double>?
+    /// Speed in m/s below which it repeats its last report with a speed of zero, as receivers with static hold do; nil if never.
+    var holdSpeed: Double?
   }
 
   static let kinds: [Kind] = {
@@ -37,6 +39,8 @@ struct Receivers {
     kinds.append(Kind(name: "freezes for 15 to 60 s", freezes: 15...60))
     kinds.append(Kind(name: "freezes for 5 to 60 s, no velocity", hasVelocity: false, freezes: 5...60))
     kinds.append(Kind(name: "freezes for 5 to 60 s, 1 s late", delay: 1, freezes: 5...60))
+    kinds.append(Kind(name: "holds its position at rest", holdSpeed: 0.5))
+    kinds.append(Kind(name: "holds its position at rest, no velocity", hasVelocity: false, holdSpeed: 0.5))
     return kinds
   }()
 
@@ -136,9 +140,10 @@ extension Recording {
     var recording = self
     var omitted = 0
     var frozen: (since: Double, until: Double, fix: PositionFix)?
+    var held: PositionFix?
     var next = 30 + 60 * random.nextUniform() + (fixes.first?.time ?? 0)
     var second = -Double.infinity
-    recording.fixes = fixes.compactMap { time, fix in
+    recording.fixes = fixes.compactMap { time, fix -> (time: Double, fix: PositionFix)? in
       var fix = fix
       if let omits = kind.omits, time - second >= 1 - 1e-3 {
         second = time
@@ -156,6 +161,15 @@ extension Recording {
           next = time + length + 30 + 60 * random.nextUniform()
         }
         if let own = frozen, time < own.until { fix = own.fix }
+      }
+      if let limit = kind.holdSpeed {
+        if let speed = fix.speed, speed < limit {
+          fix = held ?? fix
+          (fix.speed, fix.course, fix.climb) = (0, nil, 0)
+          held = fix
+        } else {
+          held = nil
+        }
       }
       fix.timestamp = Timestamp(seconds: time + kind.delay + Recording.start)
       if !kind.hasVelocity { (fix.speed, fix.course, fix.climb) = (nil, nil, nil) }
